@@ -243,7 +243,9 @@ def test_without_old_failures_the_output_stays() -> None:
 @pytest.mark.parametrize(
     ("fixes", "outcome"), [((), PASSED), (("t",), FAILED), (("t*",), FAILED), (("u",), PASSED)]
 )
-def test_a_failure_that_the_task_was_to_fix_counts(fixes: tuple[str, ...], outcome: Outcome) -> None:
+def test_a_failure_that_the_task_was_to_fix_counts(
+    fixes: tuple[str, ...], outcome: Outcome
+) -> None:
     assert weigh(failed("t1", "t"), failed("t", "t1"), fixes).outcome is outcome
 
 

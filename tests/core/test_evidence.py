@@ -394,7 +394,5 @@ def test_after_a_repair_of_the_store_no_commit_is_called_foreign() -> None:
         ((), COMMIT, False),
     ],
 )
-def test_only_the_judged_commit_may_land(
-    lines: tuple[Line, ...], commit: str, may: bool
-) -> None:
+def test_only_the_judged_commit_may_land(lines: tuple[Line, ...], commit: str, may: bool) -> None:
     assert may_land(fold_evidence(lines).tasks.get("r-1"), commit) is may

@@ -183,9 +183,9 @@ def test_a_change_of_a_frozen_object_names_the_field() -> None:
     lazy, _ = build(True, False)
     changing, _ = build(False, False)
 
-    with pytest.raises(FrozenInstanceError, match="^cannot assign to field 'x'$"):
+    with pytest.raises(FrozenInstanceError, match=r"^cannot assign to field 'x'$"):
         lazy(1).x = 2
-    with pytest.raises(FrozenInstanceError, match="^cannot delete field 'x'$"):
+    with pytest.raises(FrozenInstanceError, match=r"^cannot delete field 'x'$"):
         del lazy(1).x
     thing = changing(1)
     thing.x = 5
@@ -206,7 +206,7 @@ def test_a_frozen_object_with_slots_is_copied_field_by_field() -> None:
 
 
 def test_a_class_without_fields_can_be_made() -> None:
-    empty = lazy_dataclass.dataclass(frozen=True)(type("Empty", (), {"__module__": __name__}))
+    empty: Any = lazy_dataclass.dataclass(frozen=True)(type("Empty", (), {"__module__": __name__}))
 
     assert empty() == empty()
     assert repr(empty()) == "Empty()"

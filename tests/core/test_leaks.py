@@ -125,7 +125,9 @@ def test_a_value_too_short_to_be_a_secret_is_not_searched(
 def test_a_variable_with_a_lone_surrogate_is_searched_too() -> None:
     value = "value\udc80more"
 
-    leaks = LeakSearch({"KEY": value}).find([NewContent("a", value.encode("utf-8", "surrogatepass"))])
+    leaks = LeakSearch({"KEY": value}).find(
+        [NewContent("a", value.encode("utf-8", "surrogatepass"))]
+    )
 
     assert leaks == (Leak("KEY", "a", 1),)
 

@@ -162,7 +162,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
         ),
         (
             an_active_task(
-                Stage.VERIFY, spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
+                Stage.VERIFY,
+                spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
                 counts=Counts(failures={"INCOMPLETE": 1}),
             ),
             a_failure(),
@@ -250,7 +251,12 @@ def test_each_rule_explains_its_decision(
         ({"money": 2.0}, Spend(money=2.5), "the task used 2.5 of its 2 money", "a larger money"),
         ({"money": 2.0}, Spend(money=2.0), "the task used 2 of its 2 money", "a larger money"),
         ({"tokens": 9.0}, Spend(tokens=10), "the task used 10 of its 9 tokens", "a larger tokens"),
-        ({"seconds": 9.0}, Spend(seconds=9), "the task used 9 of its 9 seconds", "a larger seconds"),
+        (
+            {"seconds": 9.0},
+            Spend(seconds=9),
+            "the task used 9 of its 9 seconds",
+            "a larger seconds",
+        ),
     ],
 )
 def test_a_spent_budget_ends_the_retries(
@@ -383,7 +389,7 @@ def test_a_failure_after_the_re_run_is_a_failure_of_the_integrated_work() -> Non
 # ------------------------------------------------------------------ the events
 
 
-def inputs(task: Task, failure: Failure, **given: Any) -> dict[str, Any]:
+def inputs(failure: Failure, **given: Any) -> dict[str, Any]:
     return {
         "kind": failure.kind.value,
         "pattern": failure.pattern,
@@ -414,7 +420,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
         "a QUALITY_FAILURE count of 3 would ask a person; "
         "the same failure with the same work would bring a fresh worktree"
     )
-    numbers = inputs(task, failure, content_failures=1, total=1, reasoning=words)
+    numbers = inputs(failure, content_failures=1, total=1, reasoning=words)
     assert events == (
         RetryDecided(
             failure=failure,
@@ -514,9 +520,7 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
     task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
 
     words = "retry count 3 >= maximum 3 for QUALITY_FAILURE"
-    numbers = inputs(
-        task, failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words
-    )
+    numbers = inputs(failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words)
     assert plan_retry_or_escalate(task, failure, MOMENT, "tree1") == (
         AwaitingRerun(
             failure=failure,

@@ -269,9 +269,7 @@ def test_a_change_of_gits_own_configuration_asks_a_person_and_keeps_the_work() -
 def test_work_that_needs_no_check_to_fail(
     exit_: Any, excess: tuple[str, ...], kind: str, words: str
 ) -> None:
-    events = decided(
-        an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess)
-    )
+    events = decided(an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess))
 
     found = [e for e in events if isinstance(e, RetryDecided | EscalationDecided)]
     assert [(e.failure.kind.value, e.failure.message) for e in found] == [(kind, words)]
@@ -403,9 +401,7 @@ def test_an_agent_that_changed_nothing_is_told_what_is_missing() -> None:
 def test_an_end_that_explains_itself_keeps_only_the_name_of_the_check() -> None:
     verdict = Verdict((a_finding(FAILED, message="2 failed", output="log", params={"x": 1}),))
 
-    failure = retried(
-        decided(worked(an_exit(code=137)), verified(verdict, changed=()))
-    ).failure
+    failure = retried(decided(worked(an_exit(code=137)), verified(verdict, changed=()))).failure
 
     assert (failure.kind, failure.message) == (
         FailureKind.TRANSIENT_ERROR,

@@ -66,7 +66,9 @@ def test_a_person_is_asked_about_what_is_new_and_about_restrictions_that_are_gon
 
 def test_the_record_keeps_each_file_of_each_repository_apart() -> None:
     record = TrustRecord()
-    record = record.with_content("/a", [FileCommands("settings", (ONE,)), FileCommands("p", (TWO,))])
+    record = record.with_content(
+        "/a", [FileCommands("settings", (ONE,)), FileCommands("p", (TWO,))]
+    )
     record = record.with_content("/b", [FileCommands("settings", (TWO,))])
 
     record = record.with_content("/a", [FileCommands("settings", (SAME_TEXT,))])
@@ -118,9 +120,7 @@ def test_what_is_no_longer_trusted_takes_its_stores_along() -> None:
         ("/a", "/c"),
     )
 
-    assert record.without("/a") == TrustRecord(
-        {"/ab": {}}, {"m2": "/ab/.yaoki/state.db"}, ("/c",)
-    )
+    assert record.without("/a") == TrustRecord({"/ab": {}}, {"m2": "/ab/.yaoki/state.db"}, ("/c",))
     assert record.without("/a/").stores == {"m2": "/ab/.yaoki/state.db"}
 
 

@@ -38,9 +38,7 @@ ID = "run00001-1"
 K = FailureKind
 
 
-def report(
-    failure: Failure, task: Task | None = None, blocked: Reason = Reason.MAX_RETRIES
-) -> Any:
+def report(failure: Failure, task: Task | None = None, blocked: Reason = Reason.MAX_RETRIES) -> Any:
     task = task or an_active_task(Stage.VERIFY)
     decision = decide_retry(task, failure, 1, 0.5)
     return build_escalation(task, failure, blocked, decision, NOW, ("TIMEOUT", failure.kind.value))
@@ -87,8 +85,8 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         (a_failure(K.ESCALATE_REQUIRED, "x" * 2100), f"{'x' * 1999}…"),
         (
             a_failure(K.INCOMPLETE, check="no-change"),
-            "login: nothing was changed, and its checks pass as they are."
-            " The agent does not say why. Accept it as done (waive), try again, take over or abort?",
+            "login: nothing was changed, and its checks pass as they are. The agent does not say"
+            " why. Accept it as done (waive), try again, take over or abort?",
         ),
         (
             a_failure(
@@ -120,7 +118,11 @@ def test_the_question_of_a_failure(failure: Failure, text: str) -> None:
         (a_failure(check="unknown"), {}, "retry done abort"),
         (a_failure(), {}, "retry done abort"),
         (a_failure(K.TIMEOUT, check="tests"), {}, "retry done abort"),
-        (a_failure(K.TRANSIENT_ERROR, check="tests", is_our_fault=True), {}, "retry done waive abort"),
+        (
+            a_failure(K.TRANSIENT_ERROR, check="tests", is_our_fault=True),
+            {},
+            "retry done waive abort",
+        ),
         (a_failure(K.RATE_LIMIT, check="tests", account="judge"), {}, "retry done waive abort"),
         (a_failure(K.ESCALATE_REQUIRED, check="tests"), {}, "retry done abort"),
         (
@@ -189,8 +191,7 @@ def test_a_task_without_an_agent_cannot_be_taken_over(kind: TaskKind) -> None:
             TaskKind.CHANGE,
             (
                 f'yaoki answer {ID} retry "words for the agent"',
-                "work in /w/login (git merge yaoki/run00001), then: "
-                f"yaoki answer {ID} done",
+                f"work in /w/login (git merge yaoki/run00001), then: yaoki answer {ID} done",
                 f"yaoki answer {ID} abort",
             ),
         ),

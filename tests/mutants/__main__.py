@@ -42,7 +42,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("path", nargs="*", type=Path, help="files or folders below src/yaoki/core")
     parser.add_argument("--sample", type=int, metavar="N", help="at most N mutants of each module")
     cores = os.cpu_count() or 1
-    parser.add_argument("--children", type=int, default=cores, help="processes at once (%(default)s)")
+    parser.add_argument(
+        "--children", type=int, default=cores, help="processes at once (%(default)s)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -51,7 +53,9 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     for path in paths or [CORE]:
         where = path.resolve()
         if not where.exists() or not where.is_relative_to(CORE):
-            sys.exit(f"mutants: {path} is not in {CORE.relative_to(ROOT)}; name a file or folder there")
+            sys.exit(
+                f"mutants: {path} is not in {CORE.relative_to(ROOT)}; name a file or folder there"
+            )
         found.update(where.rglob("*.py") if where.is_dir() else [where])
     return sorted(found)
 
