@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from yaoki.core.environment import filter_environment, rooted
@@ -63,42 +65,202 @@ def test_half_a_pair_is_replaced_and_a_whole_pair_joined(text: str, clean: str) 
 
 
 @pytest.mark.parametrize(
-    ("made", "text"),
+    ("change", "given", "text"),
     [
-        (shorten("abcde", 5), "abcde"),
-        (shorten("abcdef", 5), "abcd…"),
-        (one_line(" a \n b\t c "), "a b c"),
-        (one_line("x" * 200), "x" * 200),
-        (one_line("x" * 201), "x" * 199 + "…"),
-        (first_line("\n\n  a b\nc"), "a b"),
-        (first_line(""), ""),
-        (first_line("x" * 161), "x" * 159 + "…"),
-        (short_path("a" * 100), "a" * 100),
-        (short_path("a" * 50 + "b" * 51), "a" * 50 + "…" + "b" * 49),
-        (short_path("abcdefghijk", 10), "abcde…hijk"),
-        (clip_head_and_tail("abcdef", 3, 3), "abcdef"),
-        (clip_head_and_tail("abcdefg", 3, 3), "abc\n[1 characters left out]\nefg"),
-        (clip_head_and_tail("abcdefg", 3, 0), "abc\n[4 characters left out]\n"),
-        (format_count(0, "task"), "0 tasks"),
-        (format_count(1, "task"), "1 task"),
-        (format_count(1000, "task"), "1,000 tasks"),
-        (format_count(2, "try", "tries"), "2 tries"),
-        (list_some(["a", "b"], 2), "a, b"),
-        (list_some(["a", "b", "c"], 2), "a, b and 1 more"),
-        (list_some(["a"] * 1002, 1), "a and 1,001 more"),
-        (bullet_some(["a", "b"], 2), ["- a", "- b"]),
-        (bullet_some(["a", "b", "c"], 2), ["- a", "- b", "- and 1 more"]),
-        (bullet_some([], 2), []),
-        (did_you_mean("neds", ["goal", "needs"]), "; did you mean 'needs'?"),
-        (did_you_mean("xyz", ["goal", "needs"]), ""),
-        (nearest("neds", ["needs"] * SUGGESTION_WORDS_MAX), "needs"),
-        (nearest("neds", ["needs"] * (SUGGESTION_WORDS_MAX + 1)), ""),
-        (nearest("n" * SUGGESTION_CHARS_MAX, ["n" * 199]), "n" * 199),
-        (nearest("n" * (SUGGESTION_CHARS_MAX + 1), ["n" * 200]), ""),
+        (
+            shorten,
+            (
+                "abcde",
+                5,
+            ),
+            "abcde",
+        ),
+        (
+            shorten,
+            (
+                "abcdef",
+                5,
+            ),
+            "abcd…",
+        ),
+        (one_line, (" a \n b\t c ",), "a b c"),
+        (one_line, ("x" * 200,), "x" * 200),
+        (one_line, ("x" * 201,), "x" * 199 + "…"),
+        (first_line, ("\n\n  a b\nc",), "a b"),
+        (first_line, ("",), ""),
+        (first_line, ("x" * 161,), "x" * 159 + "…"),
+        (short_path, ("a" * 100,), "a" * 100),
+        (short_path, ("a" * 50 + "b" * 51,), "a" * 50 + "…" + "b" * 49),
+        (
+            short_path,
+            (
+                "abcdefghijk",
+                10,
+            ),
+            "abcde…hijk",
+        ),
+        (
+            clip_head_and_tail,
+            (
+                "abcdef",
+                3,
+                3,
+            ),
+            "abcdef",
+        ),
+        (
+            clip_head_and_tail,
+            (
+                "abcdefg",
+                3,
+                3,
+            ),
+            "abc\n[1 characters left out]\nefg",
+        ),
+        (
+            clip_head_and_tail,
+            (
+                "abcdefg",
+                3,
+                0,
+            ),
+            "abc\n[4 characters left out]\n",
+        ),
+        (
+            format_count,
+            (
+                0,
+                "task",
+            ),
+            "0 tasks",
+        ),
+        (
+            format_count,
+            (
+                1,
+                "task",
+            ),
+            "1 task",
+        ),
+        (
+            format_count,
+            (
+                1000,
+                "task",
+            ),
+            "1,000 tasks",
+        ),
+        (
+            format_count,
+            (
+                2,
+                "try",
+                "tries",
+            ),
+            "2 tries",
+        ),
+        (
+            list_some,
+            (
+                ["a", "b"],
+                2,
+            ),
+            "a, b",
+        ),
+        (
+            list_some,
+            (
+                ["a", "b", "c"],
+                2,
+            ),
+            "a, b and 1 more",
+        ),
+        (
+            list_some,
+            (
+                ["a"] * 1002,
+                1,
+            ),
+            "a and 1,001 more",
+        ),
+        (
+            bullet_some,
+            (
+                ["a", "b"],
+                2,
+            ),
+            ["- a", "- b"],
+        ),
+        (
+            bullet_some,
+            (
+                ["a", "b", "c"],
+                2,
+            ),
+            ["- a", "- b", "- and 1 more"],
+        ),
+        (
+            bullet_some,
+            (
+                [],
+                2,
+            ),
+            [],
+        ),
+        (
+            did_you_mean,
+            (
+                "neds",
+                ["goal", "needs"],
+            ),
+            "; did you mean 'needs'?",
+        ),
+        (
+            did_you_mean,
+            (
+                "xyz",
+                ["goal", "needs"],
+            ),
+            "",
+        ),
+        (
+            nearest,
+            (
+                "neds",
+                ["needs"] * SUGGESTION_WORDS_MAX,
+            ),
+            "needs",
+        ),
+        (
+            nearest,
+            (
+                "neds",
+                ["needs"] * (SUGGESTION_WORDS_MAX + 1),
+            ),
+            "",
+        ),
+        (
+            nearest,
+            (
+                "n" * SUGGESTION_CHARS_MAX,
+                ["n" * 199],
+            ),
+            "n" * 199,
+        ),
+        (
+            nearest,
+            (
+                "n" * (SUGGESTION_CHARS_MAX + 1),
+                ["n" * 200],
+            ),
+            "",
+        ),
     ],
 )
-def test_a_text_within_its_limit(made: object, text: object) -> None:
-    assert made == text
+def test_a_text_within_its_limit(
+    change: Callable[..., object], given: tuple[object, ...], text: object
+) -> None:
+    assert change(*given) == text
 
 
 @pytest.mark.parametrize(
