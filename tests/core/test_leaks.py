@@ -59,6 +59,23 @@ def test_white_space_inside_does_not_hide_a_value(blank: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "line"), [(b"", 1), (b"\n", 2), (b"xx\n", 2), (b"x x\n\n", 3), (b"y ", 1)]
+)
+def test_the_line_of_a_value_with_white_space_inside_is_known(before: bytes, line: int) -> None:
+    written = b64encode(SECRET.encode())
+
+    assert found(before + written[:7] + b" " + written[7:]) == [("API_KEY", line)]
+    assert found(before + written) == [("API_KEY", line)]
+
+
+def test_a_value_with_a_blank_is_found_at_the_very_beginning() -> None:
+    search = LeakSearch({"KEY": "my own secret"})
+
+    assert search.find([NewContent("a", b"my own secret")]) == (Leak("KEY", "a", 1),)
+    assert search.find([NewContent("a", b"myownsecret")]) == ()
+
+
+@pytest.mark.parametrize(
     ("content", "before", "leaks"),
     [
         (SECRET, "", 1),
@@ -164,3 +181,12 @@ def test_base64_at_any_offset_shares_no_letter_with_its_neighbours() -> None:
         assert any(variant in whole for variant in variants)
     assert {"fedcba", "ABCDEF", "616263646566", "61:62:63:64:65:66"} <= set(variants)
     assert "YWJjZGVm" in variants
+
+
+def test_the_whole_list_of_encodings_of_a_value() -> None:
+    assert list(encoded_variants("a?>Z")) == [
+        *("Z>?a", "A?>Z", "a?>z"),
+        *("613f3e5a", "61%3f%3e%5a", "61\\x3f\\x3e\\x5a", "61:3f:3e:5a", "61 3f 3e 5a"),
+        *("613F3E5A", "61%3F%3E%5A", "61\\x3F\\x3E\\x5A", "61:3F:3E:5A", "61 3F 3E 5A"),
+        *("YT8+W", "YT8-W", "E/Pl", "E_Pl", "hPz5a", "hPz5a"),
+    ]

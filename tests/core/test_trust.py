@@ -258,3 +258,17 @@ def test_a_restriction_is_marked_as_one() -> None:
 
 def test_a_lone_surrogate_in_a_command_is_no_fault() -> None:
     assert digest_setup(["a\udc80"]).digest != digest_setup(["a"]).digest
+
+
+def test_a_digest_is_kept_on_disk_so_it_never_changes() -> None:
+    """With other digits every person would be asked again."""
+    judged = a_check(argv=(), agent=an_agent("judge"), env={"b": "1", "a": "2"})
+    check, agent = digest_check(judged), digest_agent(an_agent(options={"b": 1, "a": 2}))
+
+    assert check is not None
+    assert check.digest[:12] == "f37e2cdf0fed"
+    assert agent.digest[:12] == "235bfd158cae"
+    assert digest_setup(["npm", "ci"], "web").digest[:12] == "54d10a400374"
+    assert digest_setup(["a\udc80"]).digest[:12] == "5e7ec92b7a74"
+    assert digest_setting("k", ("v",), "").digest[:12] == "828bea0a7dba"
+    assert digest_setup(["a ü"]).text == 'set-up: "a ü"'
