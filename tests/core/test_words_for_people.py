@@ -147,6 +147,11 @@ def test_the_question_of_a_failure(failure: Failure, text: str) -> None:
             {"exit": an_exit()},
             "retry done waive abort",
         ),
+        (
+            a_failure(K.INCOMPLETE, check="tests", pattern="no-change"),
+            {"exit": None},
+            "retry done waive abort",
+        ),
         (a_failure(check="tests"), {"head": ""}, "retry done abort"),
         (a_failure(check="tests"), {"worktree": ""}, "retry waive abort"),
     ],
@@ -289,6 +294,41 @@ def test_a_message_is_shortened_and_never_its_next_command(
     task = an_active_task(Stage.VERIFY, spec=a_spec(name, policy=a_policy(**policy)))
 
     assert report(a_failure(message=words), task).message == message
+
+
+@pytest.mark.spec("10.3", "15")
+@pytest.mark.parametrize(
+    ("language", "beginning"),
+    [("en", "login: not done"), ("ja", "login: 1 回試行しました"), ("xx", "login: not done")],
+)
+def test_the_message_is_in_the_language_of_the_settings(language: str, beginning: str) -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(language=language))
+
+    assert report(a_failure(), task).message.startswith(beginning)
+
+
+@pytest.mark.spec("10.3")
+@pytest.mark.parametrize(
+    ("most", "length", "issue", "actions"),
+    [(500, 389, 160, 4), (388, 274, 100, 3), (273, 200, 80, 2), (199, 154, 60, 1)],
+)
+def test_a_message_gives_up_words_first_and_then_commands(
+    most: int, length: int, issue: int, actions: int
+) -> None:
+    """Each step is taken only where the one before does not fit, to the very character."""
+    failure = a_failure(message="x" * 400, code="RESOURCE_NOT_FOUND")
+
+    def message(limit: int) -> str:
+        policy = a_policy(message_max=limit, trace_link=False)
+        return str(
+            report(failure, an_active_task(Stage.VERIFY, spec=a_spec(policy=policy))).message
+        )
+
+    for limit in (most, length):
+        found = message(limit)
+        assert len(found) == length
+        assert found.count("x") == issue - 1
+        assert found.count("\n- ") == actions
 
 
 @pytest.mark.spec("5.5", "5.6")
