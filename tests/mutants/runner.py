@@ -31,6 +31,8 @@ from tests.mutants.mutations import Mutant, Source
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "unreached"
 BROKEN = 70
 TELL_SECONDS = 30
+# Nothing in a test sends these to itself; the limit on time is SIGPROF.
+FROM_OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGINT)
 EXAMPLES = 12
 MEMORY_MAX = 3 << 30
 # Of one test: the measured time and a multiple of it, since a mutant may do more than the original.
@@ -121,8 +123,10 @@ class Runner:
     def _await_one(self, running: dict[int, int]) -> None:
         pid, status = os.wait()
         number = running.pop(pid)
-        if os.waitstatus_to_exitcode(status) == BROKEN:
-            self.failed = f"a mutant of {self._mutants[number].module} could not be tried"
+        code = os.waitstatus_to_exitcode(status)
+        if code == BROKEN or -code in FROM_OUTSIDE:
+            # Neither tells anything of the tests.
+            self.failed = f"a mutant of {self._mutants[number].module} could not be tried ({code})"
         self.results[number] = SURVIVED if status == 0 else KILLED
         self.timed_out += os.WIFSIGNALED(status)
         killer = int.from_bytes(self._killers[4 * number : 4 * number + 4], "little")
