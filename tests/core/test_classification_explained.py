@@ -565,5 +565,7 @@ def test_faults_of_ours_and_fatal_failures() -> None:
     assert (fatal.message, fatal.reason) == ("words", Reason.SYSTEM_ERROR_PERMANENT)
     assert len({fatal.fingerprint, make_fatal("Y", "words").fingerprint, ""}) == 3
     assert make_fault("no bash", transient=False, code="Z").code == "Z"
+    # Rows and journals of older versions hold these digits.
+    assert (transient.fingerprint, fatal.fingerprint) == ("e2a899ccce3f", "a38e452507ee")
     undelivered = make_fault("x", transient=False, code="UNDELIVERED")
     assert (undelivered.reason, undelivered.is_our_fault) == (Reason.SYSTEM_ERROR_TRANSIENT, True)

@@ -127,14 +127,8 @@ def make_failure(
 def make_fault(message: str, *, transient: bool, code: str = "") -> Failure:
     """A failure of our own infrastructure; the agent is not to blame."""
     if transient:
-        mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
-        return Failure(
-            FailureKind.TRANSIENT_ERROR,
-            message,
-            fingerprint=mark,
-            is_our_fault=True,
-            reason=Reason.SYSTEM_ERROR_TRANSIENT,
-        )
+        failure = make_failure(FailureKind.TRANSIENT_ERROR, message)
+        return replace(failure, is_our_fault=True, reason=Reason.SYSTEM_ERROR_TRANSIENT)
     failure = make_fatal(code or "RESOURCE_NOT_FOUND", message, ours=True)
     if code == UNDELIVERED:
         return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
@@ -142,11 +136,11 @@ def make_fault(message: str, *, transient: bool, code: str = "") -> Failure:
 
 
 def make_fatal(code: str, message: str, *, ours: bool = False) -> Failure:
-    mark = fingerprint("FATAL_ERROR", code, "", message, ())
+    # In the fingerprint the code has the place of a pattern.
+    mark = make_failure(FailureKind.FATAL_ERROR, message, pattern=code).fingerprint
     return Failure(
         FailureKind.FATAL_ERROR,
         message,
-        pattern="",
         fingerprint=mark,
         is_our_fault=ours,
         reason=Reason.SYSTEM_ERROR_PERMANENT,

@@ -73,7 +73,6 @@ def plan_retry_or_escalate(
         awaiting = AwaitingRerun(
             failure=failure,
             blocked=blocked,
-            stage=Stage.PREPARE,
             same_work_failures=same,
             same_fingerprint_failures=alike,
             work_digest=tree,
@@ -165,8 +164,8 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         else "another task's landing since this one began",
     )
     in_a_row = task.same_work_failures, task.same_fingerprint_failures
-    rationale = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
-    rationale = replace(rationale, otherwise=(decision.otherwise,))
+    inputs = _inputs(task, failure, decision, in_a_row)
+    rationale = Rationale(decision.rule, inputs, (decision.otherwise,))
     # `failure_kinds` already includes this failure.
     seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, rationale, task.failure_kinds)
     return _escalate(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
