@@ -84,6 +84,11 @@ def full(*more: str) -> None:
     call("python", "-m", "tests.spec_coverage")
 
 
+def mutants(*more: str) -> None:
+    """change the core in small ways; its tests must notice (--help: a part, a sample)"""
+    call("python", "-m", "tests.mutants", *more)
+
+
 def postgres(*more: str) -> None:
     """the acceptance tests once more, with the store on a server"""
     call("pytest", *TESTS, "-m", "not agents", "--store", "postgresql", "tests/acceptance", *more)
@@ -248,6 +253,7 @@ COMMANDS = {
     "test": (test, for_development),
     "real": (real, for_development),
     "full": (full, for_development),
+    "mutants": (mutants, for_development),
     "postgres": (postgres, for_development),
     "lint": (lint, for_development),
     "format": (format_, for_development),

@@ -476,6 +476,7 @@ def test_thirty_megabytes_of_output_are_kept_in_a_file_and_nowhere_else(place: P
     assert place.bytes_stored() < 2_000_000
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.1", "3.3")
 def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> None:
     (place.repo / "shared.txt").write_text("grey\n")

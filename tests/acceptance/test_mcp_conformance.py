@@ -118,6 +118,7 @@ def test_the_official_client_pings(place: Place) -> None:
     assert with_client(place, {}, use, "legacy") is not None
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "11.2")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_cancelled_call_leaves_the_server_in_step(place: Place, mode: Mode) -> None:
@@ -151,6 +152,7 @@ def params_of(version: str, given: Mapping[str, Any] | None = None) -> dict[str,
     return {**(given or {}), "_meta": meta}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("version", [*HANDSHAKE, *MODERN])
 def test_each_answer_fits_the_models_of_its_protocol_version(place: Place, version: str) -> None:

@@ -27,6 +27,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield Place(quick=True, around=around, at=tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["store", "engine"])
 def test_worker_processes_bring_every_task_to_its_end(place: Place, how: str) -> None:
     found = throughput.yaoki(place, "sqlite", FEW, how, workers=1 if how == "engine" else 2)
@@ -77,6 +78,7 @@ def test_a_peer_that_is_not_there_is_shown_as_missing(place: Place) -> None:
     assert "missing" in table([line])
 
 
+@pytest.mark.full
 def test_the_price_of_the_walls_is_measured_in_repositories_that_are_trusted(place: Place) -> None:
     needs_bubblewrap()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from yaoki.core.agent_json import json_objects, last_agent_message
@@ -64,3 +66,47 @@ def test_of_a_stream_of_events_the_last_words_of_the_agent_are_taken() -> None:
     stream = '{"type": "start"}\n{"type": "result", "result": "it said"}\n' + '{"type":\n' * 9
 
     assert last_agent_message(stream, 100, "pass") == "it said"
+
+
+@pytest.mark.spec("6.7", "12.8")
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({"type": "result", "result": "said"}, "said"),
+        ({"type": "result", "result": 1}, ""),
+        ({"type": "item.completed", "item": {"type": "agent_message", "text": "said"}}, "said"),
+        ({"type": "item.completed", "item": {"type": "command", "text": "out"}}, ""),
+        ({"type": "text", "part": {"text": "said"}}, "said"),
+        ({"type": "tool", "part": {"text": "out"}}, ""),
+        ({"type": "message", "role": "assistant", "content": "said"}, "said"),
+        ({"type": "message", "role": "user", "content": "asked"}, ""),
+        ({"session_id": "s", "response": "said"}, "said"),
+        ({"response": "out"}, ""),
+    ],
+)
+def test_only_the_agents_own_words_count(event: dict[str, object], words: str) -> None:
+    start, end = json.dumps({"type": "start"}), json.dumps({"type": "end"})
+    stream = f"  {start}\n{json.dumps(event)}\n{end}\n"
+
+    assert last_agent_message(stream, 100, "pass") == words
+    assert last_agent_message(stream, 2, "pass") == words[-2:]
+    alone = json.dumps(event, indent=1)
+    assert last_agent_message(alone, 2, "pass") == words[-2:]
+
+
+@pytest.mark.spec("6.7")
+@pytest.mark.parametrize(
+    "text", ["plain words", " {broken", '{"pass": true} so it is', '{"a": 1, "a": 2}', ""]
+)
+def test_a_text_that_is_no_stream_is_taken_as_it_is(text: str) -> None:
+    assert last_agent_message(text, 100, "pass") == text
+    assert last_agent_message(text, 3, "pass") == text[-3:]
+
+
+@pytest.mark.spec("6.7")
+def test_the_last_words_of_a_stream_win() -> None:
+    said = [json.dumps({"type": "result", "result": words}) for words in ("first", "last")]
+
+    assert last_agent_message("\n".join(said), 100, "pass") == "last"
+    assert list(json_objects('{"a":NaN} {"b":1}')) == [{"b": 1}]
+    assert list(json_objects('{{"b":1}}')) == [{"b": 1}]

@@ -106,3 +106,11 @@ def test_a_rule_for_an_unusual_kind_counts_too() -> None:
     }
 
     assert bound(RetryPolicy(rules=rules, reruns_max=0)).total == 3
+
+
+@pytest.mark.spec("0.4", "8.3")
+def test_a_subtask_may_start_once_more_with_its_whole_group() -> None:
+    alone, inside = worst_case(a_spec()), worst_case(a_spec(group="g"))
+
+    assert (alone.reruns, inside.reruns) == (1, 1 + alone.content)
+    assert worst_case(a_spec(kind=TaskKind.PLAN, group="g")).reruns == 0

@@ -9,7 +9,6 @@ import pytest
 
 from tests.builders import SECOND, a_failure, a_finding, an_exit
 from yaoki.core.decide.classification import (
-    FATAL_CATALOGUE,
     add_work_location,
     classify_before_verify,
     classify_contradiction,
@@ -19,10 +18,8 @@ from yaoki.core.decide.classification import (
     classify_oversize,
     classify_own_report,
     classify_verdict,
-    make_failure,
-    make_fatal,
-    make_fault,
 )
+from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
 from yaoki.core.model import (
     AgentExit,
     AgentLimit,
@@ -35,6 +32,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.errors import FatalCode
 
 pytestmark = pytest.mark.spec("4.2")
 
@@ -79,7 +77,7 @@ def test_what_is_certain_before_any_check(exit_: AgentExit, kind: str, words: st
 
 @pytest.mark.parametrize(
     ("given", "code"),
-    [({}, "RESOURCE_NOT_FOUND"), ({"start_denied": True}, "PERMISSION_DENIED")],
+    [({}, FatalCode.RESOURCE_NOT_FOUND), ({"start_denied": True}, FatalCode.PERMISSION_DENIED)],
 )
 def test_an_agent_that_cannot_start_says_why(given: dict[str, Any], code: str) -> None:
     failure = classify_before_verify(an_exit(start_error="x", **given))
@@ -218,7 +216,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
     assert limited.retry_after == 7 * SECOND
     auth = classify_exit(an_exit(limit=AgentLimit.AUTH))
     assert auth is not None
-    assert auth.code == "AUTHENTICATION_FAILED"
+    assert auth.code == FatalCode.AUTHENTICATION_FAILED
 
 
 # ------------------------------------------------------------------ nothing changed
@@ -299,10 +297,10 @@ def test_an_agent_that_changed_nothing_is_explained(
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"code": 126}, "PERMISSION_DENIED"),
-        ({"code": 127}, "RESOURCE_NOT_FOUND"),
-        ({"limit": AgentLimit.FORBIDDEN}, "PERMISSION_DENIED"),
-        ({"limit": AgentLimit.REQUEST}, "REQUEST_REFUSED"),
+        ({"code": 126}, FatalCode.PERMISSION_DENIED),
+        ({"code": 127}, FatalCode.RESOURCE_NOT_FOUND),
+        ({"limit": AgentLimit.FORBIDDEN}, FatalCode.PERMISSION_DENIED),
+        ({"limit": AgentLimit.REQUEST}, FatalCode.REQUEST_REFUSED),
     ],
 )
 def test_a_fatal_end_has_its_entry_in_the_catalogue(given: dict[str, Any], code: str) -> None:
@@ -455,12 +453,12 @@ def test_no_proof_is_a_failure_that_names_the_skipped_checks() -> None:
     ("given", "kind", "words", "code"),
     [
         ({"transient": True}, "TRANSIENT_ERROR", "could not run: why", ""),
-        ({"transient": False}, "FATAL_ERROR", "could not run: why", "RESOURCE_NOT_FOUND"),
+        ({"transient": False}, "FATAL_ERROR", "could not run: why", FatalCode.RESOURCE_NOT_FOUND),
         (
-            {"transient": False, "code": "CHECK_UNFIT"},
+            {"transient": False, "code": FatalCode.CHECK_UNFIT},
             "FATAL_ERROR",
             "cannot be trusted: why",
-            "CHECK_UNFIT",
+            FatalCode.CHECK_UNFIT,
         ),
         ({"transient": True, "code": "X"}, "TRANSIENT_ERROR", "could not run: why", ""),
     ],
@@ -556,14 +554,20 @@ def test_the_agents_words_are_told_beside_a_failed_check() -> None:
 
 @pytest.mark.spec("4.8", "4.7", "11.4")
 def test_faults_of_ours_and_fatal_failures() -> None:
-    transient, fatal = make_fault("disk", transient=True), make_fatal("X", "words")
+    transient = make_fault("disk", transient=True)
+    fatal = make_fatal(FatalCode.AUTHENTICATION_FAILED, "words")
 
     assert (transient.kind, transient.is_our_fault, transient.code) == (K.TRANSIENT_ERROR, True, "")
     assert transient.reason is Reason.SYSTEM_ERROR_TRANSIENT
     assert transient.fingerprint not in {"", make_fault("net", transient=True).fingerprint}
-    assert (fatal.kind, fatal.is_our_fault, fatal.code) == (K.FATAL_ERROR, False, "X")
+    assert (fatal.kind, fatal.is_our_fault) == (K.FATAL_ERROR, False)
+    assert fatal.code is FatalCode.AUTHENTICATION_FAILED
     assert (fatal.message, fatal.reason) == ("words", Reason.SYSTEM_ERROR_PERMANENT)
-    assert len({fatal.fingerprint, make_fatal("Y", "words").fingerprint, ""}) == 3
-    assert make_fault("no bash", transient=False, code="Z").code == "Z"
-    undelivered = make_fault("x", transient=False, code="UNDELIVERED")
+    other = make_fatal(FatalCode.PERMISSION_DENIED, "words")
+    assert len({fatal.fingerprint, other.fingerprint, ""}) == 3
+    denied = make_fault("no bash", transient=False, code=FatalCode.PERMISSION_DENIED)
+    assert denied.code is FatalCode.PERMISSION_DENIED
+    # Rows and journals of older versions hold these digits.
+    assert (transient.fingerprint, fatal.fingerprint) == ("e2a899ccce3f", "6421140fadef")
+    undelivered = make_fault("x", transient=False, code=FatalCode.UNDELIVERED)
     assert (undelivered.reason, undelivered.is_our_fault) == (Reason.SYSTEM_ERROR_TRANSIENT, True)

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from yaoki.core.evidence import expected_commits, find_foreign_commits, find_unproven, fold_evidence
+from yaoki.core.evidence import (
+    CheckEvidence,
+    TaskEvidence,
+    expected_commits,
+    find_foreign_commits,
+    find_unproven,
+    fold_evidence,
+    may_land,
+)
 from yaoki.core.model import State
 
 pytestmark = pytest.mark.spec("16.11")
@@ -199,3 +207,192 @@ def test_a_step_of_the_branch_that_no_line_accounts_for_is_foreign() -> None:
     assert find_foreign_commits(fold_evidence([*GOOD, UNDONE]), [Step(COMMIT), undoing]) == []
     accepted = Line("RECONCILED", {"mismatch": "foreign step", "commit": OTHER}, "")
     assert find_foreign_commits(fold_evidence([*GOOD, accepted]), [Step(COMMIT), Step(OTHER)]) == []
+
+
+# ------------------------------------------------------------------ the fold, and its words
+
+
+@pytest.mark.parametrize(
+    ("lines", "row", "words"),
+    [
+        (
+            (*GOOD, UNLANDED),
+            Row(),
+            "the row of login says DONE, the store has no proof of it: its landing was reverted",
+        ),
+        (
+            (SUBMITTED, *PROVEN, landed()),
+            Row(landed_commit=OTHER),
+            "the row of login says DONE, the store has no proof of it: "
+            "it landed as cccccccccccc, the row says dddddddddddd",
+        ),
+        (
+            (SUBMITTED, *PROVEN, landed()),
+            Row(landed_commit=""),
+            "the row of login says DONE, the store has no proof of it: "
+            "it landed as cccccccccccc, the row says nothing",
+        ),
+        (
+            (SUBMITTED, checked(), landed()),
+            Row(),
+            "the row of login says DONE, the store has no proof of it: "
+            "no judgment passed cccccccccccc before it landed",
+        ),
+        (
+            (
+                SUBMITTED,
+                checked("FAILED", check="a"),
+                checked("BROKEN", check="b"),
+                judged(),
+                landed(),
+            ),
+            Row(),
+            "the row of login says DONE, the store has no proof of it: "
+            "a, b did not pass on cccccccccccc",
+        ),
+        (
+            (SUBMITTED, judged(), landed()),
+            Row(),
+            "the row of login says DONE, the store has no proof of it: "
+            "no required check passed on cccccccccccc",
+        ),
+        (
+            (SUBMITTED,),
+            Row(state=State.REPLACED),
+            "the row of login says REPLACED, the store names nothing in its place",
+        ),
+        (
+            (SUBMITTED,),
+            Row(required=False),
+            "the row of login says that it is optional, the store that it is required",
+        ),
+        ((), Row(), "the store has no line that submits login"),
+        ((landed(),), Row(), "the store has no line that submits login"),
+    ],
+)
+def test_a_row_that_claims_more_is_refused_in_these_words(
+    lines: tuple[Line, ...], row: Row, words: str
+) -> None:
+    (found,) = find_unproven(fold_evidence(lines), [row], source="the store")
+
+    assert (found.task_id, found.message) == ("r-1", words)
+
+
+def test_the_fold_of_a_task() -> None:
+    slow = checked("SKIPPED", check="slow", required=False, seconds=2)
+
+    evidence = fold_evidence([SUBMITTED, checked(seconds=1.5), slow, judged(), landed()])
+
+    task = evidence.tasks["r-1"]
+    tests, skipped = (
+        CheckEvidence("tests", "PASSED", True, 1.5),
+        CheckEvidence("slow", "SKIPPED", False, 2.0),
+    )
+    assert task == TaskEvidence(
+        name="login",
+        kind="change",
+        required=True,
+        verified_commit=COMMIT,
+        onto=ONTO,
+        checks=(tests, skipped),
+        landed_commit=COMMIT,
+        checked_commit=COMMIT,
+        checks_so_far={"tests": tests, "slow": skipped},
+    )
+    assert task.landed_own_commit
+    assert not TaskEvidence(landed_commit=ONTO, onto=ONTO).landed_own_commit
+    assert evidence.line_count == 5
+
+
+def test_a_subtask_is_never_required_by_itself() -> None:
+    inside = Line(
+        "TASK_SUBMITTED", {"n": 1, "spec": {"name": "a", "kind": "check"}, "parent": "r-9"}
+    )
+
+    task = fold_evidence([inside]).tasks["r-1"]
+
+    assert (task.required, task.kind) == (False, "check")
+
+
+@pytest.mark.parametrize(
+    ("kind", "event", "replaced"),
+    [
+        ("change", "TASK_REPLACED", True),
+        ("check", "TASK_BLAMED", True),
+        ("group", "TASK_BLAMED", False),
+        ("group", "TASK_REPLACED", True),
+    ],
+)
+def test_a_group_is_open_again_when_a_subtask_is_blamed(
+    kind: str, event: str, replaced: bool
+) -> None:
+    lines = [submitted(kind=kind), Line(event, {})]
+
+    assert fold_evidence(lines).tasks["r-1"].is_replaced is replaced
+    assert not fold_evidence([*lines, UNLANDED]).tasks["r-1"].is_replaced
+
+
+def test_a_revert_takes_back_what_landed_and_what_a_person_planned() -> None:
+    planned = fold_evidence([submitted(kind="plan"), BY_A_PERSON, UNDONE]).tasks["r-1"]
+    reverted = fold_evidence([*GOOD, UNDONE]).tasks["r-1"]
+    again = fold_evidence([*GOOD, UNDONE, landed()]).tasks["r-1"]
+
+    assert (planned.planned_by, planned.is_reverted) == ("", False)
+    assert (reverted.landed_commit, reverted.is_reverted) == ("", True)
+    assert fold_evidence([*GOOD, UNDONE, UNLANDED]).tasks["r-1"].is_reverted
+    assert (again.landed_commit, again.is_reverted) == (COMMIT, False)
+
+
+def test_a_judgment_takes_back_the_one_before() -> None:
+    task = fold_evidence([*GOOD, judged(OTHER, passed=False)]).tasks["r-1"]
+
+    assert (task.verified_commit, task.landed_commit) == ("", "")
+
+
+def test_the_fold_of_a_run() -> None:
+    lines = [
+        *GOOD,
+        Line("FINAL_SUMMARY", {}, ""),
+        Line("RECONCILED", {"mismatch": "foreign step", "commit": "f" * 40}, ""),
+        Line("SOMETHING_ELSE", {}, ""),
+    ]
+
+    run = fold_evidence(lines)
+
+    assert run.known_commits == {COMMIT, "f" * 40}
+    assert (run.has_reverts, run.was_repaired, run.is_summed_up) == (False, False, True)
+    assert set(run.tasks) == {"r-1"}
+    assert run.line_count == len(lines)
+    assert not fold_evidence([*lines, Line("RUN_REOPENED", {}, "")]).is_summed_up
+    assert fold_evidence([judged(ONTO)]).known_commits == set()
+    assert fold_evidence([judged(passed=False)]).known_commits == set()
+    for revert in (UNDONE, UNLANDED):
+        taken_back = fold_evidence([*GOOD, revert])
+        assert taken_back.known_commits == {COMMIT, OTHER}
+        assert taken_back.has_reverts
+
+
+def test_after_a_repair_of_the_store_no_commit_is_called_foreign() -> None:
+    repaired = Line("RECONCILED", {"mismatch": "corrupt store"}, "")
+    other = Line("RECONCILED", {"mismatch": "something"}, "")
+
+    evidence = fold_evidence([*GOOD, repaired, other])
+
+    assert evidence.was_repaired
+    assert find_foreign_commits(evidence, [Step(OTHER)]) == []
+    assert not fold_evidence([other]).was_repaired
+
+
+@pytest.mark.spec("0.1", "3.4")
+@pytest.mark.parametrize(
+    ("lines", "commit", "may"),
+    [
+        ((SUBMITTED, *PROVEN), COMMIT, True),
+        ((SUBMITTED, *PROVEN), OTHER, False),
+        ((SUBMITTED,), "", False),
+        ((SUBMITTED, checked(), judged(passed=False)), COMMIT, False),
+        ((), COMMIT, False),
+    ],
+)
+def test_only_the_judged_commit_may_land(lines: tuple[Line, ...], commit: str, may: bool) -> None:
+    assert may_land(fold_evidence(lines).tasks.get("r-1"), commit) is may

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from inspect import signature
+from typing import Any
 
 import pytest
 
@@ -100,3 +101,113 @@ def test_wrong_arguments_are_refused() -> None:
         LazyPoint()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
         LazyPoint(1, z=2)  # type: ignore[call-arg]
+
+
+# ------------------------------------------------------------------ classes made here and now
+
+
+def set_hidden(self: Any) -> None:
+    object.__setattr__(self, "hidden", f"<{self.x}>")
+
+
+def build(frozen: bool, slots: bool, **body: Any) -> tuple[Any, Any]:
+    """A class of each decorator with the same body."""
+
+    def one(decorate: Any) -> Any:
+        notes = {"x": int, "y": int, "tags": list[str], "hidden": str}
+        values = {
+            "y": 2,
+            "tags": field(default_factory=list, compare=False),
+            "hidden": field(init=False, repr=False),
+            "__annotations__": notes,
+            "__module__": __name__,
+            "__post_init__": set_hidden,
+        }
+        made = type("Thing", (), {**values, **body})
+        return decorate(frozen=frozen, slots=slots)(made)
+
+    return one(lazy_dataclass.dataclass), one(dataclass)
+
+
+OPTIONS = [(True, True), (True, False), (False, True), (False, False)]
+
+
+@pytest.mark.parametrize(("frozen", "slots"), OPTIONS)
+def test_a_class_behaves_as_one_of_the_standard_library(frozen: bool, slots: bool) -> None:
+    lazy, standard = build(frozen, slots)
+
+    for cls in (lazy, standard):
+        thing = cls(1, tags=["a"])
+        assert (thing.x, thing.y, thing.tags, thing.hidden) == (1, 2, ["a"], "<1>")
+        assert repr(thing) == "Thing(x=1, y=2, tags=['a'])"
+        assert thing == cls(1, 2, ["b"])
+        assert thing != cls(2)
+        assert hasattr(thing, "__dict__") is not slots
+        assert (cls.__hash__ is None) is not frozen
+        assert not frozen or hash(thing) == hash(cls(1))
+        assert cls.__doc__
+    assert list(signature(lazy).parameters) == ["x", "y", "tags"]
+    assert signature(lazy).return_annotation is None
+    assert lazy.__init__.__qualname__ == "Thing.__init__"
+    assert lazy.__init__.__annotations__ == {
+        "x": int, "y": int, "tags": list[str], "return": None
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["__init__", "__repr__", "__eq__", "__hash__"])
+def test_a_method_is_compiled_at_its_first_call(name: str) -> None:
+    lazy, _ = build(True, True)
+    waiting = getattr(lazy, name)
+
+    assert (waiting.__name__, waiting.__qualname__) == (name, f"Thing.{name}")
+    one, other = lazy(1), lazy(1)
+    assert (repr(one), one == other, hash(one) == hash(other)) == (repr(other), True, True)
+    assert getattr(lazy, name) is not waiting
+
+
+def test_methods_of_the_class_itself_are_kept() -> None:
+    own = {
+        "__init__": lambda self: object.__setattr__(self, "x", 7),
+        "__repr__": lambda _self: "mine",
+        "__eq__": lambda _self, _other: True,
+        "__hash__": lambda _self: 42,
+    }
+    lazy, _ = build(True, True, **own, __doc__="Its own words.")
+
+    assert (lazy().x, repr(lazy()), hash(lazy())) == (7, "mine", 42)
+    assert lazy() == 3
+    assert lazy.__doc__ == "Its own words."
+
+
+def test_a_change_of_a_frozen_object_names_the_field() -> None:
+    lazy, _ = build(True, False)
+    changing, _ = build(False, False)
+
+    with pytest.raises(FrozenInstanceError, match=r"^cannot assign to field 'x'$"):
+        lazy(1).x = 2
+    with pytest.raises(FrozenInstanceError, match=r"^cannot delete field 'x'$"):
+        del lazy(1).x
+    thing = changing(1)
+    thing.x = 5
+    assert thing.x == 5
+
+
+def test_a_frozen_object_with_slots_is_copied_field_by_field() -> None:
+    lazy, _ = build(True, True)
+    thing = lazy(1, 3, ["a"])
+
+    again = lazy.__new__(lazy)
+    again.__setstate__(thing.__getstate__())
+
+    assert thing.__getstate__() == [1, 3, ["a"], "<1>"]
+    assert (again.x, again.y, again.tags, again.hidden) == (1, 3, ["a"], "<1>")
+    with pytest.raises(ValueError, match="shorter"):
+        again.__setstate__([1])
+
+
+def test_a_class_without_fields_can_be_made() -> None:
+    empty: Any = lazy_dataclass.dataclass(frozen=True)(type("Empty", (), {"__module__": __name__}))
+
+    assert empty() == empty()
+    assert repr(empty()) == "Empty()"
+    assert empty.__doc__ == "Empty"

@@ -13,11 +13,14 @@ from yaoki.core.model import Outcome
 pytestmark = pytest.mark.spec("14.2")
 
 SECRET = "s3cret/Value+9"
-SEARCH = LeakSearch({"API_KEY": SECRET})
+
+
+def a_search() -> LeakSearch:
+    return LeakSearch({"API_KEY": SECRET})
 
 
 def found(content: bytes, before: bytes = b"", line: int = 1) -> list[tuple[str, int]]:
-    leaks = SEARCH.find([NewContent("a.txt", content, before, line)])
+    leaks = a_search().find([NewContent("a.txt", content, before, line)])
     return [(leak.variable, leak.line) for leak in leaks]
 
 
@@ -53,6 +56,23 @@ def test_white_space_inside_does_not_hide_a_value(blank: bytes) -> None:
     assert found(content) == [("API_KEY", 2)]
     assert found(content, before=content) == []
     assert found(content + content, before=content) == [("API_KEY", 2)]
+
+
+@pytest.mark.parametrize(
+    ("before", "line"), [(b"", 1), (b"\n", 2), (b"xx\n", 2), (b"x x\n\n", 3), (b"y ", 1)]
+)
+def test_the_line_of_a_value_with_white_space_inside_is_known(before: bytes, line: int) -> None:
+    written = b64encode(SECRET.encode())
+
+    assert found(before + written[:7] + b" " + written[7:]) == [("API_KEY", line)]
+    assert found(before + written) == [("API_KEY", line)]
+
+
+def test_a_value_with_a_blank_is_found_at_the_very_beginning() -> None:
+    search = LeakSearch({"KEY": "my own secret"})
+
+    assert search.find([NewContent("a", b"my own secret")]) == (Leak("KEY", "a", 1),)
+    assert search.find([NewContent("a", b"myownsecret")]) == ()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +121,7 @@ def test_the_search_ends_at_its_limit() -> None:
             read.append(n)
             yield NewContent(f"f{n}", SECRET.encode())
 
-    leaks = SEARCH.find(parts())  # type: ignore[arg-type]
+    leaks = a_search().find(parts())  # type: ignore[arg-type]
 
     assert [leak.where for leak in leaks] == [f"f{n}" for n in range(LEAKS_MAX)]
     assert len(read) == LEAKS_MAX
@@ -122,7 +142,9 @@ def test_a_value_too_short_to_be_a_secret_is_not_searched(
 def test_a_variable_with_a_lone_surrogate_is_searched_too() -> None:
     value = "value\udc80more"
 
-    leaks = LeakSearch({"KEY": value}).find([NewContent("a", value.encode("utf-8", "surrogatepass"))])
+    leaks = LeakSearch({"KEY": value}).find(
+        [NewContent("a", value.encode("utf-8", "surrogatepass"))]
+    )
 
     assert leaks == (Leak("KEY", "a", 1),)
 
@@ -159,3 +181,12 @@ def test_base64_at_any_offset_shares_no_letter_with_its_neighbours() -> None:
         assert any(variant in whole for variant in variants)
     assert {"fedcba", "ABCDEF", "616263646566", "61:62:63:64:65:66"} <= set(variants)
     assert "YWJjZGVm" in variants
+
+
+def test_the_whole_list_of_encodings_of_a_value() -> None:
+    assert list(encoded_variants("a?>Z")) == [
+        *("Z>?a", "A?>Z", "a?>z"),
+        *("613f3e5a", "61%3f%3e%5a", "61\\x3f\\x3e\\x5a", "61:3f:3e:5a", "61 3f 3e 5a"),
+        *("613F3E5A", "61%3F%3E%5A", "61\\x3F\\x3E\\x5A", "61:3F:3E:5A", "61 3F 3E 5A"),
+        *("YT8+W", "YT8-W", "E/Pl", "E_Pl", "hPz5a", "hPz5a"),
+    ]

@@ -30,3 +30,5 @@ def test_a_task_that_was_never_refused_lands_after_the_queue_members() -> None:
     assert not must_yield(at(Stage.LAND, 0), [FRESH])
     assert not must_yield(at(Stage.LAND, 1), [REFUSED])
     assert not must_yield(at(Stage.LAND, 0, proven="b"), [REFUSED]), "it moves nothing"
+    assert not must_yield(at(Stage.VERIFY, 0), [REFUSED]), "it is not about to land"
+    assert must_yield(at(Stage.LAND, 0), [FRESH, REFUSED]), "one of many is enough"

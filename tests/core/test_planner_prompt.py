@@ -80,7 +80,9 @@ def test_the_planner_sees_checks_agents_and_tasks() -> None:
         "long": a_check("long", argv=("x" * 300,)),
     }
     run = replace(
-        a_run(), catalogue=Catalogue(checks=checks, agents={"big": an_agent("big")}), done_when=("unit",)
+        a_run(),
+        catalogue=Catalogue(checks=checks, agents={"big": an_agent("big")}),
+        done_when=("unit",),
     )
     failed = UnfinishedTask("1-2", "login", "escalated", "Make\nit work", "tests\nfailed", True)
     open_ = UnfinishedTask("1-3", "logout", "waiting", "g" * 500)

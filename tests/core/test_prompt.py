@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import a_check, a_failure, a_spec, a_task
+from tests.builders import a_check, a_failure, a_spec, a_task, an_agent
 from yaoki.core.model import (
     CheckSpec,
     CheckType,
@@ -18,9 +18,12 @@ from yaoki.core.model import (
     FailureKind,
     FindingItem,
     GitCheck,
+    PlanningBrief,
+    PlanningRole,
     Task,
     TaskKind,
 )
+from yaoki.core.planner_prompt import PLANNER_RULES, answer_form
 from yaoki.core.prompt import (
     BUDGETS,
     GENERIC_HINT,
@@ -195,3 +198,95 @@ def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
 )
 def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:
     assert said in compose_prompt(a_task(spec=a_spec(checks=(check,)))).text
+
+
+# ------------------------------------------------------------------ the whole text
+
+
+@pytest.mark.spec("7.3", "7.4")
+def test_a_whole_prompt() -> None:
+    failure = a_failure(
+        message="2 failed",
+        check="tests",
+        items=(FindingItem("t1", "boom", "a.py"), FindingItem("t2")),
+        output=" raw ",
+    )
+    spec = a_spec(scope=("src/**", "tests/**"), kind=TaskKind.REPORT)
+    task = a_task(spec=spec, feedback=failure, answer_text="use b")
+
+    prompt = compose_prompt(task, context="Checks: none")
+
+    assert prompt.fault == ""
+    assert prompt.text == (
+        "# Rules\n\n"
+        "- You work alone in your own git worktree; no one answers questions while you work.\n"
+        "- Change files in the current directory only. Do not switch branches, push, or touch git "
+        "configuration. Do not use git stash: all worktrees share it.\n"
+        "- Claims prove nothing: when you stop, the checks below run on what you left."
+        "\n- Write your report to standard output, or to a file if the task names one.\n"
+        "- Stay within these paths: src/**, tests/**\n\n"
+        "# Task\n\nMake login work.\n\n"
+        "# Context\n\nChecks: none\n\n"
+        "# What failed in the last attempt\n\n"
+        "The work does not pass its checks. Fix exactly what failed.\n\n"
+        "QUALITY_FAILURE: 2 failed\n\n"
+        "Failing check: tests\n\n"
+        "- t1 (a.py): boom\n- t2\n\n"
+        "Its output (cut):\n```\nraw\n```\n\n"
+        "# What a person said\n\nuse b\n\n"
+        "# How it will be checked\n\n- tests: `true`\n"
+    )
+    resumed = compose_prompt(task, context="Checks: none", session_resumed=True).text
+    assert [line for line in resumed.splitlines() if line.startswith("# ")] == [
+        "# What failed in the last attempt",
+        "# What a person said",
+    ]
+    first = replace(task, feedback=None)
+    assert compose_prompt(first, session_resumed=True) == compose_prompt(first)
+
+
+@pytest.mark.spec("9.2", "7.3")
+def test_a_whole_prompt_of_a_planner() -> None:
+    brief = PlanningBrief(PlanningRole.GOAL, kinds=(TaskKind.CHANGE,), tasks_max=3)
+    task = a_task(spec=a_spec(kind=TaskKind.PLAN, planning_brief=brief))
+
+    text = compose_prompt(task, context="Checks: none").text
+
+    assert text == (
+        f"# Rules\n\n{PLANNER_RULES}\n\n# Task\n\nMake login work.\n\n"
+        f"# Context\n\nChecks: none\n\n# Your answer\n\n{answer_form(brief)}\n"
+    )
+
+
+@pytest.mark.spec("5.8")
+def test_the_fault_of_a_template_is_named_and_its_place_filled() -> None:
+    def broken(_failure: Failure, _hints: object) -> str:
+        raise ValueError("no such name")
+
+    prompt = compose_prompt(a_task(feedback=a_failure()), broken)
+
+    assert prompt.fault == "ValueError: no such name"
+    assert "The last attempt was not accepted. Fix what failed, then stop." in prompt.text
+
+
+@pytest.mark.spec("7.3")
+def test_the_checks_of_packages_and_judges_are_named() -> None:
+    judge = CheckSpec("a", type=CheckType.JUDGE, agent=an_agent("big"), ask=" Is it ```good```? ")
+    plugin = CheckSpec("b", entry="plugin:it")
+    files = CheckSpec("c", type=CheckType.FILE, path="x", file={"exists": True, "contains": "y"})
+
+    text = compose_prompt(a_task(spec=a_spec(checks=(judge, plugin, files)))).text
+
+    assert text.endswith(
+        "# How it will be checked\n\n"
+        "- a: another agent judges whether this holds:\n````\nIs it ```good```?\n````\n"
+        "- b: a check of an installed package, 'plugin:it'\n"
+        "- c: file x exists True, contains y\n"
+    )
+
+
+@pytest.mark.spec("7.3")
+def test_a_failure_without_details_is_told_shortly() -> None:
+    assert describe_failure(a_failure(FailureKind.LOST, "cut off"), {}) == "LOST: cut off"
+    long = describe_failure(a_failure(output="x" * 9_000), {})
+    assert 5_900 < len(long.partition("```")[2]) < 6_100

@@ -67,3 +67,19 @@ def test_the_newest_runs_stay_even_above_the_limit() -> None:
     lives = [a_life(f"r{n}", 30) for n in range(4)]
 
     assert due(*lives, rule=ArchiveSettings(after_days=0, runs_max=1, runs_kept=4)) == []
+
+
+@pytest.mark.spec("11.7", "0.5")
+def test_every_decision_says_why() -> None:
+    lives = [a_life(f"r{n}", days) for n, days in enumerate((1, 2, 6.25, 8, 9, 10))]
+
+    made = decide_retention(lives, RULE, NOW)
+
+    assert [(fate.lifetime, fate.is_archived, fate.reason) for fate in made] == [
+        (lives[0], False, "one of the newest 2 finished runs"),
+        (lives[1], False, "one of the newest 2 finished runs"),
+        (lives[2], False, "finished 6.2 days ago; 7 are kept"),
+        (lives[3], True, "finished 8.0 days ago; 7 are kept"),
+        (lives[4], True, "finished 9.0 days ago; 7 are kept"),
+        (lives[5], True, "more than 5 finished runs; this one is older"),
+    ]

@@ -19,13 +19,14 @@ from tests.builders import (
     an_agent,
     an_exit,
 )
-from yaoki.core.decide.classification import make_failure, make_fatal, make_fault
+from yaoki.core.decide.backoff import backoff_delay
 from yaoki.core.decide.failure_response import (
     FAILURE_KINDS_MAX,
     ClockAndChance,
     escalate_without_rerun,
     plan_retry_or_escalate,
 )
+from yaoki.core.decide.failures import make_failure, make_fatal, make_fault
 from yaoki.core.decide.retry import (
     RetryAction,
     RetryDecision,
@@ -42,6 +43,8 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.model import (
     AttemptMode,
+    Backoff,
+    BackoffType,
     Choice,
     Counts,
     EndCause,
@@ -55,6 +58,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.errors import FatalCode
 
 pytestmark = pytest.mark.spec("0.5", "5.1")
 
@@ -162,7 +166,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
         ),
         (
             an_active_task(
-                Stage.VERIFY, spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
+                Stage.VERIFY,
+                spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
                 counts=Counts(failures={"INCOMPLETE": 1}),
             ),
             a_failure(),
@@ -250,7 +255,12 @@ def test_each_rule_explains_its_decision(
         ({"money": 2.0}, Spend(money=2.5), "the task used 2.5 of its 2 money", "a larger money"),
         ({"money": 2.0}, Spend(money=2.0), "the task used 2 of its 2 money", "a larger money"),
         ({"tokens": 9.0}, Spend(tokens=10), "the task used 10 of its 9 tokens", "a larger tokens"),
-        ({"seconds": 9.0}, Spend(seconds=9), "the task used 9 of its 9 seconds", "a larger seconds"),
+        (
+            {"seconds": 9.0},
+            Spend(seconds=9),
+            "the task used 9 of its 9 seconds",
+            "a larger seconds",
+        ),
     ],
 )
 def test_a_spent_budget_ends_the_retries(
@@ -341,7 +351,7 @@ def test_a_permanent_fault_of_ours_asks_a_person_at_once() -> None:
         ({}, {}, {}, Reason.SYSTEM_ERROR_TRANSIENT, True),
         ({}, {}, {}, Reason.CONFLICT, False),
         ({}, {}, {}, Reason.MAX_RETRIES_INTEGRATION, False),
-        ({}, {}, {"code": "UNDELIVERED"}, Reason.MAX_RETRIES, False),
+        ({}, {}, {"code": FatalCode.UNDELIVERED}, Reason.MAX_RETRIES, False),
         ({}, {}, {"retry_safe": False}, Reason.MAX_RETRIES, False),
         ({"mode": AttemptMode.TAKEN_OVER}, {}, {}, Reason.MAX_RETRIES, False),
         ({"counts": Counts(reruns=1)}, {}, {}, Reason.MAX_RETRIES, False),
@@ -383,7 +393,7 @@ def test_a_failure_after_the_re_run_is_a_failure_of_the_integrated_work() -> Non
 # ------------------------------------------------------------------ the events
 
 
-def inputs(task: Task, failure: Failure, **given: Any) -> dict[str, Any]:
+def inputs(failure: Failure, **given: Any) -> dict[str, Any]:
     return {
         "kind": failure.kind.value,
         "pattern": failure.pattern,
@@ -414,7 +424,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
         "a QUALITY_FAILURE count of 3 would ask a person; "
         "the same failure with the same work would bring a fresh worktree"
     )
-    numbers = inputs(task, failure, content_failures=1, total=1, reasoning=words)
+    numbers = inputs(failure, content_failures=1, total=1, reasoning=words)
     assert events == (
         RetryDecided(
             failure=failure,
@@ -424,7 +434,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
             max_retries=3,
             delay_ms=1000,
             reasoning=words,
-            modification_hint="The work does not pass its checks. Mend exactly what failed.",
+            modification_hint="The work does not pass its checks. Fix exactly what failed.",
             strategy=RetryMethod.CONTINUE,
             fresh=False,
             agent_index=0,
@@ -514,9 +524,7 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
     task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
 
     words = "retry count 3 >= maximum 3 for QUALITY_FAILURE"
-    numbers = inputs(
-        task, failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words
-    )
+    numbers = inputs(failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words)
     assert plan_retry_or_escalate(task, failure, MOMENT, "tree1") == (
         AwaitingRerun(
             failure=failure,
@@ -583,7 +591,7 @@ def test_a_question_to_a_person_records_all_of_its_failure() -> None:
 
 @pytest.mark.spec("11.4")
 def test_a_dead_letter_is_recorded_before_its_question() -> None:
-    failure = replace(make_fatal("UNDELIVERED", "delivered 5 times", ours=True))
+    failure = replace(make_fatal(FatalCode.UNDELIVERED, "delivered 5 times", ours=True))
     task = counted(deliveries=5)
 
     events = plan_retry_or_escalate(task, failure, MOMENT)
@@ -648,3 +656,69 @@ def test_a_kind_that_was_never_retried_counts_none() -> None:
     assert isinstance(decided, EscalationDecided)
     assert (decided.current_retry_count, decided.max_retries) == (0, 0)
     assert decided.blocked is Reason.UNKNOWN
+
+
+# ------------------------------------------------------------------ waits
+
+
+@pytest.mark.spec("5.3")
+@pytest.mark.parametrize(("chance", "seconds"), [(0.0, 8.0), (0.5, 10.0), (0.75, 11.0)])
+def test_chance_makes_a_wait_shorter_or_longer(chance: float, seconds: float) -> None:
+    backoff = Backoff(BackoffType.LINEAR, 5 * SECOND, 2.0, 60 * SECOND, 0.2)
+
+    assert backoff_delay(backoff, 2, chance) == timedelta(seconds=seconds)
+    fixed = replace(backoff, type=BackoffType.FIXED)
+    assert backoff_delay(fixed, 3, 0.5) == 5 * SECOND
+
+
+@pytest.mark.spec("4.8", "5.3")
+def test_a_fault_of_ours_waits_as_a_transient_error_does() -> None:
+    slow = Backoff(BackoffType.FIXED, 9 * SECOND, 2.0, 9 * SECOND, 0.0)
+    policy = a_policy(rules={FailureKind.TRANSIENT_ERROR: RetryRule(1, slow)})
+    fault = make_fault("disk", transient=True)
+
+    waits = [
+        decide_retry(an_active_task(Stage.VERIFY, spec=a_spec(policy=each)), fault, 1, 0.5)
+        for each in (policy, a_policy(rules={}))
+    ]
+
+    assert [each.delay for each in waits] == [9 * SECOND, Backoff().initial]
+    assert waits[0].kind is FailureKind.TRANSIENT_ERROR
+
+
+@pytest.mark.spec("3.5")
+@pytest.mark.parametrize(
+    ("before", "now", "rule"),
+    [("no-change", "no-change", "3.5"), ("no-change", "", "5.1"), ("", "no-change", "5.1")],
+)
+def test_only_two_empty_changes_in_a_row_ask_a_person(before: str, now: str, rule: str) -> None:
+    task = replace(counted(), feedback=a_failure(INCOMPLETE, check=before))
+
+    decision = decide_retry(task, a_failure(INCOMPLETE, check=now), 1, 0.5)
+
+    assert (decision.rule, decision.kind) == (rule, INCOMPLETE)
+
+
+@pytest.mark.spec("5.6")
+def test_a_hint_of_the_settings_is_told_to_the_agent() -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(hints={QUALITY: "look again"})))
+
+    (event,) = plan_retry_or_escalate(task, a_failure(), MOMENT)
+
+    assert isinstance(event, RetryDecided)
+    assert event.modification_hint == "look again"
+    forgiven = replace(task, counts=Counts(failures={"QUALITY_FAILURE": 2}))
+    forgiven = replace(forgiven, forgiven_counts=forgiven.counts)
+    (again,) = plan_retry_or_escalate(forgiven, a_failure(), ClockAndChance(NOW, 0.0))
+    assert isinstance(again, RetryDecided)
+    assert (again.why.inputs["content_failures"], again.delay_ms) == (0, 900)
+
+
+@pytest.mark.spec("4.5")
+def test_a_timeout_without_an_exit_names_no_number() -> None:
+    (event,) = plan_retry_or_escalate(
+        an_active_task(Stage.VERIFY), a_failure(FailureKind.TIMEOUT), MOMENT
+    )
+
+    assert isinstance(event, RetryDecided)
+    assert event.failure.params == {}

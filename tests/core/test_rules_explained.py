@@ -13,14 +13,15 @@ from tests.builders import (
     RUN_ID,
     a_failure,
     a_finding,
+    a_policy,
     a_spec,
     a_task,
     a_verdict,
     an_active_task,
     an_exit,
 )
-from yaoki.core.decide.classification import make_failure
 from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.rules import decide, decide_after_revert, decide_row_refused
 from yaoki.core.machine.events import (
     AgentFinished,
@@ -76,6 +77,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
+from yaoki.errors import FatalCode
 
 pytestmark = pytest.mark.spec("0.5", "5.1")
 
@@ -189,7 +191,7 @@ def test_a_retry_begins_with_what_failed_before() -> None:
 
     (note,) = notes(events, "RETRY_START")
     assert (note["retry_count"], note["previous_failure_type"]) == (1, "LOST")
-    assert note["modification_hint"].startswith("The last try ran out of time.")
+    assert note["modification_hint"].startswith("The last attempt ran out of time.")
 
 
 @pytest.mark.spec("3.2")
@@ -269,9 +271,7 @@ def test_a_change_of_gits_own_configuration_asks_a_person_and_keeps_the_work() -
 def test_work_that_needs_no_check_to_fail(
     exit_: Any, excess: tuple[str, ...], kind: str, words: str
 ) -> None:
-    events = decided(
-        an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess)
-    )
+    events = decided(an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess))
 
     found = [e for e in events if isinstance(e, RetryDecided | EscalationDecided)]
     assert [(e.failure.kind.value, e.failure.message) for e in found] == [(kind, words)]
@@ -403,9 +403,7 @@ def test_an_agent_that_changed_nothing_is_told_what_is_missing() -> None:
 def test_an_end_that_explains_itself_keeps_only_the_name_of_the_check() -> None:
     verdict = Verdict((a_finding(FAILED, message="2 failed", output="log", params={"x": 1}),))
 
-    failure = retried(
-        decided(worked(an_exit(code=137)), verified(verdict, changed=()))
-    ).failure
+    failure = retried(decided(worked(an_exit(code=137)), verified(verdict, changed=()))).failure
 
     assert (failure.kind, failure.message) == (
         FailureKind.TRANSIENT_ERROR,
@@ -595,7 +593,9 @@ def test_faults_and_interruptions_keep_their_source_and_words() -> None:
     lost = retried(decided(task, AgentLost("the shim died")))
     charged = retried(decided(task, AgentLost("it ended oddly", counts_as_failure=True)))
     cut = retried(decided(task, WorkInterrupted("stopped", "refs/x")))
-    fatal = asked(decided(task, StageFaulted("no git", transient=False, code="PERMISSION_DENIED")))
+    fatal = asked(
+        decided(task, StageFaulted("no git", transient=False, code=FatalCode.PERMISSION_DENIED))
+    )
 
     assert (fault.failure.message, fault.failure.source) == ("disk", source)
     assert fault.failure.is_our_fault
@@ -606,7 +606,7 @@ def test_faults_and_interruptions_keep_their_source_and_words() -> None:
     )
     assert (cut.failure.kind, cut.failure.message) == (FailureKind.LOST, "stopped")
     assert (fatal.failure.code, fatal.blocked) == (
-        "PERMISSION_DENIED",
+        FatalCode.PERMISSION_DENIED,
         Reason.SYSTEM_ERROR_PERMANENT,
     )
 
@@ -643,3 +643,63 @@ def test_a_row_that_claims_too_much_becomes_a_question() -> None:
     assert escalation.question.choices == asked(events).question.choices
     assert "done" not in {choice.value for choice in escalation.question.choices}
     fold_events(task, events)
+
+
+@pytest.mark.spec("9.5", "16.3")
+@pytest.mark.parametrize("request_", [PendingRequest.CANCEL, PendingRequest.RECALL])
+def test_what_an_agent_left_is_noted_before_its_task_ends(request_: PendingRequest) -> None:
+    report = replace(
+        WORKED, changed_checkout=("checkout/a", "checkout/refs/x"), left_out_files=("y",)
+    )
+
+    events = decided(an_active_task(Stage.WORK, request=request_), report)
+
+    (note,) = notes(events, "CHECKOUT_CHANGED")
+    assert note["message"].startswith("your refs, your checkout")
+    assert notes(events, "WARNING")[0]["message"].endswith(f"yaoki recover {RUN_ID}-1")
+
+
+@pytest.mark.spec("16.10")
+def test_a_person_may_go_on_with_work_beside_a_changed_configuration() -> None:
+    report = replace(WORKED, changed_git_config=("config",), diff_digest="", left_out_files=("y",))
+    task = an_active_task(Stage.WORK)
+    task = replace(task, work=replace(task.work, head=""))
+
+    events = decided(task, report)
+
+    assert isinstance(events[0], AgentFinished)
+    assert len(notes(events, "WARNING")) == 1
+    escalation = asked(events)
+    assert "waive" in {choice.value for choice in escalation.question.choices}
+    assert escalation.work_digest == "tree2"
+
+
+@pytest.mark.spec("5.6", "10.1")
+def test_a_hint_of_the_settings_is_noted_at_the_start_of_a_retry() -> None:
+    policy = a_policy(hints={FailureKind.TIMEOUT: "be quick"})
+    late = a_failure(FailureKind.TIMEOUT)
+    task = an_active_task(spec=a_spec(policy=policy), failure=late, feedback=late)
+
+    events = decided(task, WorktreePrepared("b", "/w", "h", fresh=False))
+
+    assert notes(events, "RETRY_START")[0]["modification_hint"] == "be quick"
+
+
+@pytest.mark.spec("3.3", "1.2")
+def test_a_failed_check_of_a_change_is_told_as_it_is() -> None:
+    failed = Verdict((a_finding(FAILED, message="2 failed"),))
+
+    again = retried(decided(worked(an_exit(code=137)), verified(failed)))
+    proof = asked(
+        decided(
+            an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK)),
+            verified(failed, changed=()),
+        )
+    )
+    older = worked()
+    older = replace(older, work=replace(older.work, diff_digest=""))
+    needless = retried(decided(older, verified(a_verdict(PASSED), changed=())))
+
+    assert (again.failure.message, again.work_digest) == ("2 failed", "diff2")
+    assert proof.failure.message == "2 failed"
+    assert needless.work_digest == "tree2"

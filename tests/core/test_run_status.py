@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import a_run
+from tests.builders import NOW, a_run
 from yaoki.core.model import Pause, PauseCause, State
 from yaoki.core.run_status import (
     EXIT_CODES,
     RunStatus,
     current_run_status,
     derive_run_status,
+    exit_code,
     required_done,
 )
 
@@ -119,3 +120,53 @@ def test_only_required_tasks_hold_the_run_up(
 def test_a_pause_reads_back_from_its_stored_text(text: str, pause: Pause | None) -> None:
     assert Pause.parse(text) == pause
     assert a_run(pause=pause).pause_reason == text
+
+
+@pytest.mark.spec("9.3", "1.1")
+def test_a_run_with_a_final_check_is_done_when_it_passed() -> None:
+    landed = tally((D,), ())
+    checked = a_run(done_when=("tests",))
+
+    assert current_run_status(a_run(), landed, idle=True) is RunStatus.DONE
+    assert current_run_status(checked, landed, idle=True) is RunStatus.ACTIVE
+    finished = a_run(done_when=("tests",), finished_at=NOW)
+    assert current_run_status(finished, landed, idle=True) is RunStatus.DONE
+
+
+@pytest.mark.spec("9.8", "9.5", "10.6")
+@pytest.mark.parametrize(
+    ("pause", "cancelled", "idle", "states", "status"),
+    [
+        (True, False, True, (W,), RunStatus.PAUSED),
+        (False, False, True, (D,), RunStatus.DONE),
+        (True, False, False, (W,), RunStatus.ACTIVE),
+        (True, False, True, (A,), RunStatus.ACTIVE),
+        (True, True, True, (C,), RunStatus.CANCELLED),
+    ],
+)
+def test_a_pause_shows_once_the_active_tasks_have_ended(
+    pause: bool, cancelled: bool, idle: bool, states: tuple[State, ...], status: RunStatus
+) -> None:
+    held = Pause(PauseCause.UNKNOWN, "look at it") if pause else None
+    run = a_run(pause=held, cancel_requested=cancelled)
+
+    assert current_run_status(run, tally(states, ()), idle=idle) is status
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("status", "cause", "code"),
+    [
+        (RunStatus.DONE, None, 0),
+        (RunStatus.CANCELLED, None, 3),
+        (RunStatus.ESCALATED, None, 4),
+        (RunStatus.ACTIVE, None, 5),
+        (RunStatus.PAUSED, PauseCause.BUDGET, 5),
+        (RunStatus.PAUSED, PauseCause.UNKNOWN, 4),
+        (RunStatus.DONE, PauseCause.BUDGET, 0),
+    ],
+)
+def test_the_exit_code_of_a_run(status: RunStatus, cause: PauseCause | None, code: int) -> None:
+    run = a_run(pause=Pause(cause, "why") if cause else None)
+
+    assert exit_code(run, status) == code

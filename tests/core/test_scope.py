@@ -116,3 +116,45 @@ def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
 )
 def test_files_that_start_a_program_in_the_next_session_are_known(path: str, starts: bool) -> None:
     assert bool(session_paths([path], ())) is starts
+
+
+@pytest.mark.spec("16.10")
+@pytest.mark.parametrize(
+    ("scope", "allowed"),
+    [
+        (("**",), False),
+        ((".claude/**",), True),
+        (("sub/.claude/hooks/stop.sh",), False),
+        ((".claude/settings.json",), True),
+        ((".claude/**", "!.claude/settings.json"), False),
+        (("**", ".claude/other.json"), False),
+        (("src", ".claude/other.json", ".claude"), True),
+        (("x.claude/**", "**"), False),
+    ],
+)
+def test_only_a_glob_that_names_such_a_file_allows_it(
+    scope: tuple[str, ...], allowed: bool
+) -> None:
+    path = ".claude/settings.json"
+
+    assert session_paths([path, "src/a.py"], scope) == (() if allowed else (path,))
+
+
+@pytest.mark.spec("3.6")
+@pytest.mark.parametrize(
+    ("glob", "path", "fits"),
+    [
+        ("a*/", "ab/c", True),
+        ("a*", "ab/c", False),
+        ("/a*", "ab/c", False),
+        ("x/**/y", "a/y", False),
+        ("**/**/a", "a", True),
+        ("a/**/**/b", "a/b", True),
+        ("a/**/c/**/e", "a/b/c/d/e", True),
+        ("**/a/b", "a/a/b", True),
+        ("a/b/**/c", "a", False),
+        ("**/b", "a", False),
+    ],
+)
+def test_stars_that_span_folders(glob: str, path: str, fits: bool) -> None:
+    assert matches_glob(path, glob) is fits

@@ -20,15 +20,13 @@ from yaoki.core.settings.override import (
     with_max_retries,
     within_iterations,
 )
+from yaoki.core.settings.retry import KindRetrySettings, RetrySettings, with_always_retryable
 from yaoki.core.settings.settings import (
-    KindRetrySettings,
     LimitSettings,
     NotificationSettings,
     ResourceSettings,
-    RetrySettings,
     Settings,
     StoreSettings,
-    with_always_retryable,
 )
 from yaoki.core.settings.tags import has_all_tags, is_tag, join_tags
 
@@ -48,8 +46,16 @@ def retries(retry: RetrySettings, *kinds: FailureKind) -> list[int]:
 def test_each_kind_has_its_own_number_of_retries_and_its_own_wait() -> None:
     retry = RetrySettings()
 
-    assert retries(retry, QUALITY, TIMEOUT, RATE_LIMIT, FailureKind.CONFLICT, LOST) == [3, 2, 5, 2, 6]
-    assert retry.rule_for(TIMEOUT).backoff == Backoff(BackoffType.FIXED, 5 * SECOND, 2.0, 5 * SECOND, 0)
+    assert retries(retry, QUALITY, TIMEOUT, RATE_LIMIT, FailureKind.CONFLICT, LOST) == [
+        3,
+        2,
+        5,
+        2,
+        6,
+    ]
+    assert retry.rule_for(TIMEOUT).backoff == Backoff(
+        BackoffType.FIXED, 5 * SECOND, 2.0, 5 * SECOND, 0
+    )
     assert retry.rule_for(QUALITY).backoff == retry.default_backoff
 
 
@@ -239,7 +245,10 @@ def test_the_policy_of_a_task_holds_every_setting() -> None:
 
     policy = settings.retry_policy
 
-    assert {kind: rule.retries_max for kind, rule in policy.rules.items()} == {QUALITY: 4, TIMEOUT: 1}
+    assert {kind: rule.retries_max for kind, rule in policy.rules.items()} == {
+        QUALITY: 4,
+        TIMEOUT: 1,
+    }
     assert policy.content_retries_max == 4
     assert (policy.total_attempts_max, policy.deliveries_max) == (9, 6)
     assert (policy.landing_refusals_max, policy.reruns_max) == (8, 0)

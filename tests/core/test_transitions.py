@@ -65,6 +65,7 @@ from yaoki.core.model import (
     Lease,
     Outcome,
     PendingRequest,
+    PlannedBy,
     Question,
     Reason,
     RecoveryStrategy,
@@ -419,7 +420,7 @@ GROUP, PLAN, CHECK = (
         ({"stage": Stage.LAND, **PLAN}, Planned(("a",)), {}),
         (
             {"stage": Stage.LAND, **PLAN},
-            Planned(("a",), by="person"),
+            Planned(("a",), by=PlannedBy.PERSON),
             {**DONE, "landed_commit": "", "reason": None, "question": None},
         ),
         (
@@ -624,7 +625,9 @@ def test_a_new_task_inherits_counts_and_spend_and_begins_with_a_fresh_budget() -
     task = create_task(
         TaskId("run00001-4"),
         RUN_ID,
-        Submitted(4, a_spec(), parent="run00001-2", lineage="run00001-1", counts=counts, spend=spend),
+        Submitted(
+            4, a_spec(), parent="run00001-2", lineage="run00001-1", counts=counts, spend=spend
+        ),
     )
 
     assert (task.id, task.run_id, task.n, task.spec) == ("run00001-4", RUN_ID, 4, a_spec())
@@ -652,7 +655,9 @@ def test_a_journal_of_an_older_version_folds_as_it_was_written() -> None:
 
 @pytest.mark.spec("0.3")
 def test_an_event_that_cannot_happen_names_the_task_and_where_it_is() -> None:
-    with pytest.raises(IllegalEvent, match=f"^TASK_LANDED cannot happen to {RUN_ID}-1 in ACTIVE/VERIFY$"):
+    with pytest.raises(
+        IllegalEvent, match=f"^TASK_LANDED cannot happen to {RUN_ID}-1 in ACTIVE/VERIFY$"
+    ):
         evolve(a_full_task(), Landed("c0ffee"))
     with pytest.raises(IllegalEvent):
         evolve(a_full_task(), Submitted(1, a_spec()))
@@ -672,12 +677,12 @@ def test_an_event_that_cannot_happen_names_the_task_and_where_it_is() -> None:
         ({**WAITING, **CHECK}, Replaced("x"), False),
         ({**WAITING, "waiting_for": WaitReason.RERUN}, Replaced("x"), True),
         ({"state": State.ESCALATED}, Replaced("x"), True),
-        ({**WAITING, **PLAN}, Planned(("a",), by="person"), True),
+        ({**WAITING, **PLAN}, Planned(("a",), by=PlannedBy.PERSON), True),
         ({**WAITING, **PLAN}, Planned(("a",)), False),
         (PLAN, Planned(("a",)), False),
         ({"stage": Stage.LAND, **PLAN}, Planned(("a",)), True),
         ({"stage": Stage.LAND}, Planned(("a",)), False),
-        ({**DONE, **PLAN}, Planned(("a",), by="person"), False),
+        ({**DONE, **PLAN}, Planned(("a",), by=PlannedBy.PERSON), False),
         (WAITING, RETRY, False),
         ({**WAITING, "waiting_for": WaitReason.DECISION}, RETRY, True),
         ({**WAITING, "waiting_for": WaitReason.RERUN}, RETRY, False),
@@ -747,5 +752,3 @@ def test_what_a_task_says_of_itself() -> None:
     assert a_full_task().unforgiven_failures(FailureKind.TIMEOUT) == 1
     assert a_full_task(forgiven_counts=COUNTS).unforgiven_failures(FailureKind.TIMEOUT) == 0
     assert a_full_task().total_unforgiven_failures == 1
-
-

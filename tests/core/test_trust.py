@@ -66,7 +66,9 @@ def test_a_person_is_asked_about_what_is_new_and_about_restrictions_that_are_gon
 
 def test_the_record_keeps_each_file_of_each_repository_apart() -> None:
     record = TrustRecord()
-    record = record.with_content("/a", [FileCommands("settings", (ONE,)), FileCommands("p", (TWO,))])
+    record = record.with_content(
+        "/a", [FileCommands("settings", (ONE,)), FileCommands("p", (TWO,))]
+    )
     record = record.with_content("/b", [FileCommands("settings", (TWO,))])
 
     record = record.with_content("/a", [FileCommands("settings", (SAME_TEXT,))])
@@ -118,9 +120,7 @@ def test_what_is_no_longer_trusted_takes_its_stores_along() -> None:
         ("/a", "/c"),
     )
 
-    assert record.without("/a") == TrustRecord(
-        {"/ab": {}}, {"m2": "/ab/.yaoki/state.db"}, ("/c",)
-    )
+    assert record.without("/a") == TrustRecord({"/ab": {}}, {"m2": "/ab/.yaoki/state.db"}, ("/c",))
     assert record.without("/a/").stores == {"m2": "/ab/.yaoki/state.db"}
 
 
@@ -258,3 +258,17 @@ def test_a_restriction_is_marked_as_one() -> None:
 
 def test_a_lone_surrogate_in_a_command_is_no_fault() -> None:
     assert digest_setup(["a\udc80"]).digest != digest_setup(["a"]).digest
+
+
+def test_a_digest_is_kept_on_disk_so_it_never_changes() -> None:
+    """With other digits every person would be asked again."""
+    judged = a_check(argv=(), agent=an_agent("judge"), env={"b": "1", "a": "2"})
+    check, agent = digest_check(judged), digest_agent(an_agent(options={"b": 1, "a": 2}))
+
+    assert check is not None
+    assert check.digest[:12] == "f37e2cdf0fed"
+    assert agent.digest[:12] == "235bfd158cae"
+    assert digest_setup(["npm", "ci"], "web").digest[:12] == "54d10a400374"
+    assert digest_setup(["a\udc80"]).digest[:12] == "5e7ec92b7a74"
+    assert digest_setting("k", ("v",), "").digest[:12] == "828bea0a7dba"
+    assert digest_setup(["a ü"]).text == 'set-up: "a ü"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
-from yaoki.core.commands.vacuous_checks import why_vacuous
+from yaoki.core.commands.vacuous_checks import why_vacuous, why_vacuous_script
 from yaoki.core.model import CheckSpec, CheckType, GitCheck
 
 pytestmark = pytest.mark.spec("16.4")
@@ -72,6 +72,34 @@ def test_a_command_that_may_fail_is_a_check(text: str) -> None:
         ("find . -name '*.orig'", "empty", False),
         ("test -f x", "exitCode:1", False),
         ("ls", "contains:x.txt", False),
+        ("true", "exitCode:1", False),
+        ("exit 1", "exitCode:1", True),
+        ("false", "exitCode:2", True),
+        ("pytest", "exitCode:1", False),
+        ("true", "exitCode:0", True),
+        ("git diff", "empty", True),
+        ("git log", "empty", False),
+        ("git diff main", "empty", False),
+        ("cd . && : && set -u && export A=1", "empty", True),
+        ("cd . && ls", "empty", False),
+        ("", "empty", False),
+        ("sleep 1", "empty", True),
+        ("test 1 = 1 && [ 1 = 1 ]", "empty", True),
+        ("echo a | cat; echo b", "contains:b", True),
+        ("echo a | tr a b; true", "contains:a", False),
+        ("true | echo OK", "contains:OK", False),
+        ("echo OK && true", "contains:OK", True),
+        ("true && echo OK", "contains:OK", False),
+        ("sh -c 'echo OK'", "contains:OK", True),
+        ("echo 3", "3:3", False),
+        ("echo all good", "matches:^all good$", True),
+        ("echo all good", "matches:.*good.*", True),
+        ("echo all good", "matches:^bad", False),
+        ("echo all good", "matches:a.l", False),
+        ("echo all good", "matches:(", False),
+        ("true", "matches:^$", True),
+        ("true", "matches:x", False),
+        ("true", "other:x", False),
     ],
 )
 def test_an_output_that_is_known_beforehand_proves_nothing(
@@ -112,6 +140,16 @@ def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known
         ("cargo test --no-run", ()),
         ("go vet ./...", ()),
         ("python script.py pytest", ()),
+        ("go test -c ./...", ()),
+        ("go -v test", ("go",)),
+        ("node test", ()),
+        ("deno --test", ()),
+        ("deno test", ("deno",)),
+        ("node", ()),
+        ("unittest", ()),
+        ("python -m doctest x.py", ("doctest",)),
+        ("jest --list", ("jest",)),
+        ("pytest; bats x && py.test", ("pytest", "tap", "pytest")),
     ],
 )
 def test_the_runner_of_a_command_is_found_behind_its_prefixes(
@@ -120,7 +158,52 @@ def test_the_runner_of_a_command_is_found_behind_its_prefixes(
     assert find_test_runners((), command) == found
 
 
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (shell("true"), "`true` cannot fail"),
+        (shell("  true &&\n  true"), "`true && true` cannot fail"),
+        (CheckSpec("c", argv=("echo", "a")), "`echo a` cannot fail"),
+        (shell("echo " + "x" * 55), f"`echo {'x' * 55}` cannot fail"),
+        (shell("echo " + "x" * 56), f"`echo {'x' * 54}…` cannot fail"),
+        (shell("exit 3", "exitCode:3"), "its exit code is always the same"),
+        (CheckSpec("c", type=CheckType.GIT, git=GitCheck.CLEAN), "git: clean holds of any change"),
+        (
+            CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True, "empty": False}),
+            ". is always there",
+        ),
+        (CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True, "a": "b"}), ""),
+        (CheckSpec("c", type=CheckType.JUDGE), ""),
+        (shell("pytest"), ""),
+    ],
+)
+def test_the_reason_is_the_end_of_a_sentence(spec: CheckSpec, why: str) -> None:
+    assert why_vacuous(spec) == why
+
+
+def test_a_command_of_words_has_a_known_output_as_well() -> None:
+    said = CheckSpec("c", argv=("echo", "all", "good"), success="contains:all good")
+
+    assert why_vacuous(said) == "`echo all good` cannot fail"
+    assert not why_vacuous(CheckSpec("c", argv=("echo", "all"), success="contains:good"))
+    assert why_vacuous(CheckSpec("c", argv=("true",), success="empty"))
+    assert not why_vacuous(CheckSpec("c", argv=("ls",), success="empty"))
+    inner = CheckSpec("c", argv=("sh", "-c", "echo OK"), success="contains:OK")
+    assert why_vacuous(inner) == "`sh -c echo OK` cannot fail"
+
+
+def test_a_script_or_recipe_is_judged_by_its_exit_code() -> None:
+    assert why_vacuous_script("pytest || true") == "`pytest || true` cannot fail"
+    assert why_vacuous_script("pytest") == ""
+
+
 def test_an_option_that_stops_at_the_first_failure_is_seen() -> None:
     assert fail_fast_option(("pytest", "--maxfail=1"), "") == "--maxfail=1"
     assert fail_fast_option((), "python -m unittest -f") == "-f"
     assert fail_fast_option((), "head -x; pytest") == ""
+    assert fail_fast_option((), "pytest -q; go test -failfast") == "-failfast"
+    assert fail_fast_option(("pytest", "-q", "-x"), "pytest --maxfail=2") == "-x"
+
+
+def test_the_runner_of_a_command_of_words_is_found() -> None:
+    assert find_test_runners(("uv", "run", "pytest"), "jest") == ("pytest",)

@@ -42,7 +42,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("path", nargs="*", type=Path, help="files or folders below src/yaoki/core")
     parser.add_argument("--sample", type=int, metavar="N", help="at most N mutants of each module")
     cores = os.cpu_count() or 1
-    parser.add_argument("--children", type=int, default=cores, help="processes at once (%(default)s)")
+    parser.add_argument(
+        "--children", type=int, default=cores, help="processes at once (%(default)s)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -51,7 +53,9 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     for path in paths or [CORE]:
         where = path.resolve()
         if not where.exists() or not where.is_relative_to(CORE):
-            sys.exit(f"mutants: {path} is not in {CORE.relative_to(ROOT)}; name a file or folder there")
+            sys.exit(
+                f"mutants: {path} is not in {CORE.relative_to(ROOT)}; name a file or folder there"
+            )
         found.update(where.rglob("*.py") if where.is_dir() else [where])
     return sorted(found)
 
@@ -88,7 +92,8 @@ def _tell(mutants: Sequence[Mutant], runner: Runner, seconds: float, whole: bool
     for module in modules:
         print(_row(module, all_[module], left[module], unexplained[module]))
     print(f"{'-' * len(head)}\n{_row('all', len(mutants), len(alive), len(open_))}")
-    print(f"\n{seconds / 60:.1f} minutes; at least {SHARE_MIN} % must be killed")
+    print(f"\n{seconds / 60:.1f} minutes; {runner.timed_out} of the killed ran out of time")
+    print(f"at least {SHARE_MIN} % must be killed")
     stale = explained.unneeded(explanations, alive, modules) if whole else []
     for each in stale:
         print(f"explained but killed or gone: {each.module} {each.function}: {each.change}")

@@ -166,7 +166,9 @@ def _slots(node: ast.AST) -> Iterator[Slot]:
         if name in SKIPPED_FIELDS or is_signature:
             continue
         if isinstance(value, list):
-            yield from ((node, name, at) for at, one in enumerate(value) if isinstance(one, ast.AST))
+            yield from (
+                (node, name, at) for at, one in enumerate(value) if isinstance(one, ast.AST)
+            )
         elif isinstance(value, ast.AST):
             yield node, name, None
 
@@ -255,6 +257,8 @@ def _of_expression(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Lambda(node.args, ast.Constant(None))
         case ast.Call():
             yield from _of_call(node)
+        case _:
+            pass
 
 
 def _of_constant(node: ast.Constant) -> Iterator[ast.expr]:
@@ -320,3 +324,5 @@ def _of_statement(node: ast.stmt) -> Iterator[ast.stmt]:
             yield ast.Break()
         case ast.Break():
             yield ast.Continue()
+        case _:
+            pass

@@ -17,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -31,6 +31,8 @@ from tests.mutants.mutations import Mutant, Source
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "unreached"
 BROKEN = 70
 TELL_SECONDS = 30
+# Nothing in a test sends these to itself; the limit on time is SIGPROF.
+FROM_OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGINT)
 EXAMPLES = 12
 MEMORY_MAX = 3 << 30
 # Of one test: the measured time and a multiple of it, since a mutant may do more than the original.
@@ -52,9 +54,14 @@ class Reach:
     tests_by_line: dict[tuple[str, int], set[int]]
     seconds: list[float]
 
+    def in_order(self, tests: Iterable[int] | None = None) -> list[int]:
+        """All tests or these, the fastest first."""
+        every = range(len(self.seconds)) if tests is None else tests
+        return sorted(every, key=lambda each: self.seconds[each])
+
     def tests(self, filename: str, mutant: Mutant) -> list[int]:
         found = (self.tests_by_line.get((filename, line), set()) for line in mutant.lines)
-        return sorted(set().union(*found), key=lambda each: self.seconds[each])
+        return self.in_order(set().union(*found))
 
 
 class Runner:
@@ -62,7 +69,7 @@ class Runner:
 
     def __init__(self, sources: dict[str, Source], mutants: Sequence[Mutant], children: int):
         self.results: dict[int, str] = {}
-        self.failed = ""
+        self.failed, self.timed_out = "", 0
         self._sources, self._mutants, self._children = sources, mutants, children
         # Which test killed a mutant: written by the children, read by us.
         self._killers = mmap.mmap(-1, 4 * max(1, len(mutants)))
@@ -84,9 +91,13 @@ class Runner:
             return True
         say(f"{len(session.items)} tests measured in {time.monotonic() - started:.0f} s")
         self._functions = functions_by_place()
+        forget_cached_values()
         gc.collect()
         gc.freeze()
-        self._run_all(reach)
+        if os.waitpid(fork(partial(self._run_tests, 0, reach.in_order(), reach)), 0)[1]:
+            self.failed = "the unchanged code does not survive: tests depend on their order"
+        else:
+            self._run_all(reach)
         return True
 
     def _run_all(self, reach: Reach) -> None:
@@ -112,9 +123,12 @@ class Runner:
     def _await_one(self, running: dict[int, int]) -> None:
         pid, status = os.wait()
         number = running.pop(pid)
-        if os.waitstatus_to_exitcode(status) == BROKEN:
-            self.failed = f"a mutant of {self._mutants[number].module} could not be tried"
+        code = os.waitstatus_to_exitcode(status)
+        if code == BROKEN or -code in FROM_OUTSIDE:
+            # Neither tells anything of the tests.
+            self.failed = f"a mutant of {self._mutants[number].module} could not be tried ({code})"
         self.results[number] = SURVIVED if status == 0 else KILLED
+        self.timed_out += os.WIFSIGNALED(status)
         killer = int.from_bytes(self._killers[4 * number : 4 * number + 4], "little")
         if killer:
             mutant = self._mutants[number]
@@ -131,7 +145,10 @@ class Runner:
         for function in functions:
             function.__code__ = code
         first = [each for each in self._first[mutant.module, mutant.function] if each in tests]
-        for at in dict.fromkeys([*first, *tests]):
+        return self._run_tests(number, list(dict.fromkeys([*first, *tests])), reach)
+
+    def _run_tests(self, number: int, tests: Sequence[int], reach: Reach) -> int:
+        for at in tests:
             self._killers[4 * number : 4 * number + 4] = (at + 1).to_bytes(4, "little")
             limit = SECONDS_FREE + SECONDS_FACTOR * reach.seconds[at]
             signal.setitimer(signal.ITIMER_PROF, limit)
@@ -153,6 +170,14 @@ def functions_by_place() -> dict[tuple[str, str, int], list[FunctionType]]:
             code: CodeType = each.__code__
             found[code.co_filename, code.co_qualname, code.co_firstlineno].append(each)
     return found
+
+
+def forget_cached_values() -> None:
+    """What the unchanged code answered while the tests were collected."""
+    kind = type(lru_cache(lambda: None))
+    for each in gc.get_objects():
+        if isinstance(each, kind) and str(each.__module__).startswith("yaoki."):
+            each.cache_clear()
 
 
 def measure(items: Sequence[pytest.Item], filenames: Iterable[str]) -> Reach | str:
@@ -213,4 +238,6 @@ def say(words: str) -> None:
 
 def run(runner: Runner, tests: str) -> int:
     options = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=native", "--assert=plain")
-    return int(pytest.main([*options, "-s", "--no-header", "--no-summary", tests], plugins=[runner]))
+    return int(
+        pytest.main([*options, "-s", "--no-header", "--no-summary", tests], plugins=[runner])
+    )

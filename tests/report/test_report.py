@@ -263,6 +263,7 @@ def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
     assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in render_markdown(made)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5", "12.1")
 def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leaves_out() -> None:
     count = 10_000

@@ -43,7 +43,7 @@ def like(story: Story) -> Callable[[Scene], None]:
     return then
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.spec("0.2", "0.3", "8.6")
 @pytest.mark.parametrize("story", [PLAIN, HARD], ids=["plain", "hard"])
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])

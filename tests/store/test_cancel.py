@@ -202,6 +202,7 @@ def test_cancelling_a_run_journals_no_blocked_dependents(store: SqlStore) -> Non
     assert "TASK_BLOCKED" not in [e.event for e in store.journal(run_id=RUN_ID)]
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.5", "0.4")
 def test_every_task_of_a_long_chain_is_cancelled(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 1}",) if n else ()) for n in range(500)))

@@ -48,6 +48,7 @@ def test_the_last_of_many_files_is_looked_at(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1")
 def test_many_good_files_land(arena: Arena) -> None:
     settle(many("all of them good", "", LANDS), arena)

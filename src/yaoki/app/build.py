@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.app.plan_preflight import PlanPreflight
 from yaoki.app.repository import RepositoryContext
 from yaoki.app.services import Services
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.store import SqlStore
     from yaoki.adapters.system.clock import SystemClock
     from yaoki.adapters.workspace import GitWorkspace
+    from yaoki.app.plan_preflight import PlanPreflight
     from yaoki.app.reads import RunReads
     from yaoki.app.trust import Trust
     from yaoki.core.settings.settings import Settings
@@ -50,6 +50,8 @@ class App:
 
     @cached_property
     def preflight(self) -> PlanPreflight:
+        from yaoki.app.plan_preflight import PlanPreflight
+
         return PlanPreflight(self.context, self.services)
 
     @property

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +13,8 @@ from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
 from yaoki.app.warning_output import print_warning
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask
-from yaoki.core.settings.settings import Settings
-from yaoki.ports import AgentDriver, Processes
 
 # Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
@@ -34,7 +31,9 @@ if TYPE_CHECKING:
     from yaoki.app.sandbox_choice import SandboxChoice
     from yaoki.app.trust import Trust
     from yaoki.core.model import RunId
+    from yaoki.core.settings.settings import Settings
     from yaoki.formats.config import LoadedSettings
+    from yaoki.ports import AgentDriver, Processes
 
 FOR_EVER = timedelta(days=10_000)
 
@@ -199,6 +198,8 @@ class RepositoryContext:
 
     @property
     def _repository_digest(self) -> str:
+        import hashlib
+
         return hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
 
     @cached_property

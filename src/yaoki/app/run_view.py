@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import PauseCause
-from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
+from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
-from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken
-from yaoki.views.warnings import WARNING_EVENTS, RunWarnings, collect_warnings
+from yaoki.views.tasks import build_run_view, summarize_run
+from yaoki.views.workers import why_not_taken
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.tables.totals import BudgetUse
     from yaoki.app.build import App
     from yaoki.core.model import Question, Run, Task, TaskId
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
+    from yaoki.views.tasks import RunView
+    from yaoki.views.warnings import RunWarnings
+    from yaoki.views.why import Explanation
 
 QUESTIONS_MAX = 1000
 ATTEMPTS_SHOWN = 20
@@ -40,15 +40,28 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     landed.
     """
     rows = app.store.rows(run.id)
-    run = detect_external_merge(app, run, rows)
+    return _view_rows(app, detect_external_merge(app, run, rows), rows, check_branch=check_branch)
+
+
+def _view_rows(
+    app: App, run: Run, rows: Sequence[TaskRow], *, check_branch: bool = False, merges: bool = True
+) -> RunView:
     there = (
         find_landed_on_branch(app, run, rows)
         if check_branch or run.pause_cause is PauseCause.BRANCH
         else {}
     )
+    questions = load_questions(app, rows)
     return assemble_run_view(
-        app, run, rows, app.store.needs(run.id), load_questions(app, rows), there
+        app, run, rows, app.store.needs(run.id), questions, there, merges=merges
     )
+
+
+def _view_tasks(app: App, run: Run) -> RunView:
+    """For its tasks only: a merge changes nothing about them, so git is not asked for one."""
+    if run.pause_cause is PauseCause.BRANCH:
+        return view_run(app, run)
+    return _view_rows(app, run, app.store.rows(run.id), merges=False)
 
 
 def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
@@ -82,8 +95,13 @@ def assemble_run_view(
     needs: Mapping[TaskId, Sequence[TaskId]],
     asked: Mapping[TaskId, Question],
     there: Mapping[TaskId, bool],
+    *,
+    merges: bool = True,
 ) -> RunView:
-    """The view of a run with these rows; `there` says which landed tasks the branch holds."""
+    """The view of a run with these rows; `there` says which landed tasks the branch holds.
+
+    With `merges` its next command may be one of git, which is asked for it.
+    """
     live, now = app.services.list_live_workers(), app.store.clock.now()
     return build_run_view(
         run,
@@ -100,7 +118,7 @@ def assemble_run_view(
         ),
         spent=app.store.total_spend(run.id),
         on_branch=there,
-        merge_instead=lambda: suggest_merge_command(app, run),
+        merge_instead=lambda: suggest_merge_command(app, run) if merges else "",
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
 
@@ -112,6 +130,8 @@ def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
 
 def is_served(app: App, run: Run) -> bool:
     """Is a worker running it?  Reads only active tasks, however many tasks there are."""
+    from yaoki.adapters.store.tables import run_changes
+
     rows = run_changes.reload_rows(app.store.database, run.id, ())
     return has_live_holder(rows, app.store.clock.now()) or _is_served_by(
         run, app.services.list_live_workers()
@@ -148,12 +168,16 @@ def suggest_merge_command(app: App, run: Run) -> str:
         return ""
     if place is None or (run.cancel_requested and not _is_branch_intact(app, run)):
         return ""
+    import shlex
+
     there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
     return f"git {there}merge {run.branch}"
 
 
 def _is_branch_intact(app: App, run: Run) -> bool:
     """For a cancelled run no command checks its branch, and git merges whatever is there."""
+    from yaoki.engine.branch_guard import BranchGuard
+
     try:
         BranchGuard(app.store, app.workspace).refuse_drift(run)
     except (NotNow, WorkspaceError):
@@ -180,6 +204,8 @@ def load_questions(app: App, rows: Sequence[TaskRow]) -> dict[TaskId, Question]:
 def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
     """May a live worker hold one of these tasks?  For other machines only the lease is known."""
     claimed = [row for row in rows if row.holder and not is_holder_dead(row.holder)]
+    if not claimed:
+        return False
     here = f"{machine_id()}:"
     return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in claimed)
 
@@ -193,11 +219,13 @@ def _claim_grace_s(app: App, holder: str) -> float:
 def explain_task(app: App, task_id: TaskId) -> Explanation:
     """The state of a task and the decisions that led to it."""
     run = app.store.run(app.store.task(task_id).run_id)
-    return load_explanation(app, view_run(app, run), task_id)
+    return load_explanation(app, _view_tasks(app, run), task_id)
 
 
 def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:
     """The state of a task of this run and the decisions that led to it."""
+    from yaoki.views.why import explain
+
     mine = next((task for task in view.tasks if task.row.id == task_id), None)
     if mine is None:
         raise Unknown(f"there is no task {task_id}", hint="yaoki status")
@@ -303,6 +331,8 @@ def find_diff_ends(task: Task) -> DiffEnds:
 
 def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
     """Every budget of the run and of the day, with its use."""
+    from yaoki.adapters.store.tables import totals
+
     day = app.settings.budget.day
     with app.store.database.read() as link:
         return [weight for _, weight in totals.read_budget_uses(link, run, day, app.clock.now())]
@@ -317,10 +347,14 @@ def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
     """Warnings of the run that led to no question."""
+    from yaoki.views.warnings import WARNING_EVENTS, collect_warnings
+
     return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
 
 
 def _read_entries(app: App, run: Run, events: Sequence[str]) -> list[JournalEntry]:
+    from yaoki.adapters.store.tables import journal_pages
+
     return journal_pages.read_forward(
         app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX
     )

@@ -14,7 +14,7 @@ from yaoki.app.run_view import (
     find_landed_on_branch,
 )
 from yaoki.core.model import State
-from yaoki.engine.branch_guard import rows_on_run_branch
+from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.views.dependency_graph import DependencyGraph
 
 if TYPE_CHECKING:

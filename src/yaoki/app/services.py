@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,8 +12,6 @@ from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, stat
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.settings.settings import AdoptionMode
-from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from yaoki.engine.stage_settings import FreeCapacity
     from yaoki.engine.stages.resources import TaskResources
     from yaoki.engine.stages.stages import Stages
+    from yaoki.ports import WorkerSeen
 
 
 ID_CHARS_MIN = 4
@@ -81,11 +79,11 @@ class Services:
 
         A shorter text could as well be the name of a task.
         """
-        from yaoki.adapters.store.tables.retention import find_archive_files
-
         run_id = text.removeprefix("yaoki/").partition("-")[0]
         if len(run_id) < ID_CHARS_MIN:
             return ""
+        from yaoki.adapters.store.tables.retention import find_archive_files
+
         archives = find_archive_files(self._context.store.database, run_id)
         stored = {run.id for run in self._context.store.runs()} if archives else set()
         files = [name for archived, name in archives.items() if archived not in stored]
@@ -110,6 +108,7 @@ class Services:
     @cached_property
     def stages(self) -> Stages:
         from yaoki.adapters.checks import CheckDispatcher
+        from yaoki.core.settings.settings import AdoptionMode
         from yaoki.engine.stage_settings import StageSettings
         from yaoki.engine.stages.stages import Stages
         from yaoki.formats import quality
@@ -224,6 +223,8 @@ class Services:
     @property
     def daemon(self) -> Daemon:
         """The one background worker of this store and repository on this machine."""
+        import hashlib
+
         from yaoki.adapters.processes.daemon import Daemon
 
         store = self._context.settings.store.url or str(self._context.yaoki_folder / "state.db")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
     JUDGE_TRIES_MAX,

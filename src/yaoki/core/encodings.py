@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
 
 
@@ -25,6 +24,8 @@ def encoded_variants(value: str) -> Iterator[str]:
 
 def _base64_at_offset(raw: bytes, shift: int) -> str:
     """The base64 letters of the value at this offset, without those shared with its neighbours."""
+    from base64 import b64encode  # few values are encoded, and most commands mask none
+
     text = b64encode(bytes(shift) + raw).decode("ascii")
     first = (8 * shift + 5) // 6
     whole = 8 * (shift + len(raw)) // 6

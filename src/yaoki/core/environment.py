@@ -17,18 +17,32 @@ def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict
 
     Variables of git never pass: they would point a child at the caller's repository.
     """
-    passes = _allow_pattern(tuple(names)).match
+    exact, prefixes, other = _sort_names(tuple(names))
     return {
         name: value
         for name, value in environ.items()
-        if passes(name) and not name.startswith("GIT_")
+        if (name in exact or name.startswith(prefixes) or (other and other.match(name)))
+        and not name.startswith("GIT_")
     }
 
 
 @lru_cache(maxsize=64)
-def _allow_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
-    """One cached expression, since every attempt and every check needs it."""
-    return re.compile("|".join(map(translate, globs)) or r"(?!)")
+def _sort_names(
+    globs: tuple[str, ...],
+) -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str] | None]:
+    """Whole names, beginnings of names, and one expression for all other globs.
+
+    Most lists need no expression, and compiling one takes longer than the rest.
+    """
+    exact = frozenset(glob for glob in globs if not _has_magic(glob))
+    rest = [glob for glob in globs if glob not in exact]
+    prefixes = tuple(glob[:-1] for glob in rest if glob[-1] == "*" and not _has_magic(glob[:-1]))
+    other = [glob for glob in rest if glob[-1] != "*" or _has_magic(glob[:-1])]
+    return exact, prefixes, re.compile("|".join(map(translate, other))) if other else None
+
+
+def _has_magic(glob: str) -> bool:
+    return not {"*", "?", "["}.isdisjoint(glob)
 
 
 def rooted(environ: Mapping[str, str]) -> dict[str, str]:

@@ -8,11 +8,10 @@ which an edit of the database does not change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field
 from enum import StrEnum, unique
 from typing import Any, Protocol
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.events import (
     CulpritFound,
     Judged,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=str)
@@ -11,6 +10,8 @@ Node = TypeVar("Node", bound=str)
 
 def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
     """The path of one cycle, with its first name repeated at the end; None if there is none."""
+    from graphlib import CycleError, TopologicalSorter
+
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as found:

@@ -1,94 +1,271 @@
-"""`dataclass`, as in the standard library, with methods that are compiled when they are first used.
+"""`dataclass`, `field`, `fields` and `replace`, as in the standard library, for a quick start.
 
-The standard decorator compiles six methods for each frozen class, about 1 ms, while a command uses
-few of the classes that it imports.  Here the fields and slots are set up at once, and `__init__`,
-`__repr__`, `__eq__` and `__hash__` on their first call.
+The standard decorator compiles six methods for each frozen class, about 1 ms, and its module
+imports `inspect`.  A command uses few of the classes that it imports, and makes few objects of
+most of these.  So the fields and slots are set up at once, nothing is compiled for comparison, and
+`__init__` is compiled when it has been called a few times.  Functions of the standard library work
+on these classes: `__dataclass_fields__` is made when it is first read.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Mapping
+    from dataclasses import MISSING as MISSING
+    from dataclasses import Field as Field
     from dataclasses import dataclass as dataclass
-else:
+    from dataclasses import field as field
+    from dataclasses import fields as fields
+    from dataclasses import is_dataclass as is_dataclass
+    from dataclasses import replace as replace
+
+# Below this number of calls, setting the fields one by one takes less time than compiling.
+CALLS_BEFORE_COMPILING = 20
+
+_NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+_OPTIONS = ("default", "default_factory", "init", "repr", "hash", "compare", "metadata")
+
+
+class _Missing:
+    """The type of `MISSING`: there is no default."""
+
+
+_MISSING: Any = _Missing()
+
+
+class LazyField:
+    """One field, with the attributes of `dataclasses.Field`."""
+
+    __slots__ = (*_OPTIONS, "name", "type")
+
+    def __init__(
+        self,
+        *,
+        default: Any = _MISSING,
+        default_factory: Any = _MISSING,
+        init: bool = True,
+        repr: bool = True,
+        hash: bool | None = None,
+        compare: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.type = "", None
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.hash, self.compare = init, repr, hash, compare
+        self.metadata = metadata or _NO_METADATA
+
+    @property
+    def is_hashed(self) -> bool:
+        return self.compare if self.hash is None else self.hash
+
+
+if not TYPE_CHECKING:
+    MISSING, Field, field = _MISSING, LazyField, LazyField
 
     def dataclass(*, frozen: bool = False, slots: bool = False) -> Any:
         """The two options that this project uses; classes that can change are not hashable."""
         return lambda cls: _prepare(cls, frozen=frozen, slots=slots)
 
+    def fields(of: Any) -> tuple[Any, ...]:
+        found = getattr(of, "__lazy_fields__", None)
+        if found is None:
+            from dataclasses import fields as standard_fields
 
-def _prepare(cls: type[Any], *, frozen: bool, slots: bool) -> type[Any]:
+            return standard_fields(of)
+        return found
+
+    def is_dataclass(of: Any) -> bool:
+        cls = of if isinstance(of, type) else type(of)
+        return hasattr(cls, "__lazy_fields__") or hasattr(cls, "__dataclass_fields__")
+
+    def replace(value: Any, /, **changes: Any) -> Any:
+        for each in fields(value):
+            if not each.init:
+                if each.name in changes:
+                    raise ValueError(f"field {each.name} is set by the class itself")
+            elif each.name not in changes:
+                changes[each.name] = getattr(value, each.name)
+        return value.__class__(**changes)
+
+
+def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     own = vars(cls)
-    names = [name for name in ("__init__", "__repr__", "__eq__") if name not in own]
-    has_own_hash = own.get("__hash__") is not None
+    annotations: dict[str, Any] = own.get("__annotations__", {})
+    names = [name for name, given in annotations.items() if not _is_class_variable(given)]
+    defaults = {name: own[name] for name in names if name in own}
+    methods = [name for name in ("__init__", "__repr__", "__eq__") if name not in own]
+    if own.get("__hash__") is None:
+        methods.append("__hash__")
+    has_match_args = "__match_args__" in own
+    prepared = _with_slots(cls, names) if slots else _with_defaults(cls, defaults)
+    prepared.__lazy_fields__ = _OwnFields(prepared, names, annotations, defaults)
+    prepared.__dataclass_fields__ = _StandardFields(prepared)
+    if not has_match_args:
+        prepared.__match_args__ = _MatchArgs()  # type: ignore[misc]  # the checker knows it only in a class body
     if not cls.__doc__:
-        cls.__doc__ = cls.__name__  # the standard decorator would compute the signature
-    prepared: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
-    if frozen and not has_own_hash:
-        names.append("__hash__")
-    elif not has_own_hash:
-        prepared.__hash__ = None
-    for name in names:
-        setattr(prepared, name, _compile_on_first_call(prepared, name, frozen=frozen))
-    if "__init__" in names:
-        prepared.__signature__ = _Signature(frozen)
+        prepared.__doc__ = cls.__name__  # the standard decorator would compute the signature
+    for name in methods:
+        if name == "__hash__" and not frozen:
+            prepared.__hash__ = None
+        else:
+            setattr(prepared, name, _make_on_first_call(prepared, name, frozen))
+    if "__init__" in methods:
+        prepared.__signature__ = _Signature(prepared, frozen)
     if frozen:
         prepared.__setattr__, prepared.__delattr__ = _refuse_change, _refuse_deletion
     if frozen and slots:
         # Pickling by default would assign to the fields.
         prepared.__getstate__, prepared.__setstate__ = _read_fields, _write_fields
-    return prepared  # type: ignore[no-any-return]
+    return prepared
 
 
-class _Signature:
-    """`__signature__` of a class, for those who inspect it."""
+class _OwnFields:
+    """`__lazy_fields__` of a class, made when they are first read."""
 
-    def __init__(self, frozen: bool) -> None:
-        self._frozen = frozen
+    def __init__(
+        self, cls: Any, names: list[str], annotations: dict[str, Any], defaults: dict[str, Any]
+    ) -> None:
+        self._cls, self._names = cls, names
+        self._annotations, self._defaults = annotations, defaults
 
-    def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
-        parameters = inspect.signature(_compile_init(owner, self._frozen)).parameters
-        return inspect.Signature(list(parameters.values())[1:], return_annotation=None)
-
-
-def _compile_on_first_call(cls: type[Any], name: str, *, frozen: bool) -> Any:
-    def compile_and_call(self: object, *args: object, **options: object) -> Any:
-        compiled = _compile_init(cls, frozen) if name == "__init__" else _compile(cls, name)
-        setattr(cls, name, compiled)
-        return compiled(self, *args, **options)
-
-    compile_and_call.__name__ = name
-    compile_and_call.__qualname__ = f"{cls.__qualname__}.{name}"
-    return compile_and_call
-
-
-def _compile(cls: type[Any], name: str) -> Any:
-    """The method of a class with the same fields: it does not know its class."""
-    fields = [(each.name, each.type, _copy(each)) for each in dataclasses.fields(cls)]
-    return getattr(dataclasses.make_dataclass(cls.__name__, fields, frozen=True), name)
+    def __get__(self, instance: object, owner: type[Any]) -> tuple[LazyField, ...]:
+        every: dict[str, LazyField] = {}
+        for base in reversed(self._cls.__mro__[1:]):
+            if "__lazy_fields__" in vars(base):
+                every.update((each.name, each) for each in base.__lazy_fields__)
+        for name in self._names:
+            given = self._defaults.get(name, _MISSING)
+            each = given if isinstance(given, LazyField) else _as_field(given)
+            each.name, each.type = name, self._annotations[name]
+            every[name] = each
+        found = self._cls.__lazy_fields__ = tuple(every.values())
+        return found
 
 
-def _copy(each: dataclasses.Field[Any]) -> Any:
-    names = ("default", "default_factory", "init", "repr", "hash", "compare")
-    return dataclasses.field(**{name: getattr(each, name) for name in names})
+class _MatchArgs:
+    """`__match_args__` of a class."""
+
+    def __get__(self, instance: object, owner: Any) -> tuple[str, ...]:
+        return tuple(each.name for each in owner.__lazy_fields__ if each.init)
 
 
-def _compile_init(cls: type[Any], frozen: bool) -> Any:
-    """Alone: with `make_dataclass` it would take five times as long."""
-    constants: dict[str, Any] = {"set_field": object.__setattr__, "MISSING": dataclasses.MISSING}
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    return ClassVar in (annotation, getattr(annotation, "__origin__", None))
+
+
+def _as_field(given: Any) -> LazyField:
+    """A plain default, or a field of the standard library."""
+    standard = sys.modules.get("dataclasses")
+    if standard is None or not isinstance(given, standard.Field):
+        return LazyField(default=given)
+    options = {name: getattr(given, name) for name in _OPTIONS}
+    for name in ("default", "default_factory"):
+        if options[name] is standard.MISSING:
+            options[name] = _MISSING
+    return LazyField(**options)
+
+
+def _with_slots(cls: Any, names: list[str]) -> Any:
+    """A class gets its slots when it is created, so it is created again."""
+    content = {name: value for name, value in vars(cls).items() if name not in names}
+    content.pop("__dict__", None)
+    content.pop("__weakref__", None)
+    inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
+    content["__slots__"] = tuple(name for name in names if name not in inherited)
+    metaclass: Any = type(cls)
+    made = metaclass(cls.__name__, cls.__bases__, content)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _with_defaults(cls: Any, defaults: dict[str, Any]) -> Any:
+    for name, given in defaults.items():
+        each = given if isinstance(given, LazyField) else _as_field(given)
+        if each.default is not _MISSING:
+            setattr(cls, name, each.default)
+        else:
+            delattr(cls, name)
+    return cls
+
+
+# ------------------------------------------------------------------ methods
+
+
+def _make_on_first_call(cls: Any, name: str, frozen: bool) -> Any:
+    def make_and_call(self: object, *args: Any, **options: Any) -> Any:
+        method: Any
+        match name:
+            case "__init__":
+                method = _make_init(cls, cls.__lazy_fields__, frozen=frozen)
+            case "__repr__":
+                method = _compile_repr(cls)
+            case "__eq__":
+                method = _make_eq(cls.__lazy_fields__)
+            case _:
+                method = _make_hash(cls.__lazy_fields__)
+        setattr(cls, name, method)
+        return method(self, *args, **options)
+
+    make_and_call.__name__ = name
+    make_and_call.__qualname__ = f"{cls.__qualname__}.{name}"
+    return make_and_call
+
+
+def _make_init(cls: type[Any], every: tuple[LazyField, ...], *, frozen: bool) -> Any:
+    """Sets the fields one by one; after a few calls, or for wrong arguments, it is compiled."""
+    order = tuple(each for each in every if each.init)
+    names = tuple(each.name for each in order)
+    set_field, calls = object.__setattr__, 0
+
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        nonlocal calls
+        calls += 1
+        values = dict(zip(names, args, strict=False))
+        given = len(args) + len(options)
+        values.update(options)
+        for each in order:
+            if each.name not in values:
+                if each.default is not _MISSING:
+                    values[each.name] = each.default
+                elif each.default_factory is not _MISSING:
+                    values[each.name] = each.default_factory()
+                else:
+                    break
+                given += 1
+        if calls > CALLS_BEFORE_COMPILING or len(values) != len(order) or given != len(order):
+            compiled = _compile_init(cls, frozen)
+            if vars(cls).get("__init__") is init:
+                cls.__init__ = compiled
+            compiled(self, *args, **options)
+            return
+        for name in names:
+            set_field(self, name, values[name])
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
+
+
+def _compile_init(cls: Any, frozen: bool) -> Any:
+    constants: dict[str, Any] = {"set_field": object.__setattr__, "MISSING": _MISSING}
     parameters, body = ["self"], []
-    for each in dataclasses.fields(cls):
+    for each in cls.__lazy_fields__:
         name, value = each.name, each.name
         if not each.init:
             continue  # `__post_init__` sets it
-        if each.default is not dataclasses.MISSING:
+        if each.default is not _MISSING:
             constants[f"default_{name}"] = each.default
             parameters.append(f"{name}=default_{name}")
-        elif each.default_factory is not dataclasses.MISSING:
+        elif each.default_factory is not _MISSING:
             constants[f"make_{name}"] = each.default_factory
             parameters.append(f"{name}=MISSING")
             value = f"make_{name}() if {name} is MISSING else {name}"
@@ -107,23 +284,104 @@ def _compile_init(cls: type[Any], frozen: bool) -> Any:
     exec(source, vars(sys.modules[cls.__module__]), scope)  # noqa: S102 - only names of fields
     compiled = scope["make"](**constants)
     compiled.__qualname__ = f"{cls.__qualname__}.__init__"
-    hints = {each.name: each.type for each in dataclasses.fields(cls) if each.init}
+    hints = {each.name: each.type for each in cls.__lazy_fields__ if each.init}
     compiled.__annotations__ = {**hints, "return": None}
     return compiled
 
 
+def _make_eq(every: tuple[LazyField, ...]) -> Callable[[Any, Any], Any]:
+    # `__class__` is added because a single name would give no tuple.
+    compared = attrgetter(*(each.name for each in every if each.compare), "__class__")
+
+    def are_equal(self: Any, other: Any) -> Any:
+        if other.__class__ is self.__class__:
+            return compared(self) == compared(other)
+        return NotImplemented
+
+    return are_equal
+
+
+def _make_hash(every: tuple[LazyField, ...]) -> Callable[[Any], int]:
+    hashed = attrgetter(*(each.name for each in every if each.is_hashed), "__class__")
+
+    def hash_fields(self: Any) -> int:
+        return hash(hashed(self)[:-1])
+
+    bare = not any(each.is_hashed for each in every)
+    return (lambda _: hash(())) if bare else hash_fields
+
+
+def _compile_repr(cls: Any) -> Any:
+    import dataclasses
+
+    standard = [(each.name, Any, _standard_field(each)) for each in cls.__lazy_fields__]
+    made = dataclasses.make_dataclass(cls.__name__, standard, init=False, eq=False, kw_only=True)
+    return made.__repr__
+
+
+def _standard_field(each: LazyField) -> Any:
+    import dataclasses
+
+    options = {name: getattr(each, name) for name in _OPTIONS}
+    return dataclasses.field(**{k: v for k, v in options.items() if v is not _MISSING})
+
+
+class _StandardFields:
+    """`__dataclass_fields__` of a class, for functions of the standard library."""
+
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: object, owner: type[Any]) -> dict[str, Any]:
+        import dataclasses
+
+        cls = self._cls
+        standard = [(each.name, each.type, _standard_field(each)) for each in cls.__lazy_fields__]
+        made: Any = dataclasses.make_dataclass(
+            cls.__name__, standard, init=False, repr=False, eq=False, kw_only=True
+        )
+        found: dict[str, Any] = made.__dataclass_fields__
+        for each in found.values():
+            each.kw_only = False  # only so that the order of the defaults does not matter
+        cls.__dataclass_fields__ = found
+        return found
+
+
+class _Signature:
+    """`__signature__` of a class, for those who inspect it."""
+
+    def __init__(self, cls: type[Any], frozen: bool) -> None:
+        self._cls, self._frozen = cls, frozen
+
+    def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
+        import inspect
+
+        cls = owner if "__lazy_fields__" in vars(owner) else self._cls
+        parameters = inspect.signature(_compile_init(cls, self._frozen)).parameters
+        return inspect.Signature(list(parameters.values())[1:], return_annotation=None)
+
+
+# ------------------------------------------------------------------ frozen objects
+
+
 def _refuse_change(_self: object, name: str, _value: object) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    raise _frozen_error(f"cannot assign to field {name!r}")
 
 
 def _refuse_deletion(_self: object, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    raise _frozen_error(f"cannot delete field {name!r}")
+
+
+def _frozen_error(reason: str) -> AttributeError:
+    from dataclasses import FrozenInstanceError
+
+    return FrozenInstanceError(reason)
 
 
 def _read_fields(self: Any) -> list[Any]:
-    return [getattr(self, each.name) for each in dataclasses.fields(self)]
+    return [getattr(self, each.name) for each in self.__lazy_fields__]
 
 
 def _write_fields(self: Any, state: list[Any]) -> None:
-    for each, value in zip(dataclasses.fields(self), state, strict=True):
+    for each, value in zip(self.__lazy_fields__, state, strict=True):
         object.__setattr__(self, each.name, value)

@@ -64,23 +64,14 @@ class LeakSearch:
         return tuple(found)[:LEAKS_MAX]
 
     def _in(self, part: NewContent) -> Iterator[Leak]:
-        squeezed = part.content.translate(None, _BLANKS)
+        squeezed, before = (each.translate(None, _BLANKS) for each in (part.content, part.before))
         for name, forms in self._forms.items():
             at = _first_new(part.content, part.before, forms)
             if at < 0:
-                at = _original_position(
-                    part.content, _first_new(squeezed, b"", _spaceless_forms(forms))
-                )
-                before = part.before.translate(None, _BLANKS) if at >= 0 else b""
-                if at < 0 or _first_new(squeezed, before, _spaceless_forms(forms)) < 0:
-                    continue
-            lines = part.line + part.content.count(b"\n", 0, at) if part.line else 0
-            yield Leak(name, part.where, lines)
-
-
-def _spaceless_forms(forms: Iterable[bytes]) -> list[bytes]:
-    """The encodings in which white space may be inserted."""
-    return [form for form in forms if not any(blank in form for blank in _BLANKS)]
+                at = _original_position(part.content, _first_new(squeezed, before, forms))
+            if at >= 0:
+                lines = part.line + part.content.count(b"\n", 0, at) if part.line else 0
+                yield Leak(name, part.where, lines)
 
 
 def _first_new(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:

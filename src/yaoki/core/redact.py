@@ -14,21 +14,24 @@ from functools import lru_cache
 
 from yaoki.core.encodings import encoded_variants
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.lazy_pattern import lazy_compile
 
 MARK = "[masked]"
 VALUE_CHARS_MIN = 6
 LONG_CHARS = 4_096
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = lazy_compile(
     r"(?:^|_)(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD_?HASH"
     r"|CREDENTIALS?|PAT|COOKIE|PRIVATE)(?:_|$)",
     re.IGNORECASE,
 )
 
 # Numbers, switches and paths are no secrets, whatever the variable is called.
-_ORDINARY = re.compile(r"[\d.,:_-]{1,15}|(?i:true|false|enabled?|disabled?)|[~/.][\w./~-]{0,4096}")
+_ORDINARY = lazy_compile(
+    r"[\d.,:_-]{1,15}|(?i:true|false|enabled?|disabled?)|[~/.][\w./~-]{0,4096}"
+)
 # Eight letters and digits in a row that are no word and no number.
-_RANDOM = re.compile(
+_RANDOM = lazy_compile(
     r"(?=[a-zA-Z0-9]{8})(?:[a-zA-Z]{1,64}\d|\d{1,64}[a-zA-Z]|[a-zA-Z]{0,64}[a-z][A-Z])"
 )
 
@@ -42,7 +45,7 @@ _VALUE = r"[\w.~+/!$%^&*-]"
 
 # (shape, replacement): a group that stays tells the reader which secret was there.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(shape), kept)
+    (lazy_compile(shape), kept)
     for shape, kept in (
         (
             r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
@@ -78,7 +81,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 # Every text with such a shape has one of these.  Screens mask ten thousand short texts at once;
 # most have none, and then no shape is tried.
-_SIGN = re.compile(
+_SIGN = lazy_compile(
     r"-----BEGIN|eyJ|AKIA|ASIA|AIza|ya29|gh[pousr]_|github_pat_|glpat-|[srp]k[-_]|gsk_|xai-|hf_|r8_"
     r"|pplx-|xox|npm_|pypi-|://|(?i:bearer|authorization|api|secret|token|passw|passph|credential)"
 )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import RunId
-from yaoki.core.settings.settings import ArchiveSettings
 from yaoki.core.text import format_count
+
+if TYPE_CHECKING:
+    from yaoki.core.model import RunId
+    from yaoki.core.settings.settings import ArchiveSettings
 
 
 @dataclass(frozen=True, slots=True)

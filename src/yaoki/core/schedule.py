@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.core.model import RunId
+if TYPE_CHECKING:
+    from yaoki.core.model import RunId
 
 AGEING = timedelta(minutes=10)
 

@@ -6,20 +6,21 @@ halves of surrogate pairs, and it may be of any length.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 # ------------------------------------------------------------------ cleaning
 
 # Colours and cursor moves, window titles and links, and the two-character codes.
-_ANSI = re.compile(
+_ANSI = lazy_compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
     r"|\x1b[ -/]{0,4}[0-~]"
     # The same in XML, where the escape character itself is not allowed.
     r"|#x1B\[[0-9;]{0,64}m"
 )
 # Control characters, invisible characters, marks that change the direction of text, and surrogates.
-_CONTROL = re.compile(
+_CONTROL = lazy_compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
@@ -40,6 +41,8 @@ def replace_lone_surrogates(text: str) -> str:
 
 def strip_terminal_codes(text: str) -> str:
     """Remove terminal codes; show other control characters as `\\x07`."""
+    if text.isascii() and text.isprintable() and "#x1B[" not in text:
+        return text
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub(lambda match: _escape(match[0]), text)
 
@@ -83,7 +86,9 @@ def clip_head_and_tail(text: str, head: int, tail: int) -> str:
 
 
 # The mark of `clip_bytes`, and the one that the readers of a log's ends write.
-_CUT_MARK = re.compile(rb"\n\[(?:\xe2\x80\xa6 )?(\d{1,15}) bytes (?:cut \xe2\x80\xa6|left out)\]\n")
+_CUT_MARK = lazy_compile(
+    rb"\n\[(?:\xe2\x80\xa6 )?(\d{1,15}) bytes (?:cut \xe2\x80\xa6|left out)\]\n"
+)
 
 
 def clip_bytes(text: str, limit: int) -> str:

@@ -104,7 +104,7 @@ def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
     texts = [command.text for command in content.commands]
     if not before:
         return [f"  {command.text}" for command in content.commands if command.digest not in known]
-    found = list(unified_diff(list(before.values()), texts, n=0, lineterm=""))[2:]
+    found = list(unified_diff(list(before.values()), texts))[2:]
     lines = [f"{line[0]} {line[1:]}" for line in found if line[0] in "+-"]
     # Two commands may have the same text: a new one is always shown.
     shown = {line[2:] for line in lines if line[0] == "+"}

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.core.model import Pause, PauseCause, Run, TaskKind
+from yaoki.core.model import Pause, PauseCause, Run
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
+from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
-from yaoki.ports import RunStore, TaskRow, Workspace
+
+if TYPE_CHECKING:
+    from yaoki.ports import RunStore, TaskRow, Workspace
 
 
 def _remedy(drift: BranchMovedExternally) -> str:
     return f"put it back: {drift.restore_command}" if drift.restore_command else drift.hint
-
-
-def rows_on_run_branch(rows: Sequence[TaskRow]) -> list[TaskRow]:
-    """The tasks whose commits the run branch must contain.
-
-    A subtask's commit reaches the run branch only when its group lands.
-    """
-    open_groups = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed_commit}
-    return [row for row in rows if row.landed_commit and row.parent not in open_groups]
 
 
 class BranchGuard:

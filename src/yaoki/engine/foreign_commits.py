@@ -7,15 +7,17 @@ before it lands, so a commit that the store does not know was made by somebody e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from typing import TYPE_CHECKING
 
 from yaoki.core.evidence import RECONCILED, StoreMismatch
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
 from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally, NotNow
-from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from yaoki.core.settings.settings import Settings
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment
 
 if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan.defects import Defects
     from yaoki.formats.plan.draft import JudgedDraft
 
@@ -99,14 +99,14 @@ def _read(text: str, name: str) -> tuple[Any, Defects]:
 
 def _choose_reader(raw: Any, name: str) -> DraftReader:
     """The models of the other two formats are slow to import, and most plans are native."""
-    from yaoki.formats.plan.model import PlanModel
     from yaoki.formats.plan.native import read_native
+    from yaoki.formats.plan.quick_part import load_shapes
 
     if _is_markdown(name):
         from yaoki.formats.playbook import read_playbook
 
         return read_playbook
-    if isinstance(raw, dict) and not all(key in PlanModel.model_fields for key in raw):
+    if isinstance(raw, dict) and not all(key in load_shapes()["PlanModel"] for key in raw):
         from yaoki.formats.registry import is_registry, read_registry
 
         return read_registry if is_registry(raw) else read_native

@@ -1,82 +1,88 @@
 """What the engine needs of the outside world, as protocols.
 
 One implementation each lives on the floor above; tests and the simulation bring their own.
+
+The names are imported when they are first used: most commands need few of them.
 """
 
 from __future__ import annotations
 
-from yaoki.ports.agents import AgentDriver, AttemptRequest, PromptText, PromptWriter
-from yaoki.ports.checks import Checker, QualityCriteria
-from yaoki.ports.clock import Clock
-from yaoki.ports.notices import Channel, Notice
-from yaoki.ports.planner import PlannerAnswer, PlanReader
-from yaoki.ports.processes import (
-    OUTBOX,
-    SANDBOX_FOLDERS_NAME,
-    SANDBOX_VARIABLE,
-    Launch,
-    Processes,
-    ProcessPhase,
-    ProcessState,
-    outbox,
-)
-from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders
-from yaoki.ports.store import (
-    BaselineReads,
-    Baselines,
-    Claims,
-    CommandStore,
-    CompletionStore,
-    Journal,
-    JournalReads,
-    LeasedPorts,
-    Notices,
-    OpenWork,
-    PoolStore,
-    Reads,
-    Records,
-    Runs,
-    RunStore,
-    StatusReads,
-    Store,
-    TaskStore,
-    Workers,
-    WorkerStore,
-)
-from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
-from yaoki.ports.workers import (
-    ALL,
-    BEGUN,
-    NOTHING_NEW,
-    ClaimScope,
-    WorkerActivity,
-    WorkerInfo,
-    WorkerSeen,
-)
-from yaoki.ports.workspace import (
-    AttemptWorktrees,
-    CommitContents,
-    GroupBranches,
-    Landings,
-    ProtectedFiles,
-    QueueMembers,
-    RunBranches,
-    UncommittedWork,
-    Workspace,
-)
-from yaoki.ports.workspace_values import (
-    WORKTREE_LINK,
-    BranchStep,
-    Candidate,
-    CommittedAttempt,
-    IgnoredFile,
-    LandedStep,
-    MergeKind,
-    MergeResult,
-    PreparedWorktree,
-    SandboxFolders,
-    SavedWork,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yaoki.ports.agents import AgentDriver, AttemptRequest, PromptText, PromptWriter
+    from yaoki.ports.checks import Checker, QualityCriteria
+    from yaoki.ports.clock import Clock
+    from yaoki.ports.notices import Channel, Notice
+    from yaoki.ports.planner import PlannerAnswer, PlanReader
+    from yaoki.ports.processes import (
+        OUTBOX,
+        SANDBOX_FOLDERS_NAME,
+        SANDBOX_VARIABLE,
+        Launch,
+        Processes,
+        ProcessPhase,
+        ProcessState,
+        outbox,
+    )
+    from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders
+    from yaoki.ports.store import (
+        BaselineReads,
+        Baselines,
+        Claims,
+        CommandStore,
+        CompletionStore,
+        Journal,
+        JournalReads,
+        LeasedPorts,
+        Notices,
+        OpenWork,
+        PoolStore,
+        Reads,
+        Records,
+        Runs,
+        RunStore,
+        StatusReads,
+        Store,
+        TaskStore,
+        Workers,
+        WorkerStore,
+    )
+    from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
+    from yaoki.ports.workers import (
+        ALL,
+        BEGUN,
+        NOTHING_NEW,
+        ClaimScope,
+        WorkerActivity,
+        WorkerInfo,
+        WorkerSeen,
+    )
+    from yaoki.ports.workspace import (
+        AttemptWorktrees,
+        CommitContents,
+        GroupBranches,
+        Landings,
+        ProtectedFiles,
+        QueueMembers,
+        RunBranches,
+        UncommittedWork,
+        Workspace,
+    )
+    from yaoki.ports.workspace_values import (
+        WORKTREE_LINK,
+        BranchStep,
+        Candidate,
+        CommittedAttempt,
+        IgnoredFile,
+        LandedStep,
+        MergeKind,
+        MergeResult,
+        PreparedWorktree,
+        SandboxFolders,
+        SavedWork,
+    )
 
 __all__ = [
     "ALL",
@@ -153,3 +159,88 @@ __all__ = [
     "Workspace",
     "outbox",
 ]
+
+_MODULES = {
+    "ALL": "workers",
+    "BEGUN": "workers",
+    "NOTHING_NEW": "workers",
+    "OUTBOX": "processes",
+    "SANDBOX_FOLDERS_NAME": "processes",
+    "SANDBOX_VARIABLE": "processes",
+    "WORKTREE_LINK": "workspace_values",
+    "AgentDriver": "agents",
+    "AttemptRequest": "agents",
+    "AttemptWorktrees": "workspace",
+    "BaselineReads": "store",
+    "Baselines": "store",
+    "BranchStep": "workspace_values",
+    "Candidate": "workspace_values",
+    "Channel": "notices",
+    "Checker": "checks",
+    "ClaimScope": "workers",
+    "Claims": "store",
+    "Clock": "clock",
+    "CommandStore": "store",
+    "CommitContents": "workspace",
+    "CommittedAttempt": "workspace_values",
+    "CompletionStore": "store",
+    "GroupBranches": "workspace",
+    "HeartbeatResult": "stored_values",
+    "IgnoredFile": "workspace_values",
+    "Journal": "store",
+    "JournalEntry": "stored_values",
+    "JournalReads": "store",
+    "LandedStep": "workspace_values",
+    "Landings": "workspace",
+    "Launch": "processes",
+    "LeasedPorts": "store",
+    "LimitedAccount": "stored_values",
+    "MergeKind": "workspace_values",
+    "MergeResult": "workspace_values",
+    "Notice": "notices",
+    "Notices": "store",
+    "OpenWork": "store",
+    "PlanReader": "planner",
+    "PlannerAnswer": "planner",
+    "PoolStore": "store",
+    "PreparedWorktree": "workspace_values",
+    "ProcessPhase": "processes",
+    "ProcessState": "processes",
+    "Processes": "processes",
+    "PromptText": "agents",
+    "PromptWriter": "agents",
+    "ProofRoom": "proof_rooms",
+    "ProofRooms": "proof_rooms",
+    "ProtectedFiles": "workspace",
+    "QualityCriteria": "checks",
+    "QueueMembers": "workspace",
+    "Reads": "store",
+    "Records": "store",
+    "RoomFolders": "proof_rooms",
+    "RunBranches": "workspace",
+    "RunStore": "store",
+    "Runs": "store",
+    "SandboxFolders": "workspace_values",
+    "SavedWork": "workspace_values",
+    "StatusReads": "store",
+    "Store": "store",
+    "TaskRow": "stored_values",
+    "TaskStore": "store",
+    "UncommittedWork": "workspace",
+    "WorkerActivity": "workers",
+    "WorkerInfo": "workers",
+    "WorkerSeen": "workers",
+    "WorkerStore": "store",
+    "Workers": "store",
+    "Workspace": "workspace",
+    "outbox": "processes",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would believe in any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

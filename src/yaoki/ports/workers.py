@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum, unique
+from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import TaskId
+
+if TYPE_CHECKING:
+    from yaoki.core.model import TaskId
 
 
 @unique

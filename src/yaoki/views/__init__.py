@@ -1,34 +1,41 @@
-"""What screens show, as pure values: runs, tasks, their history, and why a task is where it is."""
+"""What screens show, as pure values: runs, tasks, their history, and why a task is where it is.
+
+The names are imported when they are first used: most commands need few of them.
+"""
 
 from __future__ import annotations
 
-from yaoki.views.decisions import ExplainedDecision
-from yaoki.views.documents import (
-    SCHEMA,
-    entry_document,
-    explanation_document,
-    plan_document,
-    runs_document,
-    status_document,
-    status_schema,
-)
-from yaoki.views.entry_text import describe_entry, failure_words
-from yaoki.views.masking import mask_document
-from yaoki.views.plans import PlanView, TaskBound, build_plan_view
-from yaoki.views.tasks import (
-    OFF_BRANCH,
-    UNCHANGED,
-    IdleReason,
-    RunView,
-    TaskView,
-    build_run_view,
-    describe_wait,
-    first_to_answer,
-    is_proof,
-    summarize_run,
-)
-from yaoki.views.why import AttemptSummary, Explanation, explain
-from yaoki.views.workers import why_not_taken, worker_lines, workers_document
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yaoki.views.decisions import ExplainedDecision
+    from yaoki.views.documents import (
+        SCHEMA,
+        entry_document,
+        explanation_document,
+        plan_document,
+        runs_document,
+        status_document,
+        status_schema,
+    )
+    from yaoki.views.entry_text import describe_entry, failure_words
+    from yaoki.views.masking import mask_document
+    from yaoki.views.plans import PlanView, TaskBound, build_plan_view
+    from yaoki.views.tasks import (
+        OFF_BRANCH,
+        UNCHANGED,
+        IdleReason,
+        RunView,
+        TaskView,
+        build_run_view,
+        describe_wait,
+        first_to_answer,
+        is_proof,
+        summarize_run,
+    )
+    from yaoki.views.why import AttemptSummary, Explanation, explain
+    from yaoki.views.workers import why_not_taken, worker_lines, workers_document
 
 __all__ = [
     "OFF_BRANCH",
@@ -62,3 +69,45 @@ __all__ = [
     "worker_lines",
     "workers_document",
 ]
+
+_MODULES = {
+    "OFF_BRANCH": "tasks",
+    "SCHEMA": "documents",
+    "UNCHANGED": "tasks",
+    "AttemptSummary": "why",
+    "ExplainedDecision": "decisions",
+    "Explanation": "why",
+    "IdleReason": "tasks",
+    "PlanView": "plans",
+    "RunView": "tasks",
+    "TaskBound": "plans",
+    "TaskView": "tasks",
+    "build_plan_view": "plans",
+    "build_run_view": "tasks",
+    "describe_entry": "entry_text",
+    "describe_wait": "tasks",
+    "entry_document": "documents",
+    "explain": "why",
+    "explanation_document": "documents",
+    "failure_words": "entry_text",
+    "first_to_answer": "tasks",
+    "is_proof": "tasks",
+    "mask_document": "masking",
+    "plan_document": "documents",
+    "runs_document": "documents",
+    "status_document": "documents",
+    "status_schema": "documents",
+    "summarize_run": "tasks",
+    "why_not_taken": "workers",
+    "worker_lines": "workers",
+    "workers_document": "workers",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would believe in any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

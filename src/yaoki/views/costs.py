@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.bound import worst_case
-from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import TaskSpec
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.text import format_count
-from yaoki.ports import JournalEntry
 from yaoki.views.history import Attempt, build_run_history
+
+if TYPE_CHECKING:
+    from yaoki.core.model import TaskSpec
+    from yaoki.ports import JournalEntry
 
 # The events that name an agent, its cost, and the attempt that landed.
 COST_EVENTS = ("ATTEMPT_STARTED", "AGENT_FINISHED", "TASK_LANDED")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import Reason
 from yaoki.core.text import format_count, one_line
-from yaoki.ports import JournalEntry
 from yaoki.views.outcomes import outcome_words
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry
 
 Data = Mapping[str, Any]
 MESSAGE_CHARS = 160

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from yaoki.core.graph import root_causes
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     PauseCause,
@@ -25,7 +24,9 @@ from yaoki.core.model import (
 )
 from yaoki.core.run_status import RunStatus, current_run_status, exit_code
 from yaoki.core.text import format_count
-from yaoki.ports import TaskRow
+
+if TYPE_CHECKING:
+    from yaoki.ports import TaskRow
 
 # How the agent of a task ended that had nothing to change, or whose commit was removed.
 UNCHANGED = "nothing to change: its checks already pass"

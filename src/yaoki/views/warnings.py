@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from yaoki.core.lazy_dataclass import dataclass
-from yaoki.ports import JournalEntry
+from yaoki.core.lazy_dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry
 
 WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")
 KEPT_MAX = 200

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import State
-from yaoki.ports import JournalEntry
-from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.tasks import TaskView, describe_wait
 from yaoki.views.warnings import collect_warnings
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry
+    from yaoki.views.decisions import ExplainedDecision
 
 WARNINGS_SHOWN = 10
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import Stage, State
 from yaoki.core.settings.tags import has_all_tags
 from yaoki.core.text import one_line
-from yaoki.ports import TaskRow, WorkerActivity, WorkerSeen
+from yaoki.ports.workers import WorkerActivity
+
+if TYPE_CHECKING:
+    from yaoki.ports import TaskRow, WorkerSeen
 
 SCHEMA = 1
 TASKS_SHOWN = 5

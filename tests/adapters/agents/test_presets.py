@@ -25,7 +25,8 @@ from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, Usage, read_usage
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault, Unknown
-from yaoki.formats.plan import model as plan_model
+from yaoki.formats.plan import field_values
+from yaoki.formats.plan.model import AgentModel
 from yaoki.ports import AttemptRequest, Launch, ProcessPhase, ProcessState
 
 ENVIRON = {
@@ -71,8 +72,8 @@ def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
 
 @pytest.mark.spec("12.8")
 def test_a_plan_accepts_exactly_the_shipped_presets() -> None:
-    assert set(plan_model.PRESETS) == {"command", "scripted", *shipped_preset_names()}
-    assert set(preset_names()) >= set(plan_model.PRESETS)
+    assert set(field_values.PRESETS) == {"command", "scripted", *shipped_preset_names()}
+    assert set(preset_names()) >= set(field_values.PRESETS)
 
 
 @pytest.mark.spec("12.8")
@@ -533,7 +534,7 @@ def test_an_installed_package_may_provide_an_agent() -> None:
     assert "acme" in preset_names()
     with pytest.raises(RuntimeError, match="called"):
         find_agent("acme").preflight(AgentSpec("mine"))
-    assert plan_model.check_preset("acme") == "acme"
+    assert field_values.check_preset("acme") == "acme"
     with pytest.raises(Unknown, match="no agent preset 'acmee'") as refused:
         find_agent("acmee")
     assert refused.value.hint == "did you mean 'acme'?"
@@ -548,13 +549,13 @@ def test_an_agent_package_that_cannot_be_loaded_is_reported() -> None:
 
 @pytest.mark.spec("2.2", "12.8")
 def test_a_plan_names_known_agents_with_valid_options() -> None:
-    agent = plan_model.AgentModel.model_validate({"preset": "claude", "model": "m"})
+    agent = AgentModel.model_validate({"preset": "claude", "model": "m"})
 
     assert (agent.preset, agent.model) == ("claude", "m")
     with pytest.raises(ValueError, match="unknown preset 'claud'; did you mean 'claude'"):
-        plan_model.AgentModel.model_validate({"preset": "claud"})
+        AgentModel.model_validate({"preset": "claud"})
     with pytest.raises(ValueError, match="preset claude chooses how it gets its prompt"):
-        plan_model.AgentModel.model_validate({"preset": "claude", "prompt": "file"})
+        AgentModel.model_validate({"preset": "claude", "prompt": "file"})
 
 
 def test_a_preset_works_against_the_real_agent() -> None:

@@ -75,7 +75,7 @@ def pages(desk: RequestContext, way: str, **given: object) -> Iterator[dict[str,
     raise AssertionError("the pages do not end")
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("way", ["cursor", "after"])
 def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: str) -> None:

@@ -186,6 +186,7 @@ def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
     assert len(done) == 1
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("unit", ['\\"', "'", "/[", "`${", "<<A ", "/*", "{", "rest of ", "... "])
 @pytest.mark.parametrize("path", ["a.js", "a.rb", "a.rs", "a.py", "a.php", "a.cs"])
 @pytest.mark.timeout(20)

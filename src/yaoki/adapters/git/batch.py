@@ -7,16 +7,14 @@ whose error message gives the reason.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from yaoki.adapters.processes.conversation import Conversation, ProcessReply
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.errors import Fault
 
 ValueT = TypeVar("ValueT")
@@ -89,6 +87,8 @@ class GitBatch:
 
     def store_commit(self, commit: bytes) -> str:
         """Store the text of a commit as an object; returns its id, empty on a failure."""
+        import tempfile
+
         try:
             with tempfile.NamedTemporaryFile(prefix="yaoki-commit-") as file:
                 file.write(commit)

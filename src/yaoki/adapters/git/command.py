@@ -16,6 +16,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import free_disk_bytes, read_plain_bytes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment, rooted
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import short_path
 from yaoki.errors import (
     DiskFull,
@@ -80,21 +81,21 @@ LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_LOCK_S = 10.0
 DEFAULT_IDENTITY = ("yaoki", "yaoki@localhost")
 
-DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
+DISK_FULL = lazy_compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 # git gives no reason here, so the free space of the disk is checked.
-WRITE_FAILED = re.compile(r"couldn't write|unable to write|cannot (?:update|lock) ref")
+WRITE_FAILED = lazy_compile(r"couldn't write|unable to write|cannot (?:update|lock) ref")
 FREE_BYTES_MIN = 1 << 20
-CHECKED_OUT = re.compile(r"already (?:checked out|used by worktree) at '(.+?)'")
+CHECKED_OUT = lazy_compile(r"already (?:checked out|used by worktree) at '(.+?)'")
 # Objects that were just written and are gone, were removed by a clean-up: a retry writes them.
-TRANSIENT = re.compile(
+TRANSIENT = lazy_compile(
     r"Resource temporarily unavailable|error building trees|bad object|invalid object"
     r"|unable to read (?:tree|object)|is not a valid object"
     # A worktree that is deleted while git creates it.
     r"|not a git repository: '.+/\.git'|Unable to read current working directory"
 )
 # A path of an agent's that is too long to show.
-LONG_WORD = re.compile(r"\S{200,}")
-LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
+LONG_WORD = lazy_compile(r"\S{200,}")
+LOCKED = lazy_compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

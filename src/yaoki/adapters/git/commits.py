@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import DEFAULT_IDENTITY, Git
-from yaoki.adapters.git.refs import GitCommit
 from yaoki.adapters.git.tree_diff import TreeChange, printable_path
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import Task
 from yaoki.errors import NotNow
+
+if TYPE_CHECKING:
+    from yaoki.adapters.git.refs import GitCommit
+    from yaoki.core.model import Task
 
 SUBJECT_MAX = 100
 MARKERS = ("<<<<<<< ", ">>>>>>> ")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, git_environment, run_git
-from yaoki.adapters.git.history import read_first_parents
 from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
 from yaoki.adapters.git.refs import Refs, target_branch_ref
-from yaoki.core.model import Run
 from yaoki.errors import RepositoryUnusable
-from yaoki.ports import BranchStep
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Run
+    from yaoki.ports import BranchStep
 
 USER_REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
@@ -36,6 +38,8 @@ class LocalGitFacts:
         return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
 
     def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
+        from yaoki.adapters.git.history import read_first_parents
+
         return read_first_parents(self._git, base, head)
 
     def order_commits(self, base: str, commits: Sequence[str]) -> list[str]:
@@ -57,7 +61,10 @@ class LocalGitFacts:
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The branch's head if it contains all these commits and they add to the base; or empty."""
         head = self._refs.read_commits(f"refs/heads/{branch}")[0]
-        if head is None or not commits or not self.has_commits_beyond(commits, base):
+        # A branch that is still at the base contains nothing that was added to it.
+        if head is None or not commits or head.sha == base:
+            return ""
+        if not self.has_commits_beyond(commits, base):
             return ""
         return "" if self.has_commits_beyond(commits, head.sha) else head.sha
 

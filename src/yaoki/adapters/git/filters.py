@@ -11,17 +11,21 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.command import CommandResult
-from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
+
+if TYPE_CHECKING:
+    from yaoki.adapters.processes.command import CommandResult
+    from yaoki.adapters.processes.sandbox import Sandbox
 
 LIST_FILTERS = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
 PAIR = ("KEY", "VALUE")
 SYSTEM = Path("/etc/gitconfig")
 # Trusted: not a file of the tree, start nothing that the tree names, and write below `.git`.
-CONTENT_STORES = re.compile(r"git-(?:annex|crypt|lfs)")
-PLAIN_COMMAND = re.compile(r"""[\w\s%"./-]+""")
+CONTENT_STORES = lazy_compile(r"git-(?:annex|crypt|lfs)")
+PLAIN_COMMAND = lazy_compile(r"""[\w\s%"./-]+""")
 # An agent outside of the sandbox can write these as well as the user.
 LOCAL_SCOPES = ("local", "worktree")
 COMMAND_KEYS = ("clean", "smudge", "process")

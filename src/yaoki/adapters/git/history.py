@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
 from yaoki.adapters.git.refs import BranchRefs, require_commit, target_branch_ref
 from yaoki.core.model import Run, TaskId
 from yaoki.ports import BranchStep, LandedStep
+
+if TYPE_CHECKING:
+    from yaoki.adapters.git.command import Git
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
 _FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))

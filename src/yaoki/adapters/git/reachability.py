@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git
+if TYPE_CHECKING:
+    from yaoki.adapters.git.command import Git
 
 
 def has_commits_beyond(git: Git, commits: Sequence[str], base: str) -> bool:
     """True when these commits hold anything that the base does not; an empty base holds nothing."""
+    if base and all(commit == base for commit in commits):
+        return False
     args = ("rev-list", "-n1", "--stdin")
     return bool(git.run(*args, stdin=_revisions(commits, base)).out.strip())
 
@@ -22,8 +26,10 @@ def commits_not_reachable(git: Git, commits: Sequence[str], head: str) -> tuple[
     present = [answer.name for answer in answers if answer]
     if not present:
         return tuple(commits)
-    beyond = set(git.read_text("rev-list", "--stdin", stdin=_revisions(present, head)).split())
-    reachable = set(present) - beyond
+    reachable = set(present)
+    if reachable != {head}:
+        text = git.read_text("rev-list", "--stdin", stdin=_revisions(present, head))
+        reachable -= set(text.split())
     return tuple(commit for commit in commits if commit not in reachable)
 
 

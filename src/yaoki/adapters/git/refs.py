@@ -9,17 +9,20 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.git.command import Git
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Run, task_branch
 from yaoki.errors import GitFailed, Unknown
 
-REF_COMPONENT = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
-RUN_TRAILER = re.compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
-TASK_TRAILER = re.compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
-MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
+if TYPE_CHECKING:
+    from yaoki.adapters.git.command import Git
+
+REF_COMPONENT = lazy_compile(r"[a-z0-9][a-z0-9-]{0,99}")
+RUN_TRAILER = lazy_compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
+TASK_TRAILER = lazy_compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
+MOVED = lazy_compile(r"but expected|reference already exists|unable to resolve reference")
 
 OWN_BRANCHES = "refs/heads/yaoki"
 SAVED_WORK = "refs/yaoki/work"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,6 +26,8 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
     """The repository around `path`; refused with a reason when yaoki cannot use it."""
     env = git_environment(environ)
     if not path.is_dir():
+        import shlex
+
         hint = f"cd into a repository, use --repo, or make one: git init {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
     check_version(read_git_version(path, environ))
@@ -76,6 +77,8 @@ def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
     if "cannot use bare repository" in error or "must be run in a work tree" in error:
         raise _no_working_files(path)
     if "dubious ownership" in error:
+        import shlex
+
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"git does not trust the owner of {path}", hint=hint)
     if len(lines) < len(names):
@@ -86,6 +89,8 @@ def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
 
 def _no_working_files(path: Path) -> RepositoryUnusable:
     """A bare repository; inside of other working files its settings are not trusted either."""
+    import shlex
+
     clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
     hint = f"cd {shlex.quote(str(path.parent))} if the checkout is there; or clone it: {clone}"
     return RepositoryUnusable(f"{path} is a git folder without working files", hint=hint)

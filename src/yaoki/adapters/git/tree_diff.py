@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from enum import StrEnum, unique
 from functools import lru_cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
+
+if TYPE_CHECKING:
+    from yaoki.adapters.git.command import Git
 
 LINK = "120000"
 GITLINK = "160000"
-OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+OBJECT_ID = lazy_compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @unique

@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -121,6 +120,8 @@ def _temporary_file() -> IO[bytes]:
     """An unnamed file, in memory if possible: most hold only a line or two."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("yaoki"), "w+b")
+    import tempfile
+
     return tempfile.TemporaryFile()
 
 

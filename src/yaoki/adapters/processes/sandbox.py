@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaoki
 from yaoki.adapters.processes.command import CommandResult, run_command
@@ -37,9 +38,11 @@ from yaoki.adapters.processes.sandbox_probe import (
     starts_successfully,
 )
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import EndCause
 from yaoki.errors import FatalCode, Fault, SandboxUnavailable
 from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
+
+if TYPE_CHECKING:
+    from yaoki.core.model import EndCause
 
 ISOLATED_OUTPUT_BYTES_MAX = 1 << 30
 # The interpreter with its packages, and yaoki: both may be installed in a shared folder.

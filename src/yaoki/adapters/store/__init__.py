@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Database
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
@@ -16,13 +15,13 @@ from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.examination import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.files import make_private_folder
-from yaoki.adapters.system.machine import pip_install_command
 from yaoki.core.settings.settings import SERVER_URLS
 from yaoki.errors import StoreError
-from yaoki.ports import Clock
 
 if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
     from yaoki.adapters.store.postgres import PostgresDatabase
+    from yaoki.ports import Clock
 
 IGNORE_ALL = """\
 # Written by yaoki.  Only your own prompts belong in a commit.
@@ -69,6 +68,8 @@ def _path(where: Path | str) -> Path:
 
 def _postgres_class() -> type[PostgresDatabase]:
     """Imported late: the driver is large and few users need it."""
+    from yaoki.adapters.system.machine import pip_install_command
+
     try:
         from yaoki.adapters.store.postgres import PostgresDatabase
     except ImportError as missing:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Database
-from yaoki.ports import Clock
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
+    from yaoki.ports import Clock
 
 
 class StoreClock:

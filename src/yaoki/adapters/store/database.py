@@ -10,11 +10,13 @@ from collections.abc import Callable, Collection, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.write_buffer import Coalesce, Params, keep_all
 from yaoki.errors import StoreError
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.rows import SqlRow
 
 ResultT = TypeVar("ResultT")
 P = ParamSpec("P")

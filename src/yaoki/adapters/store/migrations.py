@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.store.database import ResultT, Transaction
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
 from yaoki.errors import StoreCorrupt, StoreNewer
 
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import ResultT, Transaction
+
+SCHEMA = Path(__file__).with_name("schema")
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 """
@@ -18,12 +20,15 @@ CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 
 def load_migrations() -> list[tuple[int, str]]:
     """All migrations in order, as (number, SQL)."""
-    files = sorted(Path(__file__).with_name("schema").glob("*.sql"))
-    return [(int(file.name.split("_")[0]), file.read_text()) for file in files]
+    return [(_number(file.name), file.read_text()) for file in sorted(SCHEMA.glob("*.sql"))]
 
 
 def newest_version() -> int:
-    return load_migrations()[-1][0]
+    return max(_number(file.name) for file in SCHEMA.iterdir() if file.suffix == ".sql")
+
+
+def _number(name: str) -> int:
+    return int(name.split("_")[0])
 
 
 class MigrationTarget(Protocol):
@@ -50,17 +55,16 @@ def migrate(
 
     A new store gets the trust mark `mark` in the same transaction.
     """
-    known = known or load_migrations()
-    last = known[-1][0]
+    last = known[-1][0] if known else newest_version()
     before = database.write(lambda tx: read_version(tx, database))
-    steps = [(number, sql) for number, sql in known if number > before]
     if before > last:
         raise StoreNewer(
             f"the store has version {before}, this yaoki knows {last}",
             hint="update yaoki: a newer version has used this repository",
         )
-    if not steps:
+    if before == last:
         return before
+    steps = [(number, sql) for number, sql in known or load_migrations() if number > before]
     if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
         backups.mkdir(parents=True, exist_ok=True)
         database.backup(backups / f"before-v{last}.db")
@@ -102,6 +106,8 @@ def _apply(
     for statement in database.extra_schema:
         tx.run(statement)
     if mark and not current:
+        from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
+
         tx.run(INSERT_TRUST_MARK, {"mark": mark})
 
 

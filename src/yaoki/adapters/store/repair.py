@@ -6,30 +6,29 @@ something that the next opening notices and repairs.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
-from yaoki.adapters.store.migrations import migrate
-from yaoki.adapters.store.paths import StorePaths
-from yaoki.adapters.store.replay import JournalLine, JournalReplay, ReplayTotals
-from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import (
     SqliteDatabase,
     sync_to_disk,
     translate_sqlite_errors,
 )
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
-from yaoki.adapters.store.trust_marks import delete_trust_marks
 from yaoki.core.evidence import StoreMismatch
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
-from yaoki.ports import Clock
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.paths import StorePaths
+    from yaoki.adapters.store.replay import JournalLine, ReplayTotals
+    from yaoki.adapters.store.sql import StoreLimits
+    from yaoki.ports import Clock
 
 REPORTED_LINES_MAX = 5
 
@@ -59,7 +58,7 @@ def repair_if_damaged(
             quarantine = _free_folder(paths.quarantine, clock.now())
             warn(_repair(RepairRequest(paths, damage, quarantine, clock, limits), journal_file))
         # A kill after the exchange may have left this.
-        shutil.rmtree(paths.rebuild, ignore_errors=True)
+        _remove_rebuilt(paths)
         paths.damage_marker.unlink(missing_ok=True)
 
 
@@ -69,15 +68,23 @@ def _repair(request: RepairRequest, journal_file: JournalFile) -> str:
     base = next((copy for copy in list_backups(paths) if copy not in skipped), None)
     if base is None and journal_file.last_seq() == 0:
         raise _unrepairable(request, "there is neither a good backup nor a journal file")
-    shutil.rmtree(paths.rebuild, ignore_errors=True)
+    _remove_rebuilt(paths)
     paths.rebuild.mkdir(parents=True)
     rebuilt = paths.rebuild / paths.path.name
     try:
         message = _rebuild(request, rebuilt, base, skipped, journal_file)
         _exchange(request, rebuilt)
     finally:
-        shutil.rmtree(paths.rebuild, ignore_errors=True)
+        _remove_rebuilt(paths)
     return message
+
+
+def _remove_rebuilt(paths: StorePaths) -> None:
+    if not paths.rebuild.exists():
+        return
+    import shutil  # slow to import, and most openings repair nothing
+
+    shutil.rmtree(paths.rebuild, ignore_errors=True)
 
 
 def _rebuild(
@@ -88,6 +95,13 @@ def _rebuild(
     journal_file: JournalFile,
 ) -> str:
     """Write the new database, closed and synced to the disk; returns the message about it."""
+    import shutil
+
+    from yaoki.adapters.store.migrations import migrate
+    from yaoki.adapters.store.replay import JournalReplay
+    from yaoki.adapters.store.sql import SqlStore
+    from yaoki.adapters.store.trust_marks import delete_trust_marks
+
     if base is not None:
         shutil.copyfile(base, rebuilt)
     database = SqliteDatabase(rebuilt, durable=False)

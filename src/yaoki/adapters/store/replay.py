@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.journal_file.checksummed_line import NOT_REPLAYED, RUN_ARCHIVED
 from yaoki.adapters.store.rows import dump_json, from_ms
-from yaoki.adapters.store.sql import StoreLimits
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import (
     MUTABLE_RUN_COLUMNS,
@@ -25,11 +22,15 @@ from yaoki.adapters.store.tables.apply_events import (
 from yaoki.adapters.store.tables.outbox import enqueue_notices
 from yaoki.adapters.store.tables.retention import delete_run_rows
 from yaoki.adapters.store.tables.task_loader import TaskLoader
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.codec import event_from_data, from_data
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import Run
 from yaoki.errors import RowInvalid, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.adapters.store.sql import StoreLimits
 
 JournalLine = Mapping[str, Any]
 GROUPS_PER_COMMIT = 2000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from yaoki.core.machine.codec import fields_from_data, fields_to_data, from_data, to_data
+from yaoki.core.machine.value_codec import fields_from_data, fields_to_data, from_data, to_data
 from yaoki.core.model import (
     Catalogue,
     Pause,

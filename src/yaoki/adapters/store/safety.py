@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from yaoki.adapters.store.database import Transaction
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 StoredLine = dict[str, Any]
 

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
+from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.clock import StoreClock
-from yaoki.adapters.store.database import Database
-from yaoki.adapters.store.safety import ServerSafety, StoreSafety
-from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.sqlite.safety import FileSafety
-from yaoki.adapters.store.tables.apply_events import EventApplier
-from yaoki.adapters.store.tables.baselines import BaselineFindings
-from yaoki.adapters.store.tables.budget_limits import BudgetLimits
-from yaoki.adapters.store.tables.claims import ClaimQueries
-from yaoki.adapters.store.tables.leased_ports import PortLeases
-from yaoki.adapters.store.tables.notices import NoticeQueries
 from yaoki.adapters.store.tables.outbox import NoticeSelection
-from yaoki.adapters.store.tables.reads import ReadQueries
-from yaoki.adapters.store.tables.runs import RunQueries
-from yaoki.adapters.store.tables.task_changes import TaskChanges
-from yaoki.adapters.store.tables.task_loader import TaskLoader
-from yaoki.adapters.store.tables.workers import WorkerRegistry
-from yaoki.adapters.store.tables.writes import EventWriter
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.schedule import AGEING
-from yaoki.ports import Clock
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
+    from yaoki.adapters.store.safety import BackupCopies, StoreSafety
+    from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+    from yaoki.adapters.store.tables.task_loader import TaskLoader
+    from yaoki.adapters.store.tables.writes import EventWriter
+    from yaoki.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +37,58 @@ class StoreLimits:
 class SqlStore:
     """`yaoki.ports.Store`, put together from its parts.  Every method is one transaction.
 
-    The methods are those of the parts, so a signature and its documentation have one place.
+    The methods are those of the parts, so a signature and its documentation have one place.  A part
+    is imported when one of its methods is first used: most commands only read.
     """
 
     def __init__(self, database: Database, clock: Clock, limits: StoreLimits) -> None:
         self.database = database
         # A date that the store compares must be taken from this clock.
         self.clock = StoreClock(clock, database)
-        self._safety = _safety_of(database, limits.backups_kept)
-        self.backups = self._safety.backups
-        self.loader = TaskLoader()
-        self.writer = EventWriter(
-            self.loader, EventApplier(limits.ageing), self.clock, limits.notices
-        )
-        self._budgets = BudgetLimits(self.writer, limits.day_budget)
-        self._expose_claims(limits)
-        self._expose_records()
-        self._expose_runs(limits)
-        self._expose_reads()
-        self._expose_notices()
-        self._expose_resources()
+        self._limits = limits
+        self._exposing = RLock()
 
-    def _expose_claims(self, limits: StoreLimits) -> None:
+    if not TYPE_CHECKING:  # a type checker finds the methods where they are exposed
+
+        def __getattr__(self, name: str) -> Any:
+            part = PART_OF_METHOD.get(name)
+            if part is None:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            with self._exposing:
+                if name not in vars(self):
+                    getattr(self, f"_expose_{part}")()
+            return vars(self)[name]
+
+    def _expose_loader(self) -> None:
+        from yaoki.adapters.store.tables.task_loader import TaskLoader
+
+        self.loader: TaskLoader = TaskLoader()
+
+    def _expose_writer(self) -> None:
+        from yaoki.adapters.store.tables.apply_events import EventApplier
+        from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+        from yaoki.adapters.store.tables.writes import EventWriter
+
+        applier = EventApplier(self._limits.ageing)
+        self.writer: EventWriter = EventWriter(
+            self.loader, applier, self.clock, self._limits.notices
+        )
+        self._budgets: BudgetLimits = BudgetLimits(self.writer, self._limits.day_budget)
+
+    def _expose_safety(self) -> None:
+        self._safety: StoreSafety = _safety_of(self.database, self._limits.backups_kept)
+        self.backups: BackupCopies = self._safety.backups
+
+    def _expose_claims(self) -> None:
+        from yaoki.adapters.store.tables.claims import ClaimQueries
+
         claims = ClaimQueries(
             self.database,
             self.clock,
             self.loader,
             self.writer,
             self._budgets,
-            max_in_progress=limits.max_in_progress,
+            max_in_progress=self._limits.max_in_progress,
         )
         self.claim = claims.claim
         self.claim_to_cancel = claims.claim_to_cancel
@@ -82,6 +97,8 @@ class SqlStore:
         self.expire_claims = claims.expire_claims
 
     def _expose_records(self) -> None:
+        from yaoki.adapters.store.tables.task_changes import TaskChanges
+
         changes = TaskChanges(self.database, self.clock, self.loader, self.writer, self._budgets)
         self.record = changes.record
         self.amend = changes.amend
@@ -91,14 +108,16 @@ class SqlStore:
         self.cancel_run = changes.cancel_run
         self.cancel_task = changes.cancel_task
 
-    def _expose_runs(self, limits: StoreLimits) -> None:
+    def _expose_runs(self) -> None:
+        from yaoki.adapters.store.tables.runs import RunQueries
+
         runs = RunQueries(
             self.database,
             self.clock,
             self.loader,
             self.writer,
-            pending_runs_max=limits.pending_runs_max,
-            pending_tasks_max=limits.pending_tasks_max,
+            pending_runs_max=self._limits.pending_runs_max,
+            pending_tasks_max=self._limits.pending_tasks_max,
         )
         self.submit = runs.submit
         self.add_tasks = runs.add_tasks
@@ -110,6 +129,8 @@ class SqlStore:
         self.summarize_run = runs.summarize_run
 
     def _expose_reads(self) -> None:
+        from yaoki.adapters.store.tables.reads import ReadQueries
+
         reads = ReadQueries(self.database, self.loader, self._safety)
         self.run = reads.run
         self.runs = reads.runs
@@ -136,21 +157,33 @@ class SqlStore:
         self.audit = reads.audit
 
     def _expose_notices(self) -> None:
+        from yaoki.adapters.store.tables.notices import NoticeQueries
+
         notices = NoticeQueries(self.database, self.clock, self.writer)
         self.take_notices = notices.take_notices
         self.mark_notice_sent = notices.mark_notice_sent
         self.mark_notice_failed = notices.mark_notice_failed
         self.count_waiting_notices = notices.count_waiting_notices
 
-    def _expose_resources(self) -> None:
+    def _expose_workers(self) -> None:
+        from yaoki.adapters.store.tables.workers import WorkerRegistry
+
         workers = WorkerRegistry(self.database, self.clock)
         self.record_worker_heartbeat = workers.record_worker_heartbeat
         self.remove_worker = workers.remove_worker
         self.workers = workers.workers
         self.unfinished_runs = workers.unfinished_runs
+
+    def _expose_ports(self) -> None:
+        from yaoki.adapters.store.tables.leased_ports import PortLeases
+
         ports = PortLeases(self.database)
         self.lease_ports = ports.lease_ports
         self.free_ports = ports.free_ports
+
+    def _expose_baselines(self) -> None:
+        from yaoki.adapters.store.tables.baselines import BaselineFindings
+
         baselines = BaselineFindings(self.database)
         self.baseline = baselines.baseline
         self.save_baseline = baselines.save_baseline
@@ -164,7 +197,99 @@ class SqlStore:
         self.database.close()
 
 
+# Each method and object that a part exposes; a test compares this table with the parts.
+_EXPOSED: Mapping[str, tuple[str, ...]] = {
+    "loader": ("loader",),
+    "writer": (
+        "writer",
+        "_budgets",
+    ),
+    "safety": (
+        "_safety",
+        "backups",
+    ),
+    "claims": (
+        "claim",
+        "claim_to_cancel",
+        "competing_tasks",
+        "heartbeat",
+        "expire_claims",
+    ),
+    "records": (
+        "record",
+        "amend",
+        "amend_all",
+        "amend_from_journal",
+        "note",
+        "cancel_run",
+        "cancel_task",
+    ),
+    "runs": (
+        "submit",
+        "add_tasks",
+        "extend",
+        "pause",
+        "unpause",
+        "end_iterations",
+        "update_run",
+        "summarize_run",
+    ),
+    "reads": (
+        "run",
+        "runs",
+        "task",
+        "rows",
+        "needs",
+        "count_by_state",
+        "is_idle",
+        "next_due",
+        "total_spend",
+        "tasks_to_stop",
+        "tasks_awaiting_rerun",
+        "tasks_to_undo",
+        "open_planning_tasks",
+        "accounts",
+        "journal",
+        "last_seq",
+        "version",
+        "read_journal_source",
+        "check_integrity",
+        "lines_missing_in_journal_file",
+        "journal_file_differences",
+        "illegal_rows",
+        "audit",
+    ),
+    "notices": (
+        "take_notices",
+        "mark_notice_sent",
+        "mark_notice_failed",
+        "count_waiting_notices",
+    ),
+    "workers": (
+        "record_worker_heartbeat",
+        "remove_worker",
+        "workers",
+        "unfinished_runs",
+    ),
+    "ports": (
+        "lease_ports",
+        "free_ports",
+    ),
+    "baselines": (
+        "baseline",
+        "save_baseline",
+    ),
+}
+PART_OF_METHOD = {name: part for part, names in _EXPOSED.items() for name in names}
+
+
 def _safety_of(database: Database, backups_kept: int) -> StoreSafety:
+    from yaoki.adapters.store.sqlite.database import SqliteDatabase
+
     if isinstance(database, SqliteDatabase):
+        from yaoki.adapters.store.sqlite.safety import FileSafety
+
         return FileSafety(database, backups_kept)
+    from yaoki.adapters.store.safety import ServerSafety
+
     return ServerSafety()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, dump_json, from_ms, to_ms
-from yaoki.core.machine.codec import fields_from_data, fields_to_data, from_data
+from yaoki.core.machine.value_codec import fields_from_data, fields_to_data, from_data
 from yaoki.core.model import (
     AttemptMode,
     Lease,

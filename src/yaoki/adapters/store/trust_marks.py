@@ -9,9 +9,12 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.paths import StorePaths
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
 
 MARK_BYTES = 24
 MARKS_MAX = 1000

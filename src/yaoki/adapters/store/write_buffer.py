@@ -5,15 +5,16 @@ A read in the same transaction, and its commit, send them first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 Params = Mapping[str, Any]
 Coalesce = Callable[[list[Params]], list[Params]]
 
-_TABLE = re.compile(r"\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
+_TABLE = lazy_compile(r"\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -17,4 +16,6 @@ class SystemClock:
         time.sleep(max(duration.total_seconds(), 0.0))
 
     def chance(self) -> float:
+        import random
+
         return random.random()

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
-import shlex
 import sys
-import uuid
 from pathlib import Path
 
 from yaoki.adapters.system.files import state_home, write_atomically
@@ -20,6 +16,8 @@ PROC = Path("/proc/self").exists()
 
 def pip_install_command(package: str) -> str:
     """The command for the environment of yaoki, independent of the `pip` on the PATH."""
+    import shlex
+
     return f"{shlex.quote(sys.executable)} -m pip install '{package}'"
 
 
@@ -29,6 +27,9 @@ def machine_id() -> str:
     It includes the host name, because copies of an image share their machine id, and the process
     namespace, because containers have their own process ids.
     """
+    import hashlib
+    import platform
+
     namespace = PID_SPACE.readlink() if PROC else ""
     identity = f"{_raw_machine_id()} {platform.node()} {namespace}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
@@ -36,6 +37,8 @@ def machine_id() -> str:
 
 def machine_name() -> str:
     """The host name."""
+    import platform
+
     return platform.node() or "this machine"
 
 
@@ -48,6 +51,8 @@ def _raw_machine_id() -> str:
 
 def load_or_create_machine_id(file: Path) -> str:
     """A random id, created once; of two concurrent writers the second reads the id of the first."""
+    import uuid
+
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary = file.with_name(f"machine-id.{uuid.uuid4().hex}")

@@ -19,6 +19,7 @@ from yaoki.core.commands.shell import (
 )
 from yaoki.core.commands.shell import CommandList as Lines
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Commands that end with zero whatever they find.
 _ZERO = frozenset(
@@ -63,12 +64,12 @@ _GIT = frozenset({"status", "diff", "log", "show", "branch", "rev-parse"})
 ALWAYS_PRESENT_PATHS = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
 
 
-_IDLE_NODE = re.compile(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?")
-_IDLE_PYTHON = re.compile(
+_IDLE_NODE = lazy_compile(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?")
+_IDLE_PYTHON = lazy_compile(
     r"|pass|\d+|None|True|import (?:os|sys|re|json|time)|assert (?:True|1)"
     r"|print\((?:'[^']*'|\"[^\"]*\"|\d+)?\)|(?:sys\.)?(?:exit|quit|_exit)\(0?\)|os\._exit\(0\)"
 )
-_ERREXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
+_ERREXIT = lazy_compile(r"-[a-z]*e[a-z]*|errexit")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from yaoki.core.commands.shell import parse_shell, simple_commands
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 STEPS_MAX = 12
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_ASSIGNMENT = lazy_compile(r"[A-Za-z_]\w*=")
+_PYTHON = lazy_compile(r"(?:python|pypy)[\d.]*")
 # Options of the interpreter, and of `coverage run` before it.
 _VALUED = frozenset({"-X", "-W", "--source", "--rcfile", "--omit", "--include"})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})

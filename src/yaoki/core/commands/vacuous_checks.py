@@ -113,9 +113,10 @@ def _certain_output(argv: Sequence[str], shell: str) -> Iterator[str]:
             yield " ".join(program.args)
         return
     for item, _ in parse_shell(shell).items:
-        for node in item.first.parts[:1]:
-            if isinstance(node, SimpleCommand):
-                yield from _certain_output(node.words, "")
+        # What goes into a pipe is not certain to come out of it.
+        node, *piped = item.first.parts
+        if isinstance(node, SimpleCommand) and not piped:
+            yield from _certain_output(node.words, "")
 
 
 def _why(argv: Sequence[str], shell: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from yaoki.core.machine.codec import to_data
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.text import format_count
 
@@ -27,8 +27,8 @@ RAW = ("errorOutput", "stdout", "stderr")
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
 COUNT, PASSED = "failureCount", "passedCount"
 TEST = "test-failed"
-_ASSERTION = re.compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
-_EXCEPTION = re.compile(
+_ASSERTION = lazy_compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
+_EXCEPTION = lazy_compile(
     r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault))\b"
 )
 

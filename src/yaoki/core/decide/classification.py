@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
 from yaoki.core.decide.fingerprint import fingerprint
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,

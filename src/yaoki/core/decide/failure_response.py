@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from yaoki.core.decide import escalation, retry
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import (
     AwaitingRerun,
     EscalationDecided,
@@ -107,7 +106,6 @@ def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
     return AwaitingRerun(
         failure=attempt.failure,
         blocked=blocked,
-        stage=Stage.PREPARE,
         same_work_failures=attempt.same_work,
         same_fingerprint_failures=attempt.same_fingerprint,
         work_digest=attempt.work_digest,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from yaoki.core.decide.fingerprint import fingerprint
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     Failure,
     FailureKind,
@@ -71,26 +70,20 @@ def make_failure(
 def make_fault(message: str, *, transient: bool, code: FatalCode = FatalCode.NONE) -> Failure:
     """A failure of our own infrastructure; the agent is not to blame."""
     if transient:
-        mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
-        return Failure(
-            FailureKind.TRANSIENT_ERROR,
-            message,
-            fingerprint=mark,
-            is_our_fault=True,
-            reason=Reason.SYSTEM_ERROR_TRANSIENT,
-        )
+        failure = make_failure(FailureKind.TRANSIENT_ERROR, message)
+        return replace(failure, is_our_fault=True, reason=Reason.SYSTEM_ERROR_TRANSIENT)
     failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, ours=True)
-    if code == FatalCode.UNDELIVERED:
+    if code is FatalCode.UNDELIVERED:
         return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
     return failure
 
 
 def make_fatal(code: FatalCode, message: str, *, ours: bool = False) -> Failure:
-    mark = fingerprint("FATAL_ERROR", code, "", message, ())
+    # In the fingerprint the code has the place of a pattern.
+    mark = make_failure(FailureKind.FATAL_ERROR, message, pattern=code.value).fingerprint
     return Failure(
         FailureKind.FATAL_ERROR,
         message,
-        pattern="",
         fingerprint=mark,
         is_our_fault=ours,
         reason=Reason.SYSTEM_ERROR_PERMANENT,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
 from yaoki.core.text import format_count
@@ -14,7 +14,7 @@ from yaoki.core.text import format_count
 INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
 COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_compile(r"\w+")
 LOST_TEST_MESSAGE = "passed at the base, and does not pass now"
 
 

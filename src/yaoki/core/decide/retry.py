@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum, unique
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,

@@ -5,11 +5,10 @@ Pure: the present time and the random number are arguments.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from yaoki.core.decide import classification, escalation
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,

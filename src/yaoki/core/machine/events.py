@@ -7,11 +7,10 @@ other event has a case in `evolve`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     AgentExit,
     Choice,

@@ -103,9 +103,9 @@ def replay(task: Task, event: Event) -> Task:
     """
     match event:
         case Cancelled() if not task.cancel_requested:
-            return fold_events(task, (CancelRequested(event.why), event))
+            return fold_events(task, (CancelRequested(), event))
         case Recalled() if task.request is PendingRequest.NONE:
-            return fold_events(task, (RecallRequested(event.why), event))
+            return fold_events(task, (RecallRequested(), event))
         case _:
             return evolve(task, event)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import AgentExit, FaultSource, Pause, TaskId, TaskSpec, Verdict
 from yaoki.errors import FatalCode
 

@@ -6,8 +6,9 @@ Journals and rows outlive names in the code: a field may get a better name, its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field
 from typing import Any
+
+from yaoki.core.lazy_dataclass import Field
 
 _KEY = "stored_as"
 

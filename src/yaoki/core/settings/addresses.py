@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.redact import MARK
 
 # Stricter than the standard: every URL parser reads these addresses in the same way.
-_WEB = re.compile(
+_WEB = lazy_compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])"
     r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?][!-~]*)?"
 )
-_LOOPBACK = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]", re.IGNORECASE)
-_SERVICE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,40})://\S+")
-_BETWEEN = re.compile(r"[/:@?&=,#]+")
+_LOOPBACK = lazy_compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]", re.IGNORECASE)
+_SERVICE = lazy_compile(r"([A-Za-z][A-Za-z0-9+.-]{0,40})://\S+")
+_BETWEEN = lazy_compile(r"[/:@?&=,#]+")
 ADDRESS_CHARS_MAX = 2_000
 
 

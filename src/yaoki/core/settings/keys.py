@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from types import MappingProxyType
 from typing import Any
+
+from yaoki.core.lazy_dataclass import field
 
 RETRIES_MAX = 100
 SECONDS_MAX = 30 * 86_400

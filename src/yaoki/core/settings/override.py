@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CONTENT_KINDS, Backoff, BackoffType, FailureKind
 from yaoki.core.settings.retry import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
 from yaoki.core.text import format_count

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 PORT_LOW, PORT_HIGH = 1024, 65_535
-_RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
-_UNFIT = re.compile(r"[^a-z0-9_]+")
+_RANGE = lazy_compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
+_UNFIT = lazy_compile(r"[^a-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
 from enum import StrEnum, unique
 from types import MappingProxyType
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     RetryPolicy,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 TAG_FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_TAG = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def is_tag(text: str) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.core.model import Run, TaskId
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import Unknown
-from yaoki.ports import Reads, TaskRow
 
-TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
+if TYPE_CHECKING:
+    from yaoki.core.model import Run, TaskId
+    from yaoki.ports import Reads, TaskRow
+
+TASK_ID = lazy_compile(r"[a-z0-9]{8}-\d+")
 
 
 class RunLookup:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from yaoki.core.model import Run
 from yaoki.core.run_status import RunStatus
-from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
+from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.engine.required_checks import RequiredChecks, VerifyCommit, describe_first_failure
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from yaoki.app.open_app import open_app
+from yaoki.faces.cli.quick_command import AGENT, JSON, REPO, RUN
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from yaoki.views import RunView
 
 __all__ = [
+    "FILE",
     "CommandFunction",
+    "agent_option",
     "json_option",
     "load_run_view",
     "open_app",
@@ -24,28 +27,34 @@ __all__ = [
     "run_option",
 ]
 
+# A path that click does not look at.
+FILE = click.Path(path_type=Path)
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
 
 def repo_option(function: CommandFunction) -> CommandFunction:
     """`--repo DIR`, here or before the command."""
     return click.option(
-        "--repo",
-        metavar="DIR",
+        REPO.name,
+        metavar=REPO.metavar,
         callback=lambda ctx, _, given: Path(given or ctx.obj or "."),
-        help="The repository; by default the current folder.",
+        help=REPO.help,
     )(function)
 
 
 def json_option(function: CommandFunction) -> CommandFunction:
-    return click.option(
-        "--json", "as_json", is_flag=True, help="One JSON document on standard output."
-    )(function)
+    return click.option(JSON.name, JSON.target, is_flag=True, help=JSON.help)(function)
 
 
 def run_option(function: CommandFunction) -> CommandFunction:
+    return click.option(RUN.name, RUN.target, metavar=RUN.metavar, default="", help=RUN.help)(
+        function
+    )
+
+
+def agent_option(function: CommandFunction) -> CommandFunction:
     return click.option(
-        "--run", "run_name", metavar="RUN", default="", help="The run; by default the newest."
+        AGENT.name, AGENT.target, metavar=AGENT.metavar, multiple=True, help=AGENT.help
     )(function)
 
 

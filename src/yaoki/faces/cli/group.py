@@ -9,6 +9,7 @@ import click
 
 from yaoki import __version__
 from yaoki.faces.cli import help
+from yaoki.faces.cli.quick_command import QuickCommand
 from yaoki.faces.cli.table import COMMANDS
 
 
@@ -23,8 +24,11 @@ class LazyGroup(click.Group):
         if listed is None:
             return None
         module, _, name = listed.target.partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        command = getattr(import_module(module), name)
+        if isinstance(command, QuickCommand):
+            command = command.make_click()
+        made: click.Command = command
+        return made
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

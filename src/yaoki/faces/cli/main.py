@@ -20,6 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # pydantic would read the metadata of every installed package for plugins that we do not use.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _main(given)
+    finally:
+        # At its end the interpreter would search everything that was imported for garbage.
+        gc.freeze()
+
+
+def _main(given: list[str]) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Output of an agent must never break a screen that cannot show it.
@@ -58,19 +66,18 @@ def _print(text: str) -> int:
 
 
 def _run_command(given: Sequence[str]) -> int:
-    import click
-
-    from yaoki.faces.cli.group import group
+    from yaoki.faces.cli.quick_command import find_quick_call
     from yaoki.faces.text.closed_pipe import ReaderGone
 
     as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
-        code = group.main(list(given), prog_name="yaoki", standalone_mode=False)
+        call = find_quick_call(given)
+        code = call() if call else _run_with_click(given)
         sys.stdout.flush()
     except (BrokenPipeError, ReaderGone):
         _discard_stdout()
         return PIPE_CLOSED
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
         code = _report_error(error, as_json=as_json, given=given)
@@ -79,6 +86,17 @@ def _run_command(given: Sequence[str]) -> int:
         except OSError:
             _discard_stdout()
     return code if isinstance(code, int) else 0
+
+
+def _run_with_click(given: Sequence[str]) -> object:
+    import click
+
+    from yaoki.faces.cli.group import group
+
+    try:
+        return group.main(list(given), prog_name="yaoki", standalone_mode=False)
+    except click.Abort as abort:
+        raise KeyboardInterrupt from abort
 
 
 def _report_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:

@@ -1,40 +1,26 @@
-"""The arguments PLAN and --agent, and the plan that they name."""
+"""The plan that the arguments PLAN and --agent name."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from yaoki.app import plan_input
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.text import did_you_mean
-from yaoki.faces.cli.context import CommandFunction
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.formats.plan import Plan
-
-FILE = click.Path(path_type=Path)
-
-
-def agent_option(function: CommandFunction) -> CommandFunction:
-    return click.option(
-        "--agent",
-        "agents",
-        metavar="NAME",
-        multiple=True,
-        help="Use this agent instead of that of the settings; repeat it for a chain.",
-    )(function)
 
 
 def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     """The plan, or every defect at once; nothing is created or written."""
     if not agents:
         return plan_input.read_plan(app, file)
+    import click
+
     for name in agents:
         if name not in app.settings.agents:
             near = did_you_mean(name, app.settings.agents)
@@ -57,6 +43,8 @@ def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]
 
 def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
     """A committed plan may come from anybody, so its commands need trust."""
+    import shlex
+
     from yaoki.app.trust import list_plan_contents
     from yaoki.faces.cli.trust_question import require_trust
 

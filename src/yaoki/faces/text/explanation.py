@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
 from yaoki.faces.text.render import (
@@ -12,7 +13,9 @@ from yaoki.faces.text.render import (
     local_date_time,
     local_time,
 )
-from yaoki.views import AttemptSummary, ExplainedDecision, Explanation
+
+if TYPE_CHECKING:
+    from yaoki.views import AttemptSummary, ExplainedDecision, Explanation
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:

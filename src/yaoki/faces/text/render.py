@@ -9,19 +9,19 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from yaoki import views
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line
-from yaoki.ports import JournalEntry, TaskRow
-from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_entry, describe_wait
+from yaoki.views.tasks import OFF_BRANCH, describe_wait
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry, TaskRow
+    from yaoki.views.tasks import RunView, TaskView
 
 COLOURS = {
     State.DONE: "green",
@@ -62,13 +62,17 @@ def uses_colour() -> bool:
 
 
 def paint(text: str, colour: str | None) -> str:
-    return click.style(text, fg=colour) if colour and uses_colour() else text
+    if not colour or not uses_colour():
+        return text
+    import click
+
+    return click.style(text, fg=colour)
 
 
 def print_line(text: str = "") -> None:
     """A line, flushed at once for readers of a pipe."""
     try:
-        click.echo(text)
+        _echo(text)
         sys.stdout.flush()
     except OSError as closed:
         # A pipe without a reader, or a closed terminal.
@@ -77,6 +81,16 @@ def print_line(text: str = "") -> None:
                 f"standard output cannot be written: {closed.strerror}", transient=True
             ) from closed
         raise ReaderGone from closed
+
+
+def _echo(text: str) -> None:
+    """As click does; it removes colours where they are not shown, and is slow to import."""
+    if "\x1b" not in text:
+        print(text)
+        return
+    import click
+
+    click.echo(text)
 
 
 def print_wrapped(text: str) -> None:
@@ -91,7 +105,9 @@ def print_document(data: Mapping[str, Any]) -> None:
 
 def mask_environment_secrets(value: Any) -> Any:
     """The same data without secrets in any of its texts."""
-    return views.mask_document(value, _secrets())
+    from yaoki.views.masking import mask_document
+
+    return mask_document(value, _secrets())
 
 
 # ------------------------------------------------------------------ columns
@@ -180,6 +196,8 @@ def most_important_tasks(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView
 
 def story_line(entry: JournalEntry, name: str) -> str:
     """`12:03:04 password  attempt 2  landed 1a2b3c4d5e`; empty for entries of no interest."""
+    from yaoki.views.entry_text import describe_entry
+
     words = describe_entry(entry)
     if not words:
         return ""

@@ -8,23 +8,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 # On narrower terminals breaking lines gains nothing.
 CELLS_MIN = 20
 STEP = 4
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_STYLE = lazy_compile(r"\x1b\[[0-9;]*m")
 # Latin letters and the punctuation of messages take one column each.
-_NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027]*")
+_NARROW = lazy_compile("[ -~\u00a1-\u02ff\u2010-\u2027]*")
 # Text that is typed again: in backticks, or a command up to the end of its clause.
-_WHOLE = re.compile(
+_WHOLE = lazy_compile(
     r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
 )
 # A character of a script without blanks, with the brackets and marks that stay on its line.
-_CJK = re.compile(
+_CJK = lazy_compile(
     "[「『（［｛【〈《〔]*[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff10-\uff9f]"
     "[\u3099\u309a゛゜ぁぃぅぇぉっゃゅょァィゥェォッャュョー々、。，．・：；？！」』）］｝】〉》〕…]*"
 )
-_LEAD = re.compile(r"(?: |\x1b\[[0-9;]*m)*")
-_GAP = re.compile(r"\S( {2,})(?=\S)")
+_LEAD = lazy_compile(r"(?: |\x1b\[[0-9;]*m)*")
+_GAP = lazy_compile(r"\S( {2,})(?=\S)")
 
 
 def cell_width(text: str) -> int:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.settings.settings import Settings
 from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config.defects import SettingsDefects
-from yaoki.formats.config.flat_settings import flatten_settings
-from yaoki.formats.config.reader import read_settings
 from yaoki.formats.config.store import refuse_bad_store_url
 
 __all__ = ["LoadedSettings", "load_settings", "refuse_bad_store_url"]
@@ -28,40 +25,50 @@ BYTES_MAX = 1 << 20
 CONFIG_VARIABLE = "YAOKI_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedSettings:
-    """The settings, every value by its dotted key, and the origin of each.
-
-    An origin is the file's name, `default`, or `derived`: the value follows from others that the
-    file sets.
-    """
+    """The settings, and the keys that the file sets."""
 
     settings: Settings
-    values: Mapping[str, Any]
-    origin: Mapping[str, str]
+    given_keys: frozenset[str] = frozenset()
     file: Path | None = None
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """Every value by its dotted key."""
+        from yaoki.formats.config.flat_settings import flatten_settings
+
+        return flatten_settings(self.settings)
+
+    @cached_property
+    def origin(self) -> Mapping[str, str]:
+        """The file's name, `default`, or `derived`: the value follows from others in the file."""
+        from yaoki.formats.config.flat_settings import flatten_settings
+
+        usual, source = flatten_settings(Settings()), self.settings.source
+        return {
+            key: source
+            if key in self.given_keys
+            else "default"
+            if value == usual[key]
+            else "derived"
+            for key, value in self.values.items()
+        }
 
 
 def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> LoadedSettings:
     """The settings of a repository; `SettingsInvalid` lists every problem."""
     file = _find(top, os.environ if environ is None else environ)
     if file is None:
-        return _loaded(Settings(), frozenset(), None)
+        return LoadedSettings(Settings())
+    from yaoki.formats.config.reader import read_settings  # many repositories have no settings
+
     name = file.name if file.parent == top else str(file)
     notes = SettingsDefects(name)
     settings = read_settings(_table(file, name), notes)
     if notes.lines:
         raise _refused(name, *notes.lines)
-    return _loaded(replace(settings, source=name), frozenset(notes.given_keys), file)
-
-
-def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> LoadedSettings:
-    values, usual = flatten_settings(settings), flatten_settings(Settings())
-    origin = {
-        key: settings.source if key in given else "default" if value == usual[key] else "derived"
-        for key, value in values.items()
-    }
-    return LoadedSettings(settings, values, origin, file)
+    return LoadedSettings(replace(settings, source=name), frozenset(notes.given_keys), file)
 
 
 def _refused(name: str, *lines: str) -> SettingsInvalid:
@@ -109,6 +116,8 @@ def _bytes(file: Path, name: str) -> bytes:
 
 
 def _table(file: Path, name: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
     except UnicodeDecodeError as fault:

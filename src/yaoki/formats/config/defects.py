@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import MISSING, Field, dataclass, field, fields
 from yaoki.core.text import did_you_mean
 
 SectionType = TypeVar("SectionType")

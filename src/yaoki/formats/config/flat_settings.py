@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.model import Backoff
 from yaoki.core.settings.addresses import mask_service_address, mask_web_address
 from yaoki.core.settings.retry import RETRYABLE_KINDS
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.config.defects import documented_fields
 from yaoki.formats.config.reader import SECTIONS
 from yaoki.formats.config.store import mask_url
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Backoff
 
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.settings.addresses import service_defect, web_defect
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.settings import (
@@ -46,8 +46,8 @@ SECTIONS: Mapping[str, type[Any]] = {
     "sandbox": SandboxSettings,
     "ui": UiSettings,
 }
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
-_DATABASE_PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_VARIABLE = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
+_DATABASE_PREFIX = lazy_compile(r"[a-z_][a-z0-9_]{0,31}")
 KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import Backoff, BackoffType, FailureKind
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
 from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect
@@ -16,7 +15,9 @@ from yaoki.core.settings.retry import (
     with_always_retryable,
 )
 from yaoki.core.text import did_you_mean
-from yaoki.formats.config.defects import SettingsDefects
+
+if TYPE_CHECKING:
+    from yaoki.formats.config.defects import SettingsDefects
 
 OTHER_KEYS = ("default_backoff", "retryable_failures", "cause_specific")
 RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}

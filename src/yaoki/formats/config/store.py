@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.redact import MARK
 from yaoki.core.settings.settings import StoreSettings
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config.defects import SettingsDefects
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_SERVER = re.compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?")
+_SCHEME = lazy_compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SERVER = lazy_compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?")
 # The places of a password: before the last @ of the authority, or as a parameter.
-_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^&#]*")
+_PASSWORD = lazy_compile(r"(://[^/?#:@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^&#]*")
 
 
 def check_store(store: StoreSettings, notes: SettingsDefects) -> None:

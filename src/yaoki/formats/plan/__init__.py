@@ -6,12 +6,14 @@ needed, so that other commands start fast.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.settings.settings import Settings
 from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.plan.plan import Plan, PlanEnvironment, PromptRequirements
+
+if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
 
 __all__ = [
     "Plan",

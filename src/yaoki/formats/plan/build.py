@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     AgentSpec,
     BaselineMode,
@@ -24,11 +23,19 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.settings.settings import build_retry_policy
-from yaoki.formats.plan.draft import Draft, PlacedTask
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
-from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
 from yaoki.formats.plan.order import collect_needs
 from yaoki.formats.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import (
+        AgentModel,
+        BudgetModel,
+        CheckModel,
+        RunBudgetModel,
+        TaskModel,
+    )
 
 # Every other check is a command.
 CHECK_WAYS = ("file", "git", "judge", "python")
@@ -56,7 +63,7 @@ def build_plan(draft: Draft, source: str) -> Plan:
     )
 
 
-def _limits_of(budget: BaseModel) -> dict[str, float]:
+def _limits_of(budget: BudgetModel | RunBudgetModel) -> dict[str, float]:
     return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
 
 

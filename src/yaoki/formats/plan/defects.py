@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, fields
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field, fields
 from yaoki.core.settings.settings import Settings
 from yaoki.core.text import nearest
 

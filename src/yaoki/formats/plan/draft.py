@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
-from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
-from yaoki.formats.plan.model import AgentModel, CheckModel, PhaseModel, PlanModel, TaskModel
-from yaoki.formats.plan.plan import Plan, PromptRequirements
-from yaoki.formats.plan.shape import ModelType, build_model
+from yaoki.formats.plan.quick_part import Doubtful, QuickPart, build_quick_part
+
+if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan.model import AgentModel, CheckModel, PhaseModel, PlanModel, TaskModel
+    from yaoki.formats.plan.plan import Plan, PromptRequirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,22 @@ class JudgedDraft:
 
 
 def make_draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
-    plan = build_model(PlanModel, raw, defects)
+    plan: PlanModel = build_part("PlanModel", raw, defects)
     tasks = sorted(_place_all(plan), key=lambda one: (one.is_final, defects.position_of(one.path)))
     return draft_from_model(plan, tasks, settings, defects)
+
+
+def build_part(model: str, raw: Any, defects: Defects, above: KeyPath = ()) -> Any:
+    """The part without the model library if it is valid for sure; else by the model, which
+    records every defect.
+    """
+    try:
+        return build_quick_part(model, raw)
+    except Doubtful:
+        from yaoki.formats.plan import model as models
+        from yaoki.formats.plan.shape import build_model
+
+        return build_model(getattr(models, model), raw, defects, above)
 
 
 def draft_from_model(
@@ -110,8 +124,8 @@ def draft_from_model(
 ) -> Draft:
     """The plan together with the agents and checks of the settings."""
     below = Defects(settings.source)
-    agents = _build_models(AgentModel, settings.agents, below, "agents")
-    checks = _build_models(CheckModel, settings.checks, below, "checks")
+    agents: dict[str, AgentModel] = _build_parts("AgentModel", settings.agents, below, "agents")
+    checks: dict[str, CheckModel] = _build_parts("CheckModel", settings.checks, below, "checks")
     return Draft(
         plan=plan,
         settings=settings,
@@ -132,12 +146,12 @@ def _names(
     return frozenset(valid) | {str(name) for head, name in broken if head == section}
 
 
-def _build_models(
-    model: type[ModelType], raw: Mapping[str, Any], defects: Defects, section: str
-) -> dict[str, ModelType]:
+def _build_parts(
+    model: str, raw: Mapping[str, Any], defects: Defects, section: str
+) -> dict[str, Any]:
     """`build_model` removes invalid parts from its data, so it gets a copy of the settings."""
     return {
-        name: build_model(model, deepcopy(dict(table)), defects, (section, name))
+        name: build_part(model, deepcopy(dict(table)), defects, (section, name))
         for name, table in raw.items()
     }
 
@@ -174,4 +188,6 @@ def _planning_task(plan: PlanModel, phase: PhaseModel) -> TaskModel:
         **({"agent": phase.agent} if phase.agent else {}),
     }
     # The values come from a valid model, so they are not validated again.
-    return TaskModel.model_construct(set(values), **values)
+    task: Any = QuickPart("TaskModel", values)
+    made: TaskModel = task
+    return made

@@ -2,132 +2,25 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import warnings
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
-from yaoki.core.settings.keys import SECONDS_MAX
+from yaoki.formats.plan.field_values import (
+    as_list,
+    check_branch_name,
+    check_env_globs,
+    check_env_names,
+    check_inside,
+    check_regex,
+    check_success,
+    parse_duration,
+    require_argv,
+    split_command,
+)
 
-REGEX_MAX = 1_000
 _WORDS = {"type": "array", "items": {"type": "string"}}
-_DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def field_error(reason: str) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{reason}", {"reason": reason})
-
-
-def parse_duration(value: Any) -> timedelta:
-    """`1h30m`, `90s`, `1.5s`, or a number of seconds."""
-    seconds = _seconds(value)
-    if seconds is None:
-        raise field_error("is not a duration; write 90s, 20m, 1h30m, or a number of seconds")
-    if not 0 < seconds <= SECONDS_MAX:
-        raise field_error(f"must be more than zero and at most {SECONDS_MAX // 86_400} days")
-    return timedelta(seconds=seconds)
-
-
-def _seconds(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if abs(value) < 1e12 else 1e12
-    match = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
-    if match is None:
-        return None
-    days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return days * 86_400 + hours * 3_600 + minutes * 60 + seconds + milliseconds / 1_000
-
-
-def as_list(value: Any) -> Any:
-    if not isinstance(value, str | list):
-        raise field_error("must be a name or a list of names")
-    return [value] if isinstance(value, str) else value
-
-
-def split_command(value: Any) -> Any:
-    """A command as one string is split like a shell does, but no shell runs it."""
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, str):
-        raise field_error("must be a list of words, or one line")
-    try:
-        return shlex.split(value)
-    except ValueError as fault:
-        raise field_error(f"cannot be split into words: {fault}") from None
-
-
-def require_argv(value: Any) -> Any:
-    if isinstance(value, str):
-        raise field_error(
-            "must be a list of words; for one line of shell write shell: instead of run:"
-        )
-    return value
-
-
-def check_regex(value: str) -> str:
-    """A pattern that compiles without warnings, so that it cannot fail during a run."""
-    if len(value) > REGEX_MAX:
-        raise field_error(f"a pattern of {len(value)} characters is over the limit of {REGEX_MAX}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            re.compile(value)
-    except (re.error, OverflowError, RecursionError, Warning) as fault:
-        raise field_error(f"the pattern {value!r} does not compile: {fault}") from None
-    return value
-
-
-def check_success(value: str) -> str:
-    form, _, rest = value.partition(":")
-    match form:
-        case "empty" if value == "empty":
-            return value
-        case "exitCode" if re.fullmatch(r"[0-9]{1,3}", rest) and int(rest) <= 255:
-            return value
-        case "contains" if rest:
-            return value
-        case "matches" if rest:
-            check_regex(rest)
-            return value
-        case _:
-            raise field_error("must be exitCode:N, empty, contains:TEXT or matches:REGEX")
-
-
-def check_inside(value: str) -> str:
-    """A path or glob inside the worktree."""
-    if not value or value.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[/\\]", value):
-        raise field_error("must be a path relative to the repository")
-    if ".." in re.split(r"[/\\]", value):
-        raise field_error("must not lead out of the repository with '..'")
-    return value
-
-
-def check_env_names(value: Any) -> Any:
-    for name in value:
-        if not _ENV_NAME.fullmatch(name):
-            raise field_error(f"{name!r} is not the name of an environment variable")
-    return value
-
-
-def check_env_globs(value: Any) -> Any:
-    """Names of variables; `*` matches any part of a name."""
-    check_env_names([name.replace("*", "X") for name in value])
-    return value
-
-
-def check_branch_name(value: str) -> str:
-    """A name that git accepts for a branch, approximately; never an option of git."""
-    odd = re.search(r"[\s~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock$|^[-/.]|[/.]$|^@$", value)
-    if odd or not value:
-        raise field_error(f"{value!r} is not the name of a branch")
-    return value
-
-
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),

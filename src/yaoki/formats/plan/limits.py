@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.override import (
     backoff_defect,
@@ -22,9 +23,11 @@ from yaoki.core.settings.retry import (
     with_always_retryable,
 )
 from yaoki.core.text import format_count
-from yaoki.formats.plan.defects import KeyPath
-from yaoki.formats.plan.draft import Draft, PlacedTask
-from yaoki.formats.plan.model import BackoffModel, TaskModel
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.defects import KeyPath
+    from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import BackoffModel, TaskModel
 
 
 def judge_limits(draft: Draft) -> None:

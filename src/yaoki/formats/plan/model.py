@@ -20,7 +20,7 @@ from pydantic import (
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.settings.retry import RETRYABLE_KINDS
-from yaoki.core.text import did_you_mean
+from yaoki.formats.plan.field_values import PRESETS, check_preset, field_error
 from yaoki.formats.plan.fields import (
     AgentChain,
     Argv,
@@ -32,7 +32,6 @@ from yaoki.formats.plan.fields import (
     InsidePath,
     Regex,
     SuccessForm,
-    field_error,
 )
 
 PRIORITY_MAX = 1_000_000
@@ -41,44 +40,7 @@ DISCARD = (
     *("**/__pycache__/**", "**/.pytest_cache/**", "**/.mypy_cache/**", "**/.ruff_cache/**"),
     *("**/.hypothesis/**", "**/node_modules/.cache/**", "**/.DS_Store"),
 )
-# `command` is any command line; the others are described in `adapters/agents`.
-PRESETS = (
-    "command",
-    "scripted",
-    "acp",
-    "aider",
-    "claude",
-    "claude-acp",
-    "cline",
-    "codex",
-    "continue",
-    "gemini",
-    "gemini-acp",
-    "gptme",
-    "mini-swe-agent",
-    "opencode",
-    "opencode-acp",
-    "openhands",
-    "pi",
-    "qwen",
-    "vibe",
-)
 NOT_GIVEN = timedelta(0)
-
-
-def check_preset(value: Any) -> Any:
-    """A built-in preset, or one from an installed package."""
-    if not isinstance(value, str) or value in PRESETS:
-        return value
-    from importlib.metadata import entry_points  # slow to import, and known names do not need it
-
-    installed = {entry.name for entry in entry_points(group="yaoki.agents")}
-    if value in installed:
-        return value
-    names = (*PRESETS, *sorted(installed))
-    raise field_error(
-        f"unknown preset {value!r}{did_you_mean(value, names)}; there are {', '.join(names)}"
-    )
 
 
 class StrictModel(BaseModel):

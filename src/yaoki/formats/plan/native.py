@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.settings.settings import Settings
-from yaoki.formats.plan.defects import Defects
 from yaoki.formats.plan.draft import JudgedDraft, make_draft
 from yaoki.formats.plan.plan import PlanEnvironment, PromptRequirements
 from yaoki.formats.plan.rules import judge_plan
+
+if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan.defects import Defects
 
 
 def read_native(raw: Any, settings: Settings, defects: Defects, _: PlanEnvironment) -> JudgedDraft:

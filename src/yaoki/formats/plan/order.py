@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.core.graph import find_cycle
 from yaoki.formats.plan.defects import KeyPath
-from yaoki.formats.plan.draft import Draft, PlacedTask
-from yaoki.formats.plan.model import PhaseModel
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import PhaseModel
 
 NEEDS_MAX = 500_000
 CIRCLES_MAX = 20

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from typing import TYPE_CHECKING
 
-from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import Catalogue, ContinuousMode, PromptFiles, TaskSpec
+from yaoki.core.lazy_dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Catalogue, ContinuousMode, PromptFiles, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)

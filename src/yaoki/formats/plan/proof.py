@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.core.commands.vacuous_checks import why_vacuous
 from yaoki.formats.plan.build import check_spec
-from yaoki.formats.plan.draft import Draft, PlacedTask
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.draft import Draft, PlacedTask
 
 _NO_REQUIRED_CHECK = "no required check"
 _REMEDY = "; add a check that can fail, such as shell: test -f FILE or run: [pytest]"

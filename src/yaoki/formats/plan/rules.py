@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pydantic_core import PydanticCustomError
-
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BUILT_IN_CHECKS, CHECK_ENTRY_POINTS, FINAL_CHECK_NAME
 from yaoki.core.settings.settings import PATTERNS
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
-from yaoki.formats.plan.defects import Defects, KeyPath
-from yaoki.formats.plan.draft import Draft, PlacedTask
-from yaoki.formats.plan.fields import check_inside
-from yaoki.formats.plan.model import AgentModel, CheckModel
+from yaoki.formats.plan.field_values import FieldRefused, check_inside
 from yaoki.formats.plan.proof import judge_done_when, judge_proof
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+if TYPE_CHECKING:
+    from yaoki.formats.plan.defects import Defects, KeyPath
+    from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import AgentModel, CheckModel
+
+NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
 _WAYS = ("run", "shell", "file", "git", "judge", "python")
 # Keys of command checks only; a python check may also have `env`.
@@ -204,7 +205,7 @@ def _globs(defects: Defects, path: KeyPath, globs: Sequence[str]) -> None:
     for index, glob in enumerate(globs):
         try:
             check_inside(glob)
-        except PydanticCustomError as fault:
+        except FieldRefused as fault:
             defects.add((*path, index), f"{glob!r} {fault}")
 
 

@@ -7,12 +7,14 @@ everything that is valid.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from yaoki.core.text import did_you_mean
-from yaoki.formats.plan.defects import Defects, KeyPath
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.defects import Defects, KeyPath
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 # Removing a part can uncover what it hid; this bounds how often.
@@ -66,6 +68,8 @@ def _reason(error: Any) -> str:
         return f"must be at least {context['ge']:g}, not {show_value(given)}"
     if kind == "less_than_equal":
         return f"must be at most {context['le']:g}, not {show_value(given)}"
+    if kind == "value_error":
+        return str(context["error"])  # in our own words
     return str(error["msg"])
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.plan.defects import Defects, KeyPath, Position
 
 BYTES_MAX = 8 << 20
@@ -28,13 +29,13 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_INTEGER = lazy_compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = lazy_compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_ENDLESS = lazy_compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_FORBIDDEN = lazy_compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_TEXT = lazy_compile("[\0\ud800-\udfff]")
 # JSON writes characters above U+FFFF as two escapes, which YAML does not support.
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
+_PAIR = lazy_compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
 
 
 class UnreadablePlan(Exception):

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from yaoki.core.settings.keys import RETRIES_MAX
-from yaoki.formats.plan.fields import BranchName, field_error
+from yaoki.formats.plan.field_values import field_error
+from yaoki.formats.plan.fields import BranchName
 from yaoki.formats.plan.model import StrictModel
 
 ASPECTS = ("technical", "consistency", "completeness")

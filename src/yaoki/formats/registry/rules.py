@@ -7,11 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from typing import Any
 
-from pydantic_core import PydanticCustomError
-
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.plan.defects import Defects, KeyPath
-from yaoki.formats.plan.fields import check_inside, check_success
+from yaoki.formats.plan.field_values import FieldRefused, check_inside, check_success
 from yaoki.formats.plan.plan import PlanEnvironment
 from yaoki.formats.plan.rules import judge_entry_point, judge_name
 from yaoki.formats.registry.model import (
@@ -140,7 +138,7 @@ class RegistryRules:
     def _inside(self, path: KeyPath, one: str) -> None:
         try:
             check_inside(one)
-        except PydanticCustomError as fault:
+        except FieldRefused as fault:
             self.defects.add(path, f"{one[:80]!r} {fault}")
 
     # -------------------------------------------------------------- validators
@@ -170,7 +168,7 @@ class RegistryRules:
     def _success(self, path: KeyPath, wanted: str) -> None:
         try:
             check_success(wanted)
-        except PydanticCustomError as fault:
+        except FieldRefused as fault:
             self.defects.add((*path, "successWhen"), str(fault))
 
     def _file(self, path: KeyPath, one: ValidatorModel) -> None:

@@ -2,26 +2,32 @@
 
 Page, report, `why` and statistics read it here instead of matching journal events themselves.
 `add` takes entries oldest first, and more of them at any time.
+
+The names are imported when they are first used: most commands need few of them.
 """
 
 from __future__ import annotations
 
-from yaoki.views.history.run import AgentUsage, RunHistory, build_run_history
-from yaoki.views.history.task import TaskHistory, build_history
-from yaoki.views.history.values import (
-    AgentRun,
-    Attempt,
-    AttemptEnd,
-    CheckResult,
-    Judgment,
-    PersonWait,
-    RecordedAnswer,
-    Removal,
-    SentPrompt,
-    StageSpan,
-    Wait,
-    WaitCause,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yaoki.views.history.run import AgentUsage, RunHistory, build_run_history
+    from yaoki.views.history.task import TaskHistory, build_history
+    from yaoki.views.history.values import (
+        AgentRun,
+        Attempt,
+        AttemptEnd,
+        CheckResult,
+        Judgment,
+        PersonWait,
+        RecordedAnswer,
+        Removal,
+        SentPrompt,
+        StageSpan,
+        Wait,
+        WaitCause,
+    )
 
 __all__ = [
     "AgentRun",
@@ -42,3 +48,32 @@ __all__ = [
     "build_history",
     "build_run_history",
 ]
+
+_MODULES = {
+    "AgentRun": "values",
+    "AgentUsage": "run",
+    "Attempt": "values",
+    "AttemptEnd": "values",
+    "CheckResult": "values",
+    "Judgment": "values",
+    "PersonWait": "values",
+    "RecordedAnswer": "values",
+    "Removal": "values",
+    "RunHistory": "run",
+    "SentPrompt": "values",
+    "StageSpan": "values",
+    "TaskHistory": "task",
+    "Wait": "values",
+    "WaitCause": "values",
+    "build_history": "task",
+    "build_run_history": "run",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would believe in any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import Choice, FailureKind, Stage
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.ports import JournalEntry
 from yaoki.views.outcomes import outcome_words
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry
 
 
 class AttemptEnd(StrEnum):

@@ -329,7 +329,7 @@ test('adds', () => { require('assert').equal(2, 3); });
 JEST_REPORT = """
 JEST_JUNIT_OUTPUT_FILE="$YAOKI_REPORT" node_modules/.bin/jest --rootDir . --reporters=jest-junit
 """
-slow = pytest.mark.slow
+
 patient = pytest.mark.timeout(300)
 
 
@@ -348,7 +348,6 @@ def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
 
 
 @pytest.mark.full
-@slow
 @patient
 @pytest.mark.spec("6.2")
 def test_jest(bench: Bench, npm: Path) -> None:
@@ -363,7 +362,6 @@ def test_jest(bench: Bench, npm: Path) -> None:
 
 
 @pytest.mark.full
-@slow
 @patient
 @pytest.mark.spec("6.2")
 def test_vitest(bench: Bench, npm: Path) -> None:
@@ -377,7 +375,6 @@ def test_vitest(bench: Bench, npm: Path) -> None:
     assert same_tests(by_report, {"name": "sum.test.mjs::adds", **place}), by_report
 
 
-@slow
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("reporter", ["tap", "spec", "junit"])
 def test_node(bench: Bench, reporter: str) -> None:
@@ -391,7 +388,6 @@ def test_node(bench: Bench, reporter: str) -> None:
     assert same_tests(finding, {"name": "adds", "file": "sum.test.js", "line": 2}), finding
 
 
-@slow
 @patient
 @pytest.mark.spec("6.2")
 def test_tsc(bench: Bench, npm: Path) -> None:
@@ -404,7 +400,6 @@ def test_tsc(bench: Bench, npm: Path) -> None:
     ]
 
 
-@slow
 @patient
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("form", ["stylish", "json"])
@@ -423,7 +418,6 @@ def test_eslint(bench: Bench, npm: Path, form: str) -> None:
     ]
 
 
-@slow
 @patient
 @pytest.mark.spec("6.2")
 def test_prettier(bench: Bench, npm: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
         assert (held.asked, held.wrong) == ([report.as_uri()], []), "one file, and no complaint"
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_read_on_a_telephone_too(
     browser: Browser, report: Path, screens: Path, scheme: str

@@ -7,23 +7,21 @@ it follows with the next commit.
 
 from __future__ import annotations
 
-import gzip
 import os
-import re
 import sqlite3
-import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decode_line, encode_lines
 from yaoki.adapters.system.files import write_atomically
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import Fault
 
 SEGMENT_BYTES = 16 << 20
 TAIL_BYTES = 1 << 16
 ROWS_AT_ONCE = 5000
-HEADER = re.compile(rb'\{"seq":\d+,"at_ms":\d+,"run_id":"([^"]*)".*?,"event":"([^"]*)","data":')
+HEADER = lazy_compile(rb'\{"seq":\d+,"at_ms":\d+,"run_id":"([^"]*)".*?,"event":"([^"]*)","data":')
 AFTER = f"SELECT {', '.join(COLUMNS)} FROM journal WHERE seq > ? ORDER BY seq LIMIT {ROWS_AT_ONCE}"
 
 
@@ -106,6 +104,8 @@ class JournalFile:
         for plain in self.list_segments()[:-1]:
             if plain.suffix != ".jsonl":
                 continue
+            import gzip  # most journals have one segment
+
             try:
                 archive = gzip.compress(plain.read_bytes(), 6)
                 write_atomically(plain.with_suffix(".jsonl.gz"), archive)
@@ -180,6 +180,9 @@ def _content(path: Path) -> bytes:
     """What can be read of a damaged archive; its broken end counts as a damaged line."""
     if path.suffix != ".gz":
         return path.read_bytes()
+    import gzip
+    import zlib
+
     blocks: list[bytes] = []
     try:
         with gzip.open(path) as file:

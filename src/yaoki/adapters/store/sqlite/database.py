@@ -16,14 +16,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import ResultT, Transaction
 from yaoki.adapters.store.group_commit import GroupCommit, WriteRequest, requested_task_ids
-from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.sqlite.transaction import SqliteTransaction
 from yaoki.errors import StoreCorrupt, StoreError, StoreFull
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import ResultT, Transaction
+    from yaoki.adapters.store.journal_file.journal_file import JournalFile
 
 TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

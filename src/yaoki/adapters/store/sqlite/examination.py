@@ -10,19 +10,21 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.journal_file.checksummed_line import (
     COLUMNS,
     NOT_REPLAYED,
     RUN_ARCHIVED,
 )
-from yaoki.adapters.store.journal_file.journal_file import JournalFile
-from yaoki.adapters.store.paths import StorePaths
-from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.sqlite.database import TABLE_NAMES
 from yaoki.errors import StoreCorrupt
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.journal_file.journal_file import JournalFile
+    from yaoki.adapters.store.paths import StorePaths
+    from yaoki.adapters.store.rows import SqlRow
 
 # Checking this many bytes takes a few milliseconds; a larger file is checked when there is a sign.
 SMALL_BYTES = 4 << 20

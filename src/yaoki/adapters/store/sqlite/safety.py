@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.paths import StorePaths
-from yaoki.adapters.store.safety import BackupCopies, StoredLine
 from yaoki.adapters.store.sqlite import examination
 from yaoki.adapters.store.sqlite.database import SqliteDatabase, translate_sqlite_errors
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.safety import BackupCopies, StoredLine
 
 BACKUP_PREFIX = "state-"
 

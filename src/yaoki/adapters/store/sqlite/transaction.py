@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.rows import SqlRow
-from yaoki.adapters.store.write_buffer import Coalesce, Params, WriteBuffer, keep_all
+from yaoki.adapters.store.write_buffer import Coalesce, WriteBuffer, keep_all
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.rows import SqlRow
+    from yaoki.adapters.store.write_buffer import Params
 
 TASKS = "SELECT t.* FROM json_each(:ids) AS wanted JOIN tasks t ON t.id = wanted.value"
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
-from yaoki.adapters.store.write_buffer import Params
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import (
-    AgentFinished,
-    Claimed,
-    EscalationDecided,
-    Event,
-    Judged,
-    RetryDecided,
-)
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
 from yaoki.ports import ClaimScope, LimitedAccount
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.write_buffer import Params
+    from yaoki.core.machine.events import Event
 
 # After the last retry no date is known; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
@@ -89,6 +85,15 @@ class ClaimFilter:
 
 def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
     """Apply what a task's events say about its account and the accounts of its judges."""
+    # A reader of accounts needs no events.
+    from yaoki.core.machine.events import (
+        AgentFinished,
+        Claimed,
+        EscalationDecided,
+        Judged,
+        RetryDecided,
+    )
+
     own = account_of(before)
     for event in events:
         match event:

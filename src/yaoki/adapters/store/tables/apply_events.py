@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import run_columns, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import update_accounts
@@ -24,6 +23,9 @@ from yaoki.core.model import Run, RunId, State, Task, TaskId
 from yaoki.core.schedule import rank
 from yaoki.core.settings.tags import join_tags
 from yaoki.errors import RowInvalid
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 # The columns of a run that change after it was submitted; a journal entry names them under `set`.
 MUTABLE_RUN_COLUMNS = frozenset(

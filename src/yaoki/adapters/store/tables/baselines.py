@@ -7,7 +7,7 @@ import json
 from yaoki.adapters.store.database import Database, retries_reads
 from yaoki.adapters.store.rows import dump_json
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.core.machine.codec import from_data, to_data
+from yaoki.core.machine.value_codec import from_data, to_data
 from yaoki.core.model import Finding
 
 

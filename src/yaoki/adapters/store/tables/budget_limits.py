@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
-from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables import totals
 from yaoki.adapters.store.tables.task_loader import load_run
-from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Pause, PauseCause, Run, RunId, Task
 from yaoki.core.settings.budget import BudgetMeasure
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.rows import SqlRow
+    from yaoki.adapters.store.tables.writes import EventWriter
 
 UNLIMITED = 1 << 30
 

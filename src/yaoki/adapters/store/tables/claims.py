@@ -7,22 +7,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.clock import StoreClock
 from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import SqlRow, to_ms
 from yaoki.adapters.store.tables import accounts
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import ClaimFilter, account_of
-from yaoki.adapters.store.tables.budget_limits import BudgetLimits
 from yaoki.adapters.store.tables.task_loader import TaskLoader, runs_with_ready_tasks
 from yaoki.adapters.store.tables.workers import claim_condition
-from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Claimed, LeaseExpired
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
 from yaoki.ports import ClaimScope, HeartbeatResult
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
+    from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+    from yaoki.adapters.store.tables.writes import EventWriter
 
 CANCELLATIONS_PER_CLAIM = 16
 

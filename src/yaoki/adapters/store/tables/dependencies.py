@@ -5,11 +5,14 @@ lands without its failed subtasks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.core.machine.events import Event, Planned, RecoveryStarted, Replaced
 from yaoki.core.model import RecoveryStrategy, TaskId
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 DEPENDENCY_EVENTS = (Planned, RecoveryStarted, Replaced)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Database
 from yaoki.adapters.store.rows import entry_from_row
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.ports import JournalEntry
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
+    from yaoki.ports import JournalEntry
 
 
 def read_newest(

@@ -7,9 +7,11 @@ a rebuilt store loses nothing here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Database, Transaction
-from yaoki.core.settings.resources import PortRanges
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.core.settings.resources import PortRanges
 
 LEASED = "SELECT host, base, ports FROM leased_ports WHERE task_id = :task_id"
 TAKEN = "SELECT base, ports FROM leased_ports WHERE host = :host AND task_id <> :task_id"

@@ -5,13 +5,16 @@ transaction.
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.clock import StoreClock
 from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import to_ms
 from yaoki.adapters.store.tables import outbox
-from yaoki.adapters.store.tables.writes import EventWriter
-from yaoki.ports import Notice
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
+    from yaoki.adapters.store.tables.writes import EventWriter
+    from yaoki.ports import Notice
 
 ERROR_CHARS_MAX = 500
 

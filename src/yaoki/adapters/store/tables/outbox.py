@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.settings import NoticeKind
 from yaoki.core.text import format_count
 from yaoki.ports import Notice
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 # The journal event that a notice reports, and the kind of the notice.
 NOTICE_KINDS: Mapping[str, NoticeKind] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import (
@@ -14,7 +14,6 @@ from yaoki.adapters.store.rows import (
     from_ms,
     run_from_row,
 )
-from yaoki.adapters.store.safety import StoreSafety
 from yaoki.adapters.store.tables import accounts, totals
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.task_loader import (
@@ -24,9 +23,13 @@ from yaoki.adapters.store.tables.task_loader import (
     runs_with_ready_tasks,
 )
 from yaoki.adapters.store.task_rows import tally_from_rows, to_screen_row
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Catalogue, Run, RunId, Spend, State, Task, TaskId
 from yaoki.errors import RowInvalid
-from yaoki.ports import JournalEntry, LimitedAccount, TaskRow
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.safety import StoreSafety
+    from yaoki.ports import JournalEntry, LimitedAccount, TaskRow
 
 PAGE_ENTRIES = 2000
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.journal_file.checksummed_line import RUN_ARCHIVED
 from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 from yaoki.adapters.store.tables import statements as sql
@@ -19,6 +18,9 @@ from yaoki.adapters.store.tables.totals import SHARDS_OF_TOTAL, run_total_name
 from yaoki.core.model import RunId
 from yaoki.core.retention import RunLifetime
 from yaoki.core.text import format_count
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
 
 LIFETIMES = """
 SELECT r.id, r.goal, r.created_ms, r.summed_ms, r.paused, r.cancel_wanted,

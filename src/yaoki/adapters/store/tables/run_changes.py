@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import as_mappings
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS
 from yaoki.adapters.store.task_rows import to_screen_row
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import RunId, TaskId
-from yaoki.ports import TaskRow
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.ports import TaskRow
 
 # These events add tasks or change dependencies.
 GRAPH_EVENTS = frozenset({Submitted.NAME, *(event.NAME for event in DEPENDENCY_EVENTS)})

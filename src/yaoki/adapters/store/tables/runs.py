@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.clock import StoreClock
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import insert_run
@@ -21,11 +19,15 @@ from yaoki.adapters.store.tables.task_loader import (
 )
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
 from yaoki.adapters.store.task_rows import tally_from_rows
-from yaoki.core.machine.codec import to_data
 from yaoki.core.machine.events import Replaced
+from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import Pause, PauseCause, Run, RunId, State, TaskId, TaskSpec
-from yaoki.core.run_status import StateCounts
 from yaoki.errors import NotNow, OverLimit
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.core.run_status import StateCounts
 
 
 class RunQueries:

@@ -7,23 +7,25 @@ The rule is handed in: `decide` runs inside the transaction, so it sees the row 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.clock import StoreClock
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import ROW_READ_ERRORS
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.budget_limits import BudgetLimits
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
     fold_task_journal,
     load_run,
     unknown_task,
 )
-from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.machine.events import Cancelled, CancelRequested, Event
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+    from yaoki.adapters.store.tables.writes import EventWriter
 
 Decide = Callable[[Task], Sequence[Event]]
 

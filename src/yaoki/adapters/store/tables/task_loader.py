@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, run_from_row
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.task_rows import task_from_row
 from yaoki.core.bounded_cache import BoundedCache
-from yaoki.core.machine.codec import event_from_data, spec_from_data
-from yaoki.core.machine.events import Submitted
-from yaoki.core.machine.evolution import create_task, replay
+from yaoki.core.machine.value_codec import spec_from_data
 from yaoki.core.model import Catalogue, Run, RunId, State, Task, TaskId, TaskSpec
 from yaoki.errors import RowInvalid, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 SPECS_MAX = 4096
 
@@ -104,6 +105,11 @@ def fold_task_journal(
     tx: Transaction, task_id: TaskId, run_id: RunId, catalogue: Catalogue
 ) -> Task:
     """The task as its journal describes it, whatever its row says."""
+    # A reader of rows needs no events.
+    from yaoki.core.machine.codec import event_from_data
+    from yaoki.core.machine.events import Submitted
+    from yaoki.core.machine.evolution import create_task, replay
+
     params = {"task_id": task_id, "after": 0, "limit": 1_000_000}
     task: Task | None = None
     for row in tx.rows(sql.JOURNAL_OF_TASK, params):

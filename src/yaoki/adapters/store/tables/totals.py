@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, to_ms
-from yaoki.adapters.store.write_buffer import Params
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Run, Spend, Task
 from yaoki.core.settings.budget import BudgetMeasure
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.write_buffer import Params
+    from yaoki.core.machine.events import Event
 
 ADD = """
 INSERT INTO totals (name, money, tokens, seconds, attempts, unknown)
@@ -65,6 +67,8 @@ def add_spend(tx: Transaction, task: Task, events: Sequence[Event], now: datetim
 
     Both in the transaction of the event, so that a lost run is counted as well.
     """
+    from yaoki.core.machine.events import AgentFinished, PromptSent
+
     for event in events:
         if isinstance(event, PromptSent) and event.spend_counted:
             _add(tx, task, Spend().with_start(), now)

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.clock import StoreClock
 from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.model import RunId, TaskId
 from yaoki.core.settings.tags import has_all_tags
 from yaoki.ports import ClaimScope, WorkerActivity, WorkerInfo, WorkerSeen
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
 
 HEARTBEAT = """
 INSERT INTO workers (holder, host, name, slots, tags, since_ms, beat_ms, gone_ms, runs, waits,

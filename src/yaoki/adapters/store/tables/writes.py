@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.clock import StoreClock
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import dump_json, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import EventApplier, update_run_columns
 from yaoki.adapters.store.tables.outbox import NOTICE_KINDS, NoticeSelection, enqueue_notices
 from yaoki.adapters.store.tables.task_loader import TaskLoader, load_run
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.codec import event_to_data
 from yaoki.core.machine.events import (
     Answered,
@@ -29,6 +27,10 @@ from yaoki.core.machine.events import (
     event_name,
 )
 from yaoki.core.model import Catalogue, Reason, Run, State, Task, TaskId, TaskKind, TaskSpec
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.clock import StoreClock
+    from yaoki.adapters.store.database import Transaction
 
 LISTED_DEPENDENTS_MAX = 100
 BLOCKING_STATES = frozenset({State.ESCALATED, State.CANCELLED})

@@ -13,8 +13,8 @@ import click
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.text import format_count
 from yaoki.faces.cli.commands import extend, imports
-from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan, require_plan_trust
+from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
+from yaoki.faces.cli.plan_arguments import open_plan, require_plan_trust
 from yaoki.faces.cli.trust_question import trust_option
 from yaoki.faces.text.render import (
     align_columns,

@@ -17,12 +17,12 @@ from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.faces.cli.commands import plans, report
 from yaoki.faces.cli.commands import status as status_screen
 from yaoki.faces.cli.commands.worker import tag_option
-from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option
+from yaoki.faces.cli.context import agent_option, json_option, load_run_view, open_app, repo_option
 from yaoki.faces.cli.hangup import outlive_terminal
 from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_background
 from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.plan_arguments import agent_option, read_plan, require_plan_trust
+from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.faces.text.render import (
     clean_line,

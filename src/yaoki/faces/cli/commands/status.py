@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option
+from yaoki.app.open_app import open_app
+from yaoki.faces.cli.quick_command import JSON, REPO, Argument, Option, quick_command
 from yaoki.faces.text.render import (
     QUESTION_CHARS,
     align_columns,
@@ -21,34 +20,40 @@ from yaoki.faces.text.render import (
     task_lines,
     task_names,
 )
-from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
+from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.views import RunView
 
 RUNS_SHOWN = 50
 
 
-@click.command()
-@click.argument("run", default="")
-@click.option("--all", "all_runs", is_flag=True, help="List every run instead.")
-@click.option("--workers", "only_workers", is_flag=True, help="Show the workers instead.")
-@click.option("--exit-code", is_flag=True, help="Exit with the run's exit code instead of 0.")
-@json_option
-@repo_option
+@quick_command(
+    Argument("run", default=""),
+    Option("--all", "all_runs", "List every run instead."),
+    Option("--workers", "only_workers", "Show the workers instead."),
+    Option("--exit-code", "exit_code", "Exit with the run's exit code instead of 0."),
+    JSON,
+    REPO,
+)
 def status(
     run: str, all_runs: bool, only_workers: bool, exit_code: bool, as_json: bool, repo: Path
 ) -> int:
     """Show the state of RUN; by default the newest.  Without a name the workers are shown, too."""
     if only_workers:
         return _show_workers(repo, as_json=as_json)
+    from yaoki.app.run_view import view_run
+
     with open_app(repo) as app:
         if all_runs:
             return _list_runs(app, as_json=as_json)
         # With a remote, the workers report what is on its branches.
         near = not app.settings.workspace.remote
-        view = load_run_view(app, app.lookup.find_run(run), check_branch=near)
+        view = view_run(app, app.lookup.find_run(run), check_branch=near)
         if as_json:
+            from yaoki.views.documents import status_document
+
             print_document(status_document(view))
         else:
             print_status(app, view, workers=not run)
@@ -85,6 +90,8 @@ def _show_workers(repo: Path, *, as_json: bool) -> int:
     with open_app(repo, create=True) as app:
         live = app.services.list_live_workers() if app.has_store else []
         if as_json:
+            from yaoki.views.workers import workers_document
+
             print_document(workers_document(live))
             return 0
         for text in worker_lines(live, app.clock.now()) or ["no worker serves this store"]:
@@ -94,8 +101,12 @@ def _show_workers(repo: Path, *, as_json: bool) -> int:
 
 
 def _list_runs(app: App, *, as_json: bool) -> int:
-    runs = [load_run_view(app, run) for run in app.reads.runs()[-RUNS_SHOWN:]]
+    from yaoki.app.run_view import view_run
+
+    runs = [view_run(app, run) for run in app.reads.runs()[-RUNS_SHOWN:]]
     if as_json:
+        from yaoki.views.documents import runs_document
+
         print_document(runs_document(runs))
         return 0
     rows = [

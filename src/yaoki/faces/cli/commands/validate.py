@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
-from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan
+from yaoki.faces.cli.plan_arguments import open_plan
+from yaoki.faces.cli.quick_command import AGENT, JSON, REPO, Argument, quick_command
 from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_next_command,
     print_wrapped,
 )
-from yaoki.views import SCHEMA
 
 
-@click.command()
-@click.argument("plan", metavar="PLAN", type=FILE)
-@agent_option
-@json_option
-@repo_option
+@quick_command(Argument("plan", convert=Path), AGENT, JSON, REPO)
 def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Report every defect of PLAN, a file or - for standard input; exit code 2 if there is one."""
     try:
@@ -33,6 +26,8 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
             error.hint = f"fix them in {plan} and run this again"
         raise
     if as_json:
+        from yaoki.views.documents import SCHEMA
+
         print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
         print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
+from yaoki.app.open_app import open_app
 from yaoki.core.model import State
-from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.quick_command import JSON, REPO, RUN, Argument, quick_command
 from yaoki.faces.text.render import print_document, print_next_command, print_wrapped
-from yaoki.views import Explanation, explanation_document
+
+if TYPE_CHECKING:
+    from yaoki.views import Explanation
 
 
-@click.command()
-@click.argument("task")
-@run_option
-@json_option
-@repo_option
+@quick_command(Argument("task"), RUN, JSON, REPO)
 def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
     """Explain the state of TASK: the newest decision, its rule, its numbers, its history."""
     from yaoki.app.run_view import explain_task
@@ -25,6 +23,8 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
     with open_app(repo) as app:
         explanation = explain_task(app, app.lookup.find_task(task, run_name))
     if as_json:
+        from yaoki.views.documents import explanation_document
+
         print_document(explanation_document(explanation))
         return 0
     for text in explanation_lines(explanation):
