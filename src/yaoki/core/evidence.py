@@ -8,7 +8,6 @@ which an edit of the database does not change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import StrEnum, unique
 from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass, field
@@ -23,7 +22,7 @@ from yaoki.core.machine.events import (
     Submitted,
     UndoCompleted,
 )
-from yaoki.core.model import State, TaskKind
+from yaoki.core.model import State, StoreMismatch, TaskKind
 
 CHECK_FINISHED = "CHECK_FINISHED"
 RECONCILED = "RECONCILED"
@@ -41,16 +40,6 @@ EVIDENCE_EVENTS = frozenset(
 PROVING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
 ACCEPTABLE_OUTCOMES = PROVING_OUTCOMES | {"SKIPPED"}
 SHA_CHARS = 12
-
-
-@unique
-class StoreMismatch(StrEnum):
-    """What a `RECONCILED` line repaired: its field `mismatch`."""
-
-    FOREIGN_COMMIT = "foreign step"
-    CORRUPT_STORE = "corrupt store"
-    STALE_LEASE = "stale lease"
-    ORPHAN_WORKTREE = "orphan worktree"
 
 
 class EvidenceLine(Protocol):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from yaoki.core.evidence import RECONCILED, StoreMismatch
+from yaoki.core.evidence import RECONCILED
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
-from yaoki.core.model import Run, Stage, State
+from yaoki.core.model import Run, Stage, State, StoreMismatch
 from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally, NotNow
 

@@ -19,8 +19,8 @@ from yaoki.adapters.store.sqlite.database import (
     translate_sqlite_errors,
 )
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
-from yaoki.core.evidence import StoreMismatch
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import StoreMismatch
 from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
 

@@ -26,6 +26,7 @@ from yaoki.core.model.enums import (
     RetryMethod,
     Stage,
     State,
+    StoreMismatch,
     TaskKind,
     WaitReason,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "Spend",
     "Stage",
     "State",
+    "StoreMismatch",
     "Task",
     "TaskId",
     "TaskKind",

@@ -143,6 +143,16 @@ class FaultSource(StrEnum):
 
 
 @unique
+class StoreMismatch(StrEnum):
+    """What a `RECONCILED` line repaired: its field `mismatch`."""
+
+    FOREIGN_COMMIT = "foreign step"
+    CORRUPT_STORE = "corrupt store"
+    STALE_LEASE = "stale lease"
+    ORPHAN_WORKTREE = "orphan worktree"
+
+
+@unique
 class Choice(StrEnum):
     """What a person may answer to an escalation."""
 

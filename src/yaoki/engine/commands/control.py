@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.evidence import StoreMismatch
 from yaoki.core.machine.events import Answered, Event
-from yaoki.core.model import Choice, PauseCause, Run, RunId, State, Task, TaskId
+from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatch, Task, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import replace_lone_surrogates
 from yaoki.engine.branch_guard import BranchGuard

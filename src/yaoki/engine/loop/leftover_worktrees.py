@@ -11,8 +11,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 from yaoki.core.bounded_cache import BoundedCache
-from yaoki.core.evidence import StoreMismatch
-from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
+from yaoki.core.model import (
+    RunId,
+    Stage,
+    State,
+    StoreMismatch,
+    Task,
+    TaskId,
+    TaskKind,
+    TaskSpec,
+    Work,
+)
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import JournalReads, Workspace
 
