@@ -34,7 +34,7 @@ class BudgetSettings:
     run_tokens: int = setting(0, "tokens one run may use", high=TOKENS_MAX)
     run_seconds: float = setting(0.0, "seconds agents may work in one run", high=SECONDS_MAX)
     run_attempts: int = setting(0, "agent runs of one run")
-    run_wall_s: float = setting(0.0, "seconds from a run's beginning", high=SECONDS_MAX)
+    run_wall_s: float = setting(0.0, "seconds from the start of a run", high=SECONDS_MAX)
     day_money: float = setting(0.0, "US dollars all runs may cost in a day (UTC)", high=MONEY_MAX)
     day_tokens: int = setting(0, "tokens all runs may use in a day (UTC)", high=TOKENS_MAX)
     day_seconds: float = setting(0.0, "seconds agents may work in a day (UTC)", high=SECONDS_MAX)

@@ -69,7 +69,7 @@ class RetrySettings:
     """
 
     default_max_retries: int = setting(
-        3, "retries of a kind of failure for which no number is set", high=RETRIES_MAX
+        3, "retries for kinds of failure without a number of their own", high=RETRIES_MAX
     )
     default_backoff: Backoff = field(default_factory=Backoff)
     retryable_failures: tuple[FailureKind, ...] = RETRYABLE_KINDS

@@ -75,19 +75,15 @@ class RecoverySettings:
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
     snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
-    partial_commit_enabled: bool = setting(
-        False, "land the good subtasks of a group although others failed"
-    )
+    partial_commit_enabled: bool = setting(False, "land the good part of a group whose rest failed")
 
 
 @dataclass(frozen=True, slots=True)
 class EscalationSettings:
     """How a person is informed."""
 
-    notify_immediately: bool = setting(
-        True, "send notices at once; false sends them at the end of the run"
-    )
-    include_trace_link: bool = setting(True, "include the command that shows the full history")
+    notify_immediately: bool = setting(True, "notify at once; false waits until the end of the run")
+    include_trace_link: bool = setting(True, "name the command that shows the journal")
     max_message_length: int = setting(500, "characters of a message", low=80, high=500)
 
 
@@ -106,16 +102,16 @@ class NotificationSettings:
     )
     webhook: str = setting("", "address that gets each notice as a signed POST", secret=True)
     webhook_secret_env: str = setting(
-        "YAOKI_WEBHOOK_SECRET", "variable that holds the secret of the signature"
+        "YAOKI_WEBHOOK_SECRET", "variable with the secret of the signature"
     )
     webhook_http: bool = setting(False, "allow http to other machines than this one")
     apprise: tuple[str, ...] = setting(
         (), "addresses of services, for yaoki[apprise]", high=100, secret=True
     )
-    apprise_env: str = setting("", "variable that holds more of them, separated by blanks")
+    apprise_env: str = setting("", "variable with more of them, separated by spaces")
     timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
     events: tuple[NoticeKind, ...] = setting(
-        tuple(NoticeKind), "what to report", low=1, high=100, words=NoticeKind
+        tuple(NoticeKind), "the events to notify of", low=1, high=100, words=NoticeKind
     )
 
     @property
@@ -135,24 +131,33 @@ class LimitSettings:
     """Limits on everything.  The times form one ordered table: see `ORDERED_TIMES`."""
 
     parallel: int = setting(2, "tasks at the same time", low=1, high=1_000)
-    heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its claims")
-    lease_s: float = seconds_setting(60.0, "how long a claim lasts without renewal")
-    hang_warning_s: float = seconds_setting(300.0, "silence of an agent that is shown as a warning")
-    hang_s: float = seconds_setting(600.0, "no CPU, no output, no changed file for this long: hung")
+    heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its leases")
+    lease_s: float = seconds_setting(60.0, "how long a lease lasts without renewal")
+    hang_warning_s: float = seconds_setting(
+        300.0, "an agent without activity for this long is shown with a warning"
+    )
+    hang_s: float = seconds_setting(
+        600.0, "an agent without CPU, output and changed files for this long is hung"
+    )
     deadline_s: float = seconds_setting(
         3_600.0, "longest time of one agent run; a task's default timeout"
     )
     max_in_progress_s: float = seconds_setting(
-        1_800.0, "how long a silent agent keeps its task when its lease ran out"
+        1_800.0, "how long an inactive agent keeps its task after its lease expired"
     )
     agent_wait_s: float = seconds_setting(
-        120.0, "longest wait an agent may take by itself; past it yaoki waits in its place"
+        120.0, "longest wait that an agent may make by itself; beyond it yaoki waits in its place"
     )
-    delivery_max: int = setting(5, "deliveries of one task before it is a dead letter", low=1)
-    pending_runs: int = setting(20, "runs that are not finished", low=1)
+    delivery_max: int = setting(
+        5, "claims of one task whose worker died, before it is a dead letter", low=1
+    )
+    pending_runs: int = setting(20, "unfinished runs", low=1)
     pending_tasks: int = setting(10_000, "tasks of one run", low=1)
     saved_bytes: int = setting(
-        64 << 20, "bytes of ignored files that are saved when a worktree goes", low=0, high=1 << 40
+        64 << 20,
+        "bytes of ignored files that are saved when a worktree is removed",
+        low=0,
+        high=1 << 40,
     )
     file_bytes: int = setting(
         512 << 20, "bytes of one file that a task adds or changes", low=1, high=BYTES_MAX
@@ -168,7 +173,7 @@ class LimitSettings:
     memory_free_bytes: int = setting(1 << 27, "no new work below this much memory", high=BYTES_MAX)
     prompt_bytes: int = setting(
         120_000,
-        "bytes of a prompt; an argument takes 131072",
+        "bytes of a prompt; the system allows 131072 for an argument",
         low=1_000,
         high=1 << 24,
     )
@@ -215,24 +220,27 @@ class StoreSettings:
 class ArchiveSettings:
     """When finished runs are archived; `yaoki prune --dry-run` shows which would be."""
 
-    after_days: float = setting(7.0, "days a finished run stays", high=36_500)
-    runs_max: int = setting(50, "finished runs that stay at most", low=1)
-    runs_kept: int = setting(10, "newest finished runs that always stay")
+    after_days: float = setting(
+        7.0, "finished runs older than this many days are archived", high=36_500
+    )
+    runs_max: int = setting(50, "at most this many finished runs are kept", low=1)
+    runs_kept: int = setting(10, "the newest finished runs that are always kept")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
     """Where worktrees are created, and the remote that machines share."""
 
-    root: str = setting("", "folder of the worktrees; empty means a folder next to the repository")
+    root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
     remote: str = setting(
         "",
-        "git remote that all machines share: a name, URL or path; empty means this one alone",
+        "git remote that all machines share: a name, URL or path; empty means this machine alone",
         secret=True,
     )
     ahead_from_files: int = setting(
         5000,
-        "from this many files on, worktrees are prepared before a task needs one; 0 means never",
+        "in repositories with at least this many files, worktrees are prepared before a "
+        "task needs one; 0 means never",
     )
 
 
@@ -247,7 +255,9 @@ class WorkerSettings:
 class ResourceSettings:
     """Resources that each worktree gets for itself, as variables."""
 
-    ports: str = setting("20000-29999", "ports that worktrees get ranges of; empty: they get none")
+    ports: str = setting(
+        "20000-29999", "ports from which worktrees get a range; empty: they get none"
+    )
     port_count: int = setting(10, "ports of one worktree", low=1, high=1_000)
     database_prefix: str = setting("yaoki_", "beginning of the name for a worktree's databases")
 
@@ -262,15 +272,19 @@ class SandboxSettings:
 
     mode: SandboxMode = setting(
         SandboxMode.AUTO,
-        "on: agents, set-up and checks run inside bubblewrap; auto: where it can be had and the "
-        "agent is known to work there",
+        "on: agents, set-up and checks run inside bubblewrap; auto: if it is available "
+        "and the agent is known to work there",
         words=SandboxMode,
     )
-    network: bool = setting(True, "do they have network access")
-    writable: tuple[str, ...] = setting((), "folders they may write to besides their own", high=100)
-    hidden: tuple[str, ...] = setting((), "files and folders they do not see", high=100)
+    network: bool = setting(True, "whether they can reach the network")
+    writable: tuple[str, ...] = setting(
+        (), "folders that they may write to besides their own", high=100
+    )
+    hidden: tuple[str, ...] = setting(
+        (), "further files and folders that are hidden from them", high=100
+    )
     readable: tuple[str, ...] = setting(
-        (), "credential files of the user that they see nevertheless, such as ~/.netrc", high=100
+        (), "keys of the user that are not hidden from them, such as ~/.netrc", high=100
     )
 
 
@@ -278,7 +292,7 @@ class SandboxSettings:
 class UiSettings:
     """The web page; see docs/guides/page.md."""
 
-    background: bool = setting(True, "does the background worker serve the page")
+    background: bool = setting(True, "whether the background worker serves the page")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ IN_PHASE_TEXTS: Mapping[str, str] = {"en": " in phase {name}", "ja": "、フェ�
 CHOICE_CONSEQUENCES: Mapping[str, str] = {
     "go-on": "the agent has a new budget and gets the reason with the next prompt",
     "abort": "the stops of this session are no longer checked until a new phase begins",
-    "take-over": "stops are allowed and report what still fails, until all checks pass once",
+    "take-over": "stops are allowed and report what still fails; "
+    "once all checks pass, stops are checked again",
 }
 
 
