@@ -148,21 +148,6 @@ def test_a_class_behaves_as_one_of_the_standard_library(frozen: bool, slots: boo
         assert cls.__doc__
     assert list(signature(lazy).parameters) == ["x", "y", "tags"]
     assert signature(lazy).return_annotation is None
-    assert lazy.__init__.__qualname__ == "Thing.__init__"
-    assert lazy.__init__.__annotations__ == {
-        "x": int, "y": int, "tags": list[str], "return": None
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["__init__", "__repr__", "__eq__", "__hash__"])
-def test_a_method_is_compiled_at_its_first_call(name: str) -> None:
-    lazy, _ = build(True, True)
-    waiting = getattr(lazy, name)
-
-    assert (waiting.__name__, waiting.__qualname__) == (name, f"Thing.{name}")
-    one, other = lazy(1), lazy(1)
-    assert (repr(one), one == other, hash(one) == hash(other)) == (repr(other), True, True)
-    assert getattr(lazy, name) is not waiting
 
 
 def test_methods_of_the_class_itself_are_kept() -> None:
