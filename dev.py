@@ -269,7 +269,11 @@ COMMANDS = {
 
 def call(program: str, *words: str, given: bytes | None = None) -> None:
     """A program of the environment, in this folder; when it fails, so do we, with its code."""
-    done = subprocess.run([str(BIN / program), *words], cwd=str(TOP), input=given, check=False)
+    # Several processes read the same tests: what the first one compiled serves the others.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [str(BIN / program), *words], cwd=str(TOP), input=given, env=env, check=False
+    )
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
 
