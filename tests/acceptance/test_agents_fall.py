@@ -47,6 +47,7 @@ def kinds(entries: list[dict[str, Any]]) -> list[str]:
     return [e["data"]["failure"]["kind"] for e in entries if e["event"] in named]
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "3.5", "4.6", "0.4")
 def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: Place) -> None:
     code, task, entries = carried(place, {"a": [["claim_done"]]}, {})
@@ -225,6 +226,7 @@ def looked_at_again(place: Place) -> None:
     until(lambda: lease.stat().st_mtime_ns != before, "the agent was looked at")
 
 
+@pytest.mark.full
 @pytest.mark.spec("5.7", "3.9")
 @pytest.mark.parametrize(
     ("act", "words"), [("unsafe", "retry_safe: false"), ({"ask": "Blue or red?"}, "Blue or red?")]
@@ -255,6 +257,7 @@ def test_a_person_whose_work_does_not_pass_is_asked_again(place: Place) -> None:
     assert "a.txt does not hold good" in again["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "14.2")
 def test_an_agent_that_changes_git_configuration_is_escalated(place: Place) -> None:
     code, task, _ = carried(place, {"a": [["tamper_config", *writes("a.txt")]]}, {})
@@ -393,6 +396,7 @@ def fingerprint(place: Place) -> dict[str, str]:
     return {**found, "main": place.git("rev-parse", "main"), "stash": place.git("stash", "list")}
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "9.5", "9.6")
 def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(place: Place) -> None:
     (place.repo / "README").write_text("stashed\n")
@@ -509,6 +513,7 @@ def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> No
     assert "shared.txt" in place.prompt(place.task("right"), 2)
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 def test_a_secret_of_the_environment_reaches_no_agent_and_no_record(place: Place) -> None:
     secret = "sk-planted-0123456789abcdef0123456789abcdef"

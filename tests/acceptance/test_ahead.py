@@ -20,6 +20,7 @@ pwd -P > a.txt
 """
 
 
+@pytest.mark.full
 def test_the_next_task_gets_a_worktree_that_was_made_before(place: Place) -> None:
     place.settings("[workspace]\nahead_from_files = 1\n")
     acts = {

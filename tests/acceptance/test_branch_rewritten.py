@@ -296,6 +296,7 @@ def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
     assert "FINAL_SUMMARY" not in place.story()
 
 
+@pytest.mark.full
 def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     assert place.yaoki("run", place.plan(plan)).code == 0

@@ -25,6 +25,7 @@ class Old(unittest.TestCase):
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.5")
 def test_a_check_that_passes_the_second_time_is_flaky_and_nobodys_fault(
     place: Place, tmp_path: Path

@@ -226,6 +226,7 @@ def test_doctor_restores_a_damaged_store(place: Place) -> None:
     assert "restored from" in damaged.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "14.4", "12.4")
 def test_foreign_text_reaches_no_terminal_raw(place: Place) -> None:
     """An agent prints terminal codes and a key; the logs show neither."""

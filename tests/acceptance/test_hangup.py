@@ -81,6 +81,7 @@ def test_closing_the_window_asks_the_run_to_stop_and_loses_nothing(
     assert (place.task("slow")["attempt"], place.task("after")["attempt"]) == (1, 1)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 @pytest.mark.skipif(not shutil.which("nohup"), reason="there is no nohup here")
 def test_whoever_asked_not_to_be_hung_up_on_goes_on(place: Place) -> None:

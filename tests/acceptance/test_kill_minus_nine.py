@@ -18,7 +18,7 @@ from tests.quick import is_quick
 
 NAMES = [f"task{n:02}" for n in range(1, 13)]
 NEEDS = {"task05": ["task01"], "task06": ["task01", "task02"], "task12": ["task06", "task07"]}
-KILLS = 6 if is_quick() else 30
+KILLS = 4 if is_quick() else 30
 
 SETTINGS = """\
 [retry.default_backoff]

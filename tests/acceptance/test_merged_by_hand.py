@@ -21,6 +21,7 @@ def finished(place: Place) -> str:
     return str(place.status()["run"])
 
 
+@pytest.mark.full
 def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> None:
     base = place.git("rev-parse", "main")
     run = finished(place)

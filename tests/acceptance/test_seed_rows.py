@@ -73,6 +73,7 @@ def test_head_and_tail_of_a_long_log_reach_the_agent(place: Place) -> None:
     assert 1_390_000 < cut < 1_400_021, "of everything that it printed"
 
 
+@pytest.mark.full
 @pytest.mark.spec("5.1", "10.3")
 def test_failures_in_a_row_are_counted_once_each(place: Place) -> None:
     """A held task that gets no re-run was counted once more."""

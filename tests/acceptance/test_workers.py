@@ -485,6 +485,7 @@ def test_a_detached_run_is_carried_and_watch_attaches(background: Place) -> None
     assert [w["background"] for w in workers(place)] == [True]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "0.3")
 def test_a_killed_background_worker_is_started_anew_and_its_agent_is_found_again(
     background: Place, tmp_path: Path

@@ -21,6 +21,7 @@ from yaoki.core.machine.events import EscalationDecided, Event, Judged, RetryDec
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, Outcome, Stage, Task, TaskId, Verdict
 from yaoki.core.model.stage_report import CandidateVerified, WorkCommitted
+from yaoki.errors import FatalCode
 from yaoki.ports import AttemptRequest, ProcessPhase, ProcessState
 
 HERE = Path(__file__).parent
@@ -188,7 +189,7 @@ def _verdict(checks: Any) -> Verdict:
             words = f"{pattern}: one of them"
             return Verdict((a_finding(Outcome.FAILED, pattern=pattern, message=words),))
         case {"broken": str(how)}:
-            code = how if how in FATAL_CATALOGUE else ""
+            code = FatalCode(how) if how in FATAL_CATALOGUE else FatalCode.NONE
             assert code or how in {"transient", "permanent"}, how
             finding = a_finding(
                 Outcome.BROKEN, message="no such", transient=how == "transient", code=code

@@ -251,6 +251,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.quick_cases(12)
 @pytest.mark.spec("14.4", "4.2")
 @pytest.mark.parametrize("raw", HOSTILE, ids=lambda raw: repr(raw[:12]))
 @pytest.mark.parametrize("agent", ["any", "claude", "aider", "gemini", "mini"])

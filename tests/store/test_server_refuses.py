@@ -63,7 +63,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("user", "name", "sentence", "hint"), REFUSED)
 def test_a_refused_connection_reports_the_cause_and_the_remedy(
     strict: Server, user: str, name: str, sentence: str, hint: str

@@ -152,7 +152,7 @@ def test_it_is_not_called_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.parametrize("case", HONEST, ids=str)
 def test_its_honest_twin_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

@@ -151,7 +151,7 @@ FROM_HERE = [
 ]
 
 
-@pytest.mark.quick_cases(2)
+@pytest.mark.full
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("case", ELSEWHERE, ids=str)
 def test_a_report_from_elsewhere_proves_nothing(case: Case, arena: Arena) -> None:

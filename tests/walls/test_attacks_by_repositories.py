@@ -21,7 +21,7 @@ LONG_S = 60.0
 MOVES = re.compile("\x1b(?!\\[[0-9;]*m)|\x07|\u202e|\x00")
 
 
-@pytest.mark.quick_cases(2)
+@pytest.mark.full
 @pytest.mark.parametrize("brought", BROUGHT, ids=str)
 def test_what_a_stranger_brings_starts_nothing(place: Place, brought: Brought) -> None:
     arena = Arena(place)

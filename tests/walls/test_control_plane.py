@@ -138,7 +138,7 @@ for words in ({words!r}, ["status"]):
 """
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("mode", MODES)
 def test_what_an_agent_says_of_itself_is_heard_from_inside_as_well(place: Place, mode: str) -> None:

@@ -20,6 +20,7 @@ def landed(place: Place) -> str:
     return f"yaoki/{place.status()['run']}"
 
 
+@pytest.mark.full
 def test_a_deleted_state_folder_is_told_beside_its_branch(place: Place) -> None:
     branch = landed(place)
     if place.store:

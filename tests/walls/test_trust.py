@@ -222,6 +222,7 @@ def test_a_repository_without_settings_is_asked_about_before_its_tests_run(bare:
 # ------------------------------------------------------------------ after a yes
 
 
+@pytest.mark.full
 def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) -> None:
     shown = clone.yaoki("trust", "--plan", "plan.json")
 
@@ -316,6 +317,7 @@ def test_what_is_trusted_can_be_listed(plain: Clone) -> None:
 # ------------------------------------------------------------------ at a terminal
 
 
+@pytest.mark.full
 def test_at_a_terminal_one_question_shows_what_would_run(plain: Clone) -> None:
     asked = ("run", "plan.json", "--quiet")
     with on_a_terminal(plain.repo, plain.env, *asked) as terminal:

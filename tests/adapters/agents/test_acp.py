@@ -376,6 +376,7 @@ def test_an_agent_that_dies_during_a_turn_has_not_finished(stage: Stage) -> None
     assert "the agent ended with exit code 3" in exit_.stderr_tail
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8", "3.10")
 def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: Stage) -> None:
 

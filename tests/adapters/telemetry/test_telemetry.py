@@ -118,6 +118,7 @@ def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, serve
     assert found["yaoki_metrics_complete"] == {(): 1}
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.1", "14.2")
 def test_metrics_contain_no_names_and_require_a_token(
     finished_place: Place, served: Served
@@ -457,6 +458,7 @@ def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warn
 # ------------------------------------------------------------------ logs
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "14.2")
 def test_a_worker_logs_one_json_object_per_line(place: Place) -> None:
     place.env["MY_API_KEY"] = SECRET

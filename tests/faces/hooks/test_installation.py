@@ -196,6 +196,7 @@ def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> 
         find_hooked_agent(agent)
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_the_persons_own_settings_are_touched_only_when_asked(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

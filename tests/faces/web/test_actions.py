@@ -53,6 +53,7 @@ def test_an_answer_in_place_lets_the_run_go_on(place: Place) -> None:
     assert (after["asking"], after["total"]) == ([], 0)
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.1")
 def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
     gate = place.folder / "gate"
@@ -99,6 +100,7 @@ def test_a_task_is_cancelled_and_a_landed_task_is_undone(place: Place) -> None:
     assert story["task"]["state"] == "ESCALATED"
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.6")
 def test_a_paused_run_can_be_continued(place: Place) -> None:
     names = ("one", "two")

@@ -57,6 +57,7 @@ def test_every_route_is_in_the_published_document(openapi: dict[str, Any]) -> No
         Draft202012Validator.check_schema(schema)
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.5")
 def test_the_published_document_is_valid_openapi(openapi: dict[str, Any]) -> None:
     """Also: each default fits its own schema, and each reference has a target."""

@@ -123,6 +123,7 @@ def test_a_cursor_from_another_journal_makes_the_page_reload(served: Served) -> 
     assert [one.event for one in heard] == ["gone"]
 
 
+@pytest.mark.full
 def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
     """One follower serves all; beyond the limit a listener is refused until another leaves."""
     with serving(played) as server, ExitStack() as open_:

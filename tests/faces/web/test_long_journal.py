@@ -104,6 +104,7 @@ def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: 
     assert sorted(worded) == rare
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.5")
 def test_the_oldest_and_the_newest_are_both_one_question_away(desk: RequestContext) -> None:
     oldest, newest = ask(desk, after=0, limit=200), ask(desk, limit=200)

@@ -59,6 +59,7 @@ def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) 
     assert answers(client) in {0, 401}, "nobody, or who took the port since and knows us not"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("11.8")
 def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:

@@ -13,6 +13,7 @@ from tests.faces.web.served import Served, serving
 pytestmark = pytest.mark.spec("12.5")
 
 
+@pytest.mark.full
 def test_the_proof_is_counted_beside_the_tasks_of_the_plan(whole: Served) -> None:
     (listed,) = whole.client.document("/runs")["runs"]
     run = whole.client.document(f"/runs/{listed['run']}")

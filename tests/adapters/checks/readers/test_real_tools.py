@@ -388,6 +388,7 @@ def test_node(bench: Bench, reporter: str) -> None:
     assert same_tests(finding, {"name": "adds", "file": "sum.test.js", "line": 2}), finding
 
 
+@pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
 def test_tsc(bench: Bench, npm: Path) -> None:
@@ -400,6 +401,7 @@ def test_tsc(bench: Bench, npm: Path) -> None:
     ]
 
 
+@pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("form", ["stylish", "json"])
@@ -418,6 +420,7 @@ def test_eslint(bench: Bench, npm: Path, form: str) -> None:
     ]
 
 
+@pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
 def test_prettier(bench: Bench, npm: Path) -> None:

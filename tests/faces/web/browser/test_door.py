@@ -36,6 +36,7 @@ def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
     visit.at_peace("401")
 
 
+@pytest.mark.full
 def test_another_name_for_this_machine_is_refused(served: Served, visit: Visit) -> None:
     """As a rebound name would be: it leads here, and its page would be same-origin."""
     for path in ("/", f"/enter?token={served.token}", "/api/v1/session"):

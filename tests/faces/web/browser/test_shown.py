@@ -83,6 +83,7 @@ CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
 }).map((one) => one.outerHTML.slice(0, 120))"""
 
 
+@pytest.mark.full
 def test_on_a_small_screen_the_graph_goes_down(served: Served, phone: Visit) -> None:
     page = phone.page
     phone.enter(served, "#/run/-/graph")

@@ -133,6 +133,7 @@ def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) 
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_run_that_is_not_there_is_not_the_run_looked_at_last(
     served: Served, run_id: str, visit: Visit
 ) -> None:
