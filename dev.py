@@ -14,6 +14,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -56,14 +58,8 @@ def test(*more: str) -> None:
     """every promise once: what must hold before a commit"""
     style()
     chromium()
-    # Beside the tests, which leave a part of each core unused.
-    checks = [(words, start(*words)) for words in TYPES]
-    call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *more)
-    for words, process in checks:
-        print(process.communicate()[0].decode(), end="")
-        if process.returncode:
-            sys.exit(process.returncode)
-        print(f"{words[0]}: passed")
+    with beside(*TYPES):
+        call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -278,14 +274,26 @@ def call(program: str, *words: str, given: bytes | None = None) -> None:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
 
 
-def start(program: str, *words: str) -> subprocess.Popen[bytes]:
-    """A program of the environment beside what comes next, with its output kept."""
-    return subprocess.Popen(
-        [str(BIN / program), *words],
-        cwd=str(TOP),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+@contextmanager
+def beside(*commands: Sequence[str]) -> Iterator[None]:
+    """Programs that run beside what the block does; their output comes after it."""
+    running = [
+        subprocess.Popen(
+            [str(BIN / words[0]), *words[1:]],
+            cwd=str(TOP),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for words in commands
+    ]
+    try:
+        yield
+    finally:
+        outputs = [process.communicate()[0].decode() for process in running]
+        print("".join(outputs), end="", flush=True)
+    for process in running:
+        if process.returncode:
+            sys.exit(process.returncode)
 
 
 def stop(words: str) -> None:
