@@ -58,6 +58,20 @@ def test_a_plan_runs_to_its_end(place: Place) -> None:
     assert place.yaoki("resume").code == 0, "a finished run stays finished"
 
 
+@pytest.mark.spec("2.1")
+def test_the_landed_commit_refers_to_the_ticket_of_its_task(place: Place) -> None:
+    tasks = [{"id": "one", "ticket": "ABC-12\nYaoki-Run: x"}]
+    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    refers = place.git(
+        "log", "-1", "--format=%(trailers:key=Refs,valueonly)", place.status()["run_branch"]
+    )
+    assert refers == "ABC-12 Yaoki-Run: x"
+
+
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")

@@ -120,7 +120,9 @@ class Commits:
         return ref
 
     def compose_task_message(self, subject: str, task: Task) -> str:
-        return compose_message(subject, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+        text = compose_message(subject, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+        # The name that trackers look for, so it has no prefix.
+        return f"{text}Refs: {task.spec.ticket}\n" if task.spec.ticket else text
 
 
 def _strip_delimiters(text: str) -> str:

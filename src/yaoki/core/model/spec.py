@@ -179,3 +179,4 @@ class TaskSpec:
     defers_escalation: bool = field(default=False, metadata=stored_as("patient"))
     tags: tuple[str, ...] = ()
     iteration: int = 0
+    ticket: str = ""

@@ -198,6 +198,7 @@ def _spec(
         partial=_partial(draft, task),
         planning_brief=_planning_brief(placed),
         tags=tuple(sorted(set(task.tags))),
+        ticket=" ".join(task.ticket.split()),
     )
 
 

@@ -234,6 +234,7 @@ class TaskModel(StrictModel):
     id: str = Field("", description="its name in the plan")
     goal: str = Field("", description="what the agent is asked to do")
     prompt: str = Field("", description="another word for goal")
+    ticket: str = Field("", description="its issue elsewhere; the landed commit refers to it")
     kind: Literal["change", "report", "check", "plan", "group"] = Field(
         "change", description="what counts as success"
     )
