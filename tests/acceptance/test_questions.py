@@ -23,8 +23,9 @@ def test_every_line_of_a_question_is_shown(place: Place) -> None:
         "the end of the run": ended.out + ended.err,
         "answer": place.look("answer", "choose").out,
         "why": place.look("why", "choose").out,
-        "report": place.look("report").out,
-        "markdown": place.look("report", "--format", "markdown").out,
+        # A question shaped like a list is shown as written, so Markdown escapes its number.
+        "report": place.look("report").out.replace("\\", ""),
+        "markdown": place.look("report", "--format", "markdown").out.replace("\\", ""),
         "html": place.look("report", "--format", "html").out,
         "status --json": task["question"],
     }

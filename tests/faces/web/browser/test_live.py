@@ -129,7 +129,7 @@ def test_a_run_is_cancelled_only_after_a_second_word(
     page.get_by_role("button", name="Cancel run").click()
     dialog = page.get_by_role("dialog", name=f"Cancel run {run}?")
     visit.shot("sure")
-    dialog.get_by_role("button", name="No, keep it").click()
+    dialog.get_by_role("button", name="No, go back").click()
     expect(dialog).to_have_count(0)
     assert not place.status()["cancel_wanted"]
 
