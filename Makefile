@@ -3,5 +3,5 @@ PY ?= python3
 
 .PHONY: help demo test real full mutants chromium postgres agents bench docs lint format lock clean setup
 
-help demo test real full mutants chromium postgres agents bench docs lint format lock clean setup:
+help demo test real full mutants chromium postgres agents bench docs lint format lock release clean setup:
 	@$(PY) dev.py $@ $(FLAGS)

@@ -155,6 +155,11 @@ def lock(*more: str) -> None:
             stop(f"{name} tells where a package was fetched: {told[0]}")
 
 
+def release(*more: str) -> None:
+    """prepare the release VERSION: build, try and test both distributions; no upload"""
+    call("python", "-m", "tests.packaging.release", *more)
+
+
 def setup() -> None:
     """only make the environment for development"""
 
@@ -258,6 +263,7 @@ COMMANDS = {
     "bench": (bench, for_development),
     "docs": (docs, uv),
     "lock": (lock, uv),
+    "release": (release, for_development),
     "clean": (clean, nothing),
     "setup": (setup, for_development),
 }

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from yaoki.adapters.telemetry.families import METRIC_FAMILIES, MetricType, Sample
 
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+# Older releases of the library do not name this form, which every scraper reads.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class SampleCollector(Collector):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from yaoki import __version__
+from yaoki.faces.cli import COMPLETION_VARIABLE
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -32,7 +33,9 @@ def _main(given: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         # Output of an agent must never break a screen that cannot show it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if given in ([], ["--help"], ["-h"]):
+    # A shell that completes a line gives it in variables, without arguments.
+    completes = not given and COMPLETION_VARIABLE in os.environ
+    if given in ([], ["--help"], ["-h"]) and not completes:
         from yaoki.faces.cli import help
 
         return _print(help.help_text())

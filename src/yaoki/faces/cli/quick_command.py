@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.faces.cli import COMPLETION_VARIABLE
 
 if TYPE_CHECKING:
     import click
 
 QUICK_NAMES = ("status", "why", "validate")
-COMPLETION_VARIABLE = "_YAOKI_COMPLETE"
 
 
 @dataclass(frozen=True, slots=True)

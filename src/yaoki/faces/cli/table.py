@@ -139,6 +139,10 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"
         ),
+        "completion": CommandEntry(
+            "yaoki.faces.cli.commands.completion:completion",
+            "print the completion script of a shell",
+        ),
     },
 }
 
