@@ -15,6 +15,8 @@ from yaoki.views.decisions import DecisionKind
 from yaoki.views.history import (
     AgentUsage,
     AttemptEnd,
+    AttemptSpan,
+    StageSpan,
     WaitCause,
     build_history,
     build_run_history,
@@ -211,3 +213,43 @@ def test_the_history_of_a_run_has_its_tasks_its_answers_and_its_usage() -> None:
     assert history.tasks["r-1"] == build_history(STORY)
     assert [answer.choice for answer in history.answers] == ["waive"]
     assert (history.usage.runs, history.last_at) == (2, at(17))
+
+
+def test_an_entry_returns_the_intervals_that_it_ends() -> None:
+    history = build_history(STORY[:6])
+
+    stage, attempt = history.add(STORY[6])
+
+    assert isinstance(stage.interval, StageSpan)
+    assert isinstance(attempt.interval, AttemptSpan)
+    assert (stage.interval.stage, stage.interval.seq) == ("VERIFY", 5)
+    assert stage.interval.error == "QUALITY_FAILURE: no"
+    assert (attempt.interval.number, attempt.interval.seq) == (1, 2)
+    assert (attempt.interval.start, attempt.interval.until) == (at(2), at(7))
+    assert attempt.interval.failure is not None
+    assert attempt.interval.failure.pattern == "test-failed"
+
+
+def test_a_lost_worker_does_not_conclude_an_attempt() -> None:
+    history = build_history(STORY[:4])
+
+    ended = history.add(entry(5, "LEASE_EXPIRED", 1, why="its holder is dead"))
+    assert [type(one.interval) for one in ended] == [StageSpan]
+    history.add(entry(6, "TASK_CLAIMED", 1))
+    *_, concluded = history.add(entry(7, "TASK_CANCELLED", 1))
+
+    assert isinstance(concluded.interval, AttemptSpan)
+    assert (concluded.interval.start, concluded.interval.end) == (at(2), AttemptEnd.CANCELLED)
+    assert not concluded.interval.is_continued
+
+
+def test_an_answer_continues_an_attempt_in_a_span_of_its_own() -> None:
+    history = build_history(STORY[:-1])
+
+    *_, concluded = history.add(STORY[-1])
+
+    assert isinstance(concluded.interval, AttemptSpan)
+    assert (concluded.interval.number, concluded.interval.start) == (2, at(15))
+    assert concluded.interval.is_continued
+    assert concluded.interval.landed_commit == "c2"
+    assert history.is_over

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from yaoki import __version__
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.telemetry import COUNTED_EVENTS, Counters, Sample
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
+from yaoki.ports.metric_families import Sample
+from yaoki.views.telemetry.counters import COUNTED_EVENTS, Counters
 
 if TYPE_CHECKING:
     from yaoki.adapters.telemetry.trace_export import TraceExporter
@@ -164,6 +165,7 @@ def open_trace_exporter(app: App, warn: Callable[[str], None]) -> TraceExporter 
     if collector is None:
         return None
     from yaoki.adapters.telemetry.trace_export import TraceExporter
+    from yaoki.views.telemetry.trace import TraceBuilder
 
     known = secret_values(os.environ)
 
@@ -171,6 +173,7 @@ def open_trace_exporter(app: App, warn: Callable[[str], None]) -> TraceExporter 
         app.store,
         collector,
         app.yaoki_folder / "traces.json",
+        make_builder=TraceBuilder,
         journal_end=app.store.last_seq,
         clock=app.clock,
         mask_secrets=lambda text: mask(text, known),

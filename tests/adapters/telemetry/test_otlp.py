@@ -19,10 +19,9 @@ from opentelemetry.trace.status import Status, StatusCode
 from tests.adapters.telemetry.collector import parse, parse_json, run_receiver
 from tests.builders import NOW
 from yaoki import __version__
-from yaoki.adapters.telemetry.attribute_names import SERVICE
 from yaoki.adapters.telemetry.collector import Collector, ExportFailed
 from yaoki.adapters.telemetry.otlp import encode_json, encode_protobuf, nanoseconds
-from yaoki.adapters.telemetry.spans import AttributeValue, Span, derive_span_id, derive_trace_id
+from yaoki.ports.spans import SERVICE, AttributeValue, Span, derive_span_id, derive_trace_id
 
 RESOURCE: dict[str, AttributeValue] = {"service.name": "yaoki", "deployment.environment": "tests"}
 ROOT = Span(

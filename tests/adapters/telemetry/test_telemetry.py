@@ -21,11 +21,11 @@ from tests.adapters.telemetry.collector import ReceivedSpan, Receiver, run_recei
 from tests.builders import NOW
 from tests.faces.web.conftest import SECRET, the_plan
 from tests.faces.web.served import Client, Served, serving
-from yaoki.adapters.telemetry import METRIC_FAMILIES, Counters, Sample
 from yaoki.adapters.telemetry.collector import find_collector
-from yaoki.adapters.telemetry.metrics import SERIES_MAX
 from yaoki.adapters.telemetry.prometheus import format_samples
 from yaoki.ports import JournalEntry
+from yaoki.ports.metric_families import METRIC_FAMILIES, Sample
+from yaoki.views.telemetry.counters import SERIES_MAX, Counters
 
 pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[3] / "docs"

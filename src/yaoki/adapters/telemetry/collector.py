@@ -12,10 +12,9 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from yaoki import __version__
-from yaoki.adapters.telemetry.attribute_names import SERVICE
 from yaoki.adapters.telemetry.otlp import encode_json, encode_protobuf
-from yaoki.adapters.telemetry.spans import AttributeValue, Span
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.ports.spans import SERVICE, AttributeValue, Span
 
 PREFIX = "OTEL_EXPORTER_OTLP_"
 TIMEOUT_S, TIMEOUT_S_MAX = 10.0, 60.0

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from yaoki import __version__
-from yaoki.adapters.telemetry.attribute_names import SERVICE
-from yaoki.adapters.telemetry.spans import AttributeValue, Span
+from yaoki.ports.spans import SERVICE, AttributeValue, Span
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 KIND_INTERNAL, STATUS_ERROR = 1, 2

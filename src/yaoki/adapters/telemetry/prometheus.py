@@ -11,7 +11,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from yaoki.adapters.telemetry.families import METRIC_FAMILIES, MetricType, Sample
+from yaoki.ports.metric_families import METRIC_FAMILIES, MetricType, Sample
 
 # Older releases of the library do not name this form, which every scraper reads.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

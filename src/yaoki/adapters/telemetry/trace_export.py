@@ -14,14 +14,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.telemetry.collector import Collector, ExportFailed
-from yaoki.adapters.telemetry.spans import AttributeValue, Span
-from yaoki.adapters.telemetry.trace_builder import TraceBuilder
 from yaoki.errors import Fault, YaokiError
 from yaoki.ports import Clock, JournalEntry, JournalReads
+from yaoki.ports.spans import AttributeValue, Span
 
 EXPORT_INTERVAL_S = 1.0
 PAGE = 500
@@ -30,6 +29,15 @@ SPANS_PER_REQUEST = 500
 RETRY_DELAYS = tuple(timedelta(seconds=s) for s in (1, 2, 5, 10, 30, 60))
 # At the end of the work the remaining spans are sent, within this limit.
 LAST_EXPORT_TIMEOUT = timedelta(seconds=5)
+
+
+# The entries of a task before one of them.
+TaskJournal = Callable[[str, int], Iterable[JournalEntry]]
+
+
+class SpanBuilder(Protocol):
+    def add(self, entry: JournalEntry) -> list[Span]:
+        """The spans that this entry ends."""
 
 
 class TraceExporter:
@@ -41,6 +49,7 @@ class TraceExporter:
         collector: Collector,
         file: Path,
         *,
+        make_builder: Callable[[TaskJournal], SpanBuilder],
         journal_end: Callable[[], int],
         clock: Clock,
         mask_secrets: Callable[[str], str],
@@ -55,7 +64,7 @@ class TraceExporter:
         self._clock, self._mask_secrets, self._warn = clock, mask_secrets, warn
         self._stop = threading.Event()
         self._lock: IO[bytes] | None = None
-        self._builder = TraceBuilder(self._task_journal)
+        self._builder = make_builder(self._task_journal)
         self._cursor, self._page_end = 0, 0
         self._pending: list[Span] = []
         self._failures = 0

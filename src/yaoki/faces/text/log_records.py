@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from yaoki.adapters.telemetry.spans import derive_trace_id
 from yaoki.errors import StoreError
 from yaoki.faces.text.render import QUESTION_CHARS, clean_line, clean_text, print_line
 from yaoki.ports import JournalEntry
+from yaoki.ports.spans import derive_trace_id
 from yaoki.views import describe_entry
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
 from yaoki.views.documents import Document
-from yaoki.views.history import build_history
+from yaoki.views.history import Attempt, CheckResult, build_history
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
@@ -107,61 +107,49 @@ def _lineage(context: RequestContext, view: RunView, task: Task) -> Document:
 
 def get_attempt(context: RequestContext, request: PageRequest) -> Document:
     cursor, task = context.cursor, context.task(request.task)
-    entries = _attempt_entries(context, task, request.attempt)
-    began = _last(entries, "ATTEMPT_STARTED")
-    finished = _last(entries, "AGENT_FINISHED")
-    data = began.data if began else {}
-    done = finished.data if finished else {}
+    entries, attempt = _load_attempt(context, task, request.attempt)
+    # The history names the entries of the attempt; they have more details than it needs.
+    details: Mapping[int, Mapping[str, Any]] = {entry.seq: entry.data for entry in entries}
+    run = attempt.agent_runs[-1] if attempt.agent_runs else None
+    started, finished = details[attempt.started_seq], details[run.seq] if run else {}
     return {
         "schema": SCHEMA,
         "cursor": cursor,
         "task": task.id,
         "attempt": request.attempt,
-        "agent": data.get("agent") or None,
-        **_attempt_span(context, task, request.attempt),
-        "fresh": data.get("fresh"),
-        "base": data.get("base") or None,
-        "head": done.get("head") or None,
-        "snapshot": data.get("snapshot") or None,
-        "prompt": _prompt(entries),
-        "exit": _exit(done["exit"]) if done else None,
-        "changed": done.get("changed"),
-        "findings": [_finding(e) for e in entries if e.event == "CHECK_FINISHED"],
-        "decision": _decision(context, task, request.attempt),
+        "agent": attempt.agent or None,
+        "from": attempt.start.isoformat(),
+        "until": attempt.until.isoformat() if attempt.until else None,
+        "ended": end_word(attempt),
+        "fresh": started.get("fresh"),
+        "base": attempt.base or None,
+        "head": run.head or None if run else None,
+        "snapshot": started.get("snapshot") or None,
+        "prompt": _prompt(details[attempt.prompt.seq]) if attempt.prompt else None,
+        "exit": _exit(finished["exit"]) if finished else None,
+        "changed": finished.get("changed"),
+        "findings": [_finding(check, details[check.seq]) for check in attempt.checks],
+        "decision": _decision(context, task, request.attempt, entries),
         "logs": list(_logs(context, task, request.attempt)),
     }
 
 
-def _attempt_entries(context: RequestContext, task: Task, number: int) -> list[JournalEntry]:
-    found = [e for e in load_task_journal(context.app, task.id) if e.attempt == number]
-    if not any(entry.event == "ATTEMPT_STARTED" for entry in found):
+def _load_attempt(
+    context: RequestContext, task: Task, number: int
+) -> tuple[Sequence[JournalEntry], Attempt]:
+    """The journal of the task, and one of its attempts."""
+    entries = load_task_journal(context.app, task.id)
+    attempt = build_history(entries).numbered_attempts.get(number)
+    if attempt is None:
         raise Unknown(
             f"{task.id} has no attempt {number}", hint=f"it had {task.attempt}: yaoki why {task.id}"
         )
-    return found
+    return entries, attempt
 
 
-def _last(entries: Sequence[JournalEntry], event: str) -> JournalEntry | None:
-    return next((entry for entry in reversed(entries) if entry.event == event), None)
-
-
-def _attempt_span(context: RequestContext, task: Task, number: int) -> Document:
-    history = build_history(load_task_journal(context.app, task.id))
-    attempt = history.numbered_attempts.get(number)
-    return {
-        "from": attempt.start.isoformat() if attempt else None,
-        "until": attempt.until.isoformat() if attempt and attempt.until else None,
-        "ended": end_word(attempt) if attempt else None,
-    }
-
-
-def _prompt(entries: Sequence[JournalEntry]) -> Document | None:
-    sent = _last(entries, "PROMPT_SENT")
-    if sent is None:
-        return None
-    words = {key: sent.data.get(key) or None for key in ("kind", "pattern", "path", "fault")}
-    steps, size = list(sent.data.get("steps", ())), sent.data.get("bytes", 0)
-    return {**words, "steps": steps, "bytes": size}
+def _prompt(data: Mapping[str, Any]) -> Document:
+    words = {key: data.get(key) or None for key in ("kind", "pattern", "path", "fault")}
+    return {**words, "steps": list(data.get("steps", ())), "bytes": data.get("bytes", 0)}
 
 
 def _exit(exit_data: Mapping[str, Any]) -> Document:
@@ -173,24 +161,25 @@ def _exit(exit_data: Mapping[str, Any]) -> Document:
     }
 
 
-def _finding(entry: JournalEntry) -> Document:
-    data = entry.data
+def _finding(check: CheckResult, data: Mapping[str, Any]) -> Document:
     same = ("check", "outcome", "commit", "message", "exit_code", "seconds", "tests")
     return {
-        "at": entry.at.isoformat(),
+        "at": check.at.isoformat(),
         **{key: data.get(key) for key in same},
-        "required": data.get("required", True),
+        "required": check.required,
         "pattern": data.get("pattern") or None,
-        "known_failures": len(data.get("known", ())),
+        "known_failures": len(check.known),
         "items": list(data.get("items", ()))[:ITEMS_MAX],
-        "log": bool(data.get("log")),
+        "log": bool(check.log),
     }
 
 
-def _decision(context: RequestContext, task: Task, number: int) -> Document | None:
+def _decision(
+    context: RequestContext, task: Task, number: int, entries: Sequence[JournalEntry]
+) -> Document | None:
     view = context.view(task.run_id)
     task_view = next(one for one in view.tasks if one.row.id == task.id)
-    explanation = explain(task_view, load_task_journal(context.app, task.id), context.now, {})
+    explanation = explain(task_view, entries, context.now, {})
     decisions = explanation_document(explanation)["decisions"]
     return next((one for one in decisions if one["attempt"] == number), None)
 
@@ -255,14 +244,14 @@ def get_diff(context: RequestContext, request: PageRequest) -> Document:
 
 def get_attempt_diff(context: RequestContext, request: PageRequest) -> Document:
     task = context.task(request.task)
-    entries = _attempt_entries(context, task, request.attempt)
-    began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
-    if began is None or finished is None or not finished.data.get("head"):
+    _, attempt = _load_attempt(context, task, request.attempt)
+    head = attempt.agent_runs[-1].head if attempt.agent_runs else ""
+    if not head:
         raise NotNow(
             f"attempt {request.attempt} of {task.id} has no changes yet",
             hint=f"yaoki why {task.id}",
         )
-    ends = (began.data["base"], finished.data["head"])
+    ends = (attempt.base, head)
     return {**_diff(context, request, task, ends, landed=False), "attempt": request.attempt}
 
 

@@ -136,7 +136,9 @@ def _attempt(attempt: Attempt) -> Document:
 
 def end_word(attempt: Attempt) -> str | None:
     """How the attempt ended; one whose lease expired is shown as lost."""
-    return (AttemptEnd.LOST if attempt.end is AttemptEnd.EXPIRED else attempt.end).value or None
+    if attempt.end is AttemptEnd.EXPIRED:
+        return AttemptEnd.LOST.value
+    return attempt.end.value or None if attempt.end is not AttemptEnd.RECALLED else None
 
 
 def _check(check: CheckResult) -> Document:

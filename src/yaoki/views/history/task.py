@@ -11,20 +11,22 @@ from yaoki.core.model import Choice, FailureKind, Stage
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision
 from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.history.timeline import Timeline
 from yaoki.views.history.values import (
     Attempt,
     AttemptEnd,
     CheckResult,
+    EndedInterval,
     Judgment,
     PersonWait,
     RecordedAnswer,
     Removal,
     SentPrompt,
-    StageSpan,
     Wait,
     WaitCause,
     read_agent_run,
     read_check_result,
+    read_failure,
 )
 
 
@@ -32,8 +34,8 @@ from yaoki.views.history.values import (
 class TaskHistory:
     """Everything that happened to one task so far."""
 
-    attempts: list[Attempt] = field(default_factory=list)
-    waits: list[Wait] = field(default_factory=list)
+    timeline: Timeline = field(default_factory=Timeline)
+    name: str = ""
     decisions: list[ExplainedDecision] = field(default_factory=list)
     answers: list[RecordedAnswer] = field(default_factory=list)
     person_waits: list[PersonWait] = field(default_factory=list)
@@ -43,18 +45,32 @@ class TaskHistory:
     # The last question as a person read it.
     question: str = ""
     last_at: datetime | None = None
-    _stage: str = Stage.PREPARE
-    _waits_now: bool = False
     _commit: str = ""
     _commit_checks: dict[str, CheckResult] = field(default_factory=dict)
 
-    def add(self, entry: JournalEntry) -> None:
+    def add(self, entry: JournalEntry) -> list[EndedInterval]:
+        """Returns what the entry ended: waits, stages, checks and attempts."""
         self.last_at = entry.at
+        self.timeline.ended = []
         if entry.event in DECISION_OF_EVENT:
             self.decisions.append(read_decision(entry))
         apply = _APPLY.get(entry.event)
         if apply is not None:
-            apply(self, entry)
+            apply(self, self.timeline, entry)
+        return self.timeline.ended
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return self.timeline.attempts
+
+    @property
+    def waits(self) -> list[Wait]:
+        return self.timeline.waits
+
+    @property
+    def is_over(self) -> bool:
+        """Has it landed, or was it taken out of the run, without being continued since?"""
+        return self.timeline.is_idle and bool(self.attempts or self.removal)
 
     @property
     def numbered_attempts(self) -> dict[int, Attempt]:
@@ -63,7 +79,7 @@ class TaskHistory:
 
     @property
     def current_wait(self) -> Wait | None:
-        return self.waits[-1] if self._waits_now else None
+        return self.timeline.current_wait
 
     @property
     def return_reason(self) -> str:
@@ -79,124 +95,49 @@ class TaskHistory:
         starts = [wait.start for wait in self.waits if wait.cause is WaitCause.PERSON]
         return starts[-1] if starts else None
 
-    # -------------------------------------------------------------- changes
-
-    def _change_attempt(self, **changes: Any) -> None:
-        if self.attempts:
-            self.attempts[-1] = replace(self.attempts[-1], **changes)
-
-    def _begin_wait(self, at: datetime, cause: WaitCause, **more: Any) -> None:
-        self._end_current(at)
-        begins = self._stage == Stage.PREPARE
-        self.waits.append(Wait(at, cause, starts_attempt=begins, **more))
-        self._waits_now = True
-
-    def _begin_stage(self, at: datetime, stage: str, **changes: Any) -> None:
-        """Begin a stage of the current attempt; `changes` are further fields of the attempt."""
-        self._end_wait(at)
-        self._stage = stage
-        stages = (*self._ended_stages(at), StageSpan(at, stage))
-        self._change_attempt(stages=stages, **changes)
-
-    def _end_current(self, at: datetime) -> None:
-        """End the open stage and the open wait."""
-        self._end_wait(at)
-        stages = self._ended_stages(at)
-        if stages and stages is not self.attempts[-1].stages:
-            self._change_attempt(stages=stages)
-
-    def _end_wait(self, at: datetime) -> None:
-        if self._waits_now:
-            self.waits[-1] = replace(self.waits[-1], until=at)
-            self._waits_now = False
-
-    def _ended_stages(self, at: datetime) -> tuple[StageSpan, ...]:
-        """The stages of the current attempt, the open one ended."""
-        stages = self.attempts[-1].stages if self.attempts else ()
-        if not stages or stages[-1].until is not None:
-            return stages
-        return (*stages[:-1], StageSpan(stages[-1].start, stages[-1].stage, at))
-
-    def _end_attempt(
-        self,
-        entry: JournalEntry,
-        end: AttemptEnd,
-        failure: str = "",
-        words: str = "",
-        *,
-        landed: bool = False,
-    ) -> None:
-        if not self.attempts or self.attempts[-1].until is not None:
-            self._end_current(entry.at)
-            return
-        self._end_wait(entry.at)
-        self._change_attempt(
-            stages=self._ended_stages(entry.at),
-            until=entry.at,
-            end=end,
-            failure=failure,
-            end_words=words or failure or describe_entry(entry),
-            landed=landed,
-        )
-
 
 _RETURN_CAUSES = frozenset({WaitCause.SLOT, WaitCause.LIMIT})
-Apply = Callable[[TaskHistory, JournalEntry], None]
+Apply = Callable[[TaskHistory, Timeline, JournalEntry], None]
 
 
-def _submit(history: TaskHistory, entry: JournalEntry) -> None:
-    needs = (entry.data.get("spec") or {}).get("needs")
-    history._begin_wait(entry.at, WaitCause.NEEDS if needs else WaitCause.SLOT)
+def _submit(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    spec = entry.data.get("spec") or {}
+    history.name = str(spec.get("name", ""))
+    timeline.begin_wait(entry, WaitCause.NEEDS if spec.get("needs") else WaitCause.SLOT)
 
 
-def _claim(history: TaskHistory, entry: JournalEntry) -> None:
-    """A claim at PREPARE begins an attempt; at a later stage the same attempt continues."""
-    if history._stage == Stage.PREPARE or not history.attempts:
-        history._end_current(entry.at)
-        history.attempts.append(Attempt(entry.at, stages=(StageSpan(entry.at, history._stage),)))
-    else:
-        reopened = {"until": None, "end": AttemptEnd.OTHER, "failure": "", "end_words": ""}
-        history._begin_stage(entry.at, history._stage, **reopened)
+def _claim(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.claim(entry)
 
 
-def _start(history: TaskHistory, entry: JournalEntry) -> None:
-    if not history.attempts or history.attempts[-1].number:
-        history._end_attempt(entry, AttemptEnd.OTHER)
-        history.attempts.append(Attempt(entry.at))
+def _start(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
-    agent = str(data.get("agent", ""))
-    history._begin_stage(
-        entry.at,
-        Stage.WORK if agent else Stage.VERIFY,
-        number=int(data.get("attempt", entry.attempt)),
-        started_at=entry.at,
-        agent=agent,
-        base=str(data.get("base", "")),
-    )
+    number = int(data.get("attempt", entry.attempt))
+    timeline.start_attempt(entry, number, str(data.get("agent", "")), str(data.get("base", "")))
 
 
-def _send_prompt(history: TaskHistory, entry: JournalEntry) -> None:
-    words = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
-    history._change_attempt(prompt=SentPrompt(*words))
+def _send_prompt(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    kind, pattern, path = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
+    timeline.change_attempt(prompt=SentPrompt(kind, pattern, path, entry.seq))
 
 
-def _finish_agent(history: TaskHistory, entry: JournalEntry) -> None:
-    if not history.attempts:
+def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    if not timeline.attempts:
         return
-    runs = (*history.attempts[-1].agent_runs, read_agent_run(entry))
-    history._begin_stage(entry.at, Stage.VERIFY, agent_runs=runs)
+    run = read_agent_run(entry)
+    runs = (*timeline.attempts[-1].agent_runs, run)
+    timeline.begin_stage(entry, Stage.VERIFY, {"agent_run": run}, agent_runs=runs)
 
 
-def _finish_check(history: TaskHistory, entry: JournalEntry) -> None:
+def _finish_check(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     result = read_check_result(entry)
     if result.commit != history._commit:
         history._commit, history._commit_checks = result.commit, {}
     history._commit_checks[result.check] = result
-    if history.attempts:
-        history._change_attempt(checks=(*history.attempts[-1].checks, result))
+    timeline.add_check(result)
 
 
-def _judge(history: TaskHistory, entry: JournalEntry) -> None:
+def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     if not data["passed"]:
         return
@@ -208,31 +149,44 @@ def _judge(history: TaskHistory, entry: JournalEntry) -> None:
             commit, data.get("onto", ""), data.get("unchanged", False), outcomes, tuple(checks)
         )
     )
-    if history.attempts:
-        history._begin_stage(entry.at, Stage.LAND)
+    if timeline.attempts:
+        timeline.begin_stage(entry, Stage.LAND)
 
 
-def _refuse_landing(history: TaskHistory, entry: JournalEntry) -> None:
-    if history.attempts:
-        history._begin_stage(entry.at, Stage.VERIFY)
+def _refuse_landing(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    if timeline.attempts:
+        timeline.begin_stage(entry, Stage.VERIFY, {"error": "the run branch had moved"})
 
 
-def _land(history: TaskHistory, entry: JournalEntry) -> None:
-    history._end_attempt(entry, AttemptEnd.LANDED, landed=True)
-    last = history.attempts[-1] if history.attempts else None
+def _land(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    commit = str(entry.data.get("commit", ""))
+    timeline.end_attempt(entry, AttemptEnd.LANDED, landed_commit=commit)
+    last = timeline.attempts[-1] if timeline.attempts else None
     if last and last.end is AttemptEnd.LANDED and not last.landed:
         # A planning task ends when its tasks are planned; the words are those of the landing.
-        history._change_attempt(end_words=describe_entry(entry), landed=True)
+        timeline.change_attempt(end_words=describe_entry(entry), landed=True)
 
 
-def _retry(history: TaskHistory, entry: JournalEntry) -> None:
+def _plan(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.end_attempt(entry, AttemptEnd.LANDED)
+
+
+def _fail(timeline: Timeline, entry: JournalEntry, end: AttemptEnd) -> str:
+    """The failure in words."""
+    words = failure_words(entry.data["failure"])
+    timeline.end_attempt(
+        entry, end, describe_entry(entry), failure_words=words, failure=read_failure(entry)
+    )
+    return words
+
+
+def _retry(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     kind = data["failure"]["kind"]
-    end = AttemptEnd.LOST if kind == FailureKind.LOST else AttemptEnd.RETRY
-    history._end_attempt(entry, end, failure_words(data["failure"]), describe_entry(entry))
-    history._stage = data.get("stage", Stage.PREPARE)
-    history._begin_wait(
-        entry.at,
+    _fail(timeline, entry, AttemptEnd.LOST if kind == FailureKind.LOST else AttemptEnd.RETRY)
+    timeline.stage = data.get("stage", Stage.PREPARE)
+    timeline.begin_wait(
+        entry,
         WaitCause.LIMIT if kind == FailureKind.RATE_LIMIT else WaitCause.BACKOFF,
         words=f"retry in {data.get('delay_ms', 0) / 1000:g} s",
         due_at=_instant(data.get("due_at")),
@@ -240,28 +194,25 @@ def _retry(history: TaskHistory, entry: JournalEntry) -> None:
     )
 
 
-def _escalate(history: TaskHistory, entry: JournalEntry) -> None:
-    words = failure_words(entry.data["failure"])
-    history._end_attempt(entry, AttemptEnd.ESCALATED, words, describe_entry(entry))
+def _escalate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    words = _fail(timeline, entry, AttemptEnd.ESCALATED)
     history.person_waits.append(PersonWait(entry.at, entry.attempt, words))
-    history._stage = entry.data.get("stage", Stage.PREPARE)
-    history._begin_wait(entry.at, WaitCause.PERSON, words=str(entry.data.get("blocked", "")))
+    timeline.stage = entry.data.get("stage", Stage.PREPARE)
+    timeline.begin_wait(entry, WaitCause.PERSON, words=str(entry.data.get("blocked", "")))
 
 
-def _tell_person(history: TaskHistory, entry: JournalEntry) -> None:
+def _tell_person(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
     history.question = str(entry.data["user_message"])
 
 
-def _hold(history: TaskHistory, entry: JournalEntry) -> None:
-    words = failure_words(entry.data["failure"])
-    history._end_attempt(entry, AttemptEnd.HELD, words, describe_entry(entry))
-    history._stage = Stage.PREPARE
-    history._begin_wait(
-        entry.at, WaitCause.HELD, words="waits for its one re-run", after_failure=True
-    )
+def _hold(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    _fail(timeline, entry, AttemptEnd.HELD)
+    timeline.stage = Stage.PREPARE
+    words = "waits for its one re-run"
+    timeline.begin_wait(entry, WaitCause.HELD, words=words, after_failure=True)
 
 
-def _answer(history: TaskHistory, entry: JournalEntry) -> None:
+def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     choice = str(data["choice"])
     texts = (str(data.get(key) or "") for key in ("check", "words", "how"))
@@ -270,51 +221,52 @@ def _answer(history: TaskHistory, entry: JournalEntry) -> None:
     if waits and waits[-1].until is None:
         waits[-1] = replace(waits[-1], until=entry.at, choice=choice)
     if choice == Choice.ABORT:
-        history._end_attempt(entry, AttemptEnd.CANCELLED)
+        timeline.end_attempt(entry, AttemptEnd.CANCELLED)
         history.removal = Removal(entry.at, entry.event, "CANCELLED: a person answered abort")
         return
     if choice in {Choice.DONE, Choice.WAIVE}:
-        history._stage = Stage.VERIFY
-    history._begin_wait(entry.at, WaitCause.SLOT)
+        timeline.stage = Stage.VERIFY
+    timeline.begin_wait(entry, WaitCause.SLOT)
 
 
-def _expire(history: TaskHistory, entry: JournalEntry) -> None:
+def _expire(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     why = str(entry.data.get("why") or "")
-    history._end_attempt(entry, AttemptEnd.EXPIRED, why or "the lease ran out")
-    history._begin_wait(entry.at, WaitCause.LEASE, words=why or "its worker was gone")
+    words = why or "the lease ran out"
+    timeline.end_attempt(entry, AttemptEnd.EXPIRED, failure_words=words, error=why)
+    timeline.begin_wait(entry, WaitCause.LEASE, words=why or "its worker was gone")
 
 
-def _release(history: TaskHistory, entry: JournalEntry) -> None:
+def _release(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     why, due = str(entry.data.get("why", "")), _instant(entry.data.get("due_at"))
-    history._end_attempt(entry, AttemptEnd.RELEASED, why)
+    timeline.end_attempt(entry, AttemptEnd.RELEASED, failure_words=why)
     cause = WaitCause.LIMIT if due else WaitCause.SLOT
-    history._begin_wait(entry.at, cause, words=why, due_at=due)
+    timeline.begin_wait(entry, cause, words=why, due_at=due)
 
 
-def _restart(history: TaskHistory, entry: JournalEntry) -> None:
-    history._end_attempt(entry, AttemptEnd.OTHER)
-    history._stage = Stage.PREPARE
-    history._begin_wait(entry.at, WaitCause.SLOT)
+def _restart(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.end_attempt(entry, AttemptEnd.RECALLED)
+    timeline.stage = Stage.PREPARE
+    timeline.begin_wait(entry, WaitCause.SLOT)
 
 
-def _undo(history: TaskHistory, entry: JournalEntry) -> None:
-    history._stage = Stage.PREPARE
-    history._begin_wait(entry.at, WaitCause.PERSON, words="MANUAL")
+def _undo(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.stage = Stage.PREPARE
+    timeline.begin_wait(entry, WaitCause.PERSON, words="MANUAL")
 
 
-def _cancel(history: TaskHistory, entry: JournalEntry) -> None:
-    base = history.attempts[-1].base if history.attempts else ""
+def _cancel(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    base = timeline.attempts[-1].base if timeline.attempts else ""
     unchanged = bool(base) and entry.data.get("kept") == base
     words = "cancelled; it had changed nothing" if unchanged else ""
-    history._end_attempt(entry, AttemptEnd.CANCELLED, words=words)
+    timeline.end_attempt(entry, AttemptEnd.CANCELLED, words)
     why = str(entry.data.get("why", ""))
     by = why.removeprefix("cancelled by ")
     ending = f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
     history.removal = Removal(entry.at, entry.event, ending)
 
 
-def _replace(history: TaskHistory, entry: JournalEntry) -> None:
-    history._end_attempt(entry, AttemptEnd.REPLACED)
+def _replace(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.end_attempt(entry, AttemptEnd.REPLACED)
     history.replaced_by = str(entry.data.get("by", ""))
     history.removal = Removal(entry.at, entry.event, f"REPLACED by {history.replaced_by}")
 
@@ -333,7 +285,7 @@ _APPLY: Mapping[str, Apply] = {
     "QUALITY_JUDGMENT": _judge,
     "LAND_REFUSED": _refuse_landing,
     "TASK_LANDED": _land,
-    "TASKS_PLANNED": lambda history, entry: history._end_attempt(entry, AttemptEnd.LANDED),
+    "TASKS_PLANNED": _plan,
     "RETRY_DECISION": _retry,
     "ESCALATE_DECISION": _escalate,
     "ESCALATE_EXECUTED": _tell_person,
@@ -348,6 +300,8 @@ _APPLY: Mapping[str, Apply] = {
     "TASK_CANCELLED": _cancel,
     "TASK_REPLACED": _replace,
 }
+# Other events say nothing about the history of a task.
+TASK_EVENTS = frozenset(_APPLY)
 
 
 def build_history(entries: Iterable[JournalEntry]) -> TaskHistory:

@@ -26,6 +26,7 @@ class AttemptEnd(StrEnum):
     REPLACED = "REPLACED"
     RELEASED = "RELEASED"
     EXPIRED = "EXPIRED"
+    RECALLED = "RECALLED"
     OTHER = ""
 
     @property
@@ -35,6 +36,7 @@ class AttemptEnd(StrEnum):
             AttemptEnd.REPLACED,
             AttemptEnd.RELEASED,
             AttemptEnd.EXPIRED,
+            AttemptEnd.RECALLED,
             AttemptEnd.OTHER,
         }
 
@@ -54,11 +56,18 @@ class WaitCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """One stage of an attempt; without an end it is still running."""
+    """One stage of an attempt; without an end it is still running.
+
+    `seq`: the journal entry that began it.  `error`: why it ended, if that was no success.
+    `agent_run`: the run of the agent that ended it.
+    """
 
     start: datetime
     stage: str
     until: datetime | None = None
+    seq: int = 0
+    error: str = ""
+    agent_run: AgentRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Wait:
     """A time in which no worker had the task; without an end it still waits.
 
     `starts_attempt`: the next claim begins an attempt.  `after_failure`: the wait follows a failed
-    attempt that is tried again.
+    attempt that is tried again.  `seq`: the journal entry that began it.
     """
 
     start: datetime
@@ -76,6 +85,7 @@ class Wait:
     due_at: datetime | None = None
     starts_attempt: bool = True
     after_failure: bool = False
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,8 @@ class CheckResult:
     tests: int | None
     # Failures that the base has as well.
     known: tuple[str, ...]
+    # The journal entry, which has further details.
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,16 @@ class AgentRun:
     session: str
     # How the run ended, unless normally: `hang`, `deadline`, `signal 11`, `code 1`.
     abnormal_end: str
+    code: int | None
+    # What ended it, if it did not end by itself.
+    ended_by: str | None
+    signal: int | None
+    # The limit that it reported, if any.
+    limit: str
+    # The commit of everything that it left.
+    head: str
+    # The journal entry, which has further details.
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +150,21 @@ class SentPrompt:
     kind: str
     pattern: str
     path: str
+    # The journal entry, which has further details.
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFailure:
+    """The failure that a decision about a task names."""
+
+    kind: str
+    pattern: str
+    message: str
+    # The account whose limit was reached.
+    account: str
+    # A fault of yaoki itself, not of the agent's work.
+    is_ours: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +210,9 @@ class Attempt:
 
     start: datetime
     number: int = 0
+    # The journal entry of the claim, and the one with the details of the start.
+    seq: int = 0
+    started_seq: int = 0
     started_at: datetime | None = None
     agent: str = ""
     base: str = ""
@@ -189,6 +229,47 @@ class Attempt:
     prompt: SentPrompt | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AttemptSpan:
+    """The time from the claim of an attempt to its conclusion, whoever worked on it.
+
+    An answer may continue an attempt that had ended: that is another span (`is_continued`).
+    """
+
+    start: datetime
+    seq: int
+    number: int
+    agent: str
+    is_continued: bool
+    until: datetime | None = None
+    end: AttemptEnd = AttemptEnd.OTHER
+    failure: RecordedFailure | None = None
+    landed_commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedInterval:
+    """Something that an entry ended, with the attempt and the stage in which it happened."""
+
+    interval: Wait | StageSpan | CheckResult | AttemptSpan
+    attempt: AttemptSpan | None = None
+    stage: StageSpan | None = None
+
+
+def read_failure(entry: JournalEntry) -> RecordedFailure | None:
+    """The failure that a decision names; None for an entry without one."""
+    data: Mapping[str, Any] | None = entry.data.get("failure")
+    if not data:
+        return None
+    return RecordedFailure(
+        str(data.get("kind", "")),
+        str(data.get("pattern") or ""),
+        str(data.get("message", "")),
+        str(data.get("account") or ""),
+        bool(data.get("ours")),
+    )
+
+
 def read_agent_run(entry: JournalEntry) -> AgentRun:
     """The run that an AGENT_FINISHED reports."""
     data: Mapping[str, Any] = entry.data.get("exit") or {}
@@ -200,6 +281,12 @@ def read_agent_run(entry: JournalEntry) -> AgentRun:
         data.get("tokens"),
         data.get("session", ""),
         str(data.get("ended_by") or died),
+        code,
+        data.get("ended_by"),
+        signal,
+        str(data.get("limit") or ""),
+        str(entry.data.get("head") or ""),
+        entry.seq,
     )
 
 
@@ -219,4 +306,5 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("log", ""),
         data.get("tests"),
         tuple(data.get("known", ())),
+        entry.seq,
     )

@@ -9,6 +9,8 @@ from datetime import datetime
 
 from yaoki.core.lazy_dataclass import dataclass
 
+# The name of this program in everything that it sends.
+SERVICE = "yaoki"
 AttributeValue = str | int | float | bool
 
 

@@ -6,7 +6,6 @@ change; the `yaoki` attributes hold the same values and are stable.
 
 from __future__ import annotations
 
-SERVICE = "yaoki"
 RUN, GOAL, TASKS, STATUS = "yaoki.run.id", "yaoki.run.goal", "yaoki.run.tasks", "yaoki.run.status"
 TASK, TASK_NAME = "yaoki.task.id", "yaoki.task.name"
 ATTEMPT, CONTINUED = "yaoki.attempt", "yaoki.attempt.continued"

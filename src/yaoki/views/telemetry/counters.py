@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from yaoki.adapters.telemetry.families import (
+from yaoki.core.model import Choice, FailureKind, Outcome, Reason
+from yaoki.core.settings.settings import PATTERNS
+from yaoki.ports import JournalEntry
+from yaoki.ports.metric_families import (
     COUNTER,
     HISTOGRAM,
     METRIC_FAMILIES,
     Labels,
     Sample,
 )
-from yaoki.core.model import Choice, FailureKind, Outcome, Reason
-from yaoki.core.settings.settings import PATTERNS
-from yaoki.ports import JournalEntry
 
 # The most series of a metric, whatever names a plan uses.
 SERIES_MAX = 200

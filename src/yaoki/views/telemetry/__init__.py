@@ -1,0 +1,1 @@
+"""Traces and metrics as values, derived from the journal; `adapters/telemetry` sends them."""
