@@ -68,8 +68,12 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
 
 def _undo_refusal(app: App, task: Task) -> str:
     """The reason why an undo was dropped, from the journal."""
-    entries = app.store.journal(run_id=task.run_id, task_id=task.id)
-    return next((str(e.data["why"]) for e in reversed(entries) if e.event == UndoDropped.NAME), "")
+    from yaoki.adapters.store.tables import journal_pages
+
+    newest = journal_pages.read_newest(
+        app.store.database, task_id=task.id, events=(UndoDropped.NAME,), limit=1
+    )
+    return str(newest[0].data["why"]) if newest else ""
 
 
 def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import YaokiError
+from yaoki.views.history import TaskHistory, build_run_history
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run
-    from yaoki.ports import JournalEntry, SavedWork
+    from yaoki.ports import SavedWork
 
-LINES_MAX = 50_000
-STARTED, LANDED = "ATTEMPT_STARTED", "TASK_LANDED"
+ENTRIES_MAX = 50_000
+# The events that name the base of an attempt, and a landed commit.
+EVENTS = ("ATTEMPT_STARTED", "TASK_LANDED")
 
 
 def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]:
@@ -32,31 +34,32 @@ def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, da
 def _empty_attempts_of_run(
     app: App, run: Run, works: Sequence[SavedWork]
 ) -> Iterable[tuple[str, datetime]]:
-    database, events = app.store.database, (STARTED, LANDED)
-    entries = journal_pages.read_forward(database, run_id=run.id, events=events, limit=LINES_MAX)
-    began = {(entry.task_id, entry.attempt): entry for entry in entries if entry.event == STARTED}
-    landed = _landed_commits(entries, {row.id: row.name for row in app.store.rows(run.id)})
+    entries = journal_pages.read_forward(
+        app.store.database, run_id=run.id, events=EVENTS, limit=ENTRIES_MAX
+    )
+    tasks = build_run_history(entries).tasks
+    landed = _landed_commits(tasks, {row.id: row.name for row in app.store.rows(run.id)})
     for work in works:
         if not work.task_id.startswith(f"{run.id}-"):
             continue
-        start = began.get((work.task_id, work.attempt))
-        at_base = work.commit == (start.data.get("base") if start else run.base)
+        task = tasks.get(work.task_id, TaskHistory())
+        attempt = task.numbered_attempts.get(work.attempt)
+        at_base = work.commit == (attempt.base if attempt else run.base)
         # The content of a group before it was rolled back is that of its subtasks.
         others = landed.get(work.commit) if work.attempt else None
         if at_base or (others is not None and not _is_author(work, others)):
-            yield work.ref, start.at if start else work.at
+            yield work.ref, (attempt.started_at if attempt else None) or work.at
 
 
 def _landed_commits(
-    told: Sequence[JournalEntry], names: Mapping[str, str]
+    tasks: Mapping[str, TaskHistory], names: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
     """The tasks that landed each commit, by id and name, also if it was reverted since."""
-    found: dict[str, dict[str, str]] = {}
-    for entry in told:
-        if entry.event == LANDED:
-            by = found.setdefault(entry.data["commit"], {})
-            by[entry.task_id] = names.get(entry.task_id, "")
-    return found
+    by_commit: dict[str, dict[str, str]] = {}
+    for task_id, task in tasks.items():
+        for landing in task.landings:
+            by_commit.setdefault(landing.commit, {})[task_id] = names.get(task_id, "")
+    return by_commit
 
 
 def _is_author(work: SavedWork, landed: Mapping[str, str]) -> bool:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Question, Run, Task, TaskId
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
+    from yaoki.views.history.warnings import RunWarnings
     from yaoki.views.tasks import RunView
-    from yaoki.views.warnings import RunWarnings
     from yaoki.views.why import Explanation
 
 QUESTIONS_MAX = 1000
@@ -124,8 +124,12 @@ def assemble_run_view(
 
 
 def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
-    lines = _read_entries(app, run, ("ITERATION_FINISHED",))
-    return lines[-1].data if lines else {}
+    from yaoki.adapters.store.tables import journal_pages
+
+    newest = journal_pages.read_newest(
+        app.store.database, run_id=run.id, events=("ITERATION_FINISHED",), limit=1
+    )
+    return newest[0].data if newest else {}
 
 
 def is_served(app: App, run: Run) -> bool:
@@ -340,14 +344,19 @@ def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
 
 def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
     """Tasks whose last verification found nothing to change."""
-    proofs = _read_entries(app, run, ("QUALITY_JUDGMENT",))
-    last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
-    return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
+    from yaoki.views.history import build_run_history
+
+    tasks = build_run_history(_read_entries(app, run, ("QUALITY_JUDGMENT",))).tasks
+    return frozenset(
+        task_id
+        for task_id, task in tasks.items()
+        if task.judgments and task.judgments[-1].unchanged
+    )
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
     """Warnings of the run that led to no question."""
-    from yaoki.views.warnings import WARNING_EVENTS, collect_warnings
+    from yaoki.views.history.warnings import WARNING_EVENTS, collect_warnings
 
     return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
 

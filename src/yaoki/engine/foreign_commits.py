@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from yaoki.core.evidence import RECONCILED
-from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
+from yaoki.core.evidence import RECONCILED, RunEvidence
 from yaoki.core.model import Run, Stage, State, StoreMismatch
 from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally, NotNow
 
 if TYPE_CHECKING:
-    from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
+    from yaoki.ports import JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
 
@@ -52,7 +50,7 @@ def accept_foreign_commit(
         "repair": "accepted by a person",
         "how": how,
     }
-    store.note(run.id, "RECONCILED", repair)
+    store.note(run.id, RECONCILED, repair)
 
 
 def _compare(
@@ -63,10 +61,10 @@ def _compare(
     known = _commits_of_tasks(store, rows)
     if all(step.commit in known for step in steps):
         return known, []
-    past = _read_past(store, run)
-    known |= past.commits
+    past = _read_evidence(store, run)
+    known |= past.known_commits
     # An undo moves the branch before it is recorded, and its worker may have been killed then.
-    undone = known if past.has_undo or any(row.undo_requested for row in rows) else set()
+    undone = known if past.has_reverts or any(row.undo_requested for row in rows) else set()
     foreign = [step for step in steps if not (step.commit in known or step.undoes in undone)]
     return known, [] if past.was_repaired else foreign
 
@@ -81,41 +79,14 @@ def _commits_of_tasks(store: JournalReads, rows: Sequence[TaskRow]) -> set[str]:
     return own | {store.task(row.id).work.verified_commit for row in landing}
 
 
-@dataclass(slots=True)
-class _Past:
-    """What the journal says about commits that no task points to any more.
-
-    `has_undo`: work was undone; of several reverts the journal names only the last commit.
-    `was_repaired`: after a repair of the store the latest landings may be missing in it.
-    """
-
-    commits: set[str] = field(default_factory=set)
-    has_undo: bool = False
-    was_repaired: bool = False
-
-    def read(self, entry: JournalEntry) -> None:
-        data = entry.data
-        match entry.event:
-            case Judged.NAME if data.get("passed") and data.get("commit") != data.get("onto"):
-                self.commits.add(str(data["commit"]))
-            case UndoCompleted.NAME | LandingReverted.NAME:
-                self.commits.add(str(data.get("commit") or data.get("head") or ""))
-                self.has_undo = True
-            case event if event == RECONCILED:
-                mismatch = data.get("mismatch")
-                self.was_repaired |= mismatch == StoreMismatch.CORRUPT_STORE
-                if mismatch == StoreMismatch.FOREIGN_COMMIT:
-                    self.commits.add(str(data["commit"]))
-
-
-def _read_past(store: JournalReads, run: Run) -> _Past:
+def _read_evidence(store: JournalReads, run: Run) -> RunEvidence:
     """Read only when a commit needs an explanation: a journal is long."""
-    past, after = _Past(), 0
+    evidence, after = RunEvidence(), 0
     while entries := store.journal(run_id=run.id, after=after, limit=PAGE):
         for entry in entries:
-            past.read(entry)
+            evidence.add(entry)
         after = entries[-1].seq
-    return past
+    return evidence
 
 
 def _refusal(

@@ -405,7 +405,7 @@ def test_without_anything_landed_the_time_left_is_unknown() -> None:
 def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_person() -> None:
     pace = Pace()
     for n, minutes in enumerate((1, 2, 30)):
-        pace.record_claim(f"old-{n}", NOW - minutes * MINUTE)
+        pace.record_start(f"old-{n}", NOW - minutes * MINUTE)
         pace.record_landing(f"old-{n}", NOW)
     rows = [a_row(n) for n in range(1, 5)]
     wide = build_run_view(RUN, rows, {}, resting=False)
@@ -426,12 +426,12 @@ def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_pe
 
 def test_a_task_that_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
     pace = Pace()
-    pace.record_claim("old", NOW - 4 * MINUTE)
+    pace.record_start("old", NOW - 4 * MINUTE)
     pace.record_landing("old", NOW)
     row = a_row(1, State.ACTIVE)
     view = build_run_view(RUN, [row], {}, resting=False)
 
-    pace.record_claim(row.id, NOW)
+    pace.record_start(row.id, NOW)
     assert time_left(remaining_work(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
     assert time_left(remaining_work(view, 1), pace, NOW + 60 * MINUTE) is None
 

@@ -15,20 +15,16 @@ from hypothesis import strategies as st
 
 from yaoki.core.graph import downstream
 from yaoki.core.model import TaskId
-from yaoki.faces.web import charts
+from yaoki.faces.web import incremental_fold
 from yaoki.faces.web.access_tokens import ACT, COOKIE, LINK, LOOK, AccessTokens, open_access_tokens
-from yaoki.faces.web.charts import (
-    Burndown,
-    BurndownPoint,
-    IncrementalFold,
-    Reliability,
-    thin_points,
-)
+from yaoki.faces.web.incremental_fold import IncrementalFold
 from yaoki.faces.web.listen_address import ListenAddress, bind, host_name, is_loopback
 from yaoki.faces.web.logs import read_piece
 from yaoki.faces.web.timeline import build_timeline, timeline_document
 from yaoki.ports import JournalEntry
 from yaoki.views.dependency_graph import DependencyGraph
+from yaoki.views.history.faults import Reliability
+from yaoki.views.history.progress import POINTS_KEPT, Burndown, BurndownPoint, thin_points
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
@@ -101,7 +97,7 @@ def test_at_any_moment_at_most_one_stage_or_wait_is_open(count: int) -> None:
 
 @pytest.mark.spec("12.5")
 def test_a_fold_continues_where_it_stopped_and_reports_when_it_is_incomplete() -> None:
-    size = charts.ENTRIES_PER_LOOK + 10
+    size = incremental_fold.ENTRIES_PER_LOOK + 10
     lines = [entry(n, "TASK_LANDED", n) for n in range(1, size + 1)]
     asked: list[int] = []
 
@@ -113,10 +109,10 @@ def test_a_fold_continues_where_it_stopped_and_reports_when_it_is_incomplete() -
     _, complete, cursor = held.read_up_to(size)
     fold, complete_then, cursor_then = held.read_up_to(size)
 
-    assert (complete, cursor) == (False, charts.ENTRIES_PER_LOOK)
+    assert (complete, cursor) == (False, incremental_fold.ENTRIES_PER_LOOK)
     assert (complete_then, cursor_then) == (True, size)
     assert asked == sorted(set(asked)), "nothing is read twice"
-    assert len(fold.points) <= charts.POINTS_KEPT, "a chart needs no more, and memory is bounded"
+    assert len(fold.points) <= POINTS_KEPT, "a chart needs no more, and memory is bounded"
     assert (fold.points[0].at, fold.points[-1].at) == (at(1), at(size))
     assert [point.at for point in fold.points] == sorted(point.at for point in fold.points)
 
@@ -136,7 +132,7 @@ def test_where_events_are_rare_a_fold_reads_in_limited_steps() -> None:
 
     assert (complete, cursor) == (False, 1_000_000)
     assert (complete_then, cursor_then) == (True, 1_000_001)
-    assert max(asked) == charts.LINES_AT_ONCE + 1
+    assert max(asked) == incremental_fold.LINES_AT_ONCE + 1
 
 
 @pytest.mark.spec("12.5")

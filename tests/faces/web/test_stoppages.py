@@ -36,18 +36,18 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.model.stage_report import CandidateVerified
-from yaoki.faces.web.charts import Burndown
 from yaoki.faces.web.graph import dropped_parts, proof_layers, proof_needs
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import get_timeline
-from yaoki.faces.web.stoppages import Stoppages
 from yaoki.faces.web.timeline import build_timeline, timeline_document
 from yaoki.faces.web.waits import TaskWaitCause, waits_document
 from yaoki.ports import JournalEntry, TaskRow
 from yaoki.report import render_page
 from yaoki.views import build_run_view
 from yaoki.views.dependency_graph import DependencyGraph
+from yaoki.views.history.progress import Burndown
+from yaoki.views.history.stoppages import Stoppages
 
 pytestmark = pytest.mark.spec("12.5")
 

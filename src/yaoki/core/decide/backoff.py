@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from yaoki.core.model import Backoff, BackoffType
+from yaoki.core.model import AgentLimit, Backoff, BackoffType
 
 FALLBACK_DELAY = timedelta(seconds=1)
 # A service that asks for a longer wait than this is wrong.
 RETRY_WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
+# After the last retry no date is known; the account is tried again after this long.
+DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
+# With these limits the service refused, or the agent could not continue its conversation and did
+# not ask.
+LIMITS_WITHOUT_ANSWER = frozenset({AgentLimit.RATE, AgentLimit.SESSION})
 
 
 def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:

@@ -20,7 +20,7 @@ from yaoki.ports import LimitedAccount
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
 from yaoki.views.documents import Document
 from yaoki.views.history import build_history
-from yaoki.views.prompt_success import prompt_success_document
+from yaoki.views.history.prompts import prompt_success_document
 
 SHOWN_MAX = 200
 
@@ -169,7 +169,7 @@ def get_reliability(context: RequestContext, _: PageRequest) -> Document:
     if context.has_store:
         fold, complete, cursor = context.reliability.read_up_to(context.cursor)
     else:
-        from yaoki.faces.web.charts import Reliability
+        from yaoki.views.history.faults import Reliability
 
         fold, complete, cursor = Reliability(), True, 0
     return {

@@ -22,12 +22,14 @@ from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import Unknown, YaokiError
-from yaoki.faces.web.charts import Burndown, IncrementalFold, JournalFold, Reliability
-from yaoki.faces.web.stoppages import Stoppages
+from yaoki.faces.web.incremental_fold import IncrementalFold, JournalFold
 from yaoki.ports import JournalEntry
 from yaoki.views import RunView, mask_document
 from yaoki.views.dependency_graph import DependencyGraph
-from yaoki.views.prompt_success import PromptSuccesses
+from yaoki.views.history.faults import Reliability
+from yaoki.views.history.progress import Burndown
+from yaoki.views.history.prompts import PromptSuccesses
+from yaoki.views.history.stoppages import Stoppages
 
 # Limits on cached runs and their tasks, because of memory.
 WATCHED_MAX = 8

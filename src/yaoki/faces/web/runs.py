@@ -12,16 +12,16 @@ from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.app.run_view import is_served, load_task_journal, view_run_head
 from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
 from yaoki.core.run_status import RunStatus
-from yaoki.faces.web.charts import thin_points
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
-from yaoki.faces.web.stoppages import Stoppage
 from yaoki.faces.web.timeline import TaskTimeline, build_timeline, timeline_document
 from yaoki.faces.web.waits import waits_document
 from yaoki.ports import TaskRow
 from yaoki.views import SCHEMA, RunView, TaskView, runs_document, status_document
 from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.documents import Document
+from yaoki.views.history.progress import thin_points
+from yaoki.views.history.stoppages import Stoppage
 from yaoki.views.tasks import is_proof
 
 ASKING_MAX = 100

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import one_line
-from yaoki.faces.web.stoppages import Stoppage
 from yaoki.ports import JournalEntry
 from yaoki.views.documents import Document
 from yaoki.views.history import (
@@ -20,6 +19,7 @@ from yaoki.views.history import (
     WaitCause,
     build_history,
 )
+from yaoki.views.history.stoppages import Stoppage
 
 WORDS_MAX = 200
 SHORTEST = timedelta(milliseconds=1)

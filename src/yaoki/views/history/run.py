@@ -13,7 +13,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import JournalEntry
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer, read_agent_run
-from yaoki.views.warnings import RunWarnings
+from yaoki.views.history.warnings import RunWarnings
 
 ANSWERS_KEPT = 200
 COUNTED_EVENTS = ("LEASE_EXPIRED", "LAND_REFUSED", "RESULT_REFUSED", "TASK_UNLANDED", "TASK_UNDONE")

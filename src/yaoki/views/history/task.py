@@ -18,15 +18,16 @@ from yaoki.views.history.values import (
     CheckResult,
     EndedInterval,
     Judgment,
+    Landing,
     PersonWait,
     RecordedAnswer,
     Removal,
-    SentPrompt,
     Wait,
     WaitCause,
     read_agent_run,
     read_check_result,
     read_failure,
+    read_prompt,
 )
 
 
@@ -40,6 +41,7 @@ class TaskHistory:
     answers: list[RecordedAnswer] = field(default_factory=list)
     person_waits: list[PersonWait] = field(default_factory=list)
     judgments: list[Judgment] = field(default_factory=list)
+    landings: list[Landing] = field(default_factory=list)
     removal: Removal | None = None
     replaced_by: str = ""
     # The last question as a person read it.
@@ -90,6 +92,15 @@ class TaskHistory:
         return wait.words
 
     @property
+    def return_cause(self) -> str:
+        """The failure or the reason after which the task waits, in a few words."""
+        wait = self.current_wait
+        if wait is not None and wait.after_failure and self.decisions:
+            last = self.decisions[-1]
+            return " ".join(filter(None, (last.failure_kind, last.pattern)))
+        return wait.words if wait is not None and wait.cause is not WaitCause.PERSON else ""
+
+    @property
     def asked_at(self) -> datetime | None:
         """When the last wait for a person began."""
         starts = [wait.start for wait in self.waits if wait.cause is WaitCause.PERSON]
@@ -117,8 +128,7 @@ def _start(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
 
 
 def _send_prompt(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    kind, pattern, path = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
-    timeline.change_attempt(prompt=SentPrompt(kind, pattern, path, entry.seq))
+    timeline.change_attempt(prompt=read_prompt(entry))
 
 
 def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
@@ -126,7 +136,7 @@ def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
         return
     run = read_agent_run(entry)
     runs = (*timeline.attempts[-1].agent_runs, run)
-    timeline.begin_stage(entry, Stage.VERIFY, {"agent_run": run}, agent_runs=runs)
+    timeline.begin_stage(entry, Stage.VERIFY, agent_run=run, agent_runs=runs)
 
 
 def _finish_check(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
@@ -155,11 +165,12 @@ def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
 
 def _refuse_landing(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     if timeline.attempts:
-        timeline.begin_stage(entry, Stage.VERIFY, {"error": "the run branch had moved"})
+        timeline.begin_stage(entry, Stage.VERIFY, error="the run branch had moved")
 
 
-def _land(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+def _land(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     commit = str(entry.data.get("commit", ""))
+    history.landings.append(Landing(entry.at, commit))
     timeline.end_attempt(entry, AttemptEnd.LANDED, landed_commit=commit)
     last = timeline.attempts[-1] if timeline.attempts else None
     if last and last.end is AttemptEnd.LANDED and not last.landed:

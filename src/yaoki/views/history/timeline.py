@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import Stage
 from yaoki.ports import JournalEntry
 from yaoki.views.entry_text import describe_entry
 from yaoki.views.history.values import (
+    AgentRun,
     Attempt,
     AttemptEnd,
     AttemptSpan,
@@ -88,21 +89,28 @@ class Timeline:
         )
 
     def begin_stage(
-        self, entry: JournalEntry, stage: str, ended: dict[str, Any] | None = None, **changes: Any
+        self,
+        entry: JournalEntry,
+        stage: str,
+        *,
+        error: str = "",
+        agent_run: AgentRun | None = None,
+        **changes: Any,
     ) -> None:
-        """Begin a stage of the current attempt.
+        """Begin a stage of the current attempt; `changes` are further fields of the attempt.
 
-        `ended` are further fields of the stage before, `changes` those of the attempt.
+        `error` and `agent_run`: what ended the stage before.
         """
         self._end_wait(entry.at)
         self.stage = stage
-        before = self._end_stage(entry.at, **ended or {})
+        before = self._end_stage(entry.at, error, agent_run)
         stages = (*before, StageSpan(entry.at, stage, seq=entry.seq))
         self.change_attempt(stages=stages, **changes)
 
     def change_attempt(self, **changes: Any) -> None:
         if self.attempts:
-            self.attempts[-1] = replace(self.attempts[-1], **changes)
+            for name, value in changes.items():
+                setattr(self.attempts[-1], name, value)
 
     def add_check(self, check: CheckResult) -> None:
         self.ended.append(EndedInterval(check, self.open_attempt, self.open_stage))
@@ -160,10 +168,9 @@ class Timeline:
     ) -> None:
         attempt, self.open_attempt = self.open_attempt, None
         if attempt is not None:
-            concluded = replace(
-                attempt, until=at, end=end, failure=failure, landed_commit=landed_commit
-            )
-            self.ended.append(EndedInterval(concluded))
+            began = (attempt.start, attempt.seq, attempt.number, attempt.agent)
+            span = AttemptSpan(*began, attempt.is_continued, at, end, failure, landed_commit)
+            self.ended.append(EndedInterval(span))
 
     def _end_current(self, at: datetime, error: str = "") -> None:
         """End the open stage and the open wait."""
@@ -173,15 +180,17 @@ class Timeline:
 
     def _end_wait(self, at: datetime) -> None:
         if self._waits_now:
-            self.waits[-1] = replace(self.waits[-1], until=at)
+            self.waits[-1].until = at
             self._waits_now = False
             self.ended.append(EndedInterval(self.waits[-1]))
 
-    def _end_stage(self, at: datetime, **more: Any) -> tuple[StageSpan, ...]:
+    def _end_stage(
+        self, at: datetime, error: str = "", agent_run: AgentRun | None = None
+    ) -> tuple[StageSpan, ...]:
         """The stages of the current attempt, the open one ended."""
         stages = self.attempts[-1].stages if self.attempts else ()
         if not stages or stages[-1].until is not None:
             return stages
-        last = replace(stages[-1], until=at, **more)
+        last = StageSpan(stages[-1].start, stages[-1].stage, at, stages[-1].seq, error, agent_run)
         self.ended.append(EndedInterval(last, self.open_attempt))
         return (*stages[:-1], last)

@@ -70,7 +70,7 @@ class StageSpan:
     agent_run: AgentRun | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wait:
     """A time in which no worker had the task; without an end it still waits.
 
@@ -192,6 +192,14 @@ class PersonWait:
 
 
 @dataclass(frozen=True, slots=True)
+class Landing:
+    """The task landed this commit; it may have been reverted since."""
+
+    at: datetime
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Removal:
     """What took the task out of the run without landing it."""
 
@@ -200,9 +208,9 @@ class Removal:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
-    """One attempt, from the claim on.
+    """One attempt, from the claim on; only its timeline changes it.
 
     `number` is 0 and `started_at` None until its worktree is ready.  A claim that is given back
     before that stays an attempt without a number.
@@ -256,11 +264,14 @@ class EndedInterval:
     stage: StageSpan | None = None
 
 
-def read_failure(entry: JournalEntry) -> RecordedFailure | None:
-    """The failure that a decision names; None for an entry without one."""
+NO_FAILURE = RecordedFailure("", "", "", "", is_ours=False)
+
+
+def read_failure(entry: JournalEntry) -> RecordedFailure:
+    """The failure that a decision names; `NO_FAILURE` for an entry without one."""
     data: Mapping[str, Any] | None = entry.data.get("failure")
     if not data:
-        return None
+        return NO_FAILURE
     return RecordedFailure(
         str(data.get("kind", "")),
         str(data.get("pattern") or ""),
@@ -268,6 +279,12 @@ def read_failure(entry: JournalEntry) -> RecordedFailure | None:
         str(data.get("account") or ""),
         bool(data.get("ours")),
     )
+
+
+def read_prompt(entry: JournalEntry) -> SentPrompt:
+    """The prompt that a PROMPT_SENT reports."""
+    kind, pattern, path = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
+    return SentPrompt(kind, pattern, path, entry.seq)
 
 
 def read_agent_run(entry: JournalEntry) -> AgentRun:

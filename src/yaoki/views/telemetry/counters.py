@@ -1,4 +1,8 @@
-"""Counters derived from the journal entry by entry; they can be stored and continued."""
+"""Counters derived from the journal entry by entry; they can be stored and continued.
+
+They count entries, and keep nothing of a task but since when it waits for a person: histories of
+all tasks of all runs would neither fit into memory nor into the file of the counters.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from yaoki.ports.metric_families import (
     Labels,
     Sample,
 )
+from yaoki.views.history.values import read_agent_run, read_failure
 
 # The most series of a metric, whatever names a plan uses.
 SERIES_MAX = 200
@@ -140,10 +145,10 @@ def _count_attempt(counters: Counters, outcome: str, kind: object = "") -> None:
 
 
 def _on_retry(counters: Counters, entry: JournalEntry) -> None:
-    failure = entry.data["failure"]
-    kind = _known_or_other(failure["kind"], KINDS)
+    failure = read_failure(entry)
+    kind = _known_or_other(failure.kind, KINDS)
     _count_attempt(counters, "RETRY", kind)
-    pattern = _known_or_other(failure.get("pattern", ""), NAMED_PATTERNS)
+    pattern = _known_or_other(failure.pattern, NAMED_PATTERNS)
     counters.increment("yaoki_retries_total", kind=kind, pattern=pattern)
     cause = "LIMIT" if kind == FailureKind.RATE_LIMIT else "BACKOFF"
     counters.increment("yaoki_waits_total", cause=cause)
@@ -151,7 +156,7 @@ def _on_retry(counters: Counters, entry: JournalEntry) -> None:
 
 
 def _on_escalation(counters: Counters, entry: JournalEntry) -> None:
-    _count_attempt(counters, "ESCALATED", entry.data["failure"]["kind"])
+    _count_attempt(counters, "ESCALATED", read_failure(entry).kind)
     reason = _known_or_other(entry.data["blocked"], REASONS)
     counters.increment("yaoki_escalations_total", reason=reason)
     counters.increment("yaoki_waits_total", cause="PERSON")
@@ -159,7 +164,7 @@ def _on_escalation(counters: Counters, entry: JournalEntry) -> None:
 
 
 def _on_awaiting_rerun(counters: Counters, entry: JournalEntry) -> None:
-    _count_attempt(counters, "HELD", entry.data["failure"]["kind"])
+    _count_attempt(counters, "HELD", read_failure(entry).kind)
     counters.increment("yaoki_waits_total", cause="HELD")
 
 
@@ -193,11 +198,11 @@ def _on_check(counters: Counters, entry: JournalEntry) -> None:
 
 
 def _on_agent_finished(counters: Counters, entry: JournalEntry) -> None:
-    exit_ = entry.data["exit"]
-    cause = exit_.get("ended_by") or ("signal" if exit_.get("signal") else "itself")
-    counters.increment("yaoki_agent_runs_total", ended_by=str(cause)[:40])
-    counters.observe("yaoki_agent_seconds", float(exit_.get("seconds", 0.0)))
-    for name, reported in (("cost", exit_.get("cost")), ("tokens", exit_.get("tokens"))):
+    run = read_agent_run(entry)
+    cause = run.ended_by or ("signal" if run.signal else "itself")
+    counters.increment("yaoki_agent_runs_total", ended_by=cause[:40])
+    counters.observe("yaoki_agent_seconds", float(run.seconds))
+    for name, reported in (("cost", run.cost), ("tokens", run.tokens)):
         unit = "cost_usd" if name == "cost" else name
         if reported is None:
             counters.increment(f"yaoki_{name}_unknown_total")

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
+from yaoki.core.model import AgentExit, FailureKind, Task
 from yaoki.ports import ClaimScope, LimitedAccount
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction
     from yaoki.adapters.store.write_buffer import Params
     from yaoki.core.machine.events import Event
-
-# After the last retry no date is known; the account is tried again after this long.
-DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
-# With these limits the service refused, or the agent could not continue its conversation and did
-# not ask.
-LIMITS_WITHOUT_ANSWER = frozenset({AgentLimit.RATE, AgentLimit.SESSION})
 
 SELECT = """
 SELECT a.name, a.until_ms, a.why, a.probe,
@@ -85,7 +79,8 @@ class ClaimFilter:
 
 def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
     """Apply what a task's events say about its account and the accounts of its judges."""
-    # A reader of accounts needs no events.
+    # A reader of accounts needs neither events nor rules.
+    from yaoki.core.decide.backoff import DEFAULT_LIMIT_WAIT
     from yaoki.core.machine.events import (
         AgentFinished,
         Claimed,
@@ -119,6 +114,8 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
 
 def _has_answered(exit_: AgentExit) -> bool:
     """Did its service answer?  If the agent was cut off, that is unknown."""
+    from yaoki.core.decide.backoff import LIMITS_WITHOUT_ANSWER
+
     return exit_.limit not in LIMITS_WITHOUT_ANSWER and not exit_.was_cut_off
 
 

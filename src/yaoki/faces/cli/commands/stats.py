@@ -18,7 +18,11 @@ from yaoki.faces.text.render import (
 )
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA
-from yaoki.views.prompt_success import PromptSuccess, fold_prompt_successes, prompt_success_document
+from yaoki.views.history.prompts import (
+    PromptSuccess,
+    fold_prompt_successes,
+    prompt_success_document,
+)
 
 if TYPE_CHECKING:
     from yaoki.app.build import App

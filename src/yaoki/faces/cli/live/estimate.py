@@ -21,7 +21,8 @@ class Pace:
         self._begun: dict[str, datetime] = {}
         self._took: list[timedelta] = []
 
-    def record_claim(self, task_id: str, at: datetime) -> None:
+    def record_start(self, task_id: str, at: datetime) -> None:
+        """Only the first time counts until the task lands."""
         self._begun.setdefault(task_id, at)
 
     def record_landing(self, task_id: str, at: datetime) -> None:

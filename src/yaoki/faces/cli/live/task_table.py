@@ -12,6 +12,7 @@ from yaoki.core.model import TaskId
 from yaoki.faces.cli.live.estimate import Pace
 from yaoki.ports import JournalEntry
 from yaoki.views import RunView, build_run_view, why_not_taken
+from yaoki.views.history import TaskHistory
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -46,8 +47,8 @@ class TaskTable:
         self._stale = True
         self._not_before = app.clock.now()
         self.pace = Pace()
-        self._since: dict[str, datetime] = {}
-        self._causes: dict[str, str] = {}
+        # Of the open tasks.
+        self._histories: dict[str, TaskHistory] = {}
         self._noted = 0
         self._read_recent()
         self.view = self._build_view()
@@ -92,28 +93,25 @@ class TaskTable:
         if entry.seq <= self._noted:
             return
         self._noted = entry.seq
-        self._since[entry.task_id] = entry.at
-        match entry.event:
-            case "TASK_CLAIMED":
-                self.pace.record_claim(entry.task_id, entry.at)
-            case "TASK_LANDED":
-                self.pace.record_landing(entry.task_id, entry.at)
-            case "RETRY_DECISION":
-                failure = entry.data["failure"]
-                words = (failure["kind"], failure.get("pattern", ""))
-                self._causes[entry.task_id] = " ".join(filter(None, words))
-            case "LEASE_EXPIRED" | "LEASE_RELEASED":
-                self._causes[entry.task_id] = str(entry.data.get("why", ""))
-            case _:
-                self._causes.pop(entry.task_id, None)
+        task = self._histories.setdefault(entry.task_id, TaskHistory())
+        landings = len(task.landings)
+        task.add(entry)
+        if task.timeline.open_stage is not None:
+            self.pace.record_start(entry.task_id, entry.at)
+        if len(task.landings) > landings:
+            self.pace.record_landing(entry.task_id, entry.at)
+        if task.is_over:
+            del self._histories[entry.task_id]
 
     def last_seen_at(self, task_id: str) -> datetime | None:
-        """The time of its last entry; unknown for old ones."""
-        return self._since.get(task_id)
+        """The time of the last entry of an open task; unknown for old ones."""
+        task = self._histories.get(task_id)
+        return task.last_at if task else None
 
     def return_cause(self, task_id: str) -> str:
         """Why the task was sent back or released, if it was."""
-        return self._causes.get(task_id, "")
+        task = self._histories.get(task_id)
+        return task.return_cause if task else ""
 
     def current_view(self, now: datetime) -> RunView:
         if self._stale and now >= self._not_before:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import ClassVar
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
+from yaoki.views.history.values import RecordedFailure, SentPrompt, read_failure, read_prompt
 
 # The end of an attempt after its prompt was sent.
 ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "TASK_LANDED")
+# With these kinds of failure nothing was verified.
+UNVERIFIED_KINDS = frozenset(
+    {
+        FailureKind.TRANSIENT_ERROR,
+        FailureKind.RATE_LIMIT,
+        FailureKind.LOST,
+        FailureKind.FATAL_ERROR,
+    }
+)
 BUILT_IN_WORDS = "built-in words"
 
 
@@ -50,29 +60,28 @@ class PromptSuccesses:
         return sorted(self.by_prompt.values(), key=lambda c: (-c.sent, c.pattern, c.prompt))
 
     def add(self, entry: JournalEntry) -> None:
-        if entry.event == "PROMPT_SENT" and entry.data.get("kind"):
-            self._count_prompt(entry)
+        if entry.event == "PROMPT_SENT":
+            self._count_prompt(entry.task_id, read_prompt(entry))
         elif entry.event in ENDS:
-            self._count_end(entry)
+            self._count_end(entry.task_id, read_failure(entry))
 
-    def _count_prompt(self, entry: JournalEntry) -> None:
-        pattern = entry.data["pattern"] or entry.data["kind"]
-        prompt = entry.data["path"] or BUILT_IN_WORDS
+    def _count_prompt(self, task_id: str, sent: SentPrompt) -> None:
+        """The first prompt of a task answers no failure."""
+        if not sent.kind:
+            return
+        prompt, pattern = sent.path or BUILT_IN_WORDS, sent.pattern or sent.kind
         success = self.by_prompt.setdefault((prompt, pattern), PromptSuccess(prompt, pattern))
         success.sent += 1
-        self.pending[entry.task_id] = success
+        self.pending[task_id] = success
 
-    def _count_end(self, entry: JournalEntry) -> None:
+    def _count_end(self, task_id: str, failure: RecordedFailure) -> None:
         """A fault of yaoki, or a failure before verification, says nothing about the prompt."""
-        failure = entry.data.get("failure") or {}
-        repeats = failure.get("kind") in {"TRANSIENT_ERROR", "RATE_LIMIT", "LOST", "FATAL_ERROR"}
-        if failure.get("ours") or repeats:
+        if failure.is_ours or failure.kind in UNVERIFIED_KINDS:
             return
-        success = self.pending.pop(entry.task_id, None)
+        success = self.pending.pop(task_id, None)
         if success is None:
             return
-        same = success.pattern in {failure.get("pattern"), failure.get("kind")}
-        if entry.event != "TASK_LANDED" and same:
+        if success.pattern in {failure.pattern, failure.kind}:
             success.failed += 1
         else:
             success.cured += 1

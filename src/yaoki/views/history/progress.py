@@ -1,62 +1,18 @@
-"""Folds of the journal that the page continues with each request: burn-down and reliability."""
+"""The progress of a run over time: how many tasks were done, open or escalated, and the cost."""
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from dataclasses import field
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, NamedTuple
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
-from yaoki.views.history import AgentUsage
+from yaoki.views.history.run import AgentUsage
 
-PAGE = 2_000
-# About a second of work on a small machine; the next request continues from there.
-ENTRIES_PER_LOOK = 40_000
-LINES_AT_ONCE = 50_000
-RECENT_KEPT = 100
 POINTS_KEPT = 4_000
-
-
-class JournalFold(Protocol):
-    EVENTS: ClassVar[tuple[str, ...]]
-
-    def add(self, entry: JournalEntry) -> None: ...
-
-
-FoldType = TypeVar("FoldType", bound=JournalFold)
-# The entries of these events, after one number and before another, up to a limit.
-ReadEntries = Callable[[tuple[str, ...], int, int, int], Sequence[JournalEntry]]
-
-
-class IncrementalFold(Generic[FoldType]):
-    """A fold that follows the journal: each read continues where the last one stopped."""
-
-    def __init__(self, fold: FoldType, read: ReadEntries) -> None:
-        self._fold, self._read = fold, read
-        self._turn = threading.Lock()
-        self._after = 0
-
-    def read_up_to(self, end: int) -> tuple[FoldType, bool, int]:
-        """The fold, whether it is complete up to `end`, and its last entry."""
-        with self._turn:
-            for _ in range(ENTRIES_PER_LOOK // PAGE):
-                if self._after >= end:
-                    break
-                self._read_page(end)
-            return self._fold, self._after >= end, self._after
-
-    def _read_page(self, end: int) -> None:
-        """For rare events the database scans many entries, so the scan is limited."""
-        far = min(self._after + LINES_AT_ONCE, end)
-        page = self._read(self._fold.EVENTS, self._after, far + 1, PAGE)
-        for entry in page:
-            self._fold.add(entry)
-        self._after = page[-1].seq if len(page) == PAGE else far
 
 
 class BurndownPoint(NamedTuple):
@@ -189,61 +145,3 @@ def thin_points(points: Sequence[BurndownPoint], most: int) -> list[BurndownPoin
         return list(points)
     step = (len(points) - 1) / (most - 1)
     return [points[round(n * step)] for n in range(most)]
-
-
-@dataclass(slots=True)
-class Reliability:
-    """Faults around the work that did no harm."""
-
-    EVENTS: ClassVar[tuple[str, ...]] = (
-        "LEASE_EXPIRED",
-        "RESULT_REFUSED",
-        "DEAD_LETTERED",
-        "RECONCILED",
-        "LAND_REFUSED",
-        "SNAPSHOT_RESTORE",
-        "RETRY_DECISION",
-        "ATTEMPT_STARTED",
-        "TASK_LANDED",
-        "CHECKOUT_CHANGED",
-    )
-    ORDINARY: ClassVar[frozenset[str]] = frozenset({"ATTEMPT_STARTED", "TASK_LANDED"})
-    counts: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    reconciled: Counter[str] = field(default_factory=Counter)
-    holders: set[str] = field(default_factory=set)
-    attempts_lost: int = 0
-    since: datetime | None = None
-    recent: deque[JournalEntry] = field(default_factory=lambda: deque(maxlen=RECENT_KEPT))
-
-    def add(self, entry: JournalEntry) -> None:
-        self.since = self.since or entry.at
-        if entry.event == "RETRY_DECISION":
-            if (entry.data.get("failure") or {}).get("kind") != "LOST":
-                return
-            self.attempts_lost += 1
-        self.counts[entry.event] += 1
-        if entry.event == "LEASE_EXPIRED":
-            self.holders.add(str(entry.data.get("holder", "")))
-        elif entry.event == "RESULT_REFUSED":
-            self.refused[str(entry.data.get("refused") or "STALE")] += 1
-        elif entry.event == "RECONCILED":
-            self.reconciled[str(entry.data.get("mismatch", "mismatch"))] += 1
-        if entry.event not in self.ORDINARY:
-            self.recent.append(entry)
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        count = self.counts
-        return {
-            "kills_survived": len(self.holders),
-            "leases_expired": count["LEASE_EXPIRED"],
-            "results_refused": count["RESULT_REFUSED"],
-            "attempts_lost": self.attempts_lost,
-            "dead_letters": count["DEAD_LETTERED"],
-            "reconciled": count["RECONCILED"],
-            "landings_verified_again": count["LAND_REFUSED"],
-            "snapshots_restored": count["SNAPSHOT_RESTORE"],
-            "landings": count["TASK_LANDED"],
-            "attempts": count["ATTEMPT_STARTED"],
-        }

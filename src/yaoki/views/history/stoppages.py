@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from yaoki.adapters.store.tables.accounts import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.decide.backoff import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
+from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
+from yaoki.views.history.values import read_agent_run, read_failure
 
 
 @dataclass(slots=True)
@@ -87,23 +88,19 @@ class Stoppages:
             self._probes[name] = (entry.task_id, stop)
 
     def on_finished(self, entry: JournalEntry) -> None:
-        exit_: Mapping[str, Any] = entry.data.get("exit", {})
+        limit = read_agent_run(entry).limit
         name, until = self._limit_of(entry)
-        if (
-            exit_.get("limit") not in LIMITS_WITHOUT_ANSWER
-            and until is not None
-            and until <= entry.at
-        ):
+        if limit not in LIMITS_WITHOUT_ANSWER and until is not None and until <= entry.at:
             del self._limited_until[name]
             self._end_probe(name, entry.at)
 
     def on_decided(self, entry: JournalEntry) -> None:
-        failure: Mapping[str, Any] = entry.data.get("failure") or {}
+        failure = read_failure(entry)
         agent = self._agents.get(entry.task_id, "")
         self.on_lease_ended(entry)
-        if failure.get("kind") != "RATE_LIMIT":
+        if failure.kind != FailureKind.RATE_LIMIT:
             return
-        name = str(failure.get("account") or (agent and self.account_of(entry, agent)))
+        name = failure.account or (self.account_of(entry, agent) if agent else "")
         due = entry.data.get("due_at")
         if name:
             until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
