@@ -21,9 +21,9 @@ from yaoki.report import (
     read_run_branch,
     render_page,
     report_document,
-    summarize_journal,
 )
 from yaoki.views import build_run_view
+from yaoki.views.history import build_run_history
 
 WEAKENED = {"kind": "QUALITY_FAILURE", "pattern": "test-weakened", "message": "a test is gone"}
 
@@ -118,9 +118,9 @@ def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> N
     rows, git = landed(1), a_line(1)
     view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, resting=True)
     facts = read_run_branch(git, RUN.base, name(1), [name(1)])
-    held = summarize_journal(CATALOGUE, [*a_story(1, 0), *merged])
+    history = build_run_history([*a_story(1, 0), *merged], CATALOGUE)
     made = report_document(
-        ReportSources(view, held, facts, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+        ReportSources(view, history, facts, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
     )
 
     html = render_page({**made, "receipt": None})

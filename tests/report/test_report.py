@@ -26,12 +26,12 @@ from yaoki.report import (
     render_markdown,
     render_page,
     report_document,
-    summarize_journal,
     verify_receipt,
 )
 from yaoki.report.canonical import seal
 from yaoki.report.wording import format_cost, format_duration, verdict_sentence
 from yaoki.views import build_run_view
+from yaoki.views.history import build_run_history
 
 BASE, TREE = "b" * 40, "7" * 40
 CATALOGUE = Catalogue(checks={"tests": CheckSpec("tests", argv=("pytest", "-q"))})
@@ -111,8 +111,10 @@ def report_of(
     branch = read_run_branch(
         git, RUN.base, head, [row.landed_commit for row in rows if row.landed_commit]
     )
-    told = summarize_journal(CATALOGUE, entries)
-    sources = ReportSources(view, told, branch, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+    history = build_run_history(entries, CATALOGUE)
+    sources = ReportSources(
+        view, history, branch, StoredOutputs(Path("/nowhere")), NOW, "yaoki test"
+    )
     made = report_document(replace(sources, **more))
     return {**made, "receipt": make_receipt(made, branch)}, branch
 

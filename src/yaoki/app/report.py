@@ -25,9 +25,9 @@ from yaoki.report import (
     render_markdown,
     render_page,
     report_document,
-    summarize_journal,
 )
 from yaoki.report import read_run_branch as look_at
+from yaoki.views.history import build_run_history
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -46,7 +46,7 @@ def make_report(app: App, run: Run) -> ReportData:
     secrets = secret_values(os.environ)
     given = ReportSources(
         view,
-        summarize_journal(run.catalogue, _journal(app, run)),
+        build_run_history(_journal(app, run), run.catalogue),
         branch,
         StoredOutputs(app.yaoki_folder),
         app.clock.now(),

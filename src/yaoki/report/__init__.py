@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from yaoki.report.canonical import receipt_text
 from yaoki.report.document import EscalationDetails, ReportSources, report_document
-from yaoki.report.journal_summary import JournalSummary, summarize_journal
 from yaoki.report.markdown import render_markdown
 from yaoki.report.page import render_page
 from yaoki.report.receipt import GitFacts, RunBranchState, make_receipt, read_run_branch
@@ -15,7 +14,6 @@ __all__ = [
     "CheckOutputs",
     "EscalationDetails",
     "GitFacts",
-    "JournalSummary",
     "ReportSources",
     "RunBranchState",
     "VerificationResult",
@@ -25,7 +23,6 @@ __all__ = [
     "render_markdown",
     "render_page",
     "report_document",
-    "summarize_journal",
     "verification_result",
     "verify_receipt",
 ]

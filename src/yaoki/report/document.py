@@ -13,7 +13,6 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Choice, State
 from yaoki.core.text import format_count
 from yaoki.ports import SavedWork, TaskRow
-from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
 from yaoki.report.tasks import CheckOutputs, TaskReportContext, task_document
 from yaoki.report.totals import (
@@ -27,6 +26,7 @@ from yaoki.report.totals import (
 )
 from yaoki.report.wording import verdict_sentence
 from yaoki.views.choices import agent_reads_words, choice_meaning
+from yaoki.views.history import RunHistory
 from yaoki.views.tasks import RunView, TaskView
 
 SCHEMA = 1
@@ -49,7 +49,7 @@ class ReportSources:
     """Everything a report is made from.  `clean` masks secrets in text from agents and tools."""
 
     view: RunView
-    journal: JournalSummary
+    history: RunHistory
     branch: RunBranchState
     check_outputs: CheckOutputs
     now: datetime
@@ -64,8 +64,8 @@ class ReportSources:
 def report_document(sources: ReportSources) -> Data:
     """The report without its receipt, which is made from it."""
     view, clean = sources.view, sources.clean
-    history = sources.journal.history
-    context = TaskReportContext(view, sources.journal, sources.branch, sources.check_outputs, clean)
+    history = sources.history
+    context = TaskReportContext(view, history, sources.branch, sources.check_outputs, clean)
     tasks = [task_document(context, task) for task in view.tasks]
     numbers = {
         **count_tasks(view, history, context.landed),
@@ -131,7 +131,7 @@ def _run(sources: ReportSources) -> Data:
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "merged": clean(run.merged_commit) or None,
         # Without an entry, git shows only a merge into the base branch.
-        "merged_into": clean(sources.journal.history.merged_into or run.base_branch)
+        "merged_into": clean(sources.history.merged_into or run.base_branch)
         if run.merged_commit
         else None,
         "paused": clean(run.pause_reason) or None,
@@ -142,7 +142,7 @@ def _run(sources: ReportSources) -> Data:
 def _plan(sources: ReportSources) -> Data:
     tasks = len(sources.view.tasks)
     return {
-        "sha256": sources.journal.plan_digest,
+        "sha256": sources.history.plan.digest if sources.history.plan else None,
         "revision": sources.view.run.revision,
         "tasks": tasks,
     }
@@ -175,7 +175,7 @@ def _answer(row: TaskRow, choice: str, details: EscalationDetails) -> Data:
 
 
 def _warnings(sources: ReportSources) -> Data:
-    names, warnings = _names(sources), sources.journal.history.warnings
+    names, warnings = _names(sources), sources.history.warnings
     listed = [
         {
             "at": warning.at.isoformat(),
@@ -205,9 +205,9 @@ def _decisions(sources: ReportSources) -> Data:
             "words": sources.clean(answer.words)[:500] or None,
             "how": answer.channel or None,
         }
-        for answer in sources.journal.history.answers
+        for answer in sources.history.answers
     ]
-    return {"answers": listed, "left_out": sources.journal.history.answers_left_out}
+    return {"answers": listed, "left_out": sources.history.answers_left_out}
 
 
 def _unpushed_submodules(sources: ReportSources) -> Iterable[str]:

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
 from yaoki.report.attempts import attempt_documents
-from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
-from yaoki.views.history import CheckResult, Judgment, TaskHistory
+from yaoki.views.history import CheckResult, Judgment, RunHistory, TaskHistory
 from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
@@ -34,7 +33,7 @@ class TaskReportContext:
     """What every task of the report is made from."""
 
     view: RunView
-    journal: JournalSummary
+    history: RunHistory
     branch: RunBranchState
     check_outputs: CheckOutputs
     clean: Callable[[str], str]
@@ -70,7 +69,7 @@ class TaskReportContext:
 
 def task_document(context: TaskReportContext, task: TaskView) -> Data:
     row, clean = task.row, context.clean
-    history = context.journal.history.tasks.get(row.id) or TaskHistory()
+    history = context.history.tasks.get(row.id) or TaskHistory()
     return {
         "id": row.id,
         "n": row.n,
@@ -118,7 +117,8 @@ def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:
 
 
 def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data:
-    identity, clean = context.journal.check_identity(task_id, check.check), context.clean
+    plan, clean = context.history.plan, context.clean
+    identity = plan.check_identity(task_id, check.check) if plan else None
     return {
         "check": clean(check.check),
         "type": identity.type if identity else "built-in",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field
 from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from yaoki.core.decide.rules import PERSON_AGENT
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.ports import JournalEntry
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer, read_agent_run
 from yaoki.views.history.warnings import RunWarnings
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Catalogue
+    from yaoki.views.history.frozen_plan import FrozenPlan
 
 ANSWERS_KEPT = 200
 COUNTED_EVENTS = ("LEASE_EXPIRED", "LAND_REFUSED", "RESULT_REFUSED", "TASK_UNLANDED", "TASK_UNDONE")
@@ -90,11 +93,15 @@ class RunHistory:
     warnings: RunWarnings = field(default_factory=RunWarnings)
     merged_into: str = ""
     last_at: datetime | None = None
+    # Only a report needs it.
+    plan: FrozenPlan | None = None
 
     def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
         self.usage.add(entry)
         self.warnings.add(entry)
+        if self.plan is not None:
+            self.plan.add(entry)
         if entry.event in COUNTED_EVENTS:
             self.event_counts[entry.event] += 1
         if entry.event == "RUN_MERGED":
@@ -114,9 +121,18 @@ class RunHistory:
             self.answers_left_out += 1
 
 
-def build_run_history(entries: Iterable[JournalEntry]) -> RunHistory:
-    """`entries` are the journal of one run or of several, oldest first."""
+def build_run_history(
+    entries: Iterable[JournalEntry], catalogue: Catalogue | None = None
+) -> RunHistory:
+    """`entries` are the journal of one run or of several, oldest first.
+
+    With the catalogue of a run the history has the frozen plan as well.
+    """
     history = RunHistory()
+    if catalogue is not None:
+        from yaoki.views.history.frozen_plan import FrozenPlan
+
+        history.plan = FrozenPlan(catalogue)
     for entry in entries:
         history.add(entry)
     return history
