@@ -103,7 +103,7 @@ def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: P
     assert f"yaoki report {run}" in done.out
 
     document = place.yaoki("report", "--format", "json").document
-    markdown = place.yaoki("report", run).out
+    markdown = place.yaoki("report", run, "--format", "markdown").out
     written = place.yaoki("report", "-o", str(place.folder / "report.html"))
     html = (place.folder / "report.html").read_text()
 
@@ -184,7 +184,7 @@ def test_a_question_written_in_markdown_adds_nothing_to_the_report(place: Place)
     )
     assert carried(place, plan).code == 4
 
-    markdown = place.yaoki("report").out
+    markdown = place.yaoki("report", "--format", "markdown").out
     html = place.yaoki("report", "--format", "html").out
 
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
@@ -200,6 +200,28 @@ def test_a_question_written_in_markdown_adds_nothing_to_the_report(place: Place)
     assert [node.data for node in quoted.children or () if node.name == "#text"] == question.split(
         "\n"
     )
+
+
+@pytest.mark.spec("12.1")
+def test_the_report_on_standard_output_shows_text_as_it_was_written(place: Place) -> None:
+    """People read it: a backslash that only Markdown needs is noise there."""
+    question = "Which one?\n1. use_it | drop it\n2. keep it, *as is*\n# no heading\n`a` & [b](c)"
+    plan = a_plan(
+        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": holds("a")}
+    )
+    assert carried(place, plan).code == 4
+    file = place.folder / "report.txt"
+
+    shown = place.yaoki("report").out
+    written = place.yaoki("report", "-o", str(file))
+    markdown = place.yaoki("report", "--format", "markdown").out
+
+    assert written.code == 0
+    for text in (shown, place.yaoki("report", "-o", "-").out, file.read_text()):
+        quoted = [line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")]
+        assert quoted == question.split("\n")
+        assert "\\" not in text
+    assert "> 2\\. keep it, \\*as is\\*" in markdown
 
 
 def a_receipt(place: Place, name: str = "receipt.json") -> Path:

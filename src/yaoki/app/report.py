@@ -24,6 +24,7 @@ from yaoki.report import (
     make_receipt,
     render_markdown,
     render_page,
+    render_text,
     report_document,
 )
 from yaoki.report import read_run_branch as look_at
@@ -92,12 +93,14 @@ def _sanitize(text: str, secrets: Sequence[str]) -> str:
 
 
 def render_report(report: ReportData, form: str) -> str:
-    """As Markdown, `html` or `json`."""
+    """As `text`, `html`, `json`, or else as Markdown."""
     match form:
         case "json":
             return json.dumps(report, indent=2) + "\n"
         case "html":
             return render_page(report)
+        case "text":
+            return render_text(report)
         case _:
             return render_markdown(report)
 

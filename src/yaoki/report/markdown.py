@@ -1,9 +1,9 @@
-"""The report as Markdown, for a terminal, a pull request or a mail."""
+"""The report as Markdown, for a pull request or a mail, and as the same text for people to read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.core.text import format_count
@@ -53,12 +53,28 @@ def code_cell(value: object, limit: int = 300) -> str:
     return mark_safe(code_span(value, limit).replace("|", "\\|"))
 
 
+def quote_plainly(value: object, limit: int = 300) -> str:
+    """A command or a commit in plain text."""
+    return f"`{one_line_text(value, limit)}`"
+
+
 def render_markdown(report: Data) -> str:
+    """Text from agents and plans is escaped: it adds no heading, link or row."""
+    return _render(report, escape_markdown, {"code": code_span, "code_cell": code_cell}, "  ")
+
+
+def render_text(report: Data) -> str:
+    """The same lines for a terminal, with text as it was written."""
+    filters: Filters = {"code": quote_plainly, "code_cell": quote_plainly}
+    return _render(report, lambda text: one_line_text(text, TEXT_MAX), filters, "")
+
+
+def _render(report: Data, escape: Callable[[str], str], filters: Filters, hard_break: str) -> str:
     run, tasks = report["run"], report["tasks"]
     values = {
         **report,
         **LIMITS,
-        "HARD_BREAK": mark_safe("  "),
+        "HARD_BREAK": mark_safe(hard_break),
         "OFF_BRANCH": OFF_BRANCH,
         "known_numbers": list(_known_numbers(report["numbers"])),
         "landed": [task for task in tasks if task["landed"]],
@@ -69,7 +85,7 @@ def render_markdown(report: Data) -> str:
         "receipt": report.get("receipt"),
         "takes_part": run["status"] == "CANCELLED" and " merge " in report["next"],
     }
-    return render("report.md", values, escape_markdown, FILTERS)
+    return render("report.md", values, escape, {**FILTERS, **filters})
 
 
 def _known_numbers(numbers: Data) -> Iterator[tuple[str, str]]:
@@ -115,8 +131,6 @@ def _pattern(one: Data) -> str:
 
 
 FILTERS: Filters = {
-    "code": code_span,
-    "code_cell": code_cell,
     "name_in": lambda task_id, names: names.get(task_id, task_id),
     "outcome": lambda check: (
         check["outcome"] + outcome_numbers(check["tests"], check["known_failures"])

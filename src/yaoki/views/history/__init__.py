@@ -1,6 +1,6 @@
 """The history of a run, folded from its journal: attempts, stages, waits, decisions, answers.
 
-Page, report, `why`, traces and statistics read it here instead of matching journal events themselves.
+Page, report, `why`, traces and statistics read it instead of matching journal events themselves.
 `add` takes entries oldest first, and more of them at any time.
 
 The names are imported when they are first used: most commands need few of them.

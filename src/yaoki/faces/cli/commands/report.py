@@ -37,6 +37,7 @@ STDOUT = "-"
 SHOWN = 30
 WARNINGS_SHOWN = 5
 FORMATS = {
+    ".txt": "text",
     ".md": "markdown",
     ".markdown": "markdown",
     ".html": "html",
@@ -51,7 +52,7 @@ FORMATS = {
 @click.command()
 @click.argument("run", default="")
 @click.option(
-    "--format", "form", type=click.Choice(["markdown", "html", "json"]), help="The format."
+    "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), help="The format."
 )
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--receipt", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
@@ -67,9 +68,9 @@ def report(
 ) -> int:
     """Report the outcome of RUN, with its proof; by default the newest run.
 
-    The format follows from the extension of FILE (.md, .html, .json) unless --format names it; the
-    default is markdown.  --receipt writes what `yaoki verify` checks against git.  - is standard
-    output.
+    The format follows from the extension of FILE (.txt, .md, .html, .json) unless --format names
+    it; the default is markdown for a file and text for standard output, which is also -.  --receipt
+    writes what `yaoki verify` checks against git.
     """
     from yaoki.app.report import make_report, render_report
 
@@ -96,7 +97,9 @@ def report(
 
 
 def _format_of(output: Path | None) -> str:
-    return FORMATS.get(output.suffix.lower(), "markdown") if output else "markdown"
+    if output is None or str(output) == STDOUT:
+        return "text"
+    return FORMATS.get(output.suffix.lower(), "markdown")
 
 
 def _write(file: Path, text: str) -> None:
