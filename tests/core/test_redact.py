@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
-from yaoki.core.redact import MARK, mask, mask_values, secret_values, written_forms
+from yaoki.core.redact import MARK, mask, mask_document, mask_values, secret_values, written_forms
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 WORDS = st.text(alphabet=LETTERS + " \n.,:;/=_-", max_size=200)
@@ -184,3 +184,12 @@ def test_only_allowed_variables_pass_and_none_of_gits() -> None:
     assert filter_environment(environ, BASIC_VARIABLES) == {"PATH": "/bin", "LC_ALL": "C"}
     assert filter_environment(environ, ["ACME_*", "*_DIR"]) == {"ACME_A": "1"}
     assert "GIT_DIR" not in filter_environment(environ, ["*"])
+
+
+def test_every_text_of_a_document_is_masked_and_nothing_else_changes() -> None:
+    document = {"a": ["secret-value", 1, None], "b": ({"c": "x secret-value"}, True)}
+
+    assert mask_document(document, ["secret-value"]) == {
+        "a": [MARK, 1, None],
+        "b": [{"c": f"x {MARK}"}, True],
+    }

@@ -263,6 +263,8 @@ def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
 
     assert [one["commit"] for one in made["kept"]["work"]] == [name(9)]
     assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in render_markdown(made)
+    assert "## Saved work that did not land" in render_markdown(made)
+    assert "<h2>Saved work<small>" in render_page(made)
 
 
 @pytest.mark.full

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from yaoki.core.encodings import encoded_variants
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
@@ -204,3 +205,22 @@ def confidential_variables(
 
 def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(words), key=lambda word: (-len(word), word)))
+
+
+def mask_document(value: Any, secrets: Sequence[str] = ()) -> Any:
+    """The same data with known secrets, and texts shaped like one, masked."""
+    return _mask_value(value, secrets, {})
+
+
+def _mask_value(value: Any, secrets: Sequence[str], masked: dict[str, str]) -> Any:
+    """Large documents repeat the same few texts; each is masked once."""
+    if isinstance(value, str):
+        clean = masked.get(value)
+        if clean is None:
+            clean = masked[value] = mask(value, secrets)
+        return clean
+    if isinstance(value, Mapping):
+        return {key: _mask_value(item, secrets, masked) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mask_value(item, secrets, masked) for item in value]
+    return value

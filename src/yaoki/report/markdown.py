@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.core.text import format_count
-from yaoki.report.rendering import Filters, mark_safe, render
+from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
     agent_conversations,
     format_cost,

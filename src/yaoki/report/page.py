@@ -14,7 +14,7 @@ from yaoki.core.text import format_count, strip_terminal_codes
 from yaoki.report import page_tasks
 from yaoki.report.charts import bar_lengths, task_title, timeline_chart
 from yaoki.report.plain_words import describe_cause
-from yaoki.report.rendering import Filters, mark_safe, render, template_text
+from yaoki.report.template_engine import Filters, mark_safe, render, template_text
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         status_schema,
     )
     from yaoki.views.entry_text import describe_entry, failure_words
-    from yaoki.views.masking import mask_document
     from yaoki.views.plans import PlanView, TaskBound, build_plan_view
     from yaoki.views.tasks import (
         OFF_BRANCH,
@@ -59,7 +58,6 @@ __all__ = [
     "failure_words",
     "first_to_answer",
     "is_proof",
-    "mask_document",
     "plan_document",
     "runs_document",
     "status_document",
@@ -92,7 +90,6 @@ _MODULES = {
     "failure_words": "entry_text",
     "first_to_answer": "tasks",
     "is_proof": "tasks",
-    "mask_document": "masking",
     "plan_document": "documents",
     "runs_document": "documents",
     "status_document": "documents",

@@ -105,7 +105,7 @@ def print_document(data: Mapping[str, Any]) -> None:
 
 def mask_environment_secrets(value: Any) -> Any:
     """The same data without secrets in any of its texts."""
-    from yaoki.views.masking import mask_document
+    from yaoki.core.redact import mask_document
 
     return mask_document(value, _secrets())
 

@@ -19,12 +19,12 @@ from yaoki.app.run_watch import RunWatch
 from yaoki.app.telemetry import Metrics
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, RunId, Task, TaskId
-from yaoki.core.redact import mask, secret_values
+from yaoki.core.redact import mask, mask_document, secret_values
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import Unknown, YaokiError
 from yaoki.faces.web.incremental_fold import IncrementalFold, JournalFold
 from yaoki.ports import JournalEntry
-from yaoki.views import RunView, mask_document
+from yaoki.views import RunView
 from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.history.faults import Reliability
 from yaoki.views.history.progress import Burndown
