@@ -116,7 +116,7 @@ def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> N
     """After `yaoki merge` the journal has the branch; after a merge by git it is the base."""
     merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
     rows, git = landed(1), a_line(1)
-    view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, resting=True)
+    view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, is_idle=True)
     facts = read_run_branch(git, RUN.base, name(1), [name(1)])
     history = build_run_history([*a_story(1, 0), *merged], CATALOGUE)
     made = report_document(

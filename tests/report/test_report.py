@@ -106,7 +106,7 @@ def report_of(
     **more: Any,
 ) -> tuple[dict[str, Any], RunBranchState]:
     asked = {row.id: Question("?", (Choice.RETRY, Choice.WAIVE)) for row in rows if row.question}
-    view = build_run_view(RUN, rows, {row.id: () for row in rows}, resting=True, questions=asked)
+    view = build_run_view(RUN, rows, {row.id: () for row in rows}, is_idle=True, questions=asked)
     head = git.steps[-1].commit if git.steps else BASE
     branch = read_run_branch(
         git, RUN.base, head, [row.landed_commit for row in rows if row.landed_commit]

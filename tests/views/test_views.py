@@ -45,7 +45,7 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     needs = {**chain(*rows[:3]), rows[3].id: ()}
     asked = {rows[0].id: Question("?", (Choice.RETRY, Choice.ABORT))}
 
-    view = build_run_view(RUN, rows, needs, resting=True, questions=asked)
+    view = build_run_view(RUN, rows, needs, is_idle=True, questions=asked)
 
     assert view.status is RunStatus.ESCALATED
     first, second, third, free = view.tasks
@@ -68,7 +68,7 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     ids=["slot", "date", "active"],
 )
 def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
-    view = build_run_view(RUN, [a_row(1), row], {}, resting=False, is_carried=True)
+    view = build_run_view(RUN, [a_row(1), row], {}, is_idle=False, is_carried=True)
 
     assert describe_wait(view.tasks[1], NOW, {}) == words
 
@@ -83,7 +83,7 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
     ids=["left", "paused"],
 )
 def test_each_task_says_why_it_is_not_started(run: Run, words: str) -> None:
-    view = build_run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
+    view = build_run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, is_idle=False)
 
     assert [describe_wait(task, NOW, {}) for task in view.tasks] == [words, words]
 
@@ -93,7 +93,7 @@ def test_only_unmet_needs_are_named() -> None:
     rows = [a_row(1, State.DONE), a_row(2), a_row(3, open_needs=1)]
     needs = {rows[2].id: (rows[0].id, rows[1].id)}
 
-    view = build_run_view(RUN, rows, needs, resting=False)
+    view = build_run_view(RUN, rows, needs, is_idle=False)
 
     names = {str(row.id): row.name for row in rows}
     assert describe_wait(view.tasks[2], NOW, names) == "needs t2"
@@ -119,7 +119,7 @@ def test_a_task_that_waits_for_its_rerun_says_what_follows(
     more: dict[str, Any], words: str
 ) -> None:
     view = build_run_view(
-        RUN, [a_row(1, awaiting_rerun=True, **more)], {}, resting=False, is_carried=True
+        RUN, [a_row(1, awaiting_rerun=True, **more)], {}, is_idle=False, is_carried=True
     )
 
     assert describe_wait(view.tasks[0], NOW, {}) == words
@@ -136,7 +136,7 @@ def test_a_task_that_waits_for_its_rerun_says_what_follows(
 def test_a_task_that_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
     limits = {"bot": NOW + timedelta(seconds=seconds)}
     view = build_run_view(
-        RUN, [a_row(1, account="bot")], {}, resting=False, is_carried=True, limits=limits
+        RUN, [a_row(1, account="bot")], {}, is_idle=False, is_carried=True, limits=limits
     )
 
     assert describe_wait(view.tasks[0], NOW, {}) == words
@@ -148,10 +148,10 @@ def test_a_run_that_ended_without_being_done_says_that_a_part_is_merged() -> Non
     rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
 
     cut = build_run_view(
-        run, rows, {}, resting=True, merge_instead=lambda: "git merge yaoki/run00001"
+        run, rows, {}, is_idle=True, merge_instead=lambda: "git merge yaoki/run00001"
     )
     whole = build_run_view(
-        run, rows[:1], {}, resting=True, merge_instead=lambda: "git merge yaoki/run00001"
+        run, rows[:1], {}, is_idle=True, merge_instead=lambda: "git merge yaoki/run00001"
     )
 
     assert cut.partial_merge_note == "not all tasks are done: the next command merges 1 of 2 tasks"
@@ -162,7 +162,7 @@ def test_a_run_that_ended_without_being_done_says_that_a_part_is_merged() -> Non
 def test_a_required_task_is_answered_before_an_optional_one() -> None:
     rows = [a_row(1, State.ESCALATED, required=False), a_row(2, State.ESCALATED)]
 
-    view = build_run_view(RUN, rows, {}, resting=True)
+    view = build_run_view(RUN, rows, {}, is_idle=True)
 
     assert view.next_command == f"yaoki answer {rows[1].id}"
     assert [note.row.n for note in view.unlanded_optional_tasks] == [1]

@@ -51,7 +51,7 @@ def test_a_cancelled_attempt_says_whether_it_left_anything(kept: str, words: str
         entry(1, "ATTEMPT_STARTED", attempt=1, agent="s", base=BASE),
         entry(2, "TASK_CANCELLED", why="cancelled by a person", kept=kept),
     ]
-    view = build_run_view(RUN, [a_row(1, State.CANCELLED, attempt=1)], {}, resting=True)
+    view = build_run_view(RUN, [a_row(1, State.CANCELLED, attempt=1)], {}, is_idle=True)
 
     assert [one.ended for one in explain(view.tasks[0], entries, NOW, {}).attempts] == [words]
 
@@ -59,8 +59,8 @@ def test_a_cancelled_attempt_says_whether_it_left_anything(kept: str, words: str
 def test_the_next_command_is_about_this_run_alone() -> None:
     merged = replace(RUN, base=BASE, merged_commit=HEAD)
 
-    over = build_run_view(RUN, [a_row(1, State.CANCELLED)], {}, resting=True)
-    done = build_run_view(merged, [a_row(1, State.DONE, landed_commit=HEAD)], {}, resting=True)
+    over = build_run_view(RUN, [a_row(1, State.CANCELLED)], {}, is_idle=True)
+    done = build_run_view(merged, [a_row(1, State.DONE, landed_commit=HEAD)], {}, is_idle=True)
 
     assert over.next_command == f"yaoki recover {RUN.id}"
     assert done.next_command == f"git log {BASE[:10]}..{HEAD[:10]}"

@@ -35,8 +35,8 @@ class StoredOutputs:
         if place is None:
             return []
         files = (place.with_name(name).as_posix() for name in CHANNELS)
-        found = ((file, self.measure(file)) for file in files)
-        return [{"file": file, **facts} for file, facts in found if facts is not None]
+        measured = ((file, self.measure(file)) for file in files)
+        return [{"file": file, **facts} for file, facts in measured if facts is not None]
 
     def versions(self, log: str) -> dict[str, str]:
         """The versions that the tool itself named."""

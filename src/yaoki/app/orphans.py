@@ -17,12 +17,12 @@ SHOWN = 3
 def find_orphan_branches(app: App) -> tuple[str, ...]:
     """The branches; none where git cannot answer."""
     try:
-        found = app.workspace.recovery.list_run_branches()
+        branches = app.workspace.recovery.list_run_branches()
     except WorkspaceError:
         return ()
     known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
     archived = {f"yaoki/{name}" for name in _archived_run_ids(app)}
-    return tuple(name for name in found if name not in known | archived)
+    return tuple(name for name in branches if name not in known | archived)
 
 
 def _archived_run_ids(app: App) -> set[str]:
@@ -32,23 +32,22 @@ def _archived_run_ids(app: App) -> set[str]:
 
 def make_no_run_error(app: App) -> Unknown:
     """The error for a repository without a store."""
-    left = find_orphan_branches(app)
-    if not left:
+    branches = find_orphan_branches(app)
+    if not branches:
         return Unknown("there is no run here yet", hint="yaoki run PLAN")
     return Unknown(
-        f"there is no run in the store, but {describe_branches(left)} here: .yaoki was "
+        f"there is no run in the store, but {describe_branches(branches)} here: .yaoki was "
         f"deleted; what landed is "
         "on the branch, the plan and the journal are gone",
-        hint=suggest_recovery(left[-1]),
+        hint=suggest_recovery(branches[-1]),
     )
 
 
-def describe_branches(left: tuple[str, ...]) -> str:
-    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
-    verb = "are" if len(left) > 1 else "is"
-    return (
-        f"{format_count(len(left), 'branch', 'branches')} ({', '.join(left[:SHOWN])}{more}) {verb}"
-    )
+def describe_branches(branches: tuple[str, ...]) -> str:
+    more = f" and {len(branches) - SHOWN} more" if len(branches) > SHOWN else ""
+    verb = "are" if len(branches) > 1 else "is"
+    count = format_count(len(branches), "branch", "branches")
+    return f"{count} ({', '.join(branches[:SHOWN])}{more}) {verb}"
 
 
 def suggest_recovery(branch: str) -> str:

@@ -37,7 +37,7 @@ class PlanPreflight:
             return
         declared = [
             self._services.worker_tags(more),
-            *(seen.worker.tags for seen in self._services.list_live_workers()),
+            *(live.worker.tags for live in self._services.list_live_workers()),
         ]
         for spec in wanted:
             if not any(set(spec.tags) <= set(tags) for tags in declared):
@@ -65,22 +65,22 @@ class PlanPreflight:
 
         return PlanEnvironment(_list_extractors, self._find_prompt_defects)
 
-    def _find_prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
+    def _find_prompt_defects(self, requirements: PromptRequirements) -> Sequence[str]:
         folder, own = self._context.yaoki_folder / "prompts", self._context.settings.patterns
         if not folder.is_dir():
             return ()  # without prompt files of the project the template engine is not needed
         from yaoki.core.settings.settings import LANGUAGES
         from yaoki.formats.prompts import check_templates
 
-        return check_templates(folder, LANGUAGES, own, asked.files, asked.params)
+        return check_templates(folder, LANGUAGES, own, requirements.files, requirements.params)
 
     def check_prompts(self, plan: Plan) -> None:
         """Refuse defective prompt files of the project before an agent gets them."""
         defects = self._find_prompt_defects(plan.prompt_requirements)
         if defects:
-            found = format_count(len(defects), "defect")
+            count = format_count(len(defects), "defect")
             words = (
-                f"{self._context.yaoki_folder / 'prompts'}: {found} in the project's own prompts"
+                f"{self._context.yaoki_folder / 'prompts'}: {count} in the project's own prompts"
             )
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
@@ -92,11 +92,11 @@ class PlanPreflight:
         """
         self._context.trust.require_trusted()
         _, commit = resolve_base(self._context.repository, base or plan.base)
-        looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
-        found: dict[str, Finding] = {}
-        for setup, checks in _group_by_setup(plan, looked).items():
-            found |= self._run_checks_on_base(commit, setup, checks)
-        return {spec.name: found[spec.name] for spec in looked}
+        specs = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
+        findings: dict[str, Finding] = {}
+        for setup, checks in _group_by_setup(plan, specs).items():
+            findings |= self._run_checks_on_base(commit, setup, checks)
+        return {spec.name: findings[spec.name] for spec in specs}
 
     def _run_checks_on_base(
         self, commit: str, setup: SetupCommands, checks: Sequence[CheckSpec]
@@ -157,11 +157,11 @@ def _group_by_setup(
     A check of `done_when` alone runs after all set-ups, because it is about the work of all tasks.
     """
     every = tuple(dict.fromkeys(argv for spec in plan.specs for argv in spec.setup))
-    found: dict[SetupCommands, list[CheckSpec]] = {}
+    by_setup: dict[SetupCommands, list[CheckSpec]] = {}
     for check in checks:
         users = (s.setup for s in plan.specs if any(c.name == check.name for c in s.checks))
-        found.setdefault(next(users, every), []).append(check)
-    return found
+        by_setup.setdefault(next(users, every), []).append(check)
+    return by_setup
 
 
 def _run_setup(commands: SetupCommands, place: Path) -> str:

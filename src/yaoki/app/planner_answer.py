@@ -37,10 +37,10 @@ class PlanAnswerReader:
         from yaoki.formats.plan import read_document
         from yaoki.formats.plan.planner_answer import check_answer, default_spec
 
-        given, defects = read_document(text, name)
+        answer, defects = read_document(text, name)
         if defects:
             return PlannerAnswer(defects=tuple(defects))
-        if not isinstance(given, dict):
+        if not isinstance(answer, dict):
             return PlannerAnswer(defects=(f"{name}: a document with tasks: is needed",))
         rows = self._store.rows(run.id)
         usual = self._store.task(rows[0].id).spec if rows else TaskSpec("", "")
@@ -51,7 +51,7 @@ class PlanAnswerReader:
         ground = replace(
             ground, tasks=[_allow_manual_replacement(one, rows) for one in ground.tasks]
         )
-        return check_answer(given, ground)
+        return check_answer(answer, ground)
 
     def _answer_context(self, run: Run, fill: PlanningBrief, defaults: TaskSpec) -> AnswerContext:
         from yaoki.formats.plan.planner_answer import AnswerContext

@@ -134,8 +134,8 @@ class RunArchiver:
         """Archives whose rows are deleted already and that the index lacks."""
         known = run_archive.read_index(self.folder)
         stored = {str(run.id) for run in self._store.runs()}
-        found = sorted(self.folder.glob(f"*{ARCHIVE_SUFFIX}"))
-        ours = [path for path in found if NAME.fullmatch(path.name) and path.name not in known]
+        archives = sorted(self.folder.glob(f"*{ARCHIVE_SUFFIX}"))
+        ours = [path for path in archives if NAME.fullmatch(path.name) and path.name not in known]
         return [path for path in ours if _run_of(path) not in stored]
 
     def _archive(self, fate: RetentionDecision) -> ArchivedRun:

@@ -22,7 +22,7 @@ class RunReads(Protocol):
     def rows(self, run_id: RunId) -> list[TaskRow]: ...
     def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...
     def count_by_state(self, run_id: RunId) -> dict[tuple[State, bool], int]:
-        """How many tasks per (state, required)."""
+        """The number of tasks per (state, required)."""
 
     def is_idle(self, run_id: RunId) -> bool:
         """Is no task of this run claimed, ready or due later?"""

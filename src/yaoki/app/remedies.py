@@ -25,10 +25,14 @@ _SHIMS = (
 _COMPONENTS = {"fmt": "rustfmt"}
 
 
-def choose_local_command(ways: str) -> str:
+def choose_local_command(commands: str) -> str:
     """Of `apt install go, or brew install go` the one whose program exists here, else the first."""
-    each = ways.split(", or ")
-    one = next((way for way in each if shutil.which(way.split()[0])), each[0]) if ways else ""
+    each = commands.split(", or ")
+    one = (
+        next((command for command in each if shutil.which(command.split()[0])), each[0])
+        if commands
+        else ""
+    )
     of_system = one.startswith(("apt ", "dnf ", "zypper "))
     needs_root = of_system and os.geteuid() != 0 and shutil.which("sudo")
     return f"sudo {one}" if needs_root else one
@@ -37,8 +41,8 @@ def choose_local_command(ways: str) -> str:
 def find_toolchain_remedy(output: str) -> str:
     """The command that installs what a stand-in lacks; empty when this is no such stand-in."""
     for pattern, command in _SHIMS:
-        if found := pattern.search(output):
-            words = [_COMPONENTS.get(word, word) for word in found.groups()]
+        if match := pattern.search(output):
+            words = [_COMPONENTS.get(word, word) for word in match.groups()]
             return command.format(*words)
     return ""
 
@@ -48,10 +52,10 @@ def find_own_python() -> str:
 
     A check that calls it sees yaoki's packages instead of those of the project.
     """
-    found = shutil.which("python")
-    if not found or sys.prefix == sys.base_prefix:
+    python = shutil.which("python")
+    if not python or sys.prefix == sys.base_prefix:
         return ""
-    return found if Path(found).parent.resolve() == _bin().resolve() else ""
+    return python if Path(python).parent.resolve() == _bin().resolve() else ""
 
 
 def find_inactive_environment(top: Path) -> str:
@@ -61,14 +65,14 @@ def find_inactive_environment(top: Path) -> str:
     for name in (".venv", "venv", "env"):
         folder = top / name
         if (folder / "bin" / "python").exists() and (folder / "pyvenv.cfg").is_file():
-            found = shutil.which("python")
-            active = found and Path(found).parent.resolve() == (folder / "bin").resolve()
+            python = shutil.which("python")
+            active = python and Path(python).parent.resolve() == (folder / "bin").resolve()
             return "" if active else f"source {shlex.quote(f'{name}/bin/activate')}"
     return ""
 
 
 def suggest_project_python() -> str:
-    """How the project's own python gets precedence again, with `yaoki` still on the PATH."""
+    """The command that puts the project's own python first and leaves `yaoki` on the PATH."""
     if os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return f'deactivate; export PATH="$PATH:{_bin()}"'
     return f"activate your project's environment: its python must come before {_bin()} on the PATH"

@@ -105,16 +105,18 @@ def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
     A plan has no commit of its own; neither has a report without changes and checks.
     """
     evidence = fold_evidence(app.store.read_journal_source(run.id, EVIDENCE_EVENTS))
-    found = [
+    landed = [
         LandedCommit(app.store.task(row.id), proof)
         for row in app.store.rows(run.id)
         if row.state is State.DONE and (proof := evidence.tasks.get(row.id)) and proof.landed_commit
     ]
-    found = [one for one in found if _has_proof(one)]
+    landed = [one for one in landed if _has_proof(one)]
     git = LocalGitFacts(app.repository.common_dir)
-    there = [c for c, tree in git.trees([one.proof.landed_commit for one in found]).items() if tree]
-    order = {commit: n for n, commit in enumerate(git.order_commits(run.base, there))}
-    return sorted(found, key=lambda one: (order.get(one.proof.landed_commit, -1), one.task.n))
+    existing = [
+        c for c, tree in git.trees([one.proof.landed_commit for one in landed]).items() if tree
+    ]
+    order = {commit: n for n, commit in enumerate(git.order_commits(run.base, existing))}
+    return sorted(landed, key=lambda one: (order.get(one.proof.landed_commit, -1), one.task.n))
 
 
 def _has_proof(one: LandedCommit) -> bool:
@@ -148,23 +150,23 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
 
 
 def _replay_check(
-    room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], told: str
+    room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], recorded: str
 ) -> CheckReplay:
-    if told == ReplayOutcome.WAIVED:
-        return CheckReplay(spec.name, told, ReplayOutcome.WAIVED, "waived by a person")
+    if recorded == ReplayOutcome.WAIVED:
+        return CheckReplay(spec.name, recorded, ReplayOutcome.WAIVED, "waived by a person")
     if spec.type in NEEDS_AGENT:
-        return CheckReplay(spec.name, told, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
+        return CheckReplay(spec.name, recorded, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
     if spec.type is CheckType.GIT and spec.git in REMOTE_STATE_CHECKS:
         return CheckReplay(
             spec.name,
-            told,
+            recorded,
             ReplayOutcome.NOT_REPLAYED,
             "it needs the remote as it was then",
         )
     finding = room.check(spec, facts)
     tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)
     words = finding.message if outcome in FAILED_OUTCOMES else ""
-    return CheckReplay(spec.name, told, outcome, words, tests, round(finding.seconds, 3))
+    return CheckReplay(spec.name, recorded, outcome, words, tests, round(finding.seconds, 3))
 
 
 def _tests(finding: Finding) -> int | None:
@@ -224,11 +226,11 @@ def _difference_words(one: CheckReplay, tests: str) -> str:
     return f"{one.outcome}{tests} (the journal says {one.recorded_outcome or 'nothing'})"
 
 
-def summarise_replay(found: Sequence[CommitReplay]) -> str:
-    good = sum(one.passed for one in found)
-    checks = [check for one in found for check in one.checks]
+def summarise_replay(replays: Sequence[CommitReplay]) -> str:
+    good = sum(one.passed for one in replays)
+    checks = [check for one in replays for check in one.checks]
     left = sum(one.outcome is ReplayOutcome.NOT_REPLAYED for one in checks)
     waived = sum(one.outcome is ReplayOutcome.WAIVED for one in checks)
     more = f"; {format_count(left, 'check')} not replayed" if left else ""
     more += f"; {format_count(waived, 'check')} waived by a person" if waived else ""
-    return f"{good} of {format_count(len(found), 'proof')} passed again in a fresh clone{more}"
+    return f"{good} of {format_count(len(replays), 'proof')} passed again in a fresh clone{more}"

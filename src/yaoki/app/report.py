@@ -45,7 +45,7 @@ def make_report(app: App, run: Run) -> ReportData:
     view = view_run(app, run)
     branch = _branch(app, view)
     secrets = secret_values(os.environ)
-    given = ReportSources(
+    sources = ReportSources(
         view,
         build_run_history(_journal(app, run), run.catalogue),
         branch,
@@ -59,7 +59,7 @@ def make_report(app: App, run: Run) -> ReportData:
         clean=cache(lambda text: _sanitize(text, secrets)),
         warnings=_drift_warning(app, view.run),
     )
-    report = report_document(given)
+    report = report_document(sources)
     return {
         **report,
         "receipt": make_receipt(report, branch) if _provable(report, branch) else None,

@@ -145,7 +145,7 @@ class RepositoryContext:
 
     @cached_property
     def git_facts(self) -> LocalGitFacts:
-        """What git says of this clone; with a remote, `workspace` also knows other machines."""
+        """The git facts of this clone; with a remote, `workspace` also knows other machines."""
         from yaoki.adapters.git.facts import LocalGitFacts
 
         return LocalGitFacts(self.repository.common_dir)
@@ -232,17 +232,17 @@ class RepositoryContext:
         from yaoki.adapters.processes.sandbox import Sandbox
         from yaoki.app.sandbox_choice import SandboxChoice
 
-        asked, repository = self.settings.sandbox, self.repository
+        sandbox_settings, repository = self.settings.sandbox, self.repository
         sandbox = Sandbox(
             self.worktrees_root.resolve(),
             read_only=(repository.top, repository.common_dir),
-            writable=tuple(_expand_home(place) for place in asked.writable),
-            network=asked.network,
+            writable=tuple(_expand_home(place) for place in sandbox_settings.writable),
+            network=sandbox_settings.network,
             hidden=self._hidden_paths,
-            socket_folders=tuple(_expand_home(place) for place in asked.readable),
+            socket_folders=tuple(_expand_home(place) for place in sandbox_settings.readable),
         )
         return SandboxChoice(
-            asked,
+            sandbox_settings,
             sandbox,
             self.runs_folder,
             lambda task_id: self.store.task(task_id),
@@ -258,10 +258,10 @@ class RepositoryContext:
             self.proof_rooms_root,
             self.repository.top / ".yaoki",
         )
-        asked, home = self.settings.sandbox, Path.home()
-        shown = {_expand_home(place) for place in asked.readable}
+        sandbox_settings, home = self.settings.sandbox, Path.home()
+        shown = {_expand_home(place) for place in sandbox_settings.readable}
         keys = (home / name for name in KEY_PATHS)
-        more = (_expand_home(place) for place in asked.hidden)
+        more = (_expand_home(place) for place in sandbox_settings.hidden)
         return (*own, *(place for place in (*keys, *more) if place not in shown))
 
     def find_agent(self, preset: str) -> AgentDriver:

@@ -46,14 +46,14 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
 def _view_rows(
     app: App, run: Run, rows: Sequence[TaskRow], *, check_branch: bool = False, merges: bool = True
 ) -> RunView:
-    there = (
+    on_branch = (
         find_landed_on_branch(app, run, rows)
         if check_branch or run.pause_cause is PauseCause.BRANCH
         else {}
     )
     questions = load_questions(app, rows)
     return assemble_run_view(
-        app, run, rows, app.store.needs(run.id), questions, there, merges=merges
+        app, run, rows, app.store.needs(run.id), questions, on_branch, merges=merges
     )
 
 
@@ -93,8 +93,8 @@ def assemble_run_view(
     run: Run,
     rows: Sequence[TaskRow],
     needs: Mapping[TaskId, Sequence[TaskId]],
-    asked: Mapping[TaskId, Question],
-    there: Mapping[TaskId, bool],
+    questions: Mapping[TaskId, Question],
+    on_branch: Mapping[TaskId, bool],
     *,
     merges: bool = True,
 ) -> RunView:
@@ -107,8 +107,8 @@ def assemble_run_view(
         run,
         rows,
         needs,
-        resting=app.store.is_idle(run.id),
-        questions=asked,
+        is_idle=app.store.is_idle(run.id),
+        questions=questions,
         is_carried=run.id == app.carried_run_id
         or has_live_holder(rows, now)
         or _is_served_by(run, live),
@@ -117,7 +117,7 @@ def assemble_run_view(
             row, live, now, lambda holder: _claim_grace_s(app, holder)
         ),
         spent=app.store.total_spend(run.id),
-        on_branch=there,
+        on_branch=on_branch,
         merge_instead=lambda: suggest_merge_command(app, run) if merges else "",
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
@@ -194,15 +194,17 @@ def view_run_head(app: App, run: Run) -> RunView:
     store = app.store
     tally = Counter(store.count_by_state(run.id))
     unsettled = bool(store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id))
-    resting, spent = store.is_idle(run.id), store.total_spend(run.id)
-    return summarize_run(run, tally, resting=resting, unsettled=unsettled, spent=spent)
+    spent = store.total_spend(run.id)
+    return summarize_run(
+        run, tally, is_idle=store.is_idle(run.id), unsettled=unsettled, spent=spent
+    )
 
 
 def load_questions(app: App, rows: Sequence[TaskRow]) -> dict[TaskId, Question]:
     """The questions of escalated tasks, up to a limit."""
     asking = [row.id for row in rows if row.question][:QUESTIONS_MAX]
-    found = ((task_id, app.store.task(task_id).question) for task_id in asking)
-    return {task_id: question for task_id, question in found if question is not None}
+    questions = ((task_id, app.store.task(task_id).question) for task_id in asking)
+    return {task_id: question for task_id, question in questions if question is not None}
 
 
 def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
@@ -258,14 +260,14 @@ def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path
     if not check:
         return home
     ran = find_check_folders(home, task)
-    found = ran.get(check)
-    if found is None:
-        there = sorted(ran)
+    folder = ran.get(check)
+    if folder is None:
+        names = sorted(ran)
         raise Unknown(
             f"no check {check!r} ran in attempt {attempt} of {task.id}",
-            hint=f"these ran: {', '.join(there)}" if there else f"yaoki why {task.id}",
+            hint=f"these ran: {', '.join(names)}" if names else f"yaoki why {task.id}",
         )
-    return found
+    return folder
 
 
 def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
@@ -275,14 +277,14 @@ def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
     suffix.  Runs on the base are not about the attempt.
     """
     names = sorted((check.name for check in task.spec.checks), key=len)
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age_key):
         label = place.name.partition("-")[2]
         for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
             if "base" not in label.removeprefix(name).split("-"):
-                found[name] = place
+                folders[name] = place
             break
-    return found
+    return folders
 
 
 def _age_key(place: Path) -> tuple[int, int, str]:

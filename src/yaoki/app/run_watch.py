@@ -55,9 +55,11 @@ class RunWatch:
         run = self._app.store.run(self._run_id)
         self._catch_up()
         rows = list(self._rows.values())
-        run, there = self._read_branch(run, rows)
-        asked = self._questions(rows)
-        return assemble_run_view(self._app, run, rows, self.dependency_graph.needs, asked, there)
+        run, on_branch = self._read_branch(run, rows)
+        questions = self._questions(rows)
+        return assemble_run_view(
+            self._app, run, rows, self.dependency_graph.needs, questions, on_branch
+        )
 
     def _read_branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked only now and then, because it is slower than the store."""
@@ -72,8 +74,8 @@ class RunWatch:
             )
             self._there = find_landed_on_branch(self._app, known, rows)
         landed = {row.id for row in rows_on_run_branch(rows)} if self._there else ()
-        there = {task_id: self._there.get(task_id, True) for task_id in landed}
-        return replace(run, merged_commit=run.merged_commit if remote else self._merged), there
+        on_branch = {task_id: self._there.get(task_id, True) for task_id in landed}
+        return replace(run, merged_commit=run.merged_commit if remote else self._merged), on_branch
 
     def _catch_up(self) -> None:
         now = self._app.clock.now()
@@ -81,17 +83,17 @@ class RunWatch:
             self._read_all(now)
             return
         database = self._app.store.database
-        found = run_changes.find_changed_tasks(database, self._run_id, self._seq, LINES_MAX)
-        if found.reload_all or not found.ids <= self._rows.keys():
+        changed = run_changes.find_changed_tasks(database, self._run_id, self._seq, LINES_MAX)
+        if changed.reload_all or not changed.ids <= self._rows.keys():
             self._read_all(now)
             return
-        moved = self._reload(found.ids)
+        moved = self._reload(changed.ids)
         below = {
             one for task_id in moved for one in self.dependency_graph.dependents.get(task_id, ())
         }
         if below:
             self._reload(below)
-        self._seq = found.seq
+        self._seq = changed.seq
 
     def _reload(self, ids: Collection[TaskId]) -> list[TaskId]:
         """The tasks that became done, or no longer are: their dependents change as well."""
@@ -122,7 +124,11 @@ class RunWatch:
             else (row, self._app.store.task(row.id).question)
             for row in asking
         }
-        return {task_id: asked for task_id, (_, asked) in self._asked.items() if asked is not None}
+        return {
+            task_id: question
+            for task_id, (_, question) in self._asked.items()
+            if question is not None
+        }
 
 
 def _is_settled(row: TaskRow) -> bool:

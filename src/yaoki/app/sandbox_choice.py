@@ -49,7 +49,7 @@ class SandboxChoice:
 
     @cached_property
     def unavailable_reason(self) -> str:
-        """Why no sandbox is available here; empty when one is."""
+        """The reason why no sandbox is available here; empty when one is."""
         try:
             self._sandbox.check_available()
         except SandboxUnavailable as unavailable:

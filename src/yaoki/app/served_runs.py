@@ -42,9 +42,11 @@ class ServedRuns:
         return self._runs
 
     def _list_open(self) -> list[RunId]:
-        found = self._app.store.unfinished_runs()
+        unfinished = self._app.store.unfinished_runs()
         return [
-            r for r, repo, base in found if self._only in ("", r) and self._is_ours(r, repo, base)
+            r
+            for r, repo, base in unfinished
+            if self._only in ("", r) and self._is_ours(r, repo, base)
         ]
 
     def _is_ours(self, run_id: RunId, repo: str, base: str) -> bool:

@@ -94,7 +94,7 @@ class TrustQuestion:
 
 
 class TrustContext(Protocol):
-    """What `Trust` needs of a repository."""
+    """The parts of a repository that `Trust` needs."""
 
     @property
     def repository(self) -> GitRepository: ...
@@ -185,7 +185,7 @@ class Trust:
         record, _ = self._file.read()
         content = self._settings_commands
         if content.commands and not record.covers(self.clone_path) and not is_called_by_attempt():
-            self._file.update(lambda held: held.with_content(self.clone_path, (content,)))
+            self._file.update(lambda stored: stored.with_content(self.clone_path, (content,)))
 
     # -------------------------------------------------------------- the store
 
@@ -216,19 +216,19 @@ class Trust:
         for run in runs[:OPEN_RUNS_SHOWN]:
             specs = [store.task(row.id).spec for row in store.rows(run.id)]
             catalogue = run.catalogue
-            found = list_commands(specs, catalogue.checks, catalogue.agents)
-            yield from (f"    run {run.id}: {command.text}" for command in found)
+            commands = list_commands(specs, catalogue.checks, catalogue.agents)
+            yield from (f"    run {run.id}: {command.text}" for command in commands)
 
     # -------------------------------------------------------------- the settings
 
     @property
     def _settings_commands(self) -> FileCommands:
         settings = self._context.settings
-        found = (
+        commands = (
             *_agent_and_check_commands(settings),
             *_other_commands(settings, self._context.store_override),
         )
-        return FileCommands(SETTINGS, tuple(dict.fromkeys(found)))
+        return FileCommands(SETTINGS, tuple(dict.fromkeys(commands)))
 
 
 def make_untrusted_error(question: TrustQuestion) -> Untrusted:
@@ -266,8 +266,8 @@ def _agent_and_check_commands(settings: Settings) -> list[CommandDigest]:
             for kind, named in tables.items()
             for name, table in named.items()
         ]
-    found = [*map(digest_agent, parts.agents), *map(digest_check, parts.checks)]
-    return [command for command in found if command is not None]
+    commands = [*map(digest_agent, parts.agents), *map(digest_check, parts.checks)]
+    return [command for command in commands if command is not None]
 
 
 def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]:
@@ -275,7 +275,7 @@ def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]
     from yaoki.formats.config.flat_settings import flatten_settings
 
     shown, usual = flatten_settings(settings), flatten_settings(type(settings)())
-    found = []
+    commands = []
     for key, value in shown.items():
         section, _, name = key.partition(".")
         if section in HARMLESS or key in HARMLESS_KEYS or not name:
@@ -285,8 +285,8 @@ def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]
         if key == "store.url" and named_store:
             continue  # the caller named it
         whole = getattr(getattr(settings, section), name)
-        found.append(digest_setting(key, whole, value, wall=section == SANDBOX_SECTION))
-    return found
+        commands.append(digest_setting(key, whole, value, wall=section == SANDBOX_SECTION))
+    return commands
 
 
 # ------------------------------------------------------------------ plans
@@ -298,14 +298,14 @@ def list_commands(
     agents: Mapping[str, AgentSpec],
 ) -> tuple[CommandDigest, ...]:
     """Every command that these tasks would start, once."""
-    found: list[CommandDigest | None] = [
+    commands: list[CommandDigest | None] = [
         digest_setup(argv) for spec in specs for argv in spec.setup
     ]
-    found += [digest_agent(agent) for agent in agents.values()]
-    found += [digest_agent(agent) for spec in specs for agent in spec.agents]
-    found += [digest_check(check) for check in checks.values()]
-    found += [digest_check(check) for spec in specs for check in spec.checks]
-    return tuple(dict.fromkeys(command for command in found if command is not None))
+    commands += [digest_agent(agent) for agent in agents.values()]
+    commands += [digest_agent(agent) for spec in specs for agent in spec.agents]
+    commands += [digest_check(check) for check in checks.values()]
+    commands += [digest_check(check) for spec in specs for check in spec.checks]
+    return tuple(dict.fromkeys(command for command in commands if command is not None))
 
 
 def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:

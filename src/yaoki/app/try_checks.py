@@ -78,12 +78,15 @@ def read_head_commit(app: App) -> str:
 
 
 def try_detected_checks(
-    app: App, found: Iterable[FoundCheck], timeout: timedelta, tell: Callable[[TrialResult], None]
+    app: App,
+    detected: Iterable[FoundCheck],
+    timeout: timedelta,
+    tell: Callable[[TrialResult], None],
 ) -> list[TrialResult]:
     """Each check once on the base; the user's checkout does not change."""
     results = []
     with _open_trial_room(app, timeout) as bench:
-        for one in found:
+        for one in detected:
             tried = bench.try_check(one)
             tell(tried)
             results.append(tried)
@@ -96,10 +99,10 @@ def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta)
         return [bench.run_check(spec) for spec in specs if spec.type in {"command", "file"}]
 
 
-def list_detected_commands(found: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
+def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
     """Every command that trying these checks would start."""
     digests: list[CommandDigest | None] = []
-    for one in found:
+    for one in detected:
         digests += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
         digests.append(digest_check(_spec(one)))
     return tuple(dict.fromkeys(command for command in digests if command is not None))
@@ -133,27 +136,30 @@ class TrialRoom:
     # For each set-up command: empty, or why it failed and what fixes it.
     setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
-    def try_check(self, found: FoundCheck) -> TrialResult:
-        if not (self.folder / found.reason).exists():
-            words = f"not tried: {found.reason} is not committed"
+    def try_check(self, detected: FoundCheck) -> TrialResult:
+        if not (self.folder / detected.reason).exists():
+            words = f"not tried: {detected.reason} is not committed"
             return TrialResult(
-                found,
+                detected,
                 TrialState.UNCOMMITTED,
                 words,
-                next_command=f"git add {shlex.quote(found.reason)}",
+                next_command=f"git add {shlex.quote(detected.reason)}",
             )
         if self.app.clock.now() > self.give_up_at:
-            return TrialResult(found, TrialState.NOT_RUN, NOT_TRIED_MESSAGE)
-        why, remedy = self._prepare_once(found)
+            return TrialResult(detected, TrialState.NOT_RUN, NOT_TRIED_MESSAGE)
+        why, remedy = self._prepare_once(detected)
         if why:
-            return TrialResult(found, TrialState.BROKEN, why, next_command=remedy)
-        if not self._program_exists(found):
-            words = f"{found.program} is not installed"
+            return TrialResult(detected, TrialState.BROKEN, why, next_command=remedy)
+        if not self._program_exists(detected):
+            words = f"{detected.program} is not installed"
             return TrialResult(
-                found, TrialState.MISSING, words, next_command=choose_local_command(found.install)
+                detected,
+                TrialState.MISSING,
+                words,
+                next_command=choose_local_command(detected.install),
             )
-        tried = _judge(found, self.run_check(_spec(found)), self.timeout)
-        if tried.state is TrialState.EMPTY and found.tool == "unittest":
+        tried = _judge(detected, self.run_check(_spec(detected)), self.timeout)
+        if tried.state is TrialState.EMPTY and detected.tool == "unittest":
             return self._try_with_pytest(tried)
         return tried if tried.state.is_usable else self._with_environment(tried)
 
@@ -174,36 +180,38 @@ class TrialRoom:
     def run_check(self, spec: CheckSpec) -> Finding:
         """The result of the check on the base, which it must not change."""
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        found = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
+        finding = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
         changed = list(self.base_room.changed_files())
-        if changed and found.outcome is not Outcome.BROKEN:
-            return _make_unfit_finding(found, spec, changed)
-        return found if was_cut_off(found) else as_displayed_baseline(found)
+        if changed and finding.outcome is not Outcome.BROKEN:
+            return _make_unfit_finding(finding, spec, changed)
+        return finding if was_cut_off(finding) else as_displayed_baseline(finding)
 
     @property
     def folder(self) -> Path:
         return self.base_room.room.files
 
-    def _program_exists(self, found: FoundCheck) -> bool:
-        if "/" in found.program:
-            return os.access(self.folder / found.folder / found.program, os.X_OK)
-        return shutil.which(found.program) is not None
+    def _program_exists(self, detected: FoundCheck) -> bool:
+        if "/" in detected.program:
+            return os.access(self.folder / detected.folder / detected.program, os.X_OK)
+        return shutil.which(detected.program) is not None
 
-    def _prepare_once(self, found: FoundCheck) -> tuple[str, str]:
+    def _prepare_once(self, detected: FoundCheck) -> tuple[str, str]:
         """Run the set-up of the folder's package manager, once for all its checks."""
-        key = (found.setup_cwd, *found.setup)
-        if found.setup and key not in self.setup_results:
-            self.setup_results[key] = self._prepare(found)
+        key = (detected.setup_cwd, *detected.setup)
+        if detected.setup and key not in self.setup_results:
+            self.setup_results[key] = self._prepare(detected)
         return self.setup_results.get(key, ("", ""))
 
-    def _prepare(self, found: FoundCheck) -> tuple[str, str]:
-        command = " ".join(found.setup)
-        if shutil.which(found.setup[0]) is None:
-            return f"{found.setup[0]} is not installed", choose_local_command(found.setup_install)
+    def _prepare(self, detected: FoundCheck) -> tuple[str, str]:
+        command = " ".join(detected.setup)
+        if shutil.which(detected.setup[0]) is None:
+            return f"{detected.setup[0]} is not installed", choose_local_command(
+                detected.setup_install
+            )
         env = filter_environment(os.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV"))
         try:
-            cwd = self.folder / found.setup_cwd
-            done = run_command(found.setup, cwd=cwd, env=env, timeout=self.timeout)
+            cwd = self.folder / detected.setup_cwd
+            done = run_command(detected.setup, cwd=cwd, env=env, timeout=self.timeout)
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
@@ -226,38 +234,41 @@ def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -
     return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params={})
 
 
-def _spec(found: FoundCheck) -> CheckSpec:
+def _spec(detected: FoundCheck) -> CheckSpec:
     return CheckSpec(
-        name=found.name,
-        argv=found.run,
-        shell=found.shell,
-        pattern=found.pattern,
-        cwd=found.folder,
-        env=found.env,
+        name=detected.name,
+        argv=detected.run,
+        shell=detected.shell,
+        pattern=detected.pattern,
+        cwd=detected.folder,
+        env=detected.env,
         rerun=False,
     )
 
 
-def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
+def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
     if ran_no_tests(finding):
         return TrialResult(
-            found, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
+            detected, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
         )
     match finding.outcome:
         case Outcome.PASSED:
-            return TrialResult(found, TrialState.GREEN, describe_test_count(finding))
+            return TrialResult(detected, TrialState.GREEN, describe_test_count(finding))
         case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
-            return TrialResult(found, TrialState.MISSING, words, next_command=remedy)
+            return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if was_cut_off(finding):
             output = f"did not end within {timeout.total_seconds():g} s and was cut off"
             return TrialResult(
-                found, TrialState.CUT_OFF, output, next_command="yaoki init --seconds 900 --dry-run"
+                detected,
+                TrialState.CUT_OFF,
+                output,
+                next_command="yaoki init --seconds 900 --dry-run",
             )
         case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
             output = f"red at the base, with too many failures to recognise new ones: {words}"
-            return TrialResult(found, TrialState.BROKEN, output)
+            return TrialResult(detected, TrialState.BROKEN, output)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""
@@ -266,13 +277,13 @@ def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResu
             known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
             summary = f"{counted}{words}{beside}"
             return TrialResult(
-                found, TrialState.RED, summary, number, has_comparable_failures=known
+                detected, TrialState.RED, summary, number, has_comparable_failures=known
             )
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN
-            remedy = _remedy(found) if missing else str(finding.params.get("remedy", ""))
-            return TrialResult(found, state, words, next_command=remedy)
+            remedy = _remedy(detected) if missing else str(finding.params.get("remedy", ""))
+            return TrialResult(detected, state, words, next_command=remedy)
 
 
 def _count_words(number: int, word: str) -> str:
@@ -286,11 +297,11 @@ def ran_no_tests(finding: Finding) -> bool:
     return bool(finding.params.get("idle")) or (none and "loadError" not in finding.params)
 
 
-def _remedy(found: FoundCheck) -> str:
+def _remedy(detected: FoundCheck) -> str:
     """Nothing is installed into yaoki's own environment."""
-    if found.program == "python" and find_own_python():
+    if detected.program == "python" and find_own_python():
         return suggest_project_python()
-    return choose_local_command(found.remedy)
+    return choose_local_command(detected.remedy)
 
 
 def was_cut_off(finding: Finding) -> bool:

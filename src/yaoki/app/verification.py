@@ -50,9 +50,9 @@ def _journal_file(app: App, run: Run) -> VerificationResult:
     if app.context.is_store_on_server:
         words = "a store on a server has none; the journal in the database is read instead"
         return VerificationResult("journal file", None, words)
-    found = app.store.journal_file_differences(run.id)
+    differences = app.store.journal_file_differences(run.id)
     return verification_result(
-        "journal file", "holds the same lines", "it and the database differ", found
+        "journal file", "holds the same lines", "it and the database differ", differences
     )
 
 
@@ -81,10 +81,12 @@ def _verify_done(
     app: App, rows: Sequence[TaskRow], evidence: RunEvidence, lacking: Sequence[str]
 ) -> VerificationResult:
     source = app.store.journal_source
-    found = find_unproven(evidence, rows, source=source, missing_commits=lacking)
+    mismatches = find_unproven(evidence, rows, source=source, missing_commits=lacking)
     done = sum(row.state is State.DONE for row in rows)
     good = f"{format_count(done, 'task')}, each proven by {source}"
-    return verification_result("done", good, "a row claims more", [one.message for one in found])
+    return verification_result(
+        "done", good, "a row claims more", [one.message for one in mismatches]
+    )
 
 
 def _missing_commits(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:

@@ -20,10 +20,10 @@ AGENT_COMMANDS = frozenset(
 
 def calling_repository(command: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """The repository of the calling attempt; None for calls from elsewhere."""
-    told, worktree = environ.get("YAOKI_REPO", ""), environ.get("YAOKI_WORKTREE", "")
-    if not (told and worktree) or command not in AGENT_COMMANDS:
+    repository, worktree = environ.get("YAOKI_REPO", ""), environ.get("YAOKI_WORKTREE", "")
+    if not (repository and worktree) or command not in AGENT_COMMANDS:
         return None
-    return told if is_in_own_worktree(Path.cwd(), environ) else None
+    return repository if is_in_own_worktree(Path.cwd(), environ) else None
 
 
 def refuse_deleted_folder() -> None:

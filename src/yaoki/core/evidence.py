@@ -1,4 +1,4 @@
-"""What the journal of a run proves about its tasks, whatever their rows say.
+"""The proof in the journal of a run about its tasks, whatever their rows say.
 
 DONE is proven by a passed judgment of a commit, with at least one required check that passed on it,
 then the landing of exactly this commit, not reverted since.  The lines come from the journal file,
@@ -84,7 +84,7 @@ class CheckEvidence:
 
 @dataclass(slots=True)
 class TaskEvidence:
-    """What the journal says about one task, folded up to its last line."""
+    """The statements of the journal about one task, folded up to its last line."""
 
     name: str = ""
     kind: str = TaskKind.CHANGE
@@ -195,10 +195,10 @@ class Mismatch:
 
 def fold_evidence(lines: Iterable[EvidenceLine]) -> RunEvidence:
     """`lines` are in order, oldest first, and read once."""
-    found = RunEvidence()
+    evidence = RunEvidence()
     for line in lines:
-        found.add(line)
-    return found
+        evidence.add(line)
+    return evidence
 
 
 def may_land(proof: TaskEvidence | None, commit: str) -> bool:
@@ -217,16 +217,16 @@ def find_unproven(
 
     `missing_commits` are the landed commits that the run branch does not contain.
     """
-    found = [
+    mismatches = [
         Mismatch(claim.id, words)
         for claim in claims
         if (words := _claims_more(claim, evidence.tasks.get(claim.id), source, missing_commits))
     ]
     known = {claim.id for claim in claims}
-    gone = (task_id for task_id in evidence.tasks if task_id not in known)
-    return found + [
+    without_row = (task_id for task_id in evidence.tasks if task_id not in known)
+    return mismatches + [
         Mismatch(task_id, f"{evidence.tasks[task_id].name} has no row; {source} has the task")
-        for task_id in gone
+        for task_id in without_row
     ]
 
 
@@ -247,7 +247,7 @@ def _claims_more(
 
 
 def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> str:
-    """What is missing to prove DONE; empty when it is proven."""
+    """The part that is missing to prove DONE; empty when it is proven."""
     if proof.kind == TaskKind.PLAN and proof.planned_by:
         return ""
     if not proof.landed_commit:

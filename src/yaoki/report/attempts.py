@@ -1,4 +1,4 @@
-"""What a report derives from the history of one task: failures, waits, flaky and failing checks."""
+"""The parts of a report about one task's history: failures, waits, flaky and failing checks."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def count_failures(
             case DecisionKind.RETRY:
                 retried[cause] += 1
             case DecisionKind.HOLD | DecisionKind.ESCALATE:
-                asked = decision.failure_kind == FailureKind.ESCALATE_REQUIRED
-                if not asked and decision.attempt != last_attempt:
+                is_question = decision.failure_kind == FailureKind.ESCALATE_REQUIRED
+                if not is_question and decision.attempt != last_attempt:
                     last_attempt, last_cause = decision.attempt, cause
                     not_retried[cause] += 1
             case DecisionKind.RERUN if last_cause is not None:

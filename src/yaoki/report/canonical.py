@@ -41,7 +41,7 @@ def receipt_digest(body: Mapping[str, Any]) -> str:
 
 def entry_digest(part: Mapping[str, Any]) -> str:
     """The digest of one entry, without its own digest field."""
-    body = {key: held for key, held in part.items() if key != PART_DIGEST}
+    body = {key: value for key, value in part.items() if key != PART_DIGEST}
     return _sum(_line(body))
 
 
@@ -60,8 +60,8 @@ def seal(body: Mapping[str, Any]) -> Data:
 
 
 def receipt_text(receipt: Mapping[str, Any]) -> str:
-    """What `--receipt` writes: the canonical text with the digest as its second line."""
-    body = {key: held for key, held in receipt.items() if key != DIGEST}
+    """The file that `--receipt` writes: the canonical text with the digest as its second line."""
+    body = {key: value for key, value in receipt.items() if key != DIGEST}
     return canonical_text(body).replace("{\n", f'{{\n "{DIGEST}": "{receipt.get(DIGEST)}",\n', 1)
 
 
@@ -73,11 +73,11 @@ class UnreadableReceipt:
 
 
 def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
-    """Parse the file, or raise with the place of the error.  Nothing is verified yet."""
+    """Parse the file, or say where it is unreadable.  Nothing is verified yet."""
     if len(data) > BYTES_MAX:
         return UnreadableReceipt(f"{len(data)} bytes are more than a receipt can have")
     try:
-        held = json.loads(
+        receipt = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_refuse_duplicates,
             parse_constant=_refuse_constant,
@@ -88,13 +88,13 @@ def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
         return UnreadableReceipt(f"line {error.lineno}, column {error.colno}: {error.msg}")
     except (RecursionError, ValueError) as error:
         return UnreadableReceipt(str(error))
-    if not isinstance(held, dict):
+    if not isinstance(receipt, dict):
         return UnreadableReceipt("line 1: it is not an object")
-    return held
+    return receipt
 
 
 def find_misprint(data: bytes, receipt: Mapping[str, Any]) -> str:
-    """Where the file differs from the canonical text of its data; empty when it does not."""
+    """The first place where the file is not the canonical text of its data; empty without one."""
     try:
         wanted = receipt_text(receipt).encode()
     except (UnicodeEncodeError, ValueError) as error:
@@ -113,12 +113,12 @@ def _place(data: bytes, at: int) -> str:
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Data:
-    held = dict(pairs)
-    if len(held) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{twice!r} occurs twice in one object")
-    return held
+    return fields
 
 
 def _refuse_constant(word: str) -> Any:

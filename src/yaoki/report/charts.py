@@ -35,15 +35,15 @@ def task_title(task: Data) -> str:
 
 def timeline_chart(report: Data) -> Data | None:
     """One row per task, in the order of the first attempts."""
-    begun = sorted(
+    started = sorted(
         (t for t in report["tasks"] if t["attempts"]), key=lambda t: t["attempts"][0]["at"]
     )
     wall = report["time"]["wall_s"]
-    if not begun or wall <= 0:
+    if not started or wall <= 0:
         return None
     start = datetime.fromisoformat(report["run"]["created_at"])
-    rows = [_row(task, start, wall) for task in begun[:ROWS_MAX]]
-    drawn = {bar["tone"] for row in rows for bar in row["bars"]}
+    rows = [_row(task, start, wall) for task in started[:ROWS_MAX]]
+    tones = {bar["tone"] for row in rows for bar in row["bars"]}
     return {
         "units": UNITS,
         "rows": rows,
@@ -51,9 +51,9 @@ def timeline_chart(report: Data) -> Data | None:
         "keys": [
             {"tone": tone, "words": words, "is_question": tone == ASKS}
             for tone, words in KEYS
-            if tone in drawn
+            if tone in tones
         ],
-        "left_out": max(0, len(begun) - ROWS_MAX),
+        "left_out": max(0, len(started) - ROWS_MAX),
     }
 
 
@@ -68,15 +68,15 @@ def _pieces(one: Data, start: datetime, wall: float) -> list[ChartBar]:
     """The parts of an attempt: work, and waits for a person."""
     at, end = _seconds(one["at"], start), one["until"]
     right = _seconds(end, start) if end else wall
-    found: list[ChartBar] = []
-    for asked in one["asked"]:
-        since = _seconds(asked["at"], start)
+    pieces: list[ChartBar] = []
+    for wait in one["asked"]:
+        since = _seconds(wait["at"], start)
         # The attempt ended without an answer.
         open_until = right if right > since else wall
-        until = _seconds(asked["until"], start) if asked["until"] else open_until
-        found += [(_tone(one), at, since), (ASKS, since, until)]
+        until = _seconds(wait["until"], start) if wait["until"] else open_until
+        pieces += [(_tone(one), at, since), (ASKS, since, until)]
         at = until
-    return [*found, (_tone(one), at, right)] if right > at or not found else found
+    return [*pieces, (_tone(one), at, right)] if right > at or not pieces else pieces
 
 
 def _bar(one: Data, piece: ChartBar, wall: float) -> Data:

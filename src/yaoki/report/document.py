@@ -38,7 +38,7 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EscalationDetails:
-    """What the store knows about an escalated task, besides its row."""
+    """Details of an escalated task that its row lacks."""
 
     worktree: str
     failing_check: str

@@ -92,9 +92,9 @@ def _known_numbers(numbers: Data) -> Iterator[tuple[str, str]]:
     """No row for an unknown value; a sentence below the table says so."""
     for what, words in (("cost", format_cost), ("tokens", format_tokens)):
         if numbers[what] is not None:
-            untold = numbers[f"{what}_untold"]
-            note = f" ({format_count(untold, 'agent run')} reported none)" if untold else ""
-            yield what, f"{words(numbers[what], untold)}{note}"
+            unreported = numbers[f"{what}_untold"]
+            note = f" ({format_count(unreported, 'agent run')} reported none)" if unreported else ""
+            yield what, f"{words(numbers[what], unreported)}{note}"
 
 
 def _passed_oddly(check: Data) -> bool:

@@ -126,9 +126,9 @@ def _known_number(what: str, n: Data, words: Callable[[Any, int], str]) -> tuple
     """No number where no agent reported one; a sentence says so instead."""
     if n[what] is None:
         return what, "", ""
-    untold, runs = n[f"{what}_untold"], format_count(n["agent_runs"], "agent run")
-    more = f"{untold:,} of {runs} reported none" if untold else "reported by every agent"
-    return what, words(n[what], untold), more
+    unreported, runs = n[f"{what}_untold"], format_count(n["agent_runs"], "agent run")
+    more = f"{unreported:,} of {runs} reported none" if unreported else "reported by every agent"
+    return what, words(n[what], unreported), more
 
 
 def _unknown_note(n: Data) -> str:
@@ -140,8 +140,8 @@ def _unknown_note(n: Data) -> str:
 
 def _attempt_note(n: Data) -> str:
     lost = n["workers_lost"]
-    told = f"; work of lost workers taken up {format_count(lost, 'time')}" if lost else ""
-    return f"{format_count(n['attempts'], 'attempt')} in all{told}"
+    resumed = f"; work of lost workers taken up {format_count(lost, 'time')}" if lost else ""
+    return f"{format_count(n['attempts'], 'attempt')} in all{resumed}"
 
 
 # ------------------------------------------------------------------ failures and proofs
@@ -152,13 +152,13 @@ def _failures(report: Data) -> Iterator[str]:
     for one in report["not_retried"]:
         cause = describe_cause(one["kind"], one["pattern"])
         yield f"{format_count(one['count'], 'attempt')} not tried again: {cause}"
-    told = (
+    counts = (
         (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
         (n["verified_again"], "time", "verified again because other work had landed first"),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),
     )
-    yield from (f"{format_count(number, what)} {words}" for number, what, words in told if number)
+    yield from (f"{format_count(number, what)} {words}" for number, what, words in counts if number)
     for one in report["flaky"]:
         times, where = format_count(one["times"], "time"), one["tasks_left_out"]
         yield (
@@ -186,7 +186,7 @@ def _check_facts(check: Data) -> list[tuple[str, str]]:
         ("it ran", one_line_text(check["command"], 300) if check["command"] else ""),
         ("exit code", "" if code is None else str(code)),
         ("took", format_duration(seconds) if seconds else ""),
-        ("versions", ", ".join(f"{name} {told}" for name, told in check["versions"].items())),
+        ("versions", ", ".join(f"{name} {version}" for name, version in check["versions"].items())),
         ("it said", one_line_text(check["message"], 300) if check["message"] else ""),
         ("identity", check["identity"]),
         *(

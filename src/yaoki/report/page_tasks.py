@@ -80,9 +80,9 @@ def _why_stopped(task: Data, titles: Mapping[str, str]) -> str:
 def _story(task: Data) -> list[str]:
     """The last failures of a task, and a person's part in its landing."""
     tries = task["attempts"]
-    fell = [_earlier_failures(one) for one in tries if one["ended"] and not one["landed"]]
+    failures = [_earlier_failures(one) for one in tries if one["ended"] and not one["landed"]]
     lines = [
-        *fell[-3:],
+        *failures[-3:],
         *(words for one in tries if one["landed"] for words in _attempt_trouble(one)),
     ]
     lines += _waived_checks(task["proof"])
@@ -90,7 +90,7 @@ def _story(task: Data) -> list[str]:
 
 
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
-    """How the task landed, where that is notable."""
+    """The landing of the task in words, where it is notable."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
         yield UNCHANGED if task["kind"] == "change" else "checked"
     elif task["landed"]:
@@ -102,16 +102,16 @@ def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
 
 
 def _attempt_trouble(one: Data) -> Iterable[str]:
-    """What went wrong in the attempt that landed."""
-    said = f"attempt {one['attempt']}: "
+    """The troubles of the attempt that landed."""
+    prefix = f"attempt {one['attempt']}: "
     if one["agent_end"]:
         yield (
-            f"{said}{plain_words.describe_agent_end(one['agent_end'])}; what it had done "
+            f"{prefix}{plain_words.describe_agent_end(one['agent_end'])}; what it had done "
             f"was checked"
         )
-    for asked in one["asked"]:
-        then = plain_words.describe_choice(asked["choice"] or "")
-        yield f"{said}{one_line_text(plain_words.describe_ending(asked['why']), 120)}; {then}"
+    for wait in one["asked"]:
+        then = plain_words.describe_choice(wait["choice"] or "")
+        yield f"{prefix}{one_line_text(plain_words.describe_ending(wait['why']), 120)}; {then}"
 
 
 def _waived_checks(proof: Data | None) -> Iterable[str]:

@@ -46,10 +46,10 @@ class RunBranchState:
 def read_run_branch(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> RunBranchState:
     """The first-parent steps from base to head, and the tree of each landed commit."""
     steps = tuple(git.first_parents(base, head))
-    found = {step.commit: step.tree for step in steps}
-    more = [commit for commit in {base, head, *landed} if commit and commit not in found]
+    trees = {step.commit: step.tree for step in steps}
+    more = [commit for commit in {base, head, *landed} if commit and commit not in trees]
     inside = git.reachable(base, head) | {base}
-    return RunBranchState(head, steps, {**found, **git.trees(more)}, inside)
+    return RunBranchState(head, steps, {**trees, **git.trees(more)}, inside)
 
 
 def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:

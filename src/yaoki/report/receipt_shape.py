@@ -63,14 +63,14 @@ RECEIPT: Mapping[str, FieldShape] = {
 }
 
 
-def shape_defects(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
+def shape_defects(receipt: Mapping[str, Any], form: str, schema: int) -> list[str]:
     """Every place that does not match the schema, up to a limit."""
-    if held.get("form") != form:
-        return [f"form: {held.get('form')!r} is not {form!r}"]
-    if held.get("schema") != schema:
-        return [f"schema: this yaoki reads {schema}, not {held.get('schema')!r}"]
-    found = _defects(held, RECEIPT, "")
-    return [place for place, _ in zip(found, range(DEFECTS_MAX), strict=False)]
+    if receipt.get("form") != form:
+        return [f"form: {receipt.get('form')!r} is not {form!r}"]
+    if receipt.get("schema") != schema:
+        return [f"schema: this yaoki reads {schema}, not {receipt.get('schema')!r}"]
+    defects = _defects(receipt, RECEIPT, "")
+    return [place for place, _ in zip(defects, range(DEFECTS_MAX), strict=False)]
 
 
 def _defects(value: Any, shape: FieldShape, place: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ class CheckOutputs(Protocol):
 
 @dataclass(frozen=True)
 class TaskReportContext:
-    """What every task of the report is made from."""
+    """The sources that all tasks of the report share."""
 
     view: RunView
     history: RunHistory

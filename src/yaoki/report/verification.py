@@ -32,20 +32,20 @@ def verify_receipt(
     data: bytes, git: GitFacts, *, ref: str = "", measure: MeasureOutput
 ) -> list[VerificationResult]:
     """Verify every condition; those that a red line makes pointless are left out."""
-    held = canonical.parse_receipt(data)
-    if isinstance(held, canonical.UnreadableReceipt):
-        return [VerificationResult("form", False, "this is not a receipt", (held.reason,))]
-    inside = held.get("receipt") if "form" not in held else None
+    receipt = canonical.parse_receipt(data)
+    if isinstance(receipt, canonical.UnreadableReceipt):
+        return [VerificationResult("form", False, "this is not a receipt", (receipt.reason,))]
+    inside = receipt.get("receipt") if "form" not in receipt else None
     if isinstance(inside, dict):
         # In a whole report, only the receipt is verified.
-        held, data = inside, b""
-    wrong = shape_defects(held, FORM, SCHEMA)
+        receipt, data = inside, b""
+    wrong = shape_defects(receipt, FORM, SCHEMA)
     if wrong:
         return [
             VerificationResult("form", False, "this is not a receipt of this version", tuple(wrong))
         ]
-    lines = [*_digests(data, held), *_verify_with_git(git, held, ref), _proofs(held)]
-    return [*lines, _outputs(held, measure)]
+    lines = [*_digests(data, receipt), *_verify_with_git(git, receipt, ref), _proofs(receipt)]
+    return [*lines, _outputs(receipt, measure)]
 
 
 def verification_result(
@@ -62,21 +62,21 @@ def verification_result(
 # ------------------------------------------------------------------ the file itself
 
 
-def _digests(data: bytes, held: Data) -> Iterator[VerificationResult]:
-    misprint = canonical.find_misprint(data, held) if data else ""
+def _digests(data: bytes, receipt: Data) -> Iterator[VerificationResult]:
+    misprint = canonical.find_misprint(data, receipt) if data else ""
     words = "written in the canonical form" if data else "a report; only its receipt is verified"
     yield verification_result(
         "form", words, "not in the canonical form", [misprint] if misprint else []
     )
-    body = {key: value for key, value in held.items() if key != canonical.DIGEST}
+    body = {key: value for key, value in receipt.items() if key != canonical.DIGEST}
     places = [
         _entry_name(name, n, part)
         for name in canonical.LISTS
-        for n, part in enumerate(held[name], start=1)
+        for n, part in enumerate(receipt[name], start=1)
         if part[canonical.PART_DIGEST] != canonical.entry_digest(part)
     ]
     whole = canonical.receipt_digest(body)
-    if held[canonical.DIGEST] != whole and not places:
+    if receipt[canonical.DIGEST] != whole and not places:
         places = [f"outside {' and '.join(canonical.LISTS)}: the digest is {whole}"]
     good = f"sha256 {whole}"
     yield verification_result("digest", good, "something was changed after it was written", places)
@@ -89,59 +89,61 @@ def _entry_name(name: str, n: int, part: Data) -> str:
 # ------------------------------------------------------------------ git
 
 
-def _verify_with_git(git: GitFacts, held: Data, ref: str) -> Iterator[VerificationResult]:
-    base, head = held["base"]["commit"], held["head"]["commit"]
-    parts = [held["base"], held["head"], *held["line"], *held["landed"]]
-    there = git.trees(list({part["commit"] for part in parts}))
-    missing = [part for part in parts if part["commit"] not in there]
-    good = f"all {len(there)} are in this repository"
+def _verify_with_git(git: GitFacts, receipt: Data, ref: str) -> Iterator[VerificationResult]:
+    base, head = receipt["base"]["commit"], receipt["head"]["commit"]
+    parts = [receipt["base"], receipt["head"], *receipt["line"], *receipt["landed"]]
+    tree_of = git.trees(list({part["commit"] for part in parts}))
+    missing = [part for part in parts if part["commit"] not in tree_of]
+    good = f"all {len(tree_of)} are in this repository"
     lost = sorted({f"{part['commit']} is not here" for part in missing})
     yield verification_result("commits", good, "some are missing", lost)
-    yield _all_trees(parts, there, len(missing))
-    if base not in there or head not in there:
+    yield _all_trees(parts, tree_of, len(missing))
+    if base not in tree_of or head not in tree_of:
         yield VerificationResult("line", None, "not verified: its ends are missing here")
         return
     steps = git.first_parents(base, head)
     good = f"{format_count(len(steps), 'step')} from base to head, exactly these, in this order"
     yield verification_result(
-        "line", good, "the run branch has other steps", list(_order(held, steps))
+        "line", good, "the run branch has other steps", list(_order(receipt, steps))
     )
     inside = git.reachable(base, head) | {base}
-    good = f"{format_count(len(held['landed']), 'task')}, each at its place"
+    good = f"{format_count(len(receipt['landed']), 'task')}, each at its place"
     yield verification_result(
-        "landed", good, "a landing is not at its place", list(_landed(held, inside))
+        "landed", good, "a landing is not at its place", list(_landed(receipt, inside))
     )
-    yield _reference(git, held["run_branch"], head, ref)
+    yield _reference(git, receipt["run_branch"], head, ref)
 
 
-def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> VerificationResult:
+def _all_trees(
+    parts: Sequence[Data], tree_of: Mapping[str, str], missing: int
+) -> VerificationResult:
     """The trees of the commits that exist here; a missing commit proves nothing."""
-    found = verification_result(
-        "trees", "each commit has the tree that was proven", *_trees(parts, there)
+    result = verification_result(
+        "trees", "each commit has the tree that was proven", *_trees(parts, tree_of)
     )
-    if found.ok and missing:
-        here = len({part["commit"] for part in parts} & there.keys())
+    if result.ok and missing:
+        here = len({part["commit"] for part in parts} & tree_of.keys())
         return VerificationResult(
             "trees", None, f"right for the {here} that exist here; the others could not be verified"
         )
-    return found
+    return result
 
 
-def _trees(parts: Sequence[Data], there: Mapping[str, str]) -> tuple[str, list[str]]:
+def _trees(parts: Sequence[Data], tree_of: Mapping[str, str]) -> tuple[str, list[str]]:
     wrong = [
-        f"{part['commit']} has the tree {there[part['commit']]}, not {part['tree']}"
+        f"{part['commit']} has the tree {tree_of[part['commit']]}, not {part['tree']}"
         for part in parts
-        if part["commit"] in there and part["tree"] != there[part["commit"]]
+        if part["commit"] in tree_of and part["tree"] != tree_of[part["commit"]]
     ]
     return "a commit has another tree", sorted(set(wrong))
 
 
-def _order(held: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
+def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
     """Defects in the first-parent order: every step, and no other."""
-    before, told = held["base"]["commit"], held["line"]
-    if len(steps) != len(told):
-        yield f"git has {len(steps)} steps, the receipt {len(told)}"
-    for n, (step, part) in enumerate(zip(steps, told, strict=False), start=1):
+    before, recorded = receipt["base"]["commit"], receipt["line"]
+    if len(steps) != len(recorded):
+        yield f"git has {len(steps)} steps, the receipt {len(recorded)}"
+    for n, (step, part) in enumerate(zip(steps, recorded, strict=False), start=1):
         if step.commit != part["commit"]:
             yield f"line {n}: git has {step.commit}, the receipt {part['commit']}"
             return
@@ -149,45 +151,45 @@ def _order(held: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
             yield f"line {n}: {step.commit} does not follow {before}"
         if (step.task or None, step.undoes or None) != (part["task"], part["undoes"]):
             yield f"line {n}: {step.commit} says it is of {step.task or 'nobody'}"
-        if part["what"] == "LANDED" and step.run != held["run"]:
+        if part["what"] == "LANDED" and step.run != receipt["run"]:
             yield f"line {n}: {step.commit} is of run {step.run or 'none'}"
         before = step.commit
-    if before != held["head"]["commit"]:
+    if before != receipt["head"]["commit"]:
         yield f"the line ends at {before}, not at the head"
 
 
-def _landed(held: Data, inside: frozenset[str]) -> Iterator[str]:
+def _landed(receipt: Data, inside: frozenset[str]) -> Iterator[str]:
     """Every landing that was not undone has its task, and every task its landing."""
-    undone = {part["undoes"] for part in held["line"] if part["undoes"]}
-    standing = {
+    undone = {part["undoes"] for part in receipt["line"] if part["undoes"]}
+    landings = {
         part["commit"]: part["task"]
-        for part in held["line"]
+        for part in receipt["line"]
         if part["what"] == "LANDED" and part["commit"] not in undone
     }
-    places = {part["commit"]: n for n, part in enumerate(held["line"], start=1)}
-    for n, part in enumerate(held["landed"], start=1):
+    places = {part["commit"]: n for n, part in enumerate(receipt["line"], start=1)}
+    for n, part in enumerate(receipt["landed"], start=1):
         name = _entry_name("landed", n, part)
         if part["commit"] not in inside:
             yield f"{name}: {part['commit']} is not between base and head"
-        elif part["how"] == "LANDED" and standing.pop(part["commit"], "") != part["task"]:
+        elif part["how"] == "LANDED" and landings.pop(part["commit"], "") != part["task"]:
             yield f"{name}: {part['commit']} is not its landing"
         elif part["step"] != places.get(part["commit"] if part["how"] == "LANDED" else ""):
             yield f"{name}: it is not step {part['step']}"
     yield from (
         f"{task} landed as {commit}, which the receipt does not list"
-        for commit, task in standing.items()
+        for commit, task in landings.items()
     )
 
 
 def _reference(git: GitFacts, branch: str, head: str, ref: str) -> VerificationResult:
     """The named ref, else the run branch; if that is deleted, any ref that contains the head."""
-    asked = ref or f"refs/heads/{branch}"
-    names = git.refs_containing(head, asked)
-    if not names and not ref and not git.trees([asked]):
-        names, asked = git.refs_containing(head, ""), "any branch or tag"
+    wanted_ref = ref or f"refs/heads/{branch}"
+    names = git.refs_containing(head, wanted_ref)
+    if not names and not ref and not git.trees([wanted_ref]):
+        names, wanted_ref = git.refs_containing(head, ""), "any branch or tag"
     if not names:
         return VerificationResult(
-            "ref", False, "no ref contains the head", (f"{asked} does not contain {head}",)
+            "ref", False, "no ref contains the head", (f"{wanted_ref} does not contain {head}",)
         )
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return VerificationResult("ref", True, f"{names[0]}{more} contains the head {head[:12]}")
@@ -196,15 +198,15 @@ def _reference(git: GitFacts, branch: str, head: str, ref: str) -> VerificationR
 # ------------------------------------------------------------------ what it says of the checks
 
 
-def _proofs(held: Data) -> VerificationResult:
+def _proofs(receipt: Data) -> VerificationResult:
     """Tasks in the receipt whose checks do not prove them."""
     bad = []
-    for n, part in enumerate(held["landed"], start=1):
+    for n, part in enumerate(receipt["landed"], start=1):
         red = [c["check"] for c in part["checks"] if c["required"] and not _landings(c)]
         if red or not any(check["outcome"] in PASSING_OUTCOMES for check in part["checks"]):
             why = f"{', '.join(red)} did not pass" if red else "no check passed"
             bad.append(f"{_entry_name('landed', n, part)}: {why}")
-    waived = sum(c["outcome"] == "WAIVED" for part in held["landed"] for c in part["checks"])
+    waived = sum(c["outcome"] == "WAIVED" for part in receipt["landed"] for c in part["checks"])
     words = "every landed task has passing checks"
     if waived:
         words = f"every required check of a landed task passed, or a person waived it ({waived})"
@@ -215,19 +217,21 @@ def _landings(check: Data) -> bool:
     return check["outcome"] in PASSING_OUTCOMES or check["outcome"] == "SKIPPED"
 
 
-def _outputs(held: Data, measure: MeasureOutput) -> VerificationResult:
+def _outputs(receipt: Data, measure: MeasureOutput) -> VerificationResult:
     """The stored outputs of checks, where they exist; a receipt does not need them."""
-    told = [o for part in held["landed"] for check in part["checks"] for o in check["outputs"]]
-    seen = [(output, measure(output["file"])) for output in told]
-    here = [(output, found) for output, found in seen if found is not None]
+    recorded = [
+        o for part in receipt["landed"] for check in part["checks"] for o in check["outputs"]
+    ]
+    outputs = [(output, measure(output["file"])) for output in recorded]
+    here = [(output, measured) for output, measured in outputs if measured is not None]
     wrong = [
         f"{output['file']} is not what the check wrote"
-        for output, found in here
-        if (found["bytes"], found["sha256"]) != (output["bytes"], output["sha256"])
+        for output, measured in here
+        if (measured["bytes"], measured["sha256"]) != (output["bytes"], output["sha256"])
     ]
     if not here:
         return VerificationResult(
-            "outputs", None, f"none of the {len(told)} outputs is stored here"
+            "outputs", None, f"none of the {len(recorded)} outputs is stored here"
         )
-    good = f"{len(here)} of {len(told)} outputs of checks are stored here and unchanged"
+    good = f"{len(here)} of {len(recorded)} outputs of checks are stored here and unchanged"
     return verification_result("outputs", good, "an output was changed", wrong)

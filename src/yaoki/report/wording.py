@@ -33,18 +33,18 @@ def format_duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
-def format_cost(cost: float | None, untold: int = 0) -> str:
+def format_cost(cost: float | None, unreported: int = 0) -> str:
     """A cost that no agent reported is unknown; one that some reported is a lower bound."""
     if cost is None:
         return UNKNOWN
     shown = f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}"
-    return f"at least {shown}" if untold else shown
+    return f"at least {shown}" if unreported else shown
 
 
-def format_tokens(tokens: int | None, untold: int = 0) -> str:
+def format_tokens(tokens: int | None, unreported: int = 0) -> str:
     if tokens is None:
         return UNKNOWN
-    return f"at least {tokens:,}" if untold else f"{tokens:,}"
+    return f"at least {tokens:,}" if unreported else f"{tokens:,}"
 
 
 def format_instant(instant: str | None) -> str:
@@ -59,8 +59,8 @@ def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
     runs = [
         (task, one) for task in report["tasks"] for one in task["attempts"] if one["agent_started"]
     ]
-    told = ("session", "cost", "tokens")
-    return runs if any(one[name] is not None for _, one in runs for name in told) else []
+    reported = ("session", "cost", "tokens")
+    return runs if any(one[name] is not None for _, one in runs for name in reported) else []
 
 
 def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
@@ -74,8 +74,8 @@ def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
     done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
     so_far = f"{_share(done, tasks)} {_how_far(numbers)}"
     if status == "DONE" and lost:
-        gone = f"the landed work of {format_count(lost, 'task')} is no longer on its branch"
-        return f"The run had ended, but {gone}: {so_far}."
+        missing = f"the landed work of {format_count(lost, 'task')} is no longer on its branch"
+        return f"The run had ended, but {missing}: {so_far}."
     if status == "DONE":
         without = _left_out_words(numbers["dropped"])
         enough = "" if without else ", all that had to be"

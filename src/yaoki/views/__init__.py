@@ -1,4 +1,4 @@
-"""What screens show, as pure values: runs, tasks, their history, and why a task is where it is.
+"""The pure values that screens show: runs, tasks, their history, and the reason of each state.
 
 The names are imported when they are first used: most commands need few of them.
 """

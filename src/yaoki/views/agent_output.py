@@ -57,8 +57,8 @@ def _part(event: Any, *keys: str) -> Any:
 
 
 def _text(event: Any, *keys: str) -> str:
-    found = _part(event, *keys)
-    return found if isinstance(found, str) else ""
+    value = _part(event, *keys)
+    return value if isinstance(value, str) else ""
 
 
 def _clip_words(words: str) -> str:
@@ -66,12 +66,12 @@ def _clip_words(words: str) -> str:
     return words if len(words) <= WORDS_CHARS else f"{words[:WORDS_CHARS]} …"
 
 
-def _used(tool: str, given: Any) -> str:
-    return f"> {one_line(tool, 60)} {_glance(given)}".rstrip()
+def _used(tool: str, arguments: Any) -> str:
+    return f"> {one_line(tool, 60)} {_glance(arguments)}".rstrip()
 
 
-def _got(back: Any, *, failed: bool = False) -> str:
-    return f"< {'failed: ' if failed else ''}{_glance(back)}".rstrip(" <")
+def _got(output: Any, *, failed: bool = False) -> str:
+    return f"< {'failed: ' if failed else ''}{_glance(output)}".rstrip(" <")
 
 
 def _glance(value: Any) -> str:
@@ -133,8 +133,8 @@ def _item(event: Data) -> list[str] | None:
             return [_clip_words(_text(item, "text"))]
         case "command_execution":
             code = _part(item, "exit_code")
-            back = _got(_part(item, "aggregated_output"), failed=bool(code))
-            return [_used("command", _part(item, "command")), back]
+            output = _got(_part(item, "aggregated_output"), failed=bool(code))
+            return [_used("command", _part(item, "command")), output]
         case "file_change":
             changes = _part(item, "changes")
             paths = [_text(one, "path") for one in changes] if isinstance(changes, list) else []
@@ -168,8 +168,8 @@ def _tool(event: Data) -> list[str] | None:
 
 def _tool_back(event: Data) -> list[str] | None:
     status = _text(event, "status")
-    back = _part(event, "output") or _part(event, "error", "message")
-    return [_got(back, failed=status == "error")] if status else None
+    output = _part(event, "output") or _part(event, "error", "message")
+    return [_got(output, failed=status == "error")] if status else None
 
 
 def _failed(event: Data) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""What each answer to a task means, in a few words."""
+"""The meaning of each answer to a task, in a few words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan may cost, judged by earlier runs of the same agents; unknown without reports."""
+"""The expected cost of a plan, judged by earlier runs of its agents; unknown without reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COST_EVENTS = ("ATTEMPT_STARTED", "AGENT_FINISHED", "TASK_LANDED")
 
 @dataclass(slots=True)
 class AgentCostHistory:
-    """What the runs of one agent reported: costs in US dollars, and attempts per landed task."""
+    """The costs in US dollars that runs of one agent reported, and its attempts per landed task."""
 
     runs: int = 0
     costs: list[float] = field(default_factory=list)

@@ -17,7 +17,7 @@ FAILED_SHOWN = 5
 
 
 class DecisionKind(StrEnum):
-    """What was decided about a task."""
+    """The kinds of decisions about a task."""
 
     RETRY = "RETRY"
     ESCALATE = "ESCALATE"

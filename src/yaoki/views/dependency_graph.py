@@ -25,29 +25,29 @@ class DependencyGraph:
     @cached_property
     def layers(self) -> dict[TaskId, int]:
         """The longest path from a task without needs; the order of the tasks does not matter."""
-        found: dict[TaskId, int] = {}
+        layers: dict[TaskId, int] = {}
         for first in self.needs:
-            way = [first]
-            while way:
-                task_id = way[-1]
+            stack = [first]
+            while stack:
+                task_id = stack[-1]
                 wanted = self.needs[task_id]
-                open_ = [need for need in wanted if need in self.needs and need not in found]
-                if open_ and task_id not in found:
-                    way += open_
+                open_ = [need for need in wanted if need in self.needs and need not in layers]
+                if open_ and task_id not in layers:
+                    stack += open_
                     continue
-                way.pop()
-                below = [found[need] for need in wanted if need in found]
-                found.setdefault(task_id, max(below, default=-1) + 1)
-        return found
+                stack.pop()
+                below = [layers[need] for need in wanted if need in layers]
+                layers.setdefault(task_id, max(below, default=-1) + 1)
+        return layers
 
     def count_dependents(self, task_id: TaskId) -> int:
         """The number of tasks that depend on this one, directly or not."""
-        seen: set[TaskId] = {task_id}
+        reached: set[TaskId] = {task_id}
         level = [task_id]
         while level:
-            level = [n for n in dict.fromkeys(self._after(level)) if n not in seen]
-            seen.update(level)
-        return len(seen) - 1
+            level = [n for n in dict.fromkeys(self._after(level)) if n not in reached]
+            reached.update(level)
+        return len(reached) - 1
 
     def _after(self, level: list[TaskId]) -> list[TaskId]:
         return [one for node in level for one in self.dependents.get(node, ())]

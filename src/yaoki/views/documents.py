@@ -93,7 +93,7 @@ def _task(view: TaskView) -> Document:
 
 
 def _spend(used: Spend) -> Document:
-    """What agents reported; a value that none reported is unknown, which is null and never zero."""
+    """The use that agents reported; a value that none reported is unknown: null and never zero."""
     return {"cost": used.money or None, "tokens": used.tokens or None, "untold": used.unknown}
 
 

@@ -19,7 +19,7 @@ WARNING_CHARS = 1000
 
 
 def describe_entry(entry: JournalEntry) -> str:
-    """What happened, in one line; empty for an event that only programs read.
+    """The entry in one line; empty for an event that only programs read.
 
     An entry of another version may lack a field that its words need; it has no words then.
     """
@@ -172,8 +172,8 @@ def _recovery_words(data: Data) -> str:
 
 def _blame_words(data: Data) -> str:
     beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
-    looked = format_count(data["looked"], "commit")
-    return f"{data['culprit']} is to blame{beside}; found after testing {looked}"
+    commits = format_count(data["looked"], "commit")
+    return f"{data['culprit']} is to blame{beside}; found after testing {commits}"
 
 
 def _plan_words(data: Data) -> str:

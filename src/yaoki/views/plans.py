@@ -45,7 +45,7 @@ class TaskBound:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What `yaoki plan` shows."""
+    """The content of `yaoki plan`."""
 
     goal: str
     tasks: tuple[TaskBound, ...]

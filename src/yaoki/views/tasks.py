@@ -39,7 +39,7 @@ NEEDS_SHOWN = 3
 
 
 class IdleReason(StrEnum):
-    """Why no task of a run is started, in words; documents use the names."""
+    """The reason why no task of a run is started, in words; documents use the names."""
 
     PAUSED = "the run is paused"
     NOBODY = "no worker is running this"
@@ -161,7 +161,7 @@ def build_run_view(
     rows: Sequence[TaskRow],
     needs: Mapping[TaskId, Sequence[TaskId]],
     *,
-    resting: bool,
+    is_idle: bool,
     questions: Mapping[TaskId, Question] | None = None,
     is_carried: bool = False,
     limits: Mapping[str, datetime] | None = None,
@@ -180,12 +180,12 @@ def build_run_view(
     """
     tally = Counter((row.state, row.required) for row in rows)
     unsettled = any(row.awaiting_rerun or row.undo_requested for row in rows)
-    head = summarize_run(run, tally, resting=resting, unsettled=unsettled, spent=spent)
+    head = summarize_run(run, tally, is_idle=is_idle, unsettled=unsettled, spent=spent)
     by_id, blocked = {row.id: row for row in rows}, _causes(rows, needs)
-    around = _TaskContext(by_id, needs, blocked, questions or {}, limits or {}, on_branch or {})
+    context = _TaskContext(by_id, needs, blocked, questions or {}, limits or {}, on_branch or {})
     idle = _idle(run, head.status, worker=is_carried)
-    tasks = tuple(around.view(row, not_taken_because(row) or idle) for row in rows)
-    next_ = _next_of_run(run, head.status, tasks, worker=is_carried, taking=merge_instead)
+    tasks = tuple(context.view(row, not_taken_because(row) or idle) for row in rows)
+    next_ = _next_of_run(run, head.status, tasks, worker=is_carried, merge_instead=merge_instead)
     iterated = last_iteration or {}
     return replace(
         head, tasks=tasks, next_command=next_, is_carried=is_carried, last_iteration=iterated
@@ -196,20 +196,20 @@ def summarize_run(
     run: Run,
     tally: Counter[tuple[State, bool]],
     *,
-    resting: bool,
+    is_idle: bool,
     unsettled: bool,
     spent: Spend | None = None,
 ) -> RunView:
     """A run without its tasks.  `unsettled`: a task waits for its re-run or for being reverted."""
     # A paused run is idle even with open decisions: a person makes them.
     settled = bool(run.pause_reason) or not unsettled
-    status = current_run_status(run, tally, idle=resting and settled)
+    status = current_run_status(run, tally, idle=is_idle and settled)
     counts = {state.value: tally[state, True] + tally[state, False] for state in State}
     return RunView(run, status, (), counts, "", spent or Spend())
 
 
 def _idle(run: Run, status: RunStatus, *, worker: bool) -> IdleReason | Literal[""]:
-    """Why no task of the run is started, even if some are ready."""
+    """The reason why no task of the run is started, even if some are ready."""
     if run.pause_reason:
         return IdleReason.PAUSED
     return IdleReason.NOBODY if status is RunStatus.ACTIVE and not worker else ""
@@ -228,27 +228,31 @@ def _causes(
 
 @dataclass(frozen=True, slots=True)
 class _TaskContext:
-    """What all task views of a run share, computed once: a run may have ten thousand tasks."""
+    """The values that all task views of a run share: a run may have ten thousand tasks."""
 
     rows: Mapping[TaskId, TaskRow]
     needs: Mapping[TaskId, Sequence[TaskId]]
     blocked: Mapping[TaskId, TaskId]
-    asked: Mapping[TaskId, Question]
+    questions: Mapping[TaskId, Question]
     limits: Mapping[str, datetime]
     on_branch: Mapping[TaskId, bool]
 
-    def view(self, row: TaskRow, lacks: str) -> TaskView:
+    def view(self, row: TaskRow, idle_reason: str) -> TaskView:
         wanted = tuple(self.needs.get(row.id, ()))
         unmet = tuple([need for need in wanted if self.rows[need].state is not State.DONE])
-        until, there = self.limits.get(row.account), self.on_branch.get(row.id)
+        until, on_branch = self.limits.get(row.account), self.on_branch.get(row.id)
         if row.id in self.blocked:
             cause = self.rows[self.blocked[row.id]]
-            reason, way = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
-            return TaskView(row, reason, cause.id, (), wanted, unmet, way, until, lacks, there)
-        asked = self.asked.get(row.id)
-        choices = tuple(choice.value for choice in asked.choices) if asked else ()
+            reason, command = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
+            return TaskView(
+                row, reason, cause.id, (), wanted, unmet, command, until, idle_reason, on_branch
+            )
+        question = self.questions.get(row.id)
+        choices = tuple(choice.value for choice in question.choices) if question else ()
         next_ = f"yaoki answer {row.id}" if row.state is State.ESCALATED else ""
-        return TaskView(row, row.reason, "", choices, wanted, unmet, next_, until, lacks, there)
+        return TaskView(
+            row, row.reason, "", choices, wanted, unmet, next_, until, idle_reason, on_branch
+        )
 
 
 def _next_of_task(cause: TaskRow) -> str:
@@ -264,19 +268,19 @@ def first_to_answer(tasks: Sequence[TaskView]) -> TaskView | None:
 
 def _next_of_run(
     run: Run,
-    stands: RunStatus,
+    status: RunStatus,
     tasks: Sequence[TaskView],
     *,
     worker: bool,
-    taking: Callable[[], str],
+    merge_instead: Callable[[], str],
 ) -> str:
-    match stands:
+    match status:
         case RunStatus.ACTIVE:
             return f"yaoki {'watch' if worker else 'resume'} {run.id}"
         case RunStatus.DONE:
             if run.merged_commit:
                 return merge_log_command(run)
-            return taking() or f"yaoki merge {run.id}"
+            return merge_instead() or f"yaoki merge {run.id}"
         case RunStatus.ESCALATED:
             first = first_to_answer(tasks)
             return first.next_command if first else f"yaoki status {run.id}"
@@ -290,7 +294,7 @@ def _next_of_run(
                 return f"yaoki recover {run.id}"
             if run.merged_commit:
                 return merge_log_command(run)
-            return taking() or f"yaoki merge {run.id} --partial"
+            return merge_instead() or f"yaoki merge {run.id} --partial"
 
 
 def merge_log_command(run: Run) -> str:
@@ -302,9 +306,9 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     """The cause of the wait in a few words; empty when the task does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
-        riding = row.landing_refusals and row.stage == Stage.LAND
+        is_queued = row.landing_refusals and row.stage == Stage.LAND
         return view.not_taken_because or (
-            "lands after the tasks it was verified with" if riding else ""
+            "lands after the tasks it was verified with" if is_queued else ""
         )
     if row.state is not State.WAITING:
         return ""
@@ -329,7 +333,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
 
 
 def _hold_words(row: TaskRow) -> str:
-    """What happens next is decided when no other task can run."""
+    """A task that awaits its re-run waits until no other task can run."""
     if row.parent:
         return "waits until no other task can run; then its group is recovered"
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:

@@ -1,4 +1,4 @@
-"""Why a task is where it is: each decision with its rule, inputs and alternatives."""
+"""The explanation of a task's state: each decision with its rule, inputs and alternatives."""
 
 from __future__ import annotations
 

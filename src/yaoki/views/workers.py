@@ -24,10 +24,10 @@ def why_not_taken(
     now: datetime | None = None,
     grace_s_of: Callable[[str], float] = lambda _: 0.0,
 ) -> str:
-    """Why none of these workers takes a task that could start; empty when one may.
+    """The reason why none of these workers takes a task that could start; empty when one may.
 
     With `now` the row is current, so its lease tells whether a worker has the task;
-    `keeps_s`: how long a silent holder keeps its task because its process is known to live.
+    `grace_s_of`: how long a silent holder keeps its task because its process is known to live.
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:

@@ -397,7 +397,7 @@ def test_keys_are_recognised_and_unknown_ones_left_out() -> None:
 
 
 def test_without_anything_landed_the_time_left_is_unknown() -> None:
-    view = build_run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
+    view = build_run_view(RUN, [a_row(1), a_row(2)], {}, is_idle=False)
 
     assert time_left(remaining_work(view, 4), Pace(), NOW) is None
 
@@ -408,12 +408,12 @@ def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_pe
         pace.record_start(f"old-{n}", NOW - minutes * MINUTE)
         pace.record_landing(f"old-{n}", NOW)
     rows = [a_row(n) for n in range(1, 5)]
-    wide = build_run_view(RUN, rows, {}, resting=False)
-    long = build_run_view(RUN, rows, chain(*rows), resting=False)
+    wide = build_run_view(RUN, rows, {}, is_idle=False)
+    long = build_run_view(RUN, rows, chain(*rows), is_idle=False)
     asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
     asked = {asks.id: Question("?", (Choice.RETRY,))}
     stuck = build_run_view(
-        RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked
+        RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), is_idle=False, questions=asked
     )
 
     assert time_left(remaining_work(wide, 4), pace, NOW) == 2 * MINUTE, (
@@ -429,7 +429,7 @@ def test_a_task_that_takes_longer_than_usual_makes_the_time_left_unknown() -> No
     pace.record_start("old", NOW - 4 * MINUTE)
     pace.record_landing("old", NOW)
     row = a_row(1, State.ACTIVE)
-    view = build_run_view(RUN, [row], {}, resting=False)
+    view = build_run_view(RUN, [row], {}, is_idle=False)
 
     pace.record_start(row.id, NOW)
     assert time_left(remaining_work(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
@@ -447,7 +447,7 @@ def test_the_foot_counts_each_task_once() -> None:
     asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
     rows = [asks, a_row(2), a_row(3), a_row(4, State.DONE)]
     needs = {**chain(asks, rows[1]), rows[2].id: (), rows[3].id: ()}
-    view = build_run_view(RUN, rows, needs, resting=False)
+    view = build_run_view(RUN, rows, needs, is_idle=False)
 
     assert TaskListing(view).count_words == "1 waiting, 1 escalated, 1 done, 1 blocked"
 

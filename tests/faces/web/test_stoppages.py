@@ -186,7 +186,7 @@ def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycach
 def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
     wanted = needs or {row.id: () for row in rows}
     view = build_run_view(
-        replace(RUN, pause=Pause.parse(more.pop("paused", ""))), rows, wanted, resting=False, **more
+        replace(RUN, pause=Pause.parse(more.pop("paused", ""))), rows, wanted, is_idle=False, **more
     )
     names = {str(row.id): row.name for row in rows}
     told = waits_document(view.tasks[-1], NOW, names)
@@ -264,7 +264,7 @@ def test_the_final_check_comes_after_all_tasks() -> None:
     gone = a_row(7, State.REPLACED)
     all_ = [*rows, first, later, second, gone]
     needs = {row.id: () for row in all_} | {rows[1].id: (rows[0].id,)}
-    view, shape = build_run_view(RUN, all_, needs, resting=False), DependencyGraph(needs)
+    view, shape = build_run_view(RUN, all_, needs, is_idle=False), DependencyGraph(needs)
 
     found = proof_needs(view, shape)
 
@@ -278,7 +278,7 @@ def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> No
     failed = replace(failed, state=State.CANCELLED)
     group, alone = a_row(3, State.DONE, kind="group"), a_row(4, State.CANCELLED)
     needs = {row.id: () for row in (part, failed, alone)} | {group.id: (part.id,)}
-    view = build_run_view(RUN, [part, failed, group, alone], needs, resting=False)
+    view = build_run_view(RUN, [part, failed, group, alone], needs, is_idle=False)
 
     assert list(dropped_parts(view, DependencyGraph(needs))) == [(group.id, (failed.id,))]
 

@@ -16,7 +16,7 @@ from yaoki.ports import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class CheckIdentity:
-    """What a check runs, whatever its name is."""
+    """The command of a check, whatever the check is called."""
 
     type: str
     identity: str

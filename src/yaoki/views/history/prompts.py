@@ -1,4 +1,4 @@
-"""How often each prompt fixed which failure, computed from the journal."""
+"""The success of each prompt against each kind of failure, counted from the journal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUILT_IN_WORDS = "built-in words"
 
 @dataclass(slots=True)
 class PromptSuccess:
-    """How often one prompt was sent for one pattern, and with which result.
+    """The number of times that one prompt was sent for one pattern, by result.
 
     `cured`: the next verification did not show that pattern.  `undecided`: there was none yet.
     """
@@ -43,8 +43,8 @@ class PromptSuccess:
 
     @property
     def cure_rate(self) -> float | None:
-        looked = self.cured + self.failed
-        return self.cured / looked if looked else None
+        decided = self.cured + self.failed
+        return self.cured / decided if decided else None
 
 
 @dataclass(slots=True)

@@ -85,7 +85,7 @@ class TaskHistory:
 
     @property
     def return_reason(self) -> str:
-        """Why a worker gave the task back, while it waits because of that."""
+        """The reason why a worker gave the task back, while the task waits because of it."""
         wait = self.current_wait
         if wait is None or wait.after_failure or wait.cause not in _RETURN_CAUSES:
             return ""
@@ -102,7 +102,7 @@ class TaskHistory:
 
     @property
     def asked_at(self) -> datetime | None:
-        """When the last wait for a person began."""
+        """The start of the last wait for a person."""
         starts = [wait.start for wait in self.waits if wait.cause is WaitCause.PERSON]
         return starts[-1] if starts else None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AttemptEnd(StrEnum):
-    """How an attempt ended, or why the worker gave its claim back."""
+    """The end of an attempt, or of a worker's claim of it."""
 
     LANDED = "LANDED"
     RETRY = "RETRY"
@@ -42,7 +42,7 @@ class AttemptEnd(StrEnum):
 
 
 class WaitCause(StrEnum):
-    """What a task waits for."""
+    """The cause of a wait."""
 
     NEEDS = "NEEDS"
     SLOT = "SLOT"
@@ -145,7 +145,7 @@ class AgentRun:
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """What the prompt of an attempt was about; `kind` is empty for the first attempt."""
+    """The failure that a prompt was about; `kind` is empty for the first attempt."""
 
     kind: str
     pattern: str
@@ -201,7 +201,7 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What took the task out of the run without landing it."""
+    """The cancellation or replacement that took the task out of the run."""
 
     at: datetime
     event: str

@@ -15,7 +15,7 @@ OVER_STATES = frozenset({State.DONE, State.CANCELLED, State.REPLACED, State.ESCA
 
 
 class Pace:
-    """How long landed tasks took, from their first claim on, waits included."""
+    """The durations of landed tasks, from their first claim on, waits included."""
 
     def __init__(self) -> None:
         self._begun: dict[str, datetime] = {}
@@ -26,14 +26,14 @@ class Pace:
         self._begun.setdefault(task_id, at)
 
     def record_landing(self, task_id: str, at: datetime) -> None:
-        begun = self._begun.pop(task_id, None)
-        if begun is not None and at >= begun:
-            self._took = [*self._took[1 - LANDED_KEPT :], at - begun]
+        start = self._begun.pop(task_id, None)
+        if start is not None and at >= start:
+            self._took = [*self._took[1 - LANDED_KEPT :], at - start]
 
     def longest_active(self, ids: Container[str], now: datetime) -> timedelta:
-        """How long the longest of these tasks has been active."""
-        begun = [at for task_id, at in self._begun.items() if task_id in ids]
-        return max((now - at for at in begun), default=timedelta(0))
+        """The time for which the longest of these tasks has been active."""
+        starts = [at for task_id, at in self._begun.items() if task_id in ids]
+        return max((now - at for at in starts), default=timedelta(0))
 
     @property
     def durations(self) -> Sequence[timedelta]:
@@ -78,15 +78,15 @@ def longest_chain(tasks: Sequence[TaskView]) -> int:
     unmet: Mapping[str, Sequence[str]] = {task.row.id: task.unmet_needs for task in tasks}
     depth: dict[str, int] = {}
     for first in unmet:
-        way = [first]
-        while way:
-            here = way[-1]
+        stack = [first]
+        while stack:
+            here = stack[-1]
             deeper = [need for need in unmet[here] if need in unmet and need not in depth]
             if deeper:
-                way += deeper[:1]
+                stack += deeper[:1]
                 continue
             depth[here] = 1 + max((depth.get(need, 0) for need in unmet[here]), default=0)
-            way.pop()
+            stack.pop()
     return max(depth.values(), default=0)
 
 

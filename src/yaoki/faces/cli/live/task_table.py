@@ -82,10 +82,10 @@ class TaskTable:
 
     def _read_recent(self) -> None:
         database = self._app.store.database
-        found = journal_pages.read_newest(
+        entries = journal_pages.read_newest(
             database, run_id=self._run.id, events=RECALLED_EVENTS, limit=RECALLED_MAX
         )
-        for entry in reversed(found):
+        for entry in reversed(entries):
             self._note_entry(entry)
 
     def _note_entry(self, entry: JournalEntry) -> None:
@@ -109,7 +109,7 @@ class TaskTable:
         return task.last_at if task else None
 
     def return_cause(self, task_id: str) -> str:
-        """Why the task was sent back or released, if it was."""
+        """The failure or reason after which the task was sent back or released."""
         task = self._histories.get(task_id)
         return task.return_cause if task else ""
 
@@ -127,7 +127,7 @@ class TaskTable:
             store.run(self._run.id),
             rows,
             self._needs,
-            resting=store.is_idle(self._run.id),
+            is_idle=store.is_idle(self._run.id),
             questions=load_questions(self._app, rows),
             # Cached rows lack heartbeats, so their leases are out of date.
             is_carried=has_live_holder(rows, BEGINNING),
