@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_check, a_spec, a_task
-from yaoki.app.run_view import find_check_folders
+from yaoki.app.attempt_files import find_check_folders
 from yaoki.core.model import Task
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.app.run_branch import detect_external_merge, find_landed_on_branch, suggest_merge_command
 from yaoki.core.model import PauseCause
-from yaoki.engine.landed_rows import rows_on_run_branch
-from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
-from yaoki.views.tasks import build_run_view, summarize_run
+from yaoki.errors import Unknown
+from yaoki.views.run_state import build_run_view, summarize_run
 from yaoki.views.workers import why_not_taken
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.tables.totals import BudgetUse
     from yaoki.app.build import App
-    from yaoki.core.model import Question, Run, Task, TaskId
+    from yaoki.core.model import Question, Run, TaskId
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
     from yaoki.views.history.warnings import RunWarnings
     from yaoki.views.tasks import RunView
@@ -31,8 +27,6 @@ QUESTIONS_MAX = 1000
 ATTEMPTS_SHOWN = 20
 PAGE = 1000
 ENTRIES_MAX = 50_000
-BYTES_SHOWN = 1 << 20
-LOG_FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
 
 
 def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
@@ -62,30 +56,6 @@ def _view_tasks(app: App, run: Run) -> RunView:
     if run.pause_cause is PauseCause.BRANCH:
         return view_run(app, run)
     return _view_rows(app, run, app.store.rows(run.id), merges=False)
-
-
-def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
-    """A run is also merged when a person merged it with git: the base then holds all that landed.
-
-    Work that landed after a merge, in place of reverted work, is not merged yet.
-    """
-    if run.finished_at is None:
-        return run
-    landed, git = (
-        [row.landed_commit for row in rows_on_run_branch(rows)],
-        app.context.git_facts,
-    )
-    try:
-        if run.merged_commit:
-            return (
-                replace(run, merged_commit="")
-                if git.has_commits_beyond(landed, run.merged_commit)
-                else run
-            )
-        head = git.find_head_with_all(run.base_branch, landed, run.base)
-    except GitFailed:
-        return run
-    return replace(run, merged_commit=head) if head else run
 
 
 def assemble_run_view(
@@ -144,49 +114,6 @@ def is_served(app: App, run: Run) -> bool:
 
 def _is_served_by(run: Run, live: Sequence[WorkerSeen]) -> bool:
     return any(run.id in (one.worker.runs or (run.id,)) for one in live)
-
-
-def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[TaskId, bool]:
-    """Empty where git cannot answer; the branch of a merged run is the user's to change."""
-    landed = rows_on_run_branch(rows)
-    if run.merged_commit or not landed:
-        return {}
-    try:
-        # With a remote, only the workspace knows what other machines landed.
-        remote = app.settings.workspace.remote
-        git = app.workspace.branches if remote else app.context.git_facts
-        lost = set(git.missing_commits(run, [row.landed_commit for row in landed]))
-    except WorkspaceError:
-        return {}
-    return {row.id: row.landed_commit not in lost for row in landed}
-
-
-def suggest_merge_command(app: App, run: Run) -> str:
-    """The git command that merges the work here; empty where `yaoki merge` does it, which never
-    moves a checked-out branch.
-    """
-    try:
-        git = app.context.git_facts
-        place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
-    except GitFailed:
-        return ""
-    if place is None or (run.cancel_requested and not _is_branch_intact(app, run)):
-        return ""
-    import shlex
-
-    there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
-    return f"git {there}merge {run.branch}"
-
-
-def _is_branch_intact(app: App, run: Run) -> bool:
-    """For a cancelled run no command checks its branch, and git merges whatever is there."""
-    from yaoki.engine.branch_guard import BranchGuard
-
-    try:
-        BranchGuard(app.store, app.workspace).refuse_drift(run)
-    except (NotNow, WorkspaceError):
-        return False
-    return True
 
 
 def view_run_head(app: App, run: Run) -> RunView:
@@ -252,84 +179,6 @@ def load_task_journal(app: App, task_id: str) -> list[JournalEntry]:
 
 
 # ------------------------------------------------------------------ what an attempt left
-
-
-def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
-    """The folder of an attempt's agent, or of the newest run of one of its checks."""
-    home = app.runs_folder / task.run_id / task.id / str(attempt)
-    if not check:
-        return home
-    ran = find_check_folders(home, task)
-    folder = ran.get(check)
-    if folder is None:
-        names = sorted(ran)
-        raise Unknown(
-            f"no check {check!r} ran in attempt {attempt} of {task.id}",
-            hint=f"these ran: {', '.join(names)}" if names else f"yaoki why {task.id}",
-        )
-    return folder
-
-
-def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
-    """The newest folder of each of the task's checks that ran in an attempt.
-
-    A repeated check, on the same commit or after a retry of the stage, gets another folder with a
-    suffix.  Runs on the base are not about the attempt.
-    """
-    names = sorted((check.name for check in task.spec.checks), key=len)
-    folders: dict[str, Path] = {}
-    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age_key):
-        label = place.name.partition("-")[2]
-        for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
-            if "base" not in label.removeprefix(name).split("-"):
-                folders[name] = place
-            break
-    return folders
-
-
-def _age_key(place: Path) -> tuple[int, int, str]:
-    """Oldest first; of the same instant the higher number is newer."""
-    return place.stat().st_mtime_ns, len(place.name), place.name
-
-
-def find_log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
-    """One of `LOG_FILES`; refused by name when it was never written."""
-    file = find_log_folder(app, task, attempt, check) / LOG_FILES[name]
-    if not is_plain_file(file):
-        raise Unknown(
-            f"attempt {attempt} of {task.id} wrote no {LOG_FILES[name]}",
-            hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
-        )
-    return file
-
-
-def read_log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
-    """The text after `start`, at most its last `most` bytes, and the size of the file."""
-    with open_plain_file(file) as stream:
-        if stream is None:  # a link or a pipe is in its place, or it is gone
-            return "", start
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(start, size - most))
-        return stream.read(size - stream.tell()).decode("utf-8", errors="replace"), size
-
-
-@dataclass(frozen=True, slots=True)
-class DiffEnds:
-    """Two commits to compare."""
-
-    old: str
-    new: str
-    is_landed: bool
-
-
-def find_diff_ends(task: Task) -> DiffEnds:
-    """The change that a task landed, or else the one its last attempt left."""
-    work = task.work
-    if task.landed_commit:
-        return DiffEnds(work.onto, task.landed_commit, True)
-    if not work.head:
-        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
-    return DiffEnds(work.base, work.head, False)
 
 
 # ------------------------------------------------------------------ limits

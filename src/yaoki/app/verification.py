@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.facts import LocalGitFacts
-from yaoki.app.run_view import detect_external_merge
+from yaoki.app.run_branch import detect_external_merge
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
     RunEvidence,

@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     )
     from yaoki.views.entry_text import describe_entry, failure_words
     from yaoki.views.plans import PlanView, TaskBound, build_plan_view
+    from yaoki.views.run_state import build_run_view, summarize_run
     from yaoki.views.tasks import (
         OFF_BRANCH,
         UNCHANGED,
         IdleReason,
         RunView,
         TaskView,
-        build_run_view,
-        describe_wait,
         first_to_answer,
         is_proof,
-        summarize_run,
     )
+    from yaoki.views.wait_text import describe_wait
     from yaoki.views.why import AttemptSummary, Explanation, explain
     from yaoki.views.workers import why_not_taken, worker_lines, workers_document
 
@@ -81,9 +80,9 @@ _MODULES = {
     "TaskBound": "plans",
     "TaskView": "tasks",
     "build_plan_view": "plans",
-    "build_run_view": "tasks",
+    "build_run_view": "run_state",
     "describe_entry": "entry_text",
-    "describe_wait": "tasks",
+    "describe_wait": "wait_text",
     "entry_document": "documents",
     "explain": "why",
     "explanation_document": "documents",
@@ -94,7 +93,7 @@ _MODULES = {
     "runs_document": "documents",
     "status_document": "documents",
     "status_schema": "documents",
-    "summarize_run": "tasks",
+    "summarize_run": "run_state",
     "why_not_taken": "workers",
     "worker_lines": "workers",
     "workers_document": "workers",

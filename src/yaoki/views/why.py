@@ -10,7 +10,8 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import State
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.warnings import collect_warnings
-from yaoki.views.tasks import TaskView, describe_wait
+from yaoki.views.tasks import TaskView
+from yaoki.views.wait_text import describe_wait
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry

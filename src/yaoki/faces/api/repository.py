@@ -42,8 +42,8 @@ class Repository:
         parallel: int = 0,
     ) -> Run:
         """Store a plan, given as a file or as plain data, as a run; no worker runs it yet."""
+        from yaoki.app.command_inventory import list_plan_contents
         from yaoki.app.submit import submit_plan
-        from yaoki.app.trust import list_plan_contents
 
         parsed = self._plan(plan, agents)
         self._require_trust(

@@ -45,7 +45,7 @@ def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) 
     """A committed plan may come from anybody, so its commands need trust."""
     import shlex
 
-    from yaoki.app.trust import list_plan_contents
+    from yaoki.app.command_inventory import list_plan_contents
     from yaoki.faces.cli.trust_question import require_trust
 
     contents = list_plan_contents(Path(name), plan) if name != plan_input.STDIN else ()

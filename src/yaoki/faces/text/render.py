@@ -17,7 +17,8 @@ from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line
-from yaoki.views.tasks import OFF_BRANCH, describe_wait
+from yaoki.views.tasks import OFF_BRANCH
+from yaoki.views.wait_text import describe_wait
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry, TaskRow

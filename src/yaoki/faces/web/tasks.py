@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from yaoki.app.run_view import (
+from yaoki.app.attempt_files import (
     LOG_FILES,
     find_check_folders,
     find_diff_ends,
     find_log_file,
     find_log_folder,
-    load_explanation,
-    load_task_journal,
 )
+from yaoki.app.run_view import load_explanation, load_task_journal
 from yaoki.core.decide.escalation import waivable_check_names
 from yaoki.core.model import State, Task
 from yaoki.errors import NotNow, Unknown

@@ -9,7 +9,7 @@ from typing import ClassVar
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
-from yaoki.views.history.values import read_failure
+from yaoki.views.history.entry_values import read_failure
 
 RECENT_KEPT = 100
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
-from yaoki.views.history.values import RecordedFailure, SentPrompt, read_failure, read_prompt
+from yaoki.views.history.entry_values import read_failure, read_prompt
+from yaoki.views.history.values import RecordedFailure, SentPrompt
 
 # The end of an attempt after its prompt was sent.
 ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "TASK_LANDED")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.ports import JournalEntry
+from yaoki.views.history.entry_values import read_agent_run
 from yaoki.views.history.task import TaskHistory
-from yaoki.views.history.values import RecordedAnswer, read_agent_run
+from yaoki.views.history.values import RecordedAnswer
 from yaoki.views.history.warnings import RunWarnings
 
 if TYPE_CHECKING:

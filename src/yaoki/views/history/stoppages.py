@@ -11,7 +11,7 @@ from yaoki.core.decide.backoff import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
-from yaoki.views.history.values import read_agent_run, read_failure
+from yaoki.views.history.entry_values import read_agent_run, read_failure
 
 
 @dataclass(slots=True)

@@ -11,6 +11,12 @@ from yaoki.core.model import Choice, FailureKind, Stage
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision
 from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.history.entry_values import (
+    read_agent_run,
+    read_check_result,
+    read_failure,
+    read_prompt,
+)
 from yaoki.views.history.timeline import Timeline
 from yaoki.views.history.values import (
     Attempt,
@@ -24,10 +30,6 @@ from yaoki.views.history.values import (
     Removal,
     Wait,
     WaitCause,
-    read_agent_run,
-    read_check_result,
-    read_failure,
-    read_prompt,
 )
 
 

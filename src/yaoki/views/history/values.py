@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.views.outcomes import outcome_words
 
 if TYPE_CHECKING:
-    from yaoki.ports import JournalEntry
+    pass
 
 
 class AttemptEnd(StrEnum):
@@ -262,66 +261,3 @@ class EndedInterval:
     interval: Wait | StageSpan | CheckResult | AttemptSpan
     attempt: AttemptSpan | None = None
     stage: StageSpan | None = None
-
-
-NO_FAILURE = RecordedFailure("", "", "", "", is_ours=False)
-
-
-def read_failure(entry: JournalEntry) -> RecordedFailure:
-    """The failure that a decision names; `NO_FAILURE` for an entry without one."""
-    data: Mapping[str, Any] | None = entry.data.get("failure")
-    if not data:
-        return NO_FAILURE
-    return RecordedFailure(
-        str(data.get("kind", "")),
-        str(data.get("pattern") or ""),
-        str(data.get("message", "")),
-        str(data.get("account") or ""),
-        bool(data.get("ours")),
-    )
-
-
-def read_prompt(entry: JournalEntry) -> SentPrompt:
-    """The prompt that a PROMPT_SENT reports."""
-    kind, pattern, path = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
-    return SentPrompt(kind, pattern, path, entry.seq)
-
-
-def read_agent_run(entry: JournalEntry) -> AgentRun:
-    """The run that an AGENT_FINISHED reports."""
-    data: Mapping[str, Any] = entry.data.get("exit") or {}
-    signal, code = data.get("signal"), data.get("code")
-    died = f"signal {signal}" if signal else f"code {code}" if code else ""
-    return AgentRun(
-        data.get("seconds", 0.0),
-        data.get("cost"),
-        data.get("tokens"),
-        data.get("session", ""),
-        str(data.get("ended_by") or died),
-        code,
-        data.get("ended_by"),
-        signal,
-        str(data.get("limit") or ""),
-        str(entry.data.get("head") or ""),
-        entry.seq,
-    )
-
-
-def read_check_result(entry: JournalEntry) -> CheckResult:
-    """The result that a CHECK_FINISHED reports."""
-    data = entry.data
-    return CheckResult(
-        entry.at,
-        data["check"],
-        data["outcome"],
-        outcome_words(data),
-        data.get("commit", ""),
-        data.get("required", True),
-        data.get("exit_code"),
-        data.get("seconds", 0.0),
-        data.get("message", ""),
-        data.get("log", ""),
-        data.get("tests"),
-        tuple(data.get("known", ())),
-        entry.seq,
-    )

@@ -21,7 +21,7 @@ from yaoki.ports.metric_families import (
     Labels,
     Sample,
 )
-from yaoki.views.history.values import read_agent_run, read_failure
+from yaoki.views.history.entry_values import read_agent_run, read_failure
 
 # The most series of a metric, whatever names a plan uses.
 SERIES_MAX = 200

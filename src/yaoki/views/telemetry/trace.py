@@ -23,12 +23,32 @@ from yaoki.views.history import (
     Wait,
 )
 from yaoki.views.history.task import TASK_EVENTS
-from yaoki.views.telemetry import attribute_names
 
 TASKS_MAX = 10_000
 WORDS_MAX = 300
 WAIT_MIN = timedelta(milliseconds=1)
 Attributes = Mapping[str, AttributeValue]
+
+
+class SpanAttribute:
+    """Names of span attributes on the wire, and their fixed values.
+
+    The `gen_ai` names come from OpenTelemetry's semantic conventions for generative AI, which may
+    still change; the `yaoki` attributes hold the same values and are stable.
+    """
+
+    RUN, GOAL, TASKS = "yaoki.run.id", "yaoki.run.goal", "yaoki.run.tasks"
+    STATUS = "yaoki.run.status"
+    TASK, TASK_NAME = "yaoki.task.id", "yaoki.task.name"
+    ATTEMPT, CONTINUED = "yaoki.attempt", "yaoki.attempt.continued"
+    OUTCOME, KIND, PATTERN = "yaoki.outcome", "yaoki.failure.kind", "yaoki.failure.pattern"
+    STAGE, CHECK, CHECK_OUTCOME = "yaoki.stage", "yaoki.check.name", "yaoki.check.outcome"
+    WAIT = "yaoki.wait.cause"
+    COMMIT, COST, TOKENS = "yaoki.commit", "yaoki.cost.usd", "yaoki.tokens"
+    ENDED_BY, EXIT_CODE = "yaoki.agent.ended_by", "process.exit.code"
+
+    OPERATION, AGENT, TOOL = "gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.tool.name"
+    WORKFLOW, INVOKE_AGENT, EXECUTE_TOOL = "invoke_workflow", "invoke_agent", "execute_tool"
 
 
 class TraceBuilder:
@@ -79,15 +99,15 @@ def _build_run_spans(entry: JournalEntry) -> Iterator[Span]:
     if entry.event == "PLAN_SUBMITTED":
         started_at = datetime.fromisoformat(data["run"]["created_at"])
         attributes: dict[str, AttributeValue] = {
-            attribute_names.OPERATION: attribute_names.WORKFLOW,
-            attribute_names.RUN: run,
-            attribute_names.GOAL: one_line(str(data["goal"]), WORDS_MAX),
-            attribute_names.TASKS: int(data["tasks"]),
+            SpanAttribute.OPERATION: SpanAttribute.WORKFLOW,
+            SpanAttribute.RUN: run,
+            SpanAttribute.GOAL: one_line(str(data["goal"]), WORDS_MAX),
+            SpanAttribute.TASKS: int(data["tasks"]),
         }
         yield Span(trace_id, root, b"", "run", started_at, max(started_at, entry.at), attributes)
     elif entry.event == "FINAL_SUMMARY":
         status = str(data.get("status", ""))
-        attributes = {attribute_names.RUN: run, attribute_names.STATUS: status}
+        attributes = {SpanAttribute.RUN: run, SpanAttribute.STATUS: status}
         error = "" if status == "DONE" else status
         span_id = derive_span_id(run, "summary", entry.seq)
         yield Span(trace_id, span_id, root, "summary", entry.at, entry.at, attributes, error)
@@ -116,20 +136,20 @@ class _TaskSpans:
                 yield self._attempt(attempt)
 
     def _wait(self, wait: Wait) -> Span:
-        name, attributes = f"wait {wait.cause}", {attribute_names.WAIT: wait.cause.value}
+        name, attributes = f"wait {wait.cause}", {SpanAttribute.WAIT: wait.cause.value}
         ends = (wait.start, wait.until)
         return self._span(("wait", wait.seq), self._attempt_id(None), name, ends, attributes)
 
     def _stage(self, stage: StageSpan, attempt: AttemptSpan | None) -> Span:
-        attributes: dict[str, AttributeValue] = {attribute_names.STAGE: stage.stage}
+        attributes: dict[str, AttributeValue] = {SpanAttribute.STAGE: stage.stage}
         if stage.agent_run is not None:
             run = stage.agent_run
             reported = (
-                (attribute_names.AGENT, attempt.agent if attempt else None),
-                (attribute_names.EXIT_CODE, run.code),
-                (attribute_names.ENDED_BY, run.ended_by),
-                (attribute_names.COST, run.cost),
-                (attribute_names.TOKENS, run.tokens),
+                (SpanAttribute.AGENT, attempt.agent if attempt else None),
+                (SpanAttribute.EXIT_CODE, run.code),
+                (SpanAttribute.ENDED_BY, run.ended_by),
+                (SpanAttribute.COST, run.cost),
+                (SpanAttribute.TOKENS, run.tokens),
             )
             attributes |= {name: value for name, value in reported if value is not None}
         error = one_line(stage.error, WORDS_MAX)
@@ -142,10 +162,10 @@ class _TaskSpans:
         if ended.stage is not None:
             parent = derive_span_id(self._run, self._task, "stage", ended.stage.seq)
         attributes = {
-            attribute_names.OPERATION: attribute_names.EXECUTE_TOOL,
-            attribute_names.TOOL: check.check,
-            attribute_names.CHECK: check.check,
-            attribute_names.CHECK_OUTCOME: check.outcome,
+            SpanAttribute.OPERATION: SpanAttribute.EXECUTE_TOOL,
+            SpanAttribute.TOOL: check.check,
+            SpanAttribute.CHECK: check.check,
+            SpanAttribute.CHECK_OUTCOME: check.outcome,
         }
         is_failure = check.outcome in {"FAILED", "BROKEN"}
         error = one_line(check.message or check.outcome, WORDS_MAX) if is_failure else ""
@@ -156,18 +176,18 @@ class _TaskSpans:
         # The kind of the failure tells a lost attempt from others.
         outcome = AttemptEnd.RETRY if attempt.end is AttemptEnd.LOST else attempt.end
         attributes: dict[str, AttributeValue] = {
-            attribute_names.OPERATION: attribute_names.INVOKE_AGENT if attempt.agent else "",
-            attribute_names.ATTEMPT: attempt.number,
-            attribute_names.AGENT: attempt.agent,
-            attribute_names.OUTCOME: outcome.value,
-            attribute_names.COMMIT: attempt.landed_commit,
+            SpanAttribute.OPERATION: SpanAttribute.INVOKE_AGENT if attempt.agent else "",
+            SpanAttribute.ATTEMPT: attempt.number,
+            SpanAttribute.AGENT: attempt.agent,
+            SpanAttribute.OUTCOME: outcome.value,
+            SpanAttribute.COMMIT: attempt.landed_commit,
         }
         if attempt.is_continued:
-            attributes[attribute_names.CONTINUED] = True
+            attributes[SpanAttribute.CONTINUED] = True
         error, failure = "", attempt.failure
         if failure is not None:
-            attributes[attribute_names.KIND] = failure.kind
-            attributes[attribute_names.PATTERN] = failure.pattern
+            attributes[SpanAttribute.KIND] = failure.kind
+            attributes[SpanAttribute.PATTERN] = failure.pattern
             error = one_line(f"{failure.kind}: {failure.message}", WORDS_MAX)
         ends = (attempt.start, attempt.until)
         ids, parent = self._attempt_ids(attempt), self._attempt_id(None)
@@ -195,9 +215,9 @@ class _TaskSpans:
     ) -> Span:
         start, until = ends
         own: dict[str, AttributeValue] = {
-            attribute_names.RUN: self._run,
-            attribute_names.TASK: self._task,
-            attribute_names.TASK_NAME: self._name,
+            SpanAttribute.RUN: self._run,
+            SpanAttribute.TASK: self._task,
+            SpanAttribute.TASK_NAME: self._name,
         }
         not_empty = {key: value for key, value in attributes.items() if value != ""}
         span_ids = derive_trace_id(self._run), derive_span_id(self._run, self._task, *ids)

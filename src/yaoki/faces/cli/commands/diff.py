@@ -21,7 +21,7 @@ from yaoki.views import SCHEMA
 @repo_option
 def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Show what TASK landed; before it landed, what its last attempt left."""
-    from yaoki.app.run_view import find_diff_ends
+    from yaoki.app.attempt_files import find_diff_ends
     from yaoki.engine.stages.secrets import passed_variables
 
     with open_app(repo) as app:

@@ -46,7 +46,7 @@ def logs(
     repo: Path,
 ) -> int:
     """Show the output or the prompt of TASK's agent, or the output of a check."""
-    from yaoki.app.run_view import BYTES_SHOWN, find_log_file, read_log_tail
+    from yaoki.app.attempt_files import BYTES_SHOWN, find_log_file, read_log_tail
 
     with open_app(repo) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
@@ -94,7 +94,7 @@ def _follow(
     app: App, task: Task, attempt: int, file: Path, size: int, read: Callable[[str], str]
 ) -> None:
     """Whole lines as they come; the last read follows the end of the attempt."""
-    from yaoki.app.run_view import read_log_tail
+    from yaoki.app.attempt_files import read_log_tail
 
     while True:
         now = app.reads.task(task.id)

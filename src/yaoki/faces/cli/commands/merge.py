@@ -115,7 +115,7 @@ def _landed_names(app: App, run_id: RunId) -> dict[str, str]:
 def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
     """Undoing moves only the run branch; work that was merged before stays in the base branch."""
     from yaoki.adapters.git.facts import LocalGitFacts
-    from yaoki.app.run_view import suggest_merge_command
+    from yaoki.app.run_branch import suggest_merge_command
 
     run = app.reads.run(run_id)
     try:

@@ -94,7 +94,7 @@ def _trust_repository(where: Path, plan: Path | None, *, dry_run: bool, as_json:
 def _plan_commands(app: App, plan: Path | None) -> tuple[FileCommands, ...]:
     if plan is None:
         return ()
-    from yaoki.app.trust import list_plan_contents
+    from yaoki.app.command_inventory import list_plan_contents
     from yaoki.formats.plan_file import load_plan
 
     return list_plan_contents(plan, load_plan(plan, app.settings, app.preflight.known_names))

@@ -159,7 +159,7 @@ def _copy_command(app: App) -> str:
 
 def _describe_drift(app: App, run: Run) -> str:
     """The branch of a run that a person has merged is theirs to delete."""
-    from yaoki.app.run_view import detect_external_merge
+    from yaoki.app.run_branch import detect_external_merge
 
     words = app.workspace.branches.describe_drift(run)
     return words and app.workspace.branches.describe_drift(

@@ -225,7 +225,7 @@ def why_panel(app: App, task: TaskView) -> Panel:
 
 def log_panel(app: App, task: TaskView) -> Panel:
     """The output of the newest attempt, as it comes."""
-    from yaoki.app.run_view import find_log_file, read_log_tail
+    from yaoki.app.attempt_files import find_log_file, read_log_tail
 
     def load() -> list[str]:
         stored = app.reads.task(task.row.id)
@@ -238,7 +238,7 @@ def log_panel(app: App, task: TaskView) -> Panel:
 
 
 def diff_panel(app: App, task: TaskView) -> Panel:
-    from yaoki.app.run_view import find_diff_ends
+    from yaoki.app.attempt_files import find_diff_ends
 
     def load() -> list[str]:
         ends = find_diff_ends(app.reads.task(task.row.id))
