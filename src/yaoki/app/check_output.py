@@ -16,7 +16,7 @@ HEAD_BYTES = 8192
 VERSIONS_MAX = 8
 
 # Tools that name themselves in their first lines: `pytest-9.2.0`, `Python 3.12.1`, `RUN v3.2.4`.
-_TOLD = re.compile(
+_VERSION = re.compile(
     r"\b(pytest|python|ruff|mypy|pyright|eslint|jest|vitest|node|deno|go|cargo|rustc|phpunit|junit"
     r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ class StoredOutputs:
         if place is None:
             return {}
         heads = "".join(self._head(place.with_name(name).as_posix()) for name in CHANNELS)
-        pairs = ((hit[1].lower(), hit[2]) for hit in _TOLD.finditer(heads))
+        pairs = ((hit[1].lower(), hit[2]) for hit in _VERSION.finditer(heads))
         return dict(list(dict(pairs).items())[:VERSIONS_MAX])
 
     @staticmethod

@@ -36,9 +36,9 @@ class RunWatch:
         self._app, self._run_id = app, run_id
         self._rows: dict[TaskId, TaskRow] = {}
         self.dependency_graph = DependencyGraph({})
-        self._asked: dict[TaskId, tuple[TaskRow, Question | None]] = {}
-        self._there: dict[TaskId, bool] = {}
-        self._there_at: datetime | None = None
+        self._known_questions: dict[TaskId, tuple[TaskRow, Question | None]] = {}
+        self._on_branch: dict[TaskId, bool] = {}
+        self._branch_read_at: datetime | None = None
         self._merged = self._stored_merged = ""
         self._seq = -1
         self._whole_at: datetime | None = None
@@ -60,17 +60,17 @@ class RunWatch:
     def _read_branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked only now and then, because it is slower than the store."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
-        late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
+        late = self._branch_read_at is None or now - self._branch_read_at > BRANCH_HOLDS
         if not remote and (late or run.merged_commit != self._stored_merged):
             known = detect_external_merge(self._app, run, rows)
-            self._merged, self._stored_merged, self._there_at = (
+            self._merged, self._stored_merged, self._branch_read_at = (
                 known.merged_commit,
                 run.merged_commit,
                 now,
             )
-            self._there = find_landed_on_branch(self._app, known, rows)
-        landed = {row.id for row in rows_on_run_branch(rows)} if self._there else ()
-        on_branch = {task_id: self._there.get(task_id, True) for task_id in landed}
+            self._on_branch = find_landed_on_branch(self._app, known, rows)
+        landed = {row.id for row in rows_on_run_branch(rows)} if self._on_branch else ()
+        on_branch = {task_id: self._on_branch.get(task_id, True) for task_id in landed}
         return replace(run, merged_commit=run.merged_commit if remote else self._merged), on_branch
 
     def _catch_up(self) -> None:
@@ -113,8 +113,8 @@ class RunWatch:
     def _questions(self, rows: list[TaskRow]) -> dict[TaskId, Question]:
         """A question is only in its task, which is read once for as long as its row is the same."""
         asking = [row for row in rows if row.question][:QUESTIONS_MAX]
-        known = self._asked
-        self._asked = {
+        known = self._known_questions
+        self._known_questions = {
             row.id: before
             if (before := known.get(row.id)) is not None and before[0] is row
             else (row, self._app.store.task(row.id).question)
@@ -122,7 +122,7 @@ class RunWatch:
         }
         return {
             task_id: question
-            for task_id, (_, question) in self._asked.items()
+            for task_id, (_, question) in self._known_questions.items()
             if question is not None
         }
 

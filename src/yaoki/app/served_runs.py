@@ -25,7 +25,7 @@ class ServedRuns:
         self._version = -1
         self._runs: list[RunId] = []
         self._ours: BoundedCache[RunId, bool] = BoundedCache()
-        self._told: BoundedCache[str, None] = BoundedCache()
+        self._warned: BoundedCache[str, None] = BoundedCache()
         self._pruning: threading.Thread | None = None
 
     def __call__(self) -> list[RunId]:
@@ -86,8 +86,8 @@ class ServedRuns:
         return workspace.contents.is_reachable(base)
 
     def _warn_once(self, words: str) -> None:
-        if words not in self._told:
-            self._told[words] = None
+        if words not in self._warned:
+            self._warned[words] = None
             self._warn(words)
 
     def _on_begin(self, run_id: RunId) -> None:

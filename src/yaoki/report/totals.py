@@ -21,7 +21,7 @@ from yaoki.views.history import AgentUsage, RunHistory, TaskHistory
 from yaoki.views.tasks import RunView, is_proof
 
 NAMES_MAX = 20
-KEPT_MAX = 1000
+SAVED_WORK_MAX = 1000
 Data = dict[str, Any]
 CleanText = Callable[[str], str]
 
@@ -153,6 +153,6 @@ def list_saved_work(
             "commit": work.commit,
             "command": f"yaoki recover {work.task_id} --attempt {work.attempt} --branch NAME",
         }
-        for work in unlanded[-KEPT_MAX:]
+        for work in unlanded[-SAVED_WORK_MAX:]
     ]
     return {"work": listed, "left_out": len(unlanded) - len(listed)}

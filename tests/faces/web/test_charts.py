@@ -24,7 +24,7 @@ from yaoki.faces.web.timeline import build_timeline, timeline_document
 from yaoki.ports import JournalEntry
 from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.history.faults import Reliability
-from yaoki.views.history.progress import POINTS_KEPT, Burndown, BurndownPoint, thin_points
+from yaoki.views.history.progress import POINTS_MAX, Burndown, BurndownPoint, thin_points
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
@@ -112,7 +112,7 @@ def test_a_fold_continues_where_it_stopped_and_reports_when_it_is_incomplete() -
     assert (complete, cursor) == (False, incremental_fold.ENTRIES_PER_LOOK)
     assert (complete_then, cursor_then) == (True, size)
     assert asked == sorted(set(asked)), "nothing is read twice"
-    assert len(fold.points) <= POINTS_KEPT, "a chart needs no more, and memory is bounded"
+    assert len(fold.points) <= POINTS_MAX, "a chart needs no more, and memory is bounded"
     assert (fold.points[0].at, fold.points[-1].at) == (at(1), at(size))
     assert [point.at for point in fold.points] == sorted(point.at for point in fold.points)
 

@@ -11,7 +11,7 @@ from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
 from yaoki.views.history.entry_values import read_failure
 
-RECENT_KEPT = 100
+RECENT_MAX = 100
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Reliability:
     holders: set[str] = field(default_factory=set)
     attempts_lost: int = 0
     since: datetime | None = None
-    recent: deque[JournalEntry] = field(default_factory=lambda: deque(maxlen=RECENT_KEPT))
+    recent: deque[JournalEntry] = field(default_factory=lambda: deque(maxlen=RECENT_MAX))
 
     def add(self, entry: JournalEntry) -> None:
         self.since = self.since or entry.at

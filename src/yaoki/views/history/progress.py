@@ -12,7 +12,7 @@ from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
 from yaoki.views.history.run import AgentUsage
 
-POINTS_KEPT = 4_000
+POINTS_MAX = 4_000
 
 
 class BurndownPoint(NamedTuple):
@@ -134,7 +134,7 @@ class Burndown:
             self.points[-1] = point
         else:
             self.points.append(point)
-        if len(self.points) > POINTS_KEPT:
+        if len(self.points) > POINTS_MAX:
             # Keep the first and the newest; every second point between them suffices for a chart.
             self.points[1:-1] = self.points[2:-1:2]
 

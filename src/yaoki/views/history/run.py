@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Catalogue
     from yaoki.views.history.frozen_plan import FrozenPlan
 
-ANSWERS_KEPT = 200
+ANSWERS_MAX = 200
 COUNTED_EVENTS = ("LEASE_EXPIRED", "LAND_REFUSED", "RESULT_REFUSED", "TASK_UNLANDED", "TASK_UNDONE")
 
 
@@ -116,7 +116,7 @@ class RunHistory:
         task.add(entry)
         if len(task.answers) == answered:
             return
-        if len(self.answers) < ANSWERS_KEPT:
+        if len(self.answers) < ANSWERS_MAX:
             self.answers.append(task.answers[-1])
         else:
             self.answers_left_out += 1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
 
 WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")
-KEPT_MAX = 200
+WARNINGS_MAX = 200
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class RunWarnings:
         key = (entry.task_id, str(entry.data.get("message", "")))
         if key in self.by_text:
             self.by_text[key].times += 1
-        elif len(self.by_text) < KEPT_MAX:
+        elif len(self.by_text) < WARNINGS_MAX:
             self.by_text[key] = RunWarning(entry.at, *key)
         else:
             self.left_out += 1

@@ -10,7 +10,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
 from yaoki.views import RunView, TaskView
 
-LANDED_KEPT = 1000
+DURATIONS_MAX = 1000
 OVER_STATES = frozenset({State.DONE, State.CANCELLED, State.REPLACED, State.ESCALATED})
 
 
@@ -18,26 +18,26 @@ class Pace:
     """The durations of landed tasks, from their first claim on, waits included."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, datetime] = {}
-        self._took: list[timedelta] = []
+        self._starts: dict[str, datetime] = {}
+        self._durations: list[timedelta] = []
 
     def record_start(self, task_id: str, at: datetime) -> None:
         """Only the first time counts until the task lands."""
-        self._begun.setdefault(task_id, at)
+        self._starts.setdefault(task_id, at)
 
     def record_landing(self, task_id: str, at: datetime) -> None:
-        start = self._begun.pop(task_id, None)
+        start = self._starts.pop(task_id, None)
         if start is not None and at >= start:
-            self._took = [*self._took[1 - LANDED_KEPT :], at - start]
+            self._durations = [*self._durations[1 - DURATIONS_MAX :], at - start]
 
     def longest_active(self, ids: Container[str], now: datetime) -> timedelta:
         """The time for which the longest of these tasks has been active."""
-        starts = [at for task_id, at in self._begun.items() if task_id in ids]
+        starts = [at for task_id, at in self._starts.items() if task_id in ids]
         return max((now - at for at in starts), default=timedelta(0))
 
     @property
     def durations(self) -> Sequence[timedelta]:
-        return self._took
+        return self._durations
 
 
 @dataclass(frozen=True, slots=True)
