@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -121,6 +122,29 @@ def test_doctor_says_that_it_is_there(place: Place) -> None:
         "bubblewrap around known agents and their checks: they can write only in their worktree"
     )
     assert f"{inside}; the network is open" in row
+    assert "keyctl" not in row
+
+
+@pytest.mark.spec("14.3", "0.6")
+def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
+    place: Place, tmp_path: Path
+) -> None:
+    needs_bubblewrap()
+    older = tmp_path / "bwrap"
+    older.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *--seccomp*) echo "bwrap: seccomp is not supported" >&2; exit 1;; esac\n'
+        f'exec {shutil.which("bwrap")} "$@"\n'
+    )
+    older.chmod(0o755)
+    env = {**AUTO, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    doctor = place.yaoki("doctor", env=env)
+
+    assert doctor.code == 0, doctor.out
+    (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
+    assert "the network is open; your kernel keyrings stay readable inside" in row
+    assert "(bubblewrap or the kernel lacks seccomp); what they hold: keyctl show" in row
 
 
 @pytest.mark.parametrize("command", ["doctor", "run"])

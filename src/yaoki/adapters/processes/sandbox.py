@@ -87,6 +87,10 @@ class Sandbox:
         find_isolation_options.cache_clear()
         find_isolation_options(self._find_program(), self._network_options())
 
+    def closes_keyrings(self) -> bool:
+        """Can bubblewrap and the kernel refuse the system calls of keyrings (seccomp)?"""
+        return starts_successfully(self._filtered_command(self._find_program()))
+
     def wrap(
         self,
         launch: Launch,
@@ -160,8 +164,11 @@ class Sandbox:
 
     def _bubblewrap_command(self, bubblewrap: str) -> tuple[str, ...]:
         """bubblewrap with closed keyrings, if kernel and bubblewrap support that."""
-        with_filter = ("/bin/sh", "-c", CLOSING, bubblewrap, str(calls_file(self.worktrees)))
-        return with_filter if starts_successfully(with_filter) else (bubblewrap,)
+        filtered = self._filtered_command(bubblewrap)
+        return filtered if starts_successfully(filtered) else (bubblewrap,)
+
+    def _filtered_command(self, bubblewrap: str) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", CLOSING, bubblewrap, str(calls_file(self.worktrees)))
 
     def _mount_options(self, readable: Sequence[Path], writable: Sequence[Path]) -> Iterator[str]:
         hidden = resolve_existing(self.hidden)

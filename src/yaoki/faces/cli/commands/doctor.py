@@ -44,6 +44,10 @@ PYTHON_MIN = (3, 11)
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
 UNTRUSTED = "not given yet, so nothing of this repository is run (yaoki trust)"
+OPEN_KEYRINGS = (
+    "; your kernel keyrings stay readable inside (bubblewrap or the kernel lacks seccomp); "
+    "what they hold: keyctl show"
+)
 # SQLite versions in which a reset of the WAL cannot lose pages, per release line.
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
@@ -269,12 +273,14 @@ def _sandbox(app: App) -> Condition:
     if choice.mode is SandboxMode.AUTO and choice.unavailable_reason:
         words = f"none: {choice.unavailable_reason}; to get one: {_sandbox_remedy('yaoki doctor')}"
         return Condition("sandbox", True, words)
+    keyrings = ""
     if choice.sandbox is not None:
         choice.sandbox.check_available()
+        keyrings = "" if choice.sandbox.closes_keyrings() else OPEN_KEYRINGS
     network = "open" if app.settings.sandbox.network else "closed"
     whom = "every agent" if choice.mode is SandboxMode.ON else "known agents"
     inside = f"bubblewrap around {whom} and their checks: they can write only in their worktree"
-    return Condition("sandbox", True, f"{inside}; the network is {network}")
+    return Condition("sandbox", True, f"{inside}; the network is {network}{keyrings}")
 
 
 def _remote(app: App) -> Condition:
