@@ -144,7 +144,6 @@ def test_every_fence_is_closed_and_names_one_language_that_renderers_know(page: 
         "ini",
         "promql",
         "jinja",
-        "mermaid",
     }
 
     assert "```" not in prose(text)

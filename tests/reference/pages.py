@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.reference import events, exit_codes, state_machine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+IMAGES = FOLDER.parent / "images"
 
 
 def made() -> dict[Path, str]:
@@ -14,4 +15,6 @@ def made() -> dict[Path, str]:
         FOLDER / "events.md": events.page(),
         FOLDER / "exit-codes.md": exit_codes.page(),
         FOLDER / "state-machine.md": state_machine.page(),
+        IMAGES / "states.svg": state_machine.states_image(),
+        IMAGES / "stages.svg": state_machine.stages_image(),
     }

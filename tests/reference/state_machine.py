@@ -8,6 +8,7 @@ from functools import cache
 
 from tests.builders import a_spec, a_task
 from tests.core.event_makers import EVENT_MAKERS
+from tests.reference.diagram import draw
 from yaoki.core.machine.events import RowRefused, Submitted, event_name
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.legality import legal
@@ -25,16 +26,20 @@ every event on every reachable task, and a test compares it.
 
 ## States
 
-An arrow leads from the state before to the state after. `{everywhere}` is not drawn: it leads from
-every state to `WAITING`, and a question to a person follows in the same transaction.
+A column is a state. An arrow leads from the state before to the state after, and its label lists
+the events that cause it. A task begins in `WAITING`, with `{first}`. `{everywhere}` is not
+drawn: it leads from every state to `WAITING`, and a question to a person follows in the same
+transaction.
 
+![Six states, and the events that lead from one to another](../images/states.svg)
 """
 STAGES = """
 ## Stages of an active task
 
-An arrow leads from the stage before to the stage after. A claim continues at the stage where the
+The same for the stages. A task begins in `PREPARE`; a later claim continues at the stage where the
 last one ended.
 
+![Four stages, and the events that lead from one to another](../images/stages.svg)
 """
 TABLE = """
 ## Events
@@ -47,10 +52,16 @@ TABLE = """
 
 
 def page() -> str:
-    head = HEAD.format(everywhere=EVERYWHERE)
-    states = _diagram(_state_arrows(), f"    [*] --> WAITING: {Submitted.NAME}")
-    stages = _diagram(_stage_arrows(), "    [*] --> PREPARE")
-    return head + states + STAGES + stages + TABLE + "".join(_rows())
+    head = HEAD.format(everywhere=EVERYWHERE, first=Submitted.NAME)
+    return head + STAGES + TABLE + "".join(_rows())
+
+
+def states_image() -> str:
+    return draw("The states of a task", [*State.__members__], _sorted(_state_arrows()))
+
+
+def stages_image() -> str:
+    return draw("The stages of an active task", [*Stage.__members__], _sorted(_stage_arrows()))
 
 
 @cache
@@ -103,16 +114,10 @@ def _by_arrow(
     return arrows
 
 
-def _diagram(arrows: Mapping[tuple[str, str], list[str]], first: str) -> str:
+def _sorted(arrows: Mapping[tuple[str, str], list[str]]) -> Mapping[tuple[str, str], list[str]]:
     order = [*State.__members__, *Stage.__members__]
-    lines = [
-        f"    {start} --> {end}: {'<br>'.join(sorted(names))}"
-        for (start, end), names in sorted(
-            arrows.items(), key=lambda item: [order.index(word) for word in item[0]]
-        )
-        if names
-    ]
-    return "\n".join(("```mermaid", "stateDiagram-v2", first, *lines, "```", ""))
+    by_place = sorted(arrows, key=lambda arrow: [order.index(word) for word in arrow])
+    return {arrow: sorted(arrows[arrow]) for arrow in by_place if arrows[arrow]}
 
 
 def _rows() -> Iterator[str]:
