@@ -98,7 +98,7 @@ def test_what_is_no_plan_is_refused_by_an_error_of_ours(place: Place) -> None:
     said = ran(place, REFUSED).splitlines()
 
     assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
-    assert said[1].startswith("the plan is no plain data: ")
+    assert said[1].startswith("the plan contains something other than plain data: ")
     assert said[2].endswith("| fix the mapping")
 
 

@@ -245,7 +245,7 @@ def test_undo_of_merged_work_says_where_the_work_remains(place: Place) -> None:
     place.git("merge", "-q", branch)
 
     assert "the tasks that need it: two" in undone.out
-    assert f"main still holds it; to take it back there as well: git merge {branch}" in undone.out
+    assert f"main still contains it; to revert it there as well: git merge {branch}" in undone.out
     idle = {(one["task"], one["attempt"]) for one in kept if one["left_nothing"]}
     assert idle == {(place.task("two")["id"], 1)}
     assert "one.txt" not in place.git("ls-tree", "--name-only", "main")

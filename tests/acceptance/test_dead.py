@@ -85,7 +85,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     assert f"claimed {DELIVERIES} times" in letters[0]["why"]
     assert len({given["holder"] for given in letters[0]["deliveries"]}) == DELIVERIES
     assert shown.out.splitlines()[-1] == f"next: yaoki dead revive {slow['id']}"
-    assert (alive.code, "is no dead letter: it is DONE" in alive.err) == (6, True)
+    assert (alive.code, "is not a dead letter: it is DONE" in alive.err) == (6, True)
     assert (revived.code, revived.document["state"]) == (0, "WAITING"), revived.err
     assert gone_on.code == 0, gone_on.out + gone_on.err
     assert place.task("slow")["state"] == "DONE"
@@ -105,5 +105,5 @@ def test_without_dead_letters_that_is_said(place: Place) -> None:
     unknown = place.yaoki("dead", "revive", "nobody")
 
     assert shown.code == 0
-    assert shown.out.startswith("there is no dead letter")
+    assert shown.out.startswith("there are no dead letters")
     assert unknown.code == 6

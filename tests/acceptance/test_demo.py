@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_created_is_reported_without_an_internal_error(
     )
 
     assert done.returncode == 1
-    assert "cannot be played in: not a directory" in done.stderr
+    assert "the demo cannot use" in done.stderr
     assert "name a new folder" in done.stderr
 
 

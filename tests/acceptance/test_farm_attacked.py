@@ -146,7 +146,7 @@ def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_
     assert up.code == 0, up.err
     assert down.code == 0, down.err
     assert "the background worker is down" in down.out
-    assert "whether runs are open is not known: the store postgresql://" in down.out
+    assert "it is unknown whether runs are open: the store postgresql://" in down.out
 
 
 @pytest.mark.spec("11.5")

@@ -236,4 +236,4 @@ def test_validate_and_plan_know_playbooks_and_name_a_missing_agent(played: Playe
     first = shown["tasks"][0]
     assert (first["name"], first["checks"][0]) == ("p1.1", "p1.1.technical")
     assert unused.code == 2
-    assert "names its agents itself" in unused.err
+    assert "names its own agents" in unused.err

@@ -114,7 +114,7 @@ def test_a_broken_template_is_named_and_the_built_in_words_are_shown(place: Plac
         (("show", "tests-failed"), None, 6, "did you mean 'test-failed'?"),
         (("eject", "../../x"), None, 6, "there is no prompt"),
         (("test", "timeout"), {"timeoutSecond": 3}, 2, "did you mean 'timeoutSeconds'?"),
-        (("test", "timeout"), {"kind": "RATE_LIMIT"}, 2, "gets no words"),
+        (("test", "timeout"), {"kind": "RATE_LIMIT"}, 2, "adds nothing to the prompt"),
         (("test", "timeout"), [1], 2, "one JSON object"),
         (("test", "timeout", "--params", "nowhere.json"), None, 2, "cannot be read"),
         (("show", "timeout", "--lang", "xx"), None, 2, "'xx'"),

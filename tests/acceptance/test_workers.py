@@ -518,7 +518,7 @@ def test_down_stops_agents_after_its_wait_and_says_what_is_left(
     down = place.yaoki("down", "--wait", "0.2")
 
     assert down.code == 0, down.err
-    assert "1 run is not at its end" in down.out
+    assert "1 run is not finished; any worker continues" in down.out
     assert place.task("a")["state"] == "WAITING"
     marker.touch()
     place.yaoki("up")
@@ -544,7 +544,7 @@ def test_who_asks_for_a_worker_while_the_old_one_drains_gets_the_next(
     told = [rest_of(process) for process in (asked, down)]
 
     assert (asked.returncode, down.returncode) == (0, 0), told
-    assert waits == [f"the background worker, process {old}, is stopping; the next one follows\n"]
+    assert waits == [f"the background worker, process {old}, is stopping; a new one starts after it\n"]
     assert workers_pid(place) != old
     if "run" in words:
         is_done(place, place.status()["run"])

@@ -27,6 +27,7 @@ SAME = [
     ("1 failed in 0.12s", "1 failed in 34.5s"),
     ("took 120 ms", "took 9 ms"),
     ("took 1m30s", "took 12m05s"),
+    ("hung; ended after 59 s", "hung; ended after 1 min 5 s"),
     ("pid 4711 died", "pid 99 died"),
     ("commit 1a2b3c4d failed", "commit 9f8e7d6c5b4a failed"),
     ("digest " + "a1" * 32, "digest " + "b2" * 32),

@@ -12,7 +12,9 @@ from yaoki.core.text import (
     clip_head_and_tail,
     did_you_mean,
     first_line,
+    format_bytes,
     format_count,
+    format_duration,
     list_some,
     one_line,
     shorten,
@@ -84,6 +86,44 @@ def test_a_shortened_text_ends_with_an_ellipsis() -> None:
 )
 def test_a_count_agrees_with_its_noun(n: int, text: str) -> None:
     assert format_count(n, "task") == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1023, "1,023 bytes"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        ((1 << 20) - 1, "1 MiB"),
+        (268_435_456, "256 MiB"),
+        (58_170_000_000, "54.2 GiB"),
+        (1 << 51, "2,048 TiB"),
+    ],
+)
+def test_a_size_is_in_units_that_people_read(count: int, text: str) -> None:
+    assert format_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.34, "0.3 s"),
+        (5, "5 s"),
+        (9.95, "10 s"),
+        (59.4, "59 s"),
+        (60, "1 min"),
+        (65, "1 min 5 s"),
+        (3599.6, "1 h"),
+        (42_946.3, "11 h 55 min"),
+        (48 * 3600, "2 d"),
+        (51 * 3600, "2 d 3 h"),
+    ],
+)
+def test_a_duration_is_in_units_that_people_read(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
 
 
 def test_a_long_list_says_how_many_names_are_not_shown() -> None:

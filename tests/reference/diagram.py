@@ -18,7 +18,8 @@ STYLE = (
 def draw(title: str, columns: Sequence[str], arrows: Arrows) -> str:
     at = {name: EDGE + n * COLUMN for n, name in enumerate(columns)}
     width = 2 * EDGE + (len(columns) - 1) * COLUMN
-    rows, height = [], TOP + GAP
+    rows: list[str] = []
+    height = TOP + GAP
     for (start, end), events in arrows.items():
         height += GAP + LINE * len(events)
         rows += _arrow(at[start], at[end], height, events)

@@ -124,6 +124,33 @@ def format_count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
+def format_bytes(count: int) -> str:
+    """`512 bytes`, `1.5 KiB`, `256 MiB`, `54.2 GiB`."""
+    if abs(count) < 1024:
+        return format_count(count, "byte")
+    amount, units = count / 1024, ["KiB", "MiB", "GiB", "TiB"]
+    while abs(amount) >= 1023.95 and len(units) > 1:
+        amount /= 1024
+        del units[0]
+    return f"{amount:,.1f}".removesuffix(".0") + f" {units[0]}"
+
+
+def format_duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 7 min`, `3 d 4 h`; a second part of zero is left out."""
+    whole = round(seconds)
+    if seconds < 9.95:
+        return f"{round(seconds, 1):g} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        first, second = f"{whole // 60} min", (whole % 60, "s")
+    elif whole < 48 * 3600:
+        first, second = f"{whole // 3600} h", (whole % 3600 // 60, "min")
+    else:
+        first, second = f"{whole // 86400} d", (whole % 86400 // 3600, "h")
+    return f"{first} {second[0]} {second[1]}" if second[0] else first
+
+
 def list_some(names: Sequence[str], limit: int) -> str:
     """`a, b, c and 4 more`: at most `limit` of the names, and how many are not shown."""
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""

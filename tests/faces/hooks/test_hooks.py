@@ -150,7 +150,7 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
 
     assert [answer["decision"] for answer in sent_back] == ["block"] * 3
     assert "no longer checked" in aborted["reason"]
-    assert (which.code, "2 sessions ask or were refused a stop" in which.err) == (6, True)
+    assert (which.code, "2 sessions have an open question or were refused a stop" in which.err) == (6, True)
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
     assert "there is no open question" in unasked["systemMessage"]
@@ -537,11 +537,11 @@ def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
     rest = place.yaoki("hook", "answer", "go-on", "with", "care", "--json")
     none = place.yaoki("hook", "answer", "abort")
 
-    assert (unsaid.code, "2 sessions ask" in unsaid.err) == (6, True)
+    assert (unsaid.code, "2 sessions have an open question" in unsaid.err) == (6, True)
     assert said.code == 0, said.err
     assert rest.document == {"schema": 1, "session": "one", "answer": "go-on"}
     assert "with care" in context(place.says("hi", "one"))
-    assert (none.code, "no session asks" in none.err) == (6, True)
+    assert (none.code, "no session has an open question" in none.err) == (6, True)
 
 
 @pytest.mark.spec("14.3", "12.6")

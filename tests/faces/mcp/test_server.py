@@ -245,7 +245,7 @@ def test_the_environment_names_the_calling_attempt_or_none() -> None:
     assert calling_attempt(WHO) == CallingAttempt(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
     assert repository_from_environment(WHO) == Path("/r")
     for lost in ("YAOKI_ATTEMPT", "YAOKI_EPOCH"):
-        with pytest.raises(Refused, match=f"{lost} does not say who calls"):
+        with pytest.raises(Refused, match=f"{lost} does not identify the caller"):
             calling_attempt({name: value for name, value in WHO.items() if name != lost})
     with pytest.raises(Refused, match="there is no task"):
         calling_attempt({**WHO, "YAOKI_TASK": "../../etc"})

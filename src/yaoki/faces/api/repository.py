@@ -125,5 +125,5 @@ def _text(plan: object) -> str:
     try:
         return json.dumps(plan)
     except (TypeError, ValueError) as fault:
-        words = f"the plan is no plain data: {fault}"
+        words = f"the plan contains something other than plain data: {fault}"
         raise PlanInvalid(words, hint="give texts, numbers, lists and mappings") from fault

@@ -140,7 +140,7 @@ class Run:
         """`retry`, `done`, `waive` or `abort`; `words` go to the agent of the next attempt."""
         if choice not in {one.value for one in Choice}:
             known = ", ".join(one.value for one in Choice)
-            raise NotNow(f"{choice!r} is no answer", hint=f"answer one of: {known}")
+            raise NotNow(f"{choice!r} is not a possible answer", hint=f"answer one of: {known}")
         task_id = self._app.lookup.find_task(task, self.id)
         commands.answer_task(self._app, task_id, Choice(choice), words, check, how="python")
 

@@ -20,7 +20,7 @@ def help_text() -> str:
 def _lines() -> Iterator[str]:
     yield "Usage: yaoki [OPTIONS] COMMAND [ARGS]..."
     yield ""
-    yield "  Carry the work of coding agents to a proven end."
+    yield "  Run coding agents until their work is proven."
     yield ""
     yield "Options:"
     yield from _list_lines(OPTIONS)

@@ -27,7 +27,9 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
             raise click.UsageError(f"--agent: the settings have no agent {name!r}{near}")
     plan = plan_input.read_plan(app, file, replace(app.settings, agent=tuple(agents)))
     if not any(agent.name in agents for spec in plan.specs for agent in spec.agents):
-        raise click.UsageError(f"--agent: {file} names its agents itself; nothing would use it")
+        raise click.UsageError(
+            f"--agent: {file} names its own agents, so the option would have no effect"
+        )
     return plan
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_duration
 from yaoki.faces.cli.trust_question import require_trust
 from yaoki.faces.text.render import (
     align_columns,
@@ -101,7 +102,7 @@ def _print_passed_over(discovery: Discovery) -> None:
         there = ", ".join(check.name for check in discovery.checks if check.kind == one.kind)
         print_wrapped(
             paint(
-                f"  passed over: {clean_line(one.command, 60)}, beside {clean_line(there, 80)}",
+                f"  skipped: {clean_line(one.command, 60)}: {clean_line(there, 80)} may cover it",
                 "yellow",
             )
         )
@@ -122,7 +123,7 @@ def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
     more = f", {discovery.left_out} more left out" if discovery.left_out else ""
     if limit is None or not discovery.checks:
         return more
-    bound = f"{limit.total_seconds():g} s each at most"
+    bound = f"at most {format_duration(limit.total_seconds())} each"
     return f"{more}; each runs once on the base, in its own checkout ({bound})"
 
 
@@ -141,8 +142,9 @@ def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
         for one in found
     )
     if not quiet:
+        noun = "agent is" if len(agents) == 1 else "agents are"
         print_wrapped(
-            f"agents: {len(agents)} of those known are on the PATH (all: yaoki agents list)"
+            f"agents: {len(agents) or 'no'} known {noun} on the PATH (all: yaoki agents list)"
         )
         rows = [("answers" if one.answers else "silent", one.name, one.words) for one in agents]
         for text in align_columns([(a, b, clean_line(c)) for a, b, c in rows]):

@@ -22,17 +22,19 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "trust": CommandEntry(
             "yaoki.faces.cli.commands.trust:trust", "trust the commands that a repository brings"
         ),
-        "demo": CommandEntry("yaoki.faces.demo:command", "watch a rehearsal: no key, no network"),
+        "demo": CommandEntry(
+            "yaoki.faces.demo:command", "watch agents fail and recover; no key, no network"
+        ),
     },
     "Plan and run": {
         "validate": CommandEntry(
             "yaoki.faces.cli.commands.validate:validate", "report every defect of a plan"
         ),
         "plan": CommandEntry(
-            "yaoki.faces.cli.commands.plans:plan", "show a plan and its worst number of agent runs"
+            "yaoki.faces.cli.commands.plans:plan", "show a plan and its maximum of agent runs"
         ),
         "run": CommandEntry(
-            "yaoki.faces.cli.commands.run:run", "run a plan until everything is proven"
+            "yaoki.faces.cli.commands.run:run", "run a plan until every task is proven or needs you"
         ),
         "resume": CommandEntry(
             "yaoki.faces.cli.commands.run:resume", "continue a run that was stopped"
@@ -49,7 +51,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.up:down", "stop the background worker; nothing is lost"
         ),
         "worker": CommandEntry(
-            "yaoki.faces.cli.commands.worker:worker", "serve every run of a store, here"
+            "yaoki.faces.cli.commands.worker:worker", "serve every run of a store in the foreground"
         ),
     },
     "Look": {
@@ -75,7 +77,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.metrics:metrics", "print what Prometheus scrapes"
         ),
         "verify": CommandEntry(
-            "yaoki.faces.cli.commands.verify:verify", "check a run's receipt against git alone"
+            "yaoki.faces.cli.commands.verify:verify", "check a receipt, or a run, against git"
         ),
     },
     "Decide": {
@@ -83,10 +85,10 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.answer:answer", "answer the question of a task"
         ),
         "retry": CommandEntry(
-            "yaoki.faces.cli.commands.answer:retry", "let a task with a question try again"
+            "yaoki.faces.cli.commands.answer:retry", "retry a task, with a message to its agent"
         ),
         "merge": CommandEntry(
-            "yaoki.faces.cli.commands.merge:merge", "move the base branch to a run's work"
+            "yaoki.faces.cli.commands.merge:merge", "merge the work of a run into its base branch"
         ),
         "undo": CommandEntry(
             "yaoki.faces.cli.commands.merge:undo", "revert a landed task on the run branch"
@@ -94,44 +96,42 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "Recover": {
         "recover": CommandEntry(
-            "yaoki.faces.cli.commands.recover:recover", "list or branch off any attempt's work"
+            "yaoki.faces.cli.commands.recover:recover",
+            "list the saved work of attempts; make a branch of it",
         ),
         "snapshots": CommandEntry(
             "yaoki.faces.cli.commands.recover:snapshots", "list the snapshots of worktrees"
         ),
         "restore": CommandEntry(
-            "yaoki.faces.cli.commands.recover:restore", "put a worktree back to a snapshot"
+            "yaoki.faces.cli.commands.recover:restore", "restore a worktree to a snapshot"
         ),
         "dead": CommandEntry(
             "yaoki.faces.cli.commands.dead:dead",
             "list tasks whose workers died; revive them",
         ),
-        "prune": CommandEntry(
-            "yaoki.faces.cli.commands.prune:prune", "archive finished runs that are old or many"
-        ),
+        "prune": CommandEntry("yaoki.faces.cli.commands.prune:prune", "archive old finished runs"),
     },
     "For agents": {
         "result": CommandEntry(
-            "yaoki.faces.cli.commands.result:result", "report how an attempt ended; never a proof"
+            "yaoki.faces.cli.commands.result:result", "report how an attempt ended"
         ),
         "mcp": CommandEntry("yaoki.faces.mcp.command:mcp", "serve the tools for agents over MCP"),
     },
-    "Reference": {
+    "Settings and tools": {
         "hook": CommandEntry(
             "yaoki.faces.cli.commands.hook:hook",
-            "check the agent of your session when it stops",
+            "check the agent of your own session when it stops",
         ),
         "agents": CommandEntry(
-            "yaoki.faces.cli.commands.agents:agents", "show the known agents and try one"
+            "yaoki.faces.cli.commands.agents:agents", "show the known agents; test one"
         ),
-        "notify": CommandEntry(
-            "yaoki.faces.cli.commands.notify:notify", "try the channels that notices go through"
-        ),
+        "notify": CommandEntry("yaoki.faces.cli.commands.notify:notify", "send a test notice"),
         "config": CommandEntry(
             "yaoki.faces.cli.commands.config:config", "show every setting and where it comes from"
         ),
         "prompts": CommandEntry(
-            "yaoki.faces.cli.commands.prompts:prompts", "show, copy and try the prompts for agents"
+            "yaoki.faces.cli.commands.prompts:prompts",
+            "show, copy and test the prompts for retries",
         ),
         "stats": CommandEntry(
             "yaoki.faces.cli.commands.stats:stats", "show which prompt fixed which failure"

@@ -35,7 +35,10 @@ ACTOR = "scripted"
     "--folder", type=click.Path(path_type=Path), help="The folder to use; it must be empty."
 )
 def command(folder: Path | None) -> int:
-    """Rehearse everything that goes wrong, in a throwaway repository."""
+    """Watch agents fail and recover, in a throwaway repository.
+
+    Scripted agents play the failures; no key and no network is needed.
+    """
     home = _require_empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
     return DemoPlay(home).play()
 
@@ -49,7 +52,7 @@ def _require_empty(folder: Path) -> Path:
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
         hint = "name a new folder, or none to create one"
-        raise YaokiError(f"{home} cannot be played in: {reason}", hint=hint) from fault
+        raise YaokiError(f"the demo cannot use {home}: {reason}", hint=hint) from fault
     if entry is not None:
         hint = "name a new folder, or none to create one"
         raise NotNow(f"{home} is not empty: it holds {entry.name}", hint=hint)

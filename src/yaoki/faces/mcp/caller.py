@@ -62,7 +62,7 @@ def calling_attempt(environ: Mapping[str, str]) -> CallingAttempt | None:
     for name in ("YAOKI_ATTEMPT", "YAOKI_EPOCH"):
         if not NUMBER.fullmatch(environ.get(name, "")):
             raise Refused(
-                f"{name} does not say who calls: {one_line(environ.get(name, ''), 40)!r}",
+                f"{name} does not identify the caller: {one_line(environ.get(name, ''), 40)!r}",
                 hint="call with the environment that yaoki gave the agent",
             )
     if not TASK_ID.fullmatch(task_id):

@@ -40,14 +40,14 @@ def agents() -> None:
 @agents.command("list")
 @json_option
 def list_(as_json: bool) -> int:
-    """Every preset of a known agent, and whether its program is here."""
+    """List the known agents, and whether each program is installed."""
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
 
     known = [load_preset(name) for name in shipped_preset_names()]
     if as_json:
         print_document({"schema": SCHEMA, "agents": [_summary(preset) for preset in known]})
         return 0
-    heads: tuple[str, ...] = ("preset", "agent", "resumes", "tells", "program")
+    heads: tuple[str, ...] = ("preset", "agent", "resumes", "reports", "program")
     for text in align_columns([heads, *(_row(preset) for preset in known)]):
         print_wrapped(text)
     here = next((preset.name for preset in known if shutil.which(preset.program)), known[0].name)
@@ -97,7 +97,10 @@ def _summary(preset: AgentPreset) -> dict[str, Any]:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> int:
-    """Show how one agent is called: its command lines, variables and peculiarities."""
+    """Show how one agent is started.
+
+    This lists its command lines, its variables and its peculiarities.
+    """
     preset = _describe(name)
     if as_json:
         print_document({"schema": SCHEMA, **_summary(preset), **_details(preset)})
@@ -114,9 +117,9 @@ def show(name: str, as_json: bool) -> int:
         ("base_url", _endpoint(preset) or "no"),
         ("prompt by", preset.prompt),
         ("sets", ", ".join(f"{k}={v}" for k, v in preset.env.items()) or "nothing"),
-        ("hands on", ", ".join(preset.pass_env)),
-        ("tells", _reported_facts(preset)),
-        ("sandbox", "seen to work in it" if preset.sandbox else "never tried in it"),
+        ("passes on", ", ".join(preset.pass_env)),
+        ("reports", _reported_facts(preset)),
+        ("sandbox", "works in it" if preset.sandbox else "not tried in it"),
         *((("allows", " ".join(preset.allow)),) if preset.protocol else ()),
         *(("note", note) for note in preset.notes),
     ]
@@ -170,7 +173,7 @@ def _version(preset: AgentPreset) -> str:
     except Fault as fault:
         return fault.sentence
     lines = (done.out or done.err).decode("utf-8", errors="replace").strip().splitlines()
-    return one_line(lines[0], 100) if lines else f"exit code {done.code}, and no word"
+    return one_line(lines[0], 100) if lines else f"exit code {done.code} and no output"
 
 
 # ------------------------------------------------------------------ a rehearsal
@@ -179,12 +182,23 @@ def _version(preset: AgentPreset) -> str:
 @agents.command("test")
 @click.argument("name")
 @click.option("--model", default="", metavar="MODEL", help="The model to ask for.")
-@click.option("--base-url", default="", metavar="URL", help="Another service than its own.")
+@click.option(
+    "--base-url", default="", metavar="URL", help="The address of another service than its own."
+)
 @click.option("--program", default="", metavar="FILE", help="The path of the program.")
-@click.option("--seconds", default=60, show_default=True, type=click.IntRange(1, 3600))
+@click.option(
+    "--seconds",
+    default=60,
+    show_default=True,
+    type=click.IntRange(1, 3600),
+    help="The longest time of one step.",
+)
 @json_option
 def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:
-    """Let the real agent write a file in a throwaway repository; exit code 1 when it cannot."""
+    """Let one agent write a file.
+
+    The real program runs in a throwaway repository; the exit code is 1 if it cannot do so.
+    """
     from yaoki.adapters.agents.preset_agent import PresetAgent
     from yaoki.adapters.agents.rehearsal import Rehearsal
     from yaoki.adapters.processes.process_trees import ShimProcesses

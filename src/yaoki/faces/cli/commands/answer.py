@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.core.model import Choice, Stage, State
+from yaoki.core.text import format_bytes
 from yaoki.errors import NotNow
 from yaoki.faces.cli.commands import report
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
@@ -101,7 +102,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     if as_json:
         print_document(document)
         return 0
-    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): reverted; it will be retried")
     print_next_command(document["next"])
     return 0
 
@@ -122,7 +123,9 @@ def _answer_run(
     elif choice == GO:
         commands.continue_run(app, run, words, accepted, how=answer_channel())
     elif choice is not None:
-        raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
+        raise NotNow(
+            f"{choice} is not a possible answer to run {run.id}", hint="answer one of: go, abort"
+        )
     document = commands.run_answer_document(app, run)
     if as_json:
         print_document(document)
@@ -142,7 +145,7 @@ def _print_question(app: App, task_id: TaskId, *, as_json: bool) -> int:
     if task.state is not State.ESCALATED:
         from yaoki.engine.commands.extend import suggest_next
 
-        words = f"{task.id} asks nothing: it is {task.state.value}"
+        words = f"{task.id} has no open question: it is {task.state.value}"
         raise NotNow(words, hint=suggest_next(task, app.reads.run(task.run_id)))
     view = _view(load_run_view(app, app.reads.run(task.run_id)), task_id)
     if as_json:
@@ -179,9 +182,9 @@ def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:
     """Ignored files that are deleted with the worktree; they still exist, so a copy saves them."""
     shown = clean_line(", ".join(names[:NAMES_SHOWN]))
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    most = app.settings.limits.saved_bytes
+    most = format_bytes(app.settings.limits.saved_bytes)
     return (
-        f"not saved: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
+        f"not saved: {shown}{more}: git ignores it, and it exceeds limits.saved_bytes ({most}); "
         f"copy it from {clean_line(task.work.worktree)} before the run continues"
     )
 
@@ -198,6 +201,7 @@ def _describe_result(task: Task, choice: Choice) -> str:
                 f"like any work"
             )
         case Choice.WAIVE:
-            return f"waiting; {clean_line(', '.join(task.waivers))} is waived, the rest is verified"
+            waived = clean_line(", ".join(task.waivers))
+            return f"waiting; {waived} is waived, and the other checks run again"
         case Choice.ABORT:
             return "cancelled; the work of its attempts is saved: yaoki recover " + task.id

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.model import State
+from yaoki.core.text import format_count
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import RunOrTask, find_run_or_task
 from yaoki.faces.cli.person_only import refuse_agents
@@ -60,13 +61,17 @@ def _print_result(
     by_id = task_names(view)
     names = ", ".join(clean_line(by_id[one], 40) for one in fresh[:10])
     if fresh or left or not mine:
-        print_wrapped(f"{what}: {len(fresh)} cancelled" + (f" ({names})" if names else ""))
+        print_wrapped(
+            f"{what}: {format_count(len(fresh), 'task')} cancelled"
+            + (f" ({names})" if names else "")
+        )
     else:
         print_wrapped(f"{what}: cancelled already; nothing was changed")
     if left:
-        print_wrapped(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")
+        number = format_count(len(left), "task is", "tasks are")
+        print_wrapped(f"{number} still being stopped: yaoki watch {run.id}")
     if saved:
-        print_wrapped(f"the work of {len(saved)} is saved")
+        print_wrapped(f"the work of {format_count(len(saved), 'task')} is saved")
         print_next_command(f"yaoki recover {found.task or run.id}")
     else:
         print_next_command(view.next_command)

@@ -52,7 +52,10 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Revive the dead letter TASK; its limits start again, and WORDS go to its agent."""
+    """Let workers claim TASK again.
+
+    TASK is a dead letter.  Its limits start again, and WORDS go to its agent.
+    """
     with open_app(repo) as app:
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)
@@ -79,12 +82,12 @@ def _letters(app: App) -> list[DeadLetter]:
 def _refuse_unless_dead(app: App, task_id: TaskId) -> None:
     if all(letter.task_id != task_id for letter in _letters(app)):
         state = app.reads.task(task_id).state.value
-        raise NotNow(f"{task_id} is no dead letter: it is {state}", hint=f"yaoki why {task_id}")
+        raise NotNow(f"{task_id} is not a dead letter: it is {state}", hint=f"yaoki why {task_id}")
 
 
 def _show(found: list[DeadLetter]) -> None:
     if not found:
-        print_wrapped("there is no dead letter: every task came back from its worker")
+        print_wrapped("there are no dead letters: no task lost too many workers")
         print_next_command("yaoki status")
         return
     for letter in found:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.doctor.agents_and_checks import examine_agents_and_checks
@@ -43,7 +44,7 @@ PYTHON_MIN = (3, 11)
 # git never holds this lock for longer than it takes to write a file.
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
-UNTRUSTED = "not given yet, so nothing of this repository is run (yaoki trust)"
+UNTRUSTED = "not given yet, so no command of this repository is run (yaoki trust)"
 OPEN_KEYRINGS = (
     "; your kernel keyrings stay readable inside (bubblewrap or the kernel lacks seccomp); "
     "what they hold: keyctl show"
@@ -192,7 +193,7 @@ def _locks(app: App) -> Iterator[Condition]:
     except OSError:
         return
     if age_s > LOCK_S_MAX:
-        words = f"{file} is left over from a git that was killed {age_s:.0f} s ago"
+        words = f"{file} is left over from a git that was killed {format_duration(age_s)} ago"
         yield Condition("git lock", False, words, f"rm {shell_quote(file)}")
 
 
@@ -252,7 +253,7 @@ def _disk(app: App) -> Condition:
         app.context.worktrees_root: free_disk_bytes(app.context.worktrees_root),
     }
     place, free = min(places.items(), key=lambda item: item[1])
-    words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
+    words = f"{format_bytes(free)} free at {place}; {format_bytes(floor)} are needed"
     ok, frees = (
         free >= floor,
         "yaoki prune" if free and app.has_store else f"df -h {shell_quote(place)}",

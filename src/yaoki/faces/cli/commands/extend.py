@@ -54,7 +54,10 @@ def planned_run_option(function: CommandFunction) -> CommandFunction:
 @json_option
 @repo_option
 def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> int:
-    """Submit a plan as a new run without running it; with --phase, fill a phase of a run."""
+    """Submit a plan as a new run.
+
+    A worker runs it.  With --phase, FILE fills a deferred phase of an existing run instead.
+    """
     if not phase:
         return _submit_run(file, repo, as_json=as_json)
     with open_app(repo) as app:
@@ -89,7 +92,10 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
 @json_option
 @repo_option
 def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
-    """Add the tasks of FILE to a run; some may replace failed tasks."""
+    """Add the tasks of FILE to a run.
+
+    Some of them may replace failed tasks.
+    """
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         answer = _read_answer(app, run, file)
@@ -109,8 +115,9 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
 def add_retry_task(
     retry_of: str, goal: tuple[str, ...], run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """Replace a failed task by another one; tasks that need it can run again.
+    """Replace a failed task.
 
+    Tasks that need it can then run again.
     GOAL is the goal of the new task; by default that of the failed one.
     """
     from yaoki.faces.mcp.secrets import caller_secrets
@@ -131,7 +138,10 @@ def add_retry_task(
 @json_option
 @repo_option
 def complete(run_name: str, as_json: bool, repo: Path) -> int:
-    """Declare a run complete; refused with a list while anything required is open."""
+    """Check that a run is complete.
+
+    While a required task is open, the command is refused and lists what is open.
+    """
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         app.services.extend_command.complete(run)

@@ -54,7 +54,10 @@ def _target_options(function: Any) -> Any:
 @json_option
 @repo_option
 def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, repo: Path) -> int:
-    """Add the hook to AGENT's settings file; idempotent."""
+    """Add the hook to AGENT's settings file.
+
+    A second call changes nothing.
+    """
     from yaoki.faces.hooks.installation import install as put
     from yaoki.faces.hooks.sessions import list_sessions
 
@@ -66,9 +69,8 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
             document = {"agent": agent, "file": str(target.file), "changed": changed}
             print_document({"schema": SCHEMA, **document})
             return 0
-        print_line(
-            f"{clean_line(str(target.file))}: {'the hook is in' if changed else 'it is in already'}"
-        )
+        done = "hook installed" if changed else "the hook is installed already"
+        print_line(f"{clean_line(str(target.file))}: {done}")
         for note in target.agent.notes:
             print_line(f"note: {note}")
         if not app.settings.checks:
@@ -100,7 +102,7 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
         print_document({"schema": SCHEMA, **document})
         return 0
     print_line(
-        f"{clean_line(str(target.file))}: {'the hook is out' if changed else 'there was none'}"
+        f"{clean_line(str(target.file))}: {'hook removed' if changed else 'there was no hook'}"
     )
     print_next_command(f"yaoki hook status {agent}")
     return 0
@@ -111,7 +113,10 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
 @json_option
 @repo_option
 def status(agent: str | None, as_json: bool, repo: Path) -> int:
-    """Show where the hook is installed, the phase, and the state of each session."""
+    """Show the hook and each session.
+
+    This lists where the hook is installed, the phase, and the state of each session.
+    """
     from yaoki.app.build import App
     from yaoki.faces.hooks.sessions import list_sessions
     from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
@@ -223,7 +228,10 @@ def begin(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Begin a phase: the attempts are counted from zero, and its checks are frozen."""
+    """Begin a phase.
+
+    Its stops are counted from zero, and its checks are frozen.
+    """
     from yaoki.faces.hooks.sessions import begin_phase as begun
 
     with open_app(repo, create=True) as app:
@@ -258,7 +266,10 @@ def begin(
 @json_option
 @repo_option
 def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
-    """Answer a session whose attempts are used up; abort and take-over work at any time."""
+    """Answer the question of a session.
+
+    A session asks when its attempts are used up; abort and take-over work at any time.
+    """
     from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
     from yaoki.faces.hooks.sessions import answer_session as answered
     from yaoki.faces.hooks.sessions import list_sessions
@@ -270,10 +281,12 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
             for one in _find_answerable(list_sessions(app)[1], SessionChoice(choice), session)
         ]
         if not found:
-            raise NotNow("no session asks anything", hint="yaoki hook status")
+            raise NotNow("no session has an open question", hint="yaoki hook status")
         if len(found) > 1:
             also = "" if choice == SessionChoice.GO_ON else " or were refused a stop"
-            raise Unknown(f"{len(found)} sessions ask{also}", hint=f"--session {found[0]}")
+            raise Unknown(
+                f"{len(found)} sessions have an open question{also}", hint=f"--session {found[0]}"
+            )
         answered(app, found[0], SessionChoice(choice), " ".join(words))
         if as_json:
             print_document({"schema": SCHEMA, "session": found[0], "answer": choice})
@@ -296,7 +309,10 @@ def _find_answerable(
 @hook.command("event", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def event(words: tuple[str, ...]) -> int:
-    """Called by the agent itself, with JSON on its input."""
+    """For the agent: handle its event.
+
+    The agent calls it with JSON on standard input.
+    """
     from yaoki.faces.hooks.event import main
 
     return main(words)
@@ -310,7 +326,7 @@ def _target(app: App, agent: str, *, local: bool, user: bool) -> HookTarget:
 
     known = find_hooked_agent(agent)
     if local and user:
-        raise click.UsageError("--local and --user are two files; name one")
+        raise click.UsageError("--local and --user exclude each other; give one of them")
     if local and not known.local_file:
         raise Unknown(f"{agent} has no file for one checkout alone", hint="leave --local out")
     kind = "local" if local else "user" if user else "project"

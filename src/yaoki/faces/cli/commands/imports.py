@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, PlanInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.text.render import clean_line, print_document, print_line, print_next_command
@@ -24,7 +25,11 @@ SHOWN_MAX = 20
 @click.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
-    "-o", "--output", metavar="PLAN", type=click.Path(path_type=Path), help="Write it there."
+    "-o",
+    "--output",
+    metavar="PLAN",
+    type=click.Path(path_type=Path),
+    help="Write the plan to this file.",
 )
 @click.option(
     "--from",
@@ -33,7 +38,7 @@ SHOWN_MAX = 20
     help="The format of FILE, if it cannot be recognised.",
 )
 @click.option("--goal", default="", metavar="TEXT", help="The goal of the run.")
-@click.option("--tag", default="", metavar="TAG", help="Which list of a tasks.json.")
+@click.option("--tag", default="", metavar="TAG", help="The list of a tasks.json to read.")
 @click.option(
     "--parallel", is_flag=True, help="The boxes of a checklist do not wait for each other."
 )
@@ -51,9 +56,10 @@ def import_list(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Make a plan from FILE: spec-kit's tasks.md, Task Master's tasks.json, issues, a checklist.
+    """Make a plan from a task list.
 
-    Without -o the plan is printed.  FILE may be - for standard input.
+    FILE is spec-kit's tasks.md, Task Master's tasks.json, a list of issues or a checklist; - is
+    standard input.  Without -o the plan is printed.
     """
     from yaoki.app.build import App
     from yaoki.formats.imports import ImportOptions, plan_text, read_list
@@ -73,7 +79,7 @@ def import_list(
         _print_left_out(imported, aside=True)
     else:
         _print_left_out(imported, aside=False)
-        number = _count(len(imported.items), "task")
+        number = format_count(len(imported.items), "task")
         print_line(f"{clean_line(str(output))}: {number} from {clean_line(name)}")
         # Without settings there is no agent for its tasks and no check.
         validate = f"yaoki validate {clean_line(str(output))}"
@@ -104,9 +110,8 @@ def _read(file: Path) -> tuple[str, str]:
 def _refuse(imported: ImportedList, *, skip_unreadable: bool) -> None:
     defects = imported.format_lines(imported.unreadable)
     if imported.unreadable and not (skip_unreadable and imported.items):
-        words = (
-            f"{imported.name}: {_count(len(defects), 'piece')} not understood, nothing was written"
-        )
+        number = format_count(len(defects), "entry", "entries")
+        words = f"{imported.name}: {number} not understood, nothing was written"
         hint = "fix the list, or leave them out: --skip-unreadable"
         raise PlanInvalid(words, hint=hint, defects=defects)
     if not imported.items:
@@ -115,7 +120,7 @@ def _refuse(imported: ImportedList, *, skip_unreadable: bool) -> None:
             if imported.skipped
             else ""
         )
-        words = f"{imported.name}: nothing in it is left to do{done}"
+        words = f"{imported.name}: it contains no open task{done}"
         raise PlanInvalid(words, hint="yaoki plan import --help")
 
 
@@ -124,12 +129,10 @@ def _write(output: Path, text: str) -> None:
         with output.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError as fault:
-        raise NotNow(
-            f"{output} is there already", hint=f"-o another file, or rm {output}"
-        ) from fault
+        raise NotNow(f"{output} exists already", hint=f"-o another file, or rm {output}") from fault
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        hint = "name a folder that takes files"
+        hint = "name a folder that you can write to"
         raise YaokiError(f"{output} cannot be written: {reason}", hint=hint) from fault
 
 
@@ -143,10 +146,6 @@ def _print_left_out(imported: ImportedList, *, aside: bool) -> None:
         click.echo(f"and {len(lines) - SHOWN_MAX} more, named in the plan", err=aside)
     for words in imported.format_lines(imported.notes)[:SHOWN_MAX]:
         click.echo(clean_line(words), err=aside)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"
 
 
 def _document(imported: ImportedList, plan: str, output: Path | None) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.text import format_bytes
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.text.render import clean_text, print_document, print_line
@@ -61,15 +62,34 @@ def logs(
             print_document({"schema": SCHEMA, **document, "text": clean_text(text), "bytes": size})
             return 0
         if size > BYTES_SHOWN:
-            print_line(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
+            print_line(
+                f"[the last {format_bytes(BYTES_SHOWN)} of {format_bytes(size)}; all of it: {file}]"
+            )
         read = unchanged_text if raw or check or name != "out" else format_agent_output
         _print_output(read(text))
         if follow:
             _follow(app, found, number, file, size, read)
         elif not size:
             # On standard error, because the log may go into a file.
-            click.echo(f"attempt {number} of {found.id} wrote nothing: {file}", err=True)
+            click.echo(_empty_log_words(app, found, number, name), err=True)
     return 0
+
+
+def _empty_log_words(app: App, task: Task, attempt: int, name: str) -> str:
+    """Some agents write to standard error only."""
+    from yaoki.app.run_view import find_log_file
+
+    words = f"attempt {attempt} of {task.id} wrote nothing"
+    if name != "out":
+        return words
+    try:
+        size = find_log_file(app, task, attempt, "err").stat().st_size
+    except (OSError, Unknown):
+        size = 0
+    if not size:
+        return words
+    command = f"yaoki logs {task.id} --attempt {attempt} --err"
+    return f"{words} to standard output, but {format_bytes(size)} to standard error: {command}"
 
 
 def _missing_attempt_error(task: Task, attempt: int) -> Unknown:

@@ -35,7 +35,7 @@ MERGE_WORDS = {
 
 @click.command()
 @click.argument("run", default="")
-@click.option("--into", metavar="BRANCH", default="", help="Another branch than the base branch.")
+@click.option("--into", metavar="BRANCH", default="", help="Merge into this branch instead.")
 @click.option("--force-ref", is_flag=True, help="Move the branch even if it is checked out.")
 @click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
 @click.option("--unproven", is_flag=True, help="Run no check on the merge commit; recorded.")
@@ -50,9 +50,10 @@ def merge(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Move the base branch to the work of RUN; never with conflicts, never in a checkout.
+    """Merge the work of RUN into its base branch.
 
-    If the base has moved, the merge commit is verified first.
+    The branch is moved without touching a checkout, and never with conflicts.  If it has moved
+    since the run started, the merge commit is verified first.
     """
     with open_app(repo) as app:
         refuse_agents(app)
@@ -92,7 +93,11 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         if as_json:
             print_document(document)
             return 0
-        how = "is taken back when what runs has ended" if undone.undo_requested else "reverted"
+        how = (
+            "will be reverted when its running tasks have ended"
+            if undone.undo_requested
+            else "reverted"
+        )
         others = done.keys() - _landed_names(app, undone.run_id).keys() - {undone.id}
         names = ", ".join(
             clean_line(name, NAME_CHARS) for id_, name in done.items() if id_ in others
@@ -127,5 +132,5 @@ def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
     if branch:
         way = suggest_merge_command(app, run) or f"yaoki merge {run.id} --partial"
         print_wrapped(
-            f"{clean_line(run.base_branch)} still holds it; to take it back there as well: {way}"
+            f"{clean_line(run.base_branch)} still contains it; to revert it there as well: {way}"
         )

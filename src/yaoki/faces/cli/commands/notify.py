@@ -47,7 +47,10 @@ def notify() -> None:
 @json_option
 @repo_option
 def test(as_json: bool, repo: Path) -> int:
-    """Send one test notice through every channel; exit code 0 when all delivered it."""
+    """Send one test notice.
+
+    It goes through every channel; the exit code is 0 if all of them delivered it.
+    """
     from yaoki.adapters.notify import open_channels
     from yaoki.app.build import App
 

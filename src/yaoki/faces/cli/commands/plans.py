@@ -65,7 +65,7 @@ class PlanGroup(click.Group):
 
 @click.group(cls=PlanGroup, subcommand_metavar="PLAN | COMMAND")
 def plan() -> None:
-    """Show a plan, import one, or change a run's: submit, extend, add-retry-task, complete."""
+    """Show a plan, import one, or change the plan of a run."""
 
 
 @plan.command("show")
@@ -80,9 +80,9 @@ def plan() -> None:
 def show_plan(
     plan: Path, agents: tuple[str, ...], baseline: bool, trust: bool, as_json: bool, repo: Path
 ) -> int:
-    """Show the tasks of PLAN, the most agent runs it can take, and its expected cost.
+    """Show a plan, its limits and its cost.
 
-    PLAN is a file, or - for standard input.
+    PLAN is a file, or - for standard input.  The limit is the maximum number of agent runs.
     """
     app, parsed = open_plan(plan, repo, agents)
     try:
@@ -116,12 +116,12 @@ def _print_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
         return
     red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
     looked = format_count(len(findings), "check passes", "checks pass")
-    print_wrapped(f"at the base {len(findings) - len(red)} of {looked}")
+    print_wrapped(f"at the base, {len(findings) - len(red)} of {looked}")
     for finding in red:
         tasks = ", ".join(_tasks_of_check(view, finding.check)) or "no task"
         head = f"{finding.outcome.value} {clean_line(finding.check, 40)}"
         print_wrapped(
-            f"  {head}: {clean_line(finding.message, 160)}; touches {clean_line(tasks, 120)}"
+            f"  {head}: {clean_line(finding.message, 160)}; affects {clean_line(tasks, 120)}"
         )
 
 
@@ -171,7 +171,7 @@ def _row(task: TaskBound) -> tuple[str, ...]:
         str(task.n),
         clean_line(spec.name, 40),
         spec.kind.value + ("" if spec.required else " (optional)"),
-        f"worst {task.bound.total}",
+        f"at most {format_count(task.bound.total, 'run')}",
         clean_line(agents, 60) or "no agent",
         f"checks {clean_line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
         f"needs {clean_line(', '.join(spec.needs), 80)}" if spec.needs else "",
@@ -186,7 +186,7 @@ def _parts(view: PlanView) -> Iterator[str]:
             yield f"{format_count(n, 'task')}, {made_of}"
             continue
         each = " each" if n > 1 else ""
-        yield f"{format_count(n, 'task')}, at worst {format_count(total, 'agent run')}{each}:"
+        yield f"{format_count(n, 'task')}, at most {format_count(total, 'agent run')}{each}:"
         yield from (f"  {text}" for text in wrap(made_of, WIDTH))
 
 

@@ -108,7 +108,10 @@ def prompts() -> None:
 @json_option
 @repo_option
 def list_(lang: str | None, as_json: bool, repo: Path) -> int:
-    """List every prompt, the file it comes from and the params it takes."""
+    """List every prompt.
+
+    The list shows the file that each comes from and the params that it takes.
+    """
     settings = _open(repo, lang)
     names = dict.fromkeys((*settings.library.names(), *settings.own_patterns))
     found = [_list_document(settings, name) for name in names]
@@ -147,7 +150,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 @json_option
 @repo_option
 def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
-    """Print the template that a failure of PATTERN gets."""
+    """Print the template for PATTERN."""
     settings, pattern = _open(repo, lang), prompt_name(pattern)
     shown = settings.library.view_template(pattern, settings.own_patterns)
     if as_json:
@@ -169,9 +172,10 @@ def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path) -> int:
-    """Copy shipped templates into .yaoki/prompts to edit them; by default all.
+    """Copy shipped templates to edit them.
 
-    An existing file is never overwritten.  With --lang the copies count for that language alone.
+    They are copied into .yaoki/prompts, by default all of them.  An existing file is never
+    overwritten.  With --lang the copies apply to that language only.
     """
     settings, patterns = _open(repo, lang), tuple(map(prompt_name, patterns))
     target = settings.folder / settings.language if lang else settings.folder
@@ -197,7 +201,7 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
 @json_option
 @repo_option
 def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo: Path) -> int:
-    """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
+    """Show what an agent would read."""
     from yaoki.formats.prompts import sample_failure
 
     settings, pattern = _open(repo, lang), prompt_name(pattern)
@@ -234,7 +238,9 @@ def _read_params(file: Path, name: str) -> dict[str, Any]:
             raise click.UsageError(f"{name or 'a failure'} has no param {param!r}{near}")
     if params.get("kind") and params["kind"] not in CONTENT_KINDS:
         kinds = ", ".join(sorted(CONTENT_KINDS))
-        raise click.UsageError(f"kind {params['kind']!r} gets no words; these do: {kinds}")
+        raise click.UsageError(
+            f"kind {params['kind']!r} adds nothing to the prompt; these kinds do: {kinds}"
+        )
     return params
 
 
@@ -246,7 +252,7 @@ def _json(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{file} is no JSON: {error}") from error
+        raise click.UsageError(f"{file} is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         raise click.UsageError(f"{file} must hold one JSON object within {PARAMS_BYTES_MAX} bytes")
     return content

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.text import format_bytes
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
 from yaoki.faces.text.render import (
@@ -31,7 +32,10 @@ SHOWN = 60
 @json_option
 @repo_option
 def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
-    """Archive finished runs that are old or many; settings: [archive]."""
+    """Archive old finished runs.
+
+    The settings under [archive] say which.
+    """
     from yaoki.app.prune import PruneResult, RunArchiver
 
     with open_app(repo) as app:
@@ -87,7 +91,7 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
     ]
     stays = [fate for fate in fates if not fate.is_archived]
     rows = [
-        ("archived", a.run_id, _size(a.size_bytes), f"{a.reason}{_branch_note(a)}")
+        ("archived", a.run_id, format_bytes(a.size_bytes), f"{a.reason}{_branch_note(a)}")
         for a in pruned.archived
     ]
     rows += [("failed", run, "", clean_line(why)) for run, why in pruned.failures.items()]
@@ -112,8 +116,4 @@ def _branch_note(each: ArchivedRun) -> str:
 
 
 def _size_words(pruning: RunArchiver, fate: RetentionDecision) -> str:
-    return _size(pruning.measure_run_bytes(fate.lifetime.run_id))
-
-
-def _size(count: int) -> str:
-    return f"{count / (1 << 20):.1f} MiB" if count >= 1 << 20 else f"{count / 1024:.1f} KiB"
+    return format_bytes(pruning.measure_run_bytes(fate.lifetime.run_id))

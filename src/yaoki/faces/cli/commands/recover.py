@@ -43,7 +43,10 @@ SHOWN = 100
 def recover(
     what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """List the saved work of every attempt, of TASK or of RUN; with --branch, check one out."""
+    """List the saved work of every attempt, of TASK or of RUN.
+
+    With --branch, make a branch of it.
+    """
     from yaoki.app.build import App
     from yaoki.app.empty_attempts import find_empty_attempts
 
@@ -182,7 +185,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
             raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
         task = app.reads.task(found.task_id)
         if task.state is State.ACTIVE:
-            raise NotNow(f"{task.id} is at work", hint=f"yaoki cancel {task.id}")
+            raise NotNow(f"{task.id} is active", hint=f"yaoki cancel {task.id}")
         if task.state.is_final and not Path(task.work.worktree).is_dir():
             words = f"{task.id} is {task.state.value}: it has no worktree any more"
             raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")

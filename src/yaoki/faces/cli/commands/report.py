@@ -52,10 +52,24 @@ FORMATS = {
 @click.command()
 @click.argument("run", default="")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), help="The format."
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "html", "json"]),
+    help="By default that of FILE's extension, or text.",
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--receipt", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report to this file (.txt, .md, .html, .json); - is standard output.",
+)
+@click.option(
+    "--receipt",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the receipt that `yaoki verify` checks against git; - is standard output.",
+)
 @json_option
 @repo_option
 def report(
@@ -66,16 +80,13 @@ def report(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Report the outcome of RUN, with its proof; by default the newest run.
-
-    The format follows from the extension of FILE (.txt, .md, .html, .json) unless --format names
-    it; the default is markdown for a file and text for standard output, which is also -.  --receipt
-    writes what `yaoki verify` checks against git.
-    """
+    """Report the outcome of RUN, with its proof; by default the newest run."""
     from yaoki.app.report import make_report, render_report
 
     if str(receipt) == STDOUT and (as_json or form or output):
-        raise click.UsageError("--receipt - is all that standard output can take")
+        raise click.UsageError(
+            "standard output takes one document: write the report or the receipt to a file"
+        )
     with open_app(repo) as app:
         document = make_report(app, app.lookup.find_run(run))
     if receipt is not None:

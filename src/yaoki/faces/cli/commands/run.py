@@ -81,8 +81,10 @@ def run(
     if not plan.strip():
         raise click.UsageError("PLAN|GOAL is empty")
     if detach and (parallel or tags):
-        word = "--parallel" if parallel else "--tag"
-        raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
+        option, way = ("--parallel", "--slots N") if parallel else ("--tag", "--tag TAG")
+        raise click.UsageError(
+            f"{option} has no effect with --detach; start the worker with it: yaoki up {way}"
+        )
     with open_app(repo, create=True, wait_for_store=True) as app:
         refuse_agents(app)
         held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
@@ -240,7 +242,7 @@ def _serve(
 
     def on_stop_request(stop: StopRequest) -> None:
         following.stop_requested = True
-        later = "agents at work finish first; interrupt again to stop now"
+        later = "running agents finish first; press Ctrl-C again to stop them now"
         following.note = "stopping now" if stop.now else later
 
     app.carried_run_id = run.id

@@ -59,7 +59,7 @@ def trust(
 
     where = path or Path(above or ".")
     if sum((listed, forget, below is not None)) > 1:
-        raise click.UsageError("--show, --forget and --below are three things; name one")
+        raise click.UsageError("--show, --forget and --below exclude each other; give one of them")
     if listed:
         return _list_trusted(*TrustFile().read(), as_json=as_json)
     if not dry_run:
@@ -102,7 +102,7 @@ def _plan_commands(app: App, plan: Path | None) -> tuple[FileCommands, ...]:
 
 def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
     if question is None:
-        print_wrapped(f"{clean_line(place)}: nothing to ask; all that it would run is trusted")
+        print_wrapped(f"{clean_line(place)}: every command that it would run is already trusted")
         print_next_command("yaoki trust --show")
         return
     print_line(
@@ -162,7 +162,7 @@ def _forget(file: TrustFile, where: Path, *, as_json: bool) -> int:
     if as_json:
         print_document({"schema": SCHEMA, "place": place, "trusted": False})
         return 0
-    print_line(f"{clean_line(place)} is trusted no longer")
+    print_line(f"{clean_line(place)} is no longer trusted")
     print_next_command("yaoki trust --show")
     return 0
 
@@ -170,7 +170,10 @@ def _forget(file: TrustFile, where: Path, *, as_json: bool) -> int:
 def _trust_below(file: TrustFile, folder: Path, *, as_json: bool) -> int:
     place = folder.resolve()
     if not place.is_dir() or place == place.parent:
-        raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")
+        raise Unknown(
+            f"{place} cannot be trusted: it is not a folder, or it is the root",
+            hint="name another folder",
+        )
     file.update(lambda held: held.with_below(str(place)))
     if as_json:
         print_document({"schema": SCHEMA, "below": str(place), "trusted": True})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 from yaoki.errors import NotNow, StoreError
 from yaoki.faces.cli.commands.worker import SLOTS, tag_option
 from yaoki.faces.cli.context import json_option, open_app, repo_option
@@ -46,7 +46,10 @@ def up(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Keep a background worker for this repository's store; idempotent."""
+    """Keep a background worker for this repository's store.
+
+    A second call changes nothing.
+    """
     with open_app(repo, create=True) as app:
         refuse_agents(app)
         require_trust(app, trust=trust)
@@ -81,11 +84,12 @@ def _wait_for_drain(daemon: Daemon, found: RunningDaemon) -> bool:
     if not found.facts.get("stopping"):
         return False
     who = f"the background worker, process {found.pid}, is stopping"
-    click.echo(f"{who}; the next one follows", err=True)
+    click.echo(f"{who}; a new one starts after it", err=True)
     if not daemon.wait_until_gone(DRAINED_WITHIN):
+        waited = format_duration(DRAINED_WITHIN.total_seconds())
         raise NotNow(
-            f"{who}, and its agents were not done after {DRAINED_WITHIN.total_seconds():g} s",
-            hint="stop them now with yaoki down --wait 0, or wait; then: yaoki up",
+            f"{who}, and its agents had not finished after {waited}",
+            hint="wait, or stop them now: yaoki down --wait 0; then: yaoki up",
         )
     return True
 
@@ -152,10 +156,10 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
             return 0
         print_line("the background worker is down" if was else "no background worker was up")
         if unknown:
-            print_line(f"whether runs are open is not known: {clean_line(unknown)}")
+            print_line(f"it is unknown whether runs are open: {clean_line(unknown)}")
         if left:
-            one, many = "run is not at its end; it goes", "runs are not at their end; they go"
-            print_line(f"{format_count(len(left), one, many)} on with any worker")
+            one, many = "run is", "runs are"
+            print_line(f"{format_count(len(left), one, many)} not finished; any worker continues")
         print_next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
     return 0
 
@@ -182,7 +186,7 @@ def _stop(app: App, patience: timedelta) -> bool:
         found = daemon.find_running()
         pid = found.pid if found else "?"
         raise NotNow(
-            f"the background worker, process {pid}, did not stop yet; it was asked twice",
-            hint=f"look at {daemon.log}, and wait or end it: its tasks come back by themselves",
+            f"the background worker, process {pid}, has not stopped after two requests",
+            hint=f"see {daemon.log}; wait, or kill {pid}: another worker takes over its tasks",
         )
     return True

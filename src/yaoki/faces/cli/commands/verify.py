@@ -64,7 +64,7 @@ def names_receipt(what: str) -> bool:
     if what == STDIN or Path(what).is_file():
         return True
     if what and Path(what).exists() and Path(what).name != what:
-        words = f"{what!r} is no plain file; a receipt is made by: yaoki report --receipt FILE"
+        words = f"{what!r} is not a regular file; to make a receipt: yaoki report --receipt FILE"
         raise click.BadParameter(words, param_hint="RECEIPT")
     if what and (Path(what).suffix or Path(what).name != what):
         raise click.BadParameter(f"file {what!r} does not exist", param_hint="RECEIPT")

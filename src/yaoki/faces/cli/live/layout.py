@@ -132,8 +132,8 @@ class Layout:
             words = "time left unknown"
         else:
             landed = len(pace.durations)
-            words = f"about {duration_words(time)} left, judged by {landed} landed"
-            words += ", without what waits for you" if self.view.tasks_asking else ""
+            words = f"about {duration_words(time)} left, based on {landed} landed"
+            words += ", not counting what waits for you" if self.view.tasks_asking else ""
         return self.glyphs.dot.join((words, cost_words(self.view.spent)))
 
     # -------------------------------------------------------------- tasks

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from rich.cells import cell_len, chop_cells
 
 from yaoki.core.model import Choice, TaskId
+from yaoki.core.text import format_bytes
 from yaoki.errors import YaokiError
 from yaoki.faces.text.render import clean_line, clean_text
 from yaoki.views import TaskView
@@ -231,7 +232,11 @@ def log_panel(app: App, task: TaskView) -> Panel:
         stored = app.reads.task(task.row.id)
         file = find_log_file(app, stored, stored.attempt, "out")
         text, size = read_log_tail(file, 0, BYTES_MAX)
-        cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
+        cut = (
+            [f"[the last {format_bytes(BYTES_MAX)} of {format_bytes(size)}: {file}]"]
+            if size > BYTES_MAX
+            else []
+        )
         return [*cut, *clean_text(format_agent_output(text)).splitlines()]
 
     return TextPanel(f"log of {clean_line(task.row.name, 60)}", load, live=True)
@@ -251,6 +256,6 @@ def diff_panel(app: App, task: TaskView) -> Panel:
 def answer_panel(app: App, task: TaskView) -> Panel:
     if task.choices:
         return AnswerPanel(app, task)
-    words = f"{clean_line(task.row.name, 60)} asks nothing: it is {task.row.state.value}"
-    way = [f"the way out: {task.next_command}"] if task.next_command else []
+    words = f"{clean_line(task.row.name, 60)} has no open question: it is {task.row.state.value}"
+    way = [f"next: {task.next_command}"] if task.next_command else []
     return TextPanel("answer", lambda: [words, *way])
