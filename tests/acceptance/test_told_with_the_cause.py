@@ -12,6 +12,7 @@ import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Place
 from yaoki.adapters.system.files import free_disk_bytes
+from yaoki.core.text import format_bytes
 
 pytestmark = pytest.mark.acceptance
 
@@ -275,7 +276,7 @@ def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Pl
             running.send_signal(signal.SIGINT)
             running.communicate()
 
-    assert f"bytes of disk are free, {floor} are needed at {home}" in words
+    assert f"free, {format_bytes(floor)} needed at {home}" in words
     assert "yaoki prune" in words
 
 

@@ -544,7 +544,8 @@ def test_who_asks_for_a_worker_while_the_old_one_drains_gets_the_next(
     told = [rest_of(process) for process in (asked, down)]
 
     assert (asked.returncode, down.returncode) == (0, 0), told
-    assert waits == [f"the background worker, process {old}, is stopping; a new one starts after it\n"]
+    stopping = f"the background worker, process {old}, is stopping"
+    assert waits == [f"{stopping}; a new one starts after it\n"]
     assert workers_pid(place) != old
     if "run" in words:
         is_done(place, place.status()["run"])

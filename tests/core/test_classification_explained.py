@@ -51,7 +51,7 @@ def told(failure: Failure | None) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("exit_", "kind", "words"),
     [
-        (an_exit(ended_by=EndCause.LEASE), "LOST", "the agent was cut off in the middle (lease)"),
+        (an_exit(ended_by=EndCause.LEASE), "LOST", "the agent was interrupted (lease)"),
         (an_exit(question="Which port?"), "ESCALATE_REQUIRED", "Which port?"),
         (
             an_exit(start_error="out of memory", start_fault=True),
@@ -143,17 +143,17 @@ def test_a_change_that_is_too_large_names_a_few_of_its_excesses() -> None:
         (
             {"ended_by": EndCause.DEADLINE, "seconds": 61.4},
             "TIMEOUT",
-            "the agent was still working at its deadline and was ended after 61 s",
+            "the agent was still working at its deadline and was ended after 1 min 1 s",
         ),
         (
             {"ended_by": EndCause.HANG, "seconds": 600.2},
             "TIMEOUT",
-            "the agent hung: no CPU, output or file change; ended after 600 s",
+            "the agent hung: no CPU, output or file change; ended after 10 min",
         ),
         (
             {"ended_by": EndCause.OUTPUT, "output_bytes": 12, "output_bytes_max": 10},
             "RESOURCE_EXHAUSTED",
-            "the agent wrote 12 bytes; 10 are allowed",
+            "the agent wrote 12 bytes; 10 bytes are allowed",
         ),
         (
             {"ended_by": EndCause.OUTPUT, "output_bytes": 12},
@@ -237,7 +237,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         (
             {"limit": AgentLimit.TURNS},
             "INCOMPLETE",
-            "nothing was changed; the agent was cut off by its own bound on turns, cost or length",
+            "nothing was changed; the agent reached its own limit of turns, cost or length",
         ),
         (
             {"limit": AgentLimit.CONTEXT, "code": 2},
@@ -268,7 +268,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         (
             {"limit": AgentLimit.NOT_FOUND},
             "FATAL_ERROR",
-            "the agent, its model or a file it needs is not there",
+            "the agent, its model or a file that it needs was not found",
         ),
         (
             {"limit": AgentLimit.DENIED, "stderr_tail": "no\nmay I?"},
@@ -278,7 +278,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         (
             {"limit": AgentLimit.UNKNOWN, "stderr_tail": "odd"},
             "ESCALATE_REQUIRED",
-            "the agent failed as no rule explains: odd",
+            "the agent failed for a reason that yaoki does not know: odd",
         ),
         (
             {"reports_failure": True, "failure_claim": "no key"},
@@ -514,7 +514,7 @@ def test_half_of_the_work_is_reported_as_incomplete() -> None:
 
     failure = classify_verdict(verdict(failed), an_exit(limit=AgentLimit.TURNS))
 
-    words = "the agent was cut off by its own bound on turns, cost or length; 2 failed"
+    words = "the agent reached its own limit of turns, cost or length; 2 failed"
     assert told(failure) == ("INCOMPLETE", words)
     assert failure.fingerprint == make_failure(K.INCOMPLETE, words, check="tests").fingerprint
     omitted = a_finding(FAILED, message="left out", pattern="omission")

@@ -107,7 +107,7 @@ def test_a_decision_says_all_that_led_to_it() -> None:
 
     assert (decision.action, decision.kind) == ("RETRY", FailureKind.QUALITY_FAILURE)
     assert (decision.tries, decision.tries_max, decision.delay) == (1, 3, 2 * SECOND)
-    assert decision.reasoning == "QUALITY_FAILURE: retry 2/3 in 2 s (exponential backoff)"
+    assert decision.reasoning == "retry 2 of 3 for QUALITY_FAILURE, in 2 s (exponential backoff)"
     assert decision.rule == "5.1"
     assert decision.otherwise
 
@@ -450,7 +450,7 @@ def test_a_count_of_one_has_a_singular_noun() -> None:
 
     said = decide_retry(never, fault, 1, 0.5).reasoning
 
-    assert said == "our own infrastructure failed 1 time; 0 repeats allowed"
+    assert said == "yaoki's own infrastructure failed 1 time; 0 repeats allowed"
     assert retries_defect(1, 1).startswith("1 retry can never be reached")
 
 

@@ -151,7 +151,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(failures={"QUALITY_FAILURE": 3}),
             a_failure(),
             (
-                *(ESCALATE, 3, 3, "5.1", "retry count 3 >= maximum 3 for QUALITY_FAILURE"),
+                *(ESCALATE, 3, 3, "5.1", "3 of 3 retries for QUALITY_FAILURE are used"),
                 "max_retries above 3",
             ),
         ),
@@ -201,7 +201,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(),
             a_failure(INCOMPLETE),
             (
-                *(RETRY, 0, 3, "5.1", "INCOMPLETE: retry 1/3 in 1 s (exponential backoff)"),
+                *(RETRY, 0, 3, "5.1", "retry 1 of 3 for INCOMPLETE, in 1 s (exponential backoff)"),
                 "an INCOMPLETE count of 3 would ask a person; "
                 "the same failure with the same work would bring a fresh worktree",
             ),
@@ -210,7 +210,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(failures={"TIMEOUT": 1}),
             a_failure(FailureKind.TIMEOUT),
             (
-                *(RETRY, 1, 2, "5.1", "TIMEOUT: retry 2/2 in 5 s (fixed backoff)"),
+                *(RETRY, 1, 2, "5.1", "retry 2 of 2 for TIMEOUT, in 5 s (fixed backoff)"),
                 "a TIMEOUT count of 2 would ask a person; "
                 "the same failure with the same work would bring a fresh worktree",
             ),
@@ -219,7 +219,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(),
             a_failure(FailureKind.RATE_LIMIT, retry_after=90 * SECOND),
             (
-                *(RETRY, 0, 5, "5.1", "RATE_LIMIT: retry 1/5 in 90 s (Retry-After)"),
+                *(RETRY, 0, 5, "5.1", "retry 1 of 5 for RATE_LIMIT, in 1 min 30 s (Retry-After)"),
                 "a RATE_LIMIT count of 5 would ask a person",
             ),
         ),
@@ -227,7 +227,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(),
             a_failure(FailureKind.RATE_LIMIT, retry_after=7 * HOUR),
             (
-                *(RETRY, 0, 5, "5.4", "RATE_LIMIT: retry 1/5 in 25200 s (Retry-After)"),
+                *(RETRY, 0, 5, "5.4", "retry 1 of 5 for RATE_LIMIT, in 7 h (Retry-After)"),
                 "a RATE_LIMIT count of 5 would ask a person",
             ),
         ),
@@ -236,7 +236,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(days=32)),
             (
                 *(RETRY, 0, 5, "5.4"),
-                "RATE_LIMIT: retry 1/5 in 2.6784e+06 s (Retry-After, cut to 31 days)",
+                "retry 1 of 5 for RATE_LIMIT, in 31 d (Retry-After, cut to 31 days)",
                 "a RATE_LIMIT count of 5 would ask a person",
             ),
         ),
@@ -311,7 +311,7 @@ def test_a_fault_of_ours_repeats_its_stage_and_explains_it() -> None:
 
     assert described(decision) == (
         *(RETRY, 2, most, "4.8"),
-        f"VERIFY failed for a reason of ours; repeat 3/{most}",
+        f"VERIFY failed in yaoki's own infrastructure; repeat 3/{most}",
         f"more than {most} such faults in all would ask a person",
     )
     assert (decision.strategy, decision.delay) == (RetryMethod.SAME_STAGE, 4 * SECOND)
@@ -325,8 +325,8 @@ def test_too_many_faults_of_ours_ask_a_person() -> None:
 
     assert described(decision) == (
         *(ESCALATE, most, most, "4.8"),
-        f"our own infrastructure failed {most + 1} times; {most} repeats allowed",
-        "fewer faults of ours since a person last answered",
+        f"yaoki's own infrastructure failed {most + 1} times; {most} repeats allowed",
+        "fewer such faults since a person last answered",
     )
     assert decision.reason is Reason.SYSTEM_ERROR_TRANSIENT
 
@@ -419,7 +419,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
 
     events = plan_retry_or_escalate(task, failure, MOMENT, "tree1")
 
-    words = "QUALITY_FAILURE: retry 1/3 in 1 s (exponential backoff)"
+    words = "retry 1 of 3 for QUALITY_FAILURE, in 1 s (exponential backoff)"
     otherwise = (
         "a QUALITY_FAILURE count of 3 would ask a person; "
         "the same failure with the same work would bring a fresh worktree"
@@ -523,7 +523,7 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
     failure = a_failure()
     task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
 
-    words = "retry count 3 >= maximum 3 for QUALITY_FAILURE"
+    words = "3 of 3 retries for QUALITY_FAILURE are used"
     numbers = inputs(failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words)
     assert plan_retry_or_escalate(task, failure, MOMENT, "tree1") == (
         AwaitingRerun(

@@ -167,10 +167,13 @@ def test_the_runner_of_a_command_is_found_behind_its_prefixes(
         (shell("echo " + "x" * 55), f"`echo {'x' * 55}` cannot fail"),
         (shell("echo " + "x" * 56), f"`echo {'x' * 54}…` cannot fail"),
         (shell("exit 3", "exitCode:3"), "its exit code is always the same"),
-        (CheckSpec("c", type=CheckType.GIT, git=GitCheck.CLEAN), "git: clean holds of any change"),
+        (
+            CheckSpec("c", type=CheckType.GIT, git=GitCheck.CLEAN),
+            "git: clean holds for every change",
+        ),
         (
             CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True, "empty": False}),
-            ". is always there",
+            ". always exists",
         ),
         (CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True, "a": "b"}), ""),
         (CheckSpec("c", type=CheckType.JUDGE), ""),

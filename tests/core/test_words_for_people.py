@@ -243,7 +243,7 @@ def test_the_report_of_an_escalation() -> None:
     }
     long = report(a_failure(message="x" * 400)).summary["last_failure"]["message"]
     assert long == f"{'x' * 299}…"
-    assert made.description.startswith("QUALITY_FAILURE: retry 1/3")
+    assert made.description.startswith("retry 1 of 3 for QUALITY_FAILURE")
 
 
 @pytest.mark.spec("10.6", "10.3")

@@ -228,6 +228,6 @@ def test_a_machine_without_capacity_starts_nothing_new_and_warns_once() -> None:
     assert [a.shortage for a in answers] == ["disk", "disk", "disk", "memory"]
     assert worker.scopes == [NOTHING_NEW] * 4
     assert store.notes == [
-        (RUN, "no new task is started here: 1 bytes of disk are free, 5 are needed"),
-        (RUN, "no new task is started here: 1 bytes of memory are free, 5 are needed"),
+        (RUN, "no new task is started here: disk space is low: 1 byte free, 5 bytes needed"),
+        (RUN, "no new task is started here: memory is low: 1 byte free, 5 bytes needed"),
     ]

@@ -13,6 +13,7 @@ import pytest
 from tests.builders import HandClock, a_run, a_task
 from yaoki.core.model import Run, Stage, Task, Work
 from yaoki.core.model.stage_report import StageDeferred
+from yaoki.core.text import format_duration
 from yaoki.engine.claim_context import unclaimed_context
 from yaoki.engine.stages.predecessor_wait import PREDECESSOR_WAIT_MAX, PredecessorWait
 from yaoki.ports import Workspace
@@ -83,4 +84,4 @@ def test_the_wait_for_a_predecessor_ends() -> None:
     )
 
     assert isinstance(report, StageDeferred)
-    assert f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s" in report.reason
+    assert format_duration(PREDECESSOR_WAIT_MAX.total_seconds()) in report.reason

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class FreeCapacity:
         if self.disk >= floor:
             return ""
         at = f" at {self.fullest_folder}; free space (yaoki prune) or lower limits.disk_free_bytes"
-        return (
-            f"{self.disk} bytes of disk are free, {floor} are "
-            f"needed{at if self.fullest_folder else ''}"
-        )
+        needed = f"disk space is low: {format_bytes(self.disk)} free, {format_bytes(floor)} needed"
+        return f"{needed}{at if self.fullest_folder else ''}"
+
+    def memory_shortage(self, floor: int) -> str:
+        return f"memory is low: {format_bytes(self.memory)} free, {format_bytes(floor)} needed"

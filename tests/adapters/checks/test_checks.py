@@ -19,6 +19,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
+from yaoki.core.text import format_duration
 from yaoki.ports import Checker, Launch, ProcessPhase
 
 PROCESSES = ShimProcesses()
@@ -273,7 +274,10 @@ def test_a_check_that_times_out_has_failed_and_its_processes_are_gone(bench: Ben
         lambda _: all(map(has_line, pids)),
     )
 
-    assert (finding.outcome, finding.message) == (Outcome.FAILED, f"timed out after {limit_s:g} s")
+    assert (finding.outcome, finding.message) == (
+        Outcome.FAILED,
+        f"timed out after {format_duration(limit_s)}",
+    )
     assert finding.params[TIMED_OUT_PARAM] is True
     assert not any(alive(int(pid.read_text())) for pid in pids)
 

@@ -141,7 +141,7 @@ def test_any_text_of_an_agent_can_be_sent(tmp_path: Path) -> None:
         ("echo only this; exit 1", "/bin/sh ended with exit code 1: only this", 0),
         ("kill -9 $$", "/bin/sh ended with signal 9", 0),
         ("no-such-program-here", "ended with exit code 127: ", 1),
-        ("yes | head -c 3000000", "bytes; 1048576 are allowed", 1),
+        ("yes | head -c 3000000", "; 1 MiB are allowed", 1),
         ("printf '%09999d' 1; echo END; exit 1", "0000001END", 0),
     ],
 )

@@ -150,7 +150,8 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
 
     assert [answer["decision"] for answer in sent_back] == ["block"] * 3
     assert "no longer checked" in aborted["reason"]
-    assert (which.code, "2 sessions have an open question or were refused a stop" in which.err) == (6, True)
+    several = "2 sessions have an open question or were refused a stop"
+    assert (which.code, several in which.err) == (6, True)
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
     assert "there is no open question" in unasked["systemMessage"]

@@ -710,9 +710,9 @@ def test_the_reference_page_explains_every_key() -> None:
         ("{shell: 'pytest; echo ok', success: 'contains:ok'}", "cannot fail"),
         ("{shell: 'pytest; true', success: 'matches:.*'}", "cannot fail"),
         ("{shell: 'git status --porcelain', success: empty}", "cannot fail"),
-        ("{git: clean}", "git: clean holds of any change"),
-        ("{git: scope}", "git: scope holds of any change"),
-        ("{file: {path: ., exists: true}}", ". is always there"),
+        ("{git: clean}", "git: clean holds for every change"),
+        ("{git: scope}", "git: scope holds for every change"),
+        ("{file: {path: ., exists: true}}", ". always exists"),
     ],
 )
 @pytest.mark.parametrize("kind", ["change", "check"])
@@ -736,7 +736,7 @@ def test_a_done_when_that_cannot_fail_is_refused() -> None:
     with pytest.raises(PlanInvalid) as refused:
         parse_plan(text + "tasks: [{id: t, kind: check, checks: [d]}]\n", "p", Settings())
 
-    assert "done_when: check c: git: clean holds of any change" in refused.value.defects[0]
+    assert "done_when: check c: git: clean holds for every change" in refused.value.defects[0]
 
 
 @pytest.mark.spec("16.4")

@@ -15,6 +15,7 @@ from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.adapters.checks.tool_missing import find_missing_tool, is_disk_full, reports_no_space
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.model import EndCause, Finding
+from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import FatalCode
 from yaoki.ports.processes import ProcessPhase
 
@@ -67,10 +68,14 @@ def _find_early_end(run: CommandCheckRun) -> Finding | None:
         case EndCause.NONE:
             return _find_signal(run)
         case EndCause.DEADLINE:
-            late = run.make_failed(f"timed out after {run.spec.timeout.total_seconds():g} s")
+            late = run.make_failed(
+                f"timed out after {format_duration(run.spec.timeout.total_seconds())}"
+            )
             return replace(late, params={**late.params, TIMED_OUT_PARAM: True})
         case EndCause.OUTPUT:
-            return run.make_failed(f"wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")
+            return run.make_failed(
+                f"wrote more than {format_bytes(OUTPUT_BYTES_MAX)} and was ended"
+            )
         case cause:
             return run.make_broken(f"ended by {cause}", transient=True)
 

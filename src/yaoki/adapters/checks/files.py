@@ -43,7 +43,7 @@ def _with_params(spec: CheckSpec, finding: Finding, worktree: Path) -> Finding:
 def _defect(spec: CheckSpec) -> str:
     conditions = [name for name in FILE_CONDITIONS if spec.file.get(name)]
     if not conditions:
-        return f"the file check asks nothing; it needs one of {', '.join(FILE_CONDITIONS)}"
+        return f"the file check has no condition; it needs one of {', '.join(FILE_CONDITIONS)}"
     if unknown := [name for name in spec.file if name not in (*FILE_CONDITIONS, "path")]:
         return f"there is no file check {unknown[0]!r}"
     paths = [path for name in conditions for path in _paths(name, spec)]

@@ -37,7 +37,7 @@ from yaoki.core.model import (
     TaskId,
 )
 from yaoki.core.redact import mask, mask_values
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import format_bytes, one_line, strip_terminal_codes
 from yaoki.ports import AgentDriver, AttemptRequest
 
 FindAgent = Callable[[str], AgentDriver]
@@ -190,7 +190,7 @@ def _make_broken(run: JudgeRun, result: ProcessResult, reason: str, *, transient
 
 def _read_answer(result: ProcessResult, exit_: AgentExit) -> JudgeAnswer:
     if result.state.ended_by == EndCause.OUTPUT:
-        raise ValueError(f"it wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")
+        raise ValueError(f"it wrote more than {format_bytes(OUTPUT_BYTES_MAX)} and was ended")
     try:
         return read_judge_answer(result.folder / OUT)
     except ValueError as defect:

@@ -13,6 +13,7 @@ from yaoki.core.environment import filter_environment
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import EndCause
 from yaoki.core.redact import secret_values
+from yaoki.core.text import format_duration
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Processes, ProcessPhase, ProcessState
 
@@ -39,7 +40,7 @@ class ProcessResult:
         if state.phase != ProcessPhase.EXITED:
             return "its process was lost", True
         if state.ended_by == EndCause.DEADLINE:
-            return f"timed out after {timeout.total_seconds():g} s", True
+            return f"timed out after {format_duration(timeout.total_seconds())}", True
         if state.ended_by not in {EndCause.NONE, EndCause.OUTPUT}:
             return f"ended by {state.ended_by}", True
         return None

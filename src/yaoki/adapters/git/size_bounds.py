@@ -16,7 +16,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.system.folders import FolderEntry, walk_tree
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.text import short_path
+from yaoki.core.text import format_bytes, short_path
 
 LISTING = ("ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--directory")
 UNTRACKED_TAG = "?"
@@ -174,10 +174,12 @@ class SizeSurveyor:
                 surplus.add(name)
         if total > bounds.change_bytes:
             largest = sorted(surplus, key=lambda name: -files[name])[:3]
-            listing = ", ".join(f"{short_path(name)} ({files[name]} bytes)" for name in largest)
+            listing = ", ".join(
+                f"{short_path(name)} ({format_bytes(files[name])})" for name in largest
+            )
             sentences.append(
-                f"the change has {total} bytes, more than limits.change_bytes = "
-                f"{bounds.change_bytes}; the largest: {listing}"
+                f"the change has {format_bytes(total)}; limits.change_bytes allows "
+                f"{format_bytes(bounds.change_bytes)}; the largest: {listing}"
             )
         if measured.more or len(rest) > bounds.change_files:
             folders = sorted({short_path(name.partition("/")[0]) for name in measured.files})
@@ -188,8 +190,8 @@ class SizeSurveyor:
         return tuple(sentences), large | surplus
 
     def _describe_large(self, path: str, size: int) -> str:
-        limit = self.bounds.file_bytes
-        return f"{short_path(path)} has {size} bytes, more than limits.file_bytes = {limit}"
+        limit = format_bytes(self.bounds.file_bytes)
+        return f"{short_path(path)} has {format_bytes(size)}; limits.file_bytes allows {limit}"
 
 
 def _add_entry(measured: _Measured, entry: FolderEntry) -> None:

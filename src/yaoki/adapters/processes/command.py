@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_bytes
 from yaoki.errors import FatalCode, Fault
 
 OUTPUT_BYTES_MAX = 64 << 20
@@ -155,10 +156,8 @@ def _check_output_size(
     argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int
 ) -> None:
     if (size := sum(os.fstat(file.fileno()).st_size for file in outputs)) > output_bytes_max:
-        raise Fault(
-            f"{_command_name(argv)} wrote {size} bytes; {output_bytes_max} are allowed",
-            transient=False,
-        )
+        allowed = f"{format_bytes(output_bytes_max)} are allowed"
+        raise Fault(f"{_command_name(argv)} wrote {format_bytes(size)}; {allowed}", transient=False)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

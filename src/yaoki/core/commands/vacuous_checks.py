@@ -28,7 +28,7 @@ def why_vacuous(spec: CheckSpec) -> str:
         case CheckType.COMMAND:
             return _idle_command(spec.argv, spec.shell, spec.success)
         case CheckType.GIT:
-            return f"git: {spec.git} holds of any change" if spec.git in _GIT_FACTS else ""
+            return f"git: {spec.git} holds for every change" if spec.git in _GIT_FACTS else ""
         case CheckType.FILE:
             return _idle_file(spec)
         case _:
@@ -44,7 +44,7 @@ def _idle_file(spec: CheckSpec) -> str:
     """`exists` of the folder itself."""
     asked = [name for name, value in spec.file.items() if value]
     if spec.path in ALWAYS_PRESENT_PATHS and asked == ["exists"]:
-        return f"{spec.path} is always there"
+        return f"{spec.path} always exists"
     return ""
 
 

@@ -21,7 +21,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
-from yaoki.core.text import clip_bytes, shorten
+from yaoki.core.text import clip_bytes, format_bytes, format_duration, shorten
 from yaoki.errors import FatalCode
 
 FAILURE_OUTPUT_BYTES_MAX = 6000
@@ -59,17 +59,17 @@ _REFUSED: Mapping[AgentLimit, tuple[FatalCode, str]] = {
     ),
     AgentLimit.NOT_FOUND: (
         FatalCode.RESOURCE_NOT_FOUND,
-        "the agent, its model or a file it needs is not there",
+        "the agent, its model or a file that it needs was not found",
     ),
     AgentLimit.FORBIDDEN: (
         FatalCode.PERMISSION_DENIED,
-        "the agent may not run or read what it needs",
+        "the agent lacks the permission to run or read what it needs",
     ),
 }
 _CUT: Mapping[AgentLimit, str] = {
     AgentLimit.CONTEXT: "the conversation grew too long for the agent's model",
-    AgentLimit.TURNS: "the agent was cut off by its own bound on turns, cost or length",
-    AgentLimit.UNFINISHED: "the agent ended without a last word",
+    AgentLimit.TURNS: "the agent reached its own limit of turns, cost or length",
+    AgentLimit.UNFINISHED: "the agent ended without a final message",
 }
 # A shell reports a death by signal as 128 + its number; these signals end a process.
 _SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 15, 24, 25, 31))
@@ -97,9 +97,7 @@ def classify_oversize(excess: Sequence[str]) -> Failure:
 def classify_before_verify(exit_: AgentExit) -> Failure | None:
     """Failures that are certain before verification: interrupted, asked, or could not start."""
     if exit_.was_cut_off:
-        return make_failure(
-            FailureKind.LOST, f"the agent was cut off in the middle ({exit_.ended_by})"
-        )
+        return make_failure(FailureKind.LOST, f"the agent was interrupted ({exit_.ended_by})")
     if exit_.question:
         return make_failure(FailureKind.ESCALATE_REQUIRED, exit_.question)
     if exit_.start_fault:
@@ -129,8 +127,12 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
         params = {"elapsedSeconds": round(exit_.seconds)}
         return replace(make_failure(FailureKind.TIMEOUT, _timeout_words(exit_)), params=params)
     if exit_.ended_by == EndCause.OUTPUT:
-        limit = f"; {exit_.output_bytes_max} are allowed" if exit_.output_bytes_max else ""
-        words = f"the agent wrote {exit_.output_bytes} bytes{limit}"
+        limit = (
+            f"; {format_bytes(exit_.output_bytes_max)} are allowed"
+            if exit_.output_bytes_max
+            else ""
+        )
+        words = f"the agent wrote {format_bytes(exit_.output_bytes)}{limit}"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
     if exit_.limit in _PASSING:
         return replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
@@ -149,9 +151,10 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
 
 
 def _timeout_words(exit_: AgentExit) -> str:
+    time = format_duration(exit_.seconds)
     if exit_.ended_by == EndCause.HANG:
-        return f"the agent hung: no CPU, output or file change; ended after {exit_.seconds:.0f} s"
-    return f"the agent was still working at its deadline and was ended after {exit_.seconds:.0f} s"
+        return f"the agent hung: no CPU, output or file change; ended after {time}"
+    return f"the agent was still working at its deadline and was ended after {time}"
 
 
 def classify_needless_run(exit_: AgentExit) -> Failure:
@@ -246,7 +249,7 @@ def _needs_person(exit_: AgentExit) -> Failure:
     """It was not allowed to continue, or no rule explains its failure: a person decides."""
     if exit_.limit == AgentLimit.DENIED:
         return make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
-    words = f"the agent failed as no rule explains: {_last_stderr_line(exit_)}"
+    words = f"the agent failed for a reason that yaoki does not know: {_last_stderr_line(exit_)}"
     return replace(make_failure(FailureKind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)
 
 

@@ -32,11 +32,11 @@ FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
         ),
     ),
     FatalCode.PERMISSION_DENIED: FatalEntry(
-        "a command or file may not be used",
+        "the permission to use a command or file is missing",
         ("check who may execute or read it",),
     ),
     FatalCode.RESOURCE_NOT_FOUND: FatalEntry(
-        "a command or file that is needed is not there",
+        "a command or file that is needed was not found",
         ("check the name and the path", "install what is missing"),
     ),
     FatalCode.CHECK_UNFIT: FatalEntry(

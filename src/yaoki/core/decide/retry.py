@@ -19,7 +19,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 
 # The rule of a decision that an exhausted budget, not the failure, ended the retries.
 BUDGET_RULE = "10.6"
@@ -140,9 +140,9 @@ def _retry_after_fault(
             used,
             policy.faults_max,
             "4.8",
-            f"our own infrastructure failed {format_count(used + 1, 'time')}; "
+            f"yaoki's own infrastructure failed {format_count(used + 1, 'time')}; "
             f"{format_count(policy.faults_max, 'repeat')} allowed",
-            "fewer faults of ours since a person last answered",
+            "fewer such faults since a person last answered",
         )
     rule = policy.rules.get(FailureKind.TRANSIENT_ERROR)
     wait = backoff_delay(rule.backoff if rule else Backoff(), used + 1, chance)
@@ -151,7 +151,7 @@ def _retry_after_fault(
         failure.kind,
         used,
         policy.faults_max,
-        f"{task.stage} failed for a reason of ours; repeat {used + 1}/{policy.faults_max}",
+        f"{task.stage} failed in yaoki's own infrastructure; repeat {used + 1}/{policy.faults_max}",
         "4.8",
         f"more than {policy.faults_max} such faults in all would ask a person",
         delay=wait,
@@ -209,7 +209,7 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
-        reasoning = f"retry count {current} >= maximum {most} for {kind}"
+        reasoning = f"{current} of {most} retries for {kind} are used"
         return _escalate(failure, current, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
@@ -260,12 +260,13 @@ def _retry(
     wait, source = _wait(task, failure, current + 1, chance)
     if wait > task.spec.policy.rate_limit_wait_max:
         strategy = RetryMethod.PARK
+    time = format_duration(wait.total_seconds())
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
         current,
         most,
-        f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
+        f"retry {current + 1} of {most} for {failure.kind}, in {time} ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
         f"{_with_article(failure.kind)} count of {most} would ask a person"
         f"{_next_step(task, failure, same)}",

@@ -58,7 +58,7 @@ class Admission:
         if shortage := free.disk_shortage(self._disk_min):
             return AdmissionDecision(NOTHING_NEW, shortage, Shortage.DISK)
         if free.memory < self._memory_min:
-            shortage = f"{free.memory} bytes of memory are free, {self._memory_min} are needed"
+            shortage = free.memory_shortage(self._memory_min)
             return AdmissionDecision(NOTHING_NEW, shortage, Shortage.MEMORY)
         if unreachable := self._remote_unreachable():
             # Claiming now would only block machines that can reach the remote.

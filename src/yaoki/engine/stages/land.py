@@ -49,7 +49,7 @@ class LandStage:
                 "cancelled by a person before it landed", saved_ref=task.work.head
             )
         if claim.must_yield():
-            return BranchMoved(onto, "tasks whose landing was refused before land first")
+            return BranchMoved(onto, "tasks whose landing was refused earlier land first")
         if deferred := self._queue.wait_for_predecessor(run, task, onto, claim):
             return deferred
         if claim.stop_reason() is StopReason.LOST:

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from yaoki.core.model import Run, Task
 from yaoki.core.model.stage_report import StageDeferred
+from yaoki.core.text import format_duration
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.ports import Clock, Workspace
 
@@ -41,7 +42,7 @@ class PredecessorWait:
             if claim.stop_reason():
                 return StageDeferred("stopped before its predecessors landed", DEFERRED_WAIT)
             if self._clock.now() > until:
-                waited = f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s"
+                waited = format_duration(PREDECESSOR_WAIT_MAX.total_seconds())
                 return StageDeferred(f"waited {waited} for its predecessors", DEFERRED_WAIT)
         return None
 

@@ -91,9 +91,7 @@ class PrepareStage:
         if shortage := free.disk_shortage(settings.disk_free_min):
             return StageDeferred(shortage, SHORTAGE_WAIT)
         if free.memory < settings.memory_free_min:
-            needed = settings.memory_free_min
-            shortage = f"{free.memory} bytes of memory are free, {needed} are needed"
-            return StageDeferred(shortage, SHORTAGE_WAIT)
+            return StageDeferred(free.memory_shortage(settings.memory_free_min), SHORTAGE_WAIT)
         if task.agent is not None and not task.taken_over:
             self._find_agent(task.agent.preset).preflight(task.agent)
         return self.task_environment(task)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from yaoki.core.model import EndCause, Task
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.ports import Clock, Launch, Processes, ProcessPhase, ProcessState
@@ -94,7 +94,8 @@ class AttemptProcesses:
                 return state
             if state.quiet_seconds >= self._settings.hang_warning.total_seconds() and not warned:
                 warned = True
-                claim.warn(f"silent for {state.quiet_seconds:.0f} s: no CPU, output or file change")
+                quiet = format_duration(state.quiet_seconds)
+                claim.warn(f"silent for {quiet}: no CPU, output or file change")
             stop_reason = claim.stop_reason()
             if stop_reason is StopReason.LOST:
                 # The next worker may wait for the same process tree, so leave it running.

@@ -56,7 +56,7 @@ _VALUES: Mapping[str, Any] = {
     ],
     "branch": "feature/login",
     "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
-    "tooLarge": ["data/dump.bin has 4294967296 bytes, more than limits.file_bytes = 536870912"],
+    "tooLarge": ["data/dump.bin has 4 GiB; limits.file_bytes allows 512 MiB"],
     "secrets": [{"name": "src/auth/mail.py:7", "message": "the value of MAIL_TOKEN"}],
     "claim": "the sandbox has no network",
     "unreadable": "result.json is not JSON",

@@ -253,7 +253,7 @@ def _disk(app: App) -> Condition:
         app.context.worktrees_root: free_disk_bytes(app.context.worktrees_root),
     }
     place, free = min(places.items(), key=lambda item: item[1])
-    words = f"{format_bytes(free)} free at {place}; {format_bytes(floor)} are needed"
+    words = f"{format_bytes(free)} free at {place}; {format_bytes(floor)} needed"
     ok, frees = (
         free >= floor,
         "yaoki prune" if free and app.has_store else f"df -h {shell_quote(place)}",
