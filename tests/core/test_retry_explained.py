@@ -193,7 +193,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             ),
             a_failure(FailureKind.LOST),
             (
-                *(RETRY, 0, 50, "3.7", "LOST: retry 1/50 in 1 s (exponential backoff)"),
+                *(RETRY, 0, 50, "3.7", "retry 1 of 50 for LOST, in 1 s (exponential backoff)"),
                 "a LOST count of 50 would ask a person",
             ),
         ),

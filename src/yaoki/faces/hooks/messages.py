@@ -12,7 +12,7 @@ RETRY_TEXTS: Mapping[str, str] = {
     "en": "This stop was refused: try {count} of {most}{phase}. Fix what failed, then stop again; "
     "the checks then run again on what you left.",
     "ja": "停止は拒否されました({most} 回中 {count} 回目{phase})。失敗した点を直してから、もう一度"
-    "停止してください。検査をもう一度実行します。",
+    "停止してください。チェックをもう一度実行します。",
 }
 QUESTION_TEXTS: Mapping[str, str] = {
     "en": "{count} of {most} tries{phase} and it is still not proven: {summary}\n"

@@ -233,7 +233,7 @@ def print_question(app: App, task: TaskView) -> None:
     """The question, and each answer as the command that gives it."""
     row = task.row
     optional = "" if row.required else " (optional)"
-    print_wrapped(paint(f"  needs you: {clean_line(row.name, 60)}{optional}  {task.reason}", "red"))
+    print_wrapped(paint(f"  needs you: {clean_line(row.name, 60)}{optional}", "red"))
     for text in clean_lines(row.question):
         print_wrapped(f"    {text}")
     try:

@@ -1,6 +1,7 @@
 // Translates the server's English sentences to the language of the page: journal entries, waits,
 // states.  A sentence without a translation is shown in English.
 
+import { seconds as duration } from "./amounts.js";
 import { language, matchSentence, named, number, serverWords, t } from "./words.js";
 
 const CHARS = 160;
@@ -9,7 +10,6 @@ const line = (text) => {
   return one.length > CHARS ? `${one.slice(0, CHARS - 1)}…` : one;
 };
 const shortCommit = (commit) => String(commit).slice(0, 10);
-const fixed = (value) => Number(value || 0).toFixed(1);
 
 /** A pattern with its placeholders filled; empty without a pattern or a value. */
 function fillPattern(key, values = {}) {
@@ -67,12 +67,12 @@ const translateReason = (words) => serverWords(`why.${words}`) || line(words);
 const PARTS = {
   AGENT_FINISHED: ({ exit, changed = 0 }) => {
     const how = exit.ended_by ? ".ended" : exit.signal ? ".signal" : ".code";
-    return [how, { by: exit.ended_by, signal: exit.signal, code: String(exit.code), seconds: fixed(exit.seconds), n: changed }];
+    return [how, { by: exit.ended_by, signal: exit.signal, code: String(exit.code), time: duration(exit.seconds || 0), n: changed }];
   },
   ATTEMPT_STARTED: ({ fresh, agent }) => [`${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
   BUDGET_WARNING: ({ message }) => ["", { message }],
   CHECKOUT_CHANGED: ({ message }) => ["", { message: translate(message) }],
-  CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), seconds: fixed(seconds) }],
+  CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: duration(seconds || 0) }],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
   LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: shortCommit(head) }],
@@ -85,7 +85,7 @@ const PARTS = {
   RERUN_GRANTED: ({ head }) => ["", { head: shortCommit(head) }],
   RERUN_HELD: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
-  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), seconds: delay / 1000 }],
+  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), time: duration(delay / 1000) }],
   RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: shortCommit(commit), how }],
   SNAPSHOT_RESTORE: ({ snapshot_id: snapshot }) => ["", { snapshot }],
   TASKS_PLANNED: ({ names = [] }) => ["", { n: names.length, names: line(names.slice(0, 10).join(", ")) }],
@@ -103,7 +103,7 @@ export function waitWords({ waits, waits_for: words }) {
   if (language === "en" || !waits) return words || "";
   const joined = waits.names.join(t("comma"));
   const names = waits.names_left_out ? fillPattern("more", { words: joined, n: waits.names_left_out }) : joined;
-  return fillPattern(`waits.${waits.cause}`, { names, account: waits.account, seconds: waits.seconds }) || words || "";
+  return fillPattern(`waits.${waits.cause}`, { names, account: waits.account, time: waits.seconds === null ? null : duration(waits.seconds) }) || words || "";
 }
 
 /** Details of a task's state, beside the word for it. */
