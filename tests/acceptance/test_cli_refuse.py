@@ -57,6 +57,19 @@ def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(place:
     assert place.git("for-each-ref", "refs/heads/yaoki", "refs/yaoki") == ""
 
 
+@pytest.mark.spec("2.5", "0.6")
+def test_a_checklist_given_as_a_plan_is_refused_with_the_command_that_imports_it(
+    place: Place,
+) -> None:
+    (place.repo / "todo.md").write_text("# Todo\n\n- [ ] Write a.txt\n")
+
+    done = [place.yaoki(command, "todo.md") for command in ("run", "validate")]
+
+    for each in done:
+        assert each.code == 2, each.out
+        assert "this is a checklist, not a playbook: yaoki plan import todo.md" in each.err
+
+
 @pytest.mark.spec("0.6", "12.1", "15")
 def test_unknown_settings_are_refused_by_name(place: Place) -> None:
     (place.repo / "yaoki.toml").write_text("[limits]\nparalel = 3\n")

@@ -77,7 +77,11 @@ def parse_plan(
     if number := len(defects.entries) + len(below.entries) + len(prompts):
         lines = (*defects.lines(), *below.lines(), *prompts)
         lacks = judged.draft.defects.lacks_settings
-        raise _invalid(name, lines, number, lacks_settings=lacks)
+        invalid = _invalid(name, lines, number, lacks_settings=lacks)
+        if _is_checklist(text, name):
+            where = shlex.quote(name)
+            invalid.hint = f"this is a checklist, not a playbook: yaoki plan import {where}"
+        raise invalid
     plan = build_plan(judged.draft, text)
     return judged.finish(replace(plan, prompt_requirements=judged.prompt_requirements))
 
@@ -85,6 +89,15 @@ def parse_plan(
 def _is_markdown(name: str) -> bool:
     """Only playbooks are written in Markdown."""
     return PurePath(name).suffix.lower() in (".md", ".markdown")
+
+
+def _is_checklist(text: str, name: str) -> bool:
+    """People name their list of tasks as the plan; it has to be imported first."""
+    if not _is_markdown(name):
+        return False
+    from yaoki.formats.imports.checklist import is_playbook, looks_like
+
+    return looks_like(text) and not is_playbook(text)
 
 
 def _read(text: str, name: str) -> tuple[Any, Defects]:

@@ -73,7 +73,9 @@ def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
     error = result.err.decode("utf-8", "replace")
     lines = result.out.decode("utf-8", "surrogateescape").splitlines()
     if "not a git repository" in error:
-        raise RepositoryUnusable(f"{path} is not in a git repository", hint="git init, or --repo")
+        raise RepositoryUnusable(
+            f"{path} is not in a git repository", hint="git init, or name a repository: --repo DIR"
+        )
     if "cannot use bare repository" in error or "must be run in a work tree" in error:
         raise _no_working_files(path)
     if "dubious ownership" in error:

@@ -242,7 +242,7 @@ def _serve(
 
     def on_stop_request(stop: StopRequest) -> None:
         following.stop_requested = True
-        later = "running agents finish first; press Ctrl-C again to stop them now"
+        later = "running agents finish first; interrupt again to stop them now"
         following.note = "stopping now" if stop.now else later
 
     app.carried_run_id = run.id

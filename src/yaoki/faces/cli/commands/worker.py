@@ -131,7 +131,7 @@ def _serve(
             # this is not recorded, and the worker stops all the same.
             with suppress(YaokiError):
                 lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
-        tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
+        tell("worker: stopping now" if stop.now else "worker: running agents finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
