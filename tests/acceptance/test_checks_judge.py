@@ -87,7 +87,7 @@ def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place
 
     assert shown.code == 0, shown.err
     assert "FAILED tests: 1 test failed" in shown.out
-    assert "touches a" in shown.out
+    assert "affects a" in shown.out
     assert {b["check"]: b["outcome"] for b in document["baseline"]} == {
         "tests": "FAILED",
         "good": "FAILED",
@@ -188,6 +188,7 @@ def test_a_wait_of_hours_parks_the_run_and_survives_a_restart(place: Place) -> N
     again = place.yaoki("resume")
 
     assert (first.code, again.code) == (5, 5), first.out + first.err
+    assert "  waiting: a: next try in " in first.out
     states = {t["name"]: (t["state"], t["attempt"]) for t in place.status()["tasks"]}
     assert states == {"a": ("WAITING", 1), "b": ("DONE", 1)}
     assert "5.4" in place.yaoki("why", "a").out

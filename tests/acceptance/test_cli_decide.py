@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_a_person_takes_over_and_the_work_is_verified_like_any_other(place: Plac
     stands = falls_once(place)
     base = stands["tasks"][0]
     worktree = next(
-        Path(line.split()[-1])
+        Path(shlex.split(line)[-1])
         for line in place.yaoki("answer", "base").out.splitlines()
         if "after working in" in line
     )
@@ -160,7 +161,10 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     newest, held, first = why["decisions"]
     assert (held["decision"], held["rule"]) == ("HOLD", "5.1")
     assert (held["inputs"]["count"], held["inputs"]["maximum"]) == (1, 1)
-    assert held["otherwise"] == ["max_retries above 1", "8.4: a re-run follows if others land"]
+    assert held["otherwise"] == [
+        "max_retries above 1",
+        "a re-run follows if other tasks land (rule 8.4)",
+    ]
     assert (newest["decision"], newest["rule"]) == ("ESCALATE", "8.4")
     assert newest["otherwise"] == ["another task's landing since this one began"]
     assert (newest["inputs"]["count"], newest["inputs"]["maximum"]) == (1, 1)

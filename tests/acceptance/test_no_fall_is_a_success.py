@@ -20,7 +20,7 @@ def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Pl
     code, task, _ = carried(place, {"a": [writes("a.txt", "bad\n")]}, {}, checks=checks)
 
     assert code == 4
-    assert "changed files, so its result cannot be trusted: a.txt" in task["question"]
+    assert "cannot be trusted: the check itself changed files: a.txt" in task["question"]
 
 
 @pytest.mark.full

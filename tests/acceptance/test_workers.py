@@ -601,7 +601,8 @@ def test_below_a_floor_a_task_waits_and_is_told_and_nobody_is_asked(
     is_done(place, run)
 
     for told in (why.out, status.out):
-        assert f"bytes of {what} are free, {1 << 50} are needed" in told
+        assert f"{'disk space' if what == 'disk' else what} is low: " in told
+        assert " free, 1,024 TiB needed" in told
     assert (stands["state"], stands["attempt"]) == ("WAITING", 0)
     story = place.story(run)
     assert story.count("WARNING") == 1

@@ -151,7 +151,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(failures={"QUALITY_FAILURE": 3}),
             a_failure(),
             (
-                *(ESCALATE, 3, 3, "5.1", "3 of 3 retries for QUALITY_FAILURE are used"),
+                *(ESCALATE, 3, 3, "5.1", "retries for QUALITY_FAILURE: 3 of 3 used"),
                 "max_retries above 3",
             ),
         ),
@@ -523,7 +523,7 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
     failure = a_failure()
     task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
 
-    words = "3 of 3 retries for QUALITY_FAILURE are used"
+    words = "retries for QUALITY_FAILURE: 3 of 3 used"
     numbers = inputs(failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words)
     assert plan_retry_or_escalate(task, failure, MOMENT, "tree1") == (
         AwaitingRerun(
@@ -537,7 +537,9 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
             current_retry_count=3,
             max_retries=3,
             why=Rationale(
-                "5.1", numbers, ("max_retries above 3", "8.4: a re-run follows if others land")
+                "5.1",
+                numbers,
+                ("max_retries above 3", "a re-run follows if other tasks land (rule 8.4)"),
             ),
         ),
     )

@@ -177,9 +177,9 @@ class SizeSurveyor:
             listing = ", ".join(
                 f"{short_path(name)} ({format_bytes(files[name])})" for name in largest
             )
+            size, limit = _distinct_sizes(total, bounds.change_bytes)
             sentences.append(
-                f"the change has {format_bytes(total)}; limits.change_bytes allows "
-                f"{format_bytes(bounds.change_bytes)}; the largest: {listing}"
+                f"the change has {size}; limits.change_bytes allows {limit}; the largest: {listing}"
             )
         if measured.more or len(rest) > bounds.change_files:
             folders = sorted({short_path(name.partition("/")[0]) for name in measured.files})
@@ -190,8 +190,14 @@ class SizeSurveyor:
         return tuple(sentences), large | surplus
 
     def _describe_large(self, path: str, size: int) -> str:
-        limit = format_bytes(self.bounds.file_bytes)
-        return f"{short_path(path)} has {format_bytes(size)}; limits.file_bytes allows {limit}"
+        words, limit = _distinct_sizes(size, self.bounds.file_bytes)
+        return f"{short_path(path)} has {words}; limits.file_bytes allows {limit}"
+
+
+def _distinct_sizes(size: int, limit: int) -> tuple[str, str]:
+    """Both in the unit that people read, or exactly where that would look the same."""
+    words = format_bytes(size), format_bytes(limit)
+    return words if words[0] != words[1] else (f"{size:,} bytes", f"{limit:,} bytes")
 
 
 def _add_entry(measured: _Measured, entry: FolderEntry) -> None:

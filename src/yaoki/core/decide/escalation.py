@@ -25,6 +25,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.text import first_line, format_count, shorten
+from yaoki.errors import FatalCode
 
 MESSAGE_MAX = 500
 # No agent works on these kinds, so no agent would read an answer.
@@ -189,7 +190,8 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    return f"{task.spec.name} is not done: {issue}.{_plan_permission(failure)} {can} or abort?"
+    remedy = _plan_permission(failure) or _unfit_check_remedy(failure)
+    return f"{task.spec.name} is not done: {issue}.{remedy} {can} or abort?"
 
 
 def _plan_permission(failure: Failure) -> str:
@@ -197,6 +199,13 @@ def _plan_permission(failure: Failure) -> str:
     if failure.pattern != WEAKENED:
         return ""
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
+
+
+def _unfit_check_remedy(failure: Failure) -> str:
+    """A retry would run the same check: the run keeps the checks it began with."""
+    if failure.code is not FatalCode.CHECK_UNFIT:
+        return ""
+    return " The run keeps its checks: to change one, cancel the run and start the changed plan."
 
 
 def _acceptance_question(task: Task, failure: Failure) -> str:

@@ -112,7 +112,9 @@ def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
         failure_kinds=attempt.kinds,
         current_retry_count=attempt.decision.tries,
         max_retries=attempt.decision.tries_max,
-        why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
+        why=replace(
+            why, otherwise=(*why.otherwise, "a re-run follows if other tasks land (rule 8.4)")
+        ),
     )
 
 

@@ -209,7 +209,7 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
-        reasoning = f"{current} of {most} retries for {kind} are used"
+        reasoning = f"retries for {kind}: {current} of {most} used"
         return _escalate(failure, current, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max

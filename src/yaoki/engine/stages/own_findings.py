@@ -51,7 +51,7 @@ def check_changed_files_finding(finding: Finding, names: Sequence[str]) -> Findi
     """
     caches = [cache for name in names if (cache := _cache_of(name))]
     if len(caches) < len(names):
-        reason = "the check itself changed files, so its result cannot be trusted"
+        reason = "the check itself changed files"
         return unfit_finding(finding, reason, names)
     unfit = unfit_finding(finding, "a tool rewrote its cache, which git tracks", names)
     remedy = f"git rm -r --cached {shlex.join(dict.fromkeys(caches))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from yaoki.faces.text.render import (
 from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import agent_reads_words
+from yaoki.views.tasks import describe_wait
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 STDOUT = "-"
 SHOWN = 30
 WARNINGS_SHOWN = 5
+WAITS_SHOWN = 5
 FORMATS = {
     ".txt": "text",
     ".md": "markdown",
@@ -149,6 +152,8 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
         print_question(app, task)
     _print_names("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _print_blocked(view)
+    if view.status is RunStatus.ACTIVE and not stopped:
+        _print_waiting(app, view)
     for note in view.unlanded_optional_tasks[:SHOWN]:
         print_wrapped(f"  note: {_unlanded_note(note, view)}")
     _print_warnings(app, view)
@@ -156,6 +161,17 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
     print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
+
+
+def _print_waiting(app: App, view: RunView) -> None:
+    """Why an unfinished run stops here: what its tasks wait for."""
+    names, now = task_names(view), app.clock.now()
+    waits = [t for t in view.tasks if t.row.state is State.WAITING and not t.blocked]
+    for task in waits[:WAITS_SHOWN]:
+        words = clean_line(describe_wait(task, now, names))
+        print_wrapped(f"  waiting: {clean_line(task.row.name, NAME_CHARS)}: {words}")
+    if len(waits) > WAITS_SHOWN:
+        print_wrapped(f"  … {len(waits) - WAITS_SHOWN} more are waiting: yaoki status")
 
 
 def _print_warnings(app: App, view: RunView) -> None:
@@ -252,7 +268,11 @@ def _answer_command(row: TaskRow, choice: str, worktree: str, check: str) -> str
         case Choice.RETRY:
             return f'{base} "words for the agent"' if agent_reads_words(row) else base
         case Choice.DONE:
-            return f"{base}      after working in {clean_line(worktree)}" if worktree else base
+            return (
+                f"{base}  # after working in {shlex.quote(clean_line(worktree))}"
+                if worktree
+                else base
+            )
         case Choice.WAIVE:
             return f"{base} --check {clean_line(check)}" if check else f"{base} --check NAME"
         case Choice.ABORT:
