@@ -177,9 +177,10 @@ class SizeSurveyor:
             listing = ", ".join(
                 f"{short_path(name)} ({format_bytes(files[name])})" for name in largest
             )
-            size, limit = _distinct_sizes(total, bounds.change_bytes)
+            words, limit = _distinct_sizes(total, bounds.change_bytes)
             sentences.append(
-                f"the change has {size}; limits.change_bytes allows {limit}; the largest: {listing}"
+                f"the change has {words}; limits.change_bytes allows {limit}; "
+                f"the largest: {listing}"
             )
         if measured.more or len(rest) > bounds.change_files:
             folders = sorted({short_path(name.partition("/")[0]) for name in measured.files})
