@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.validate:validate", "report every defect of a plan"
         ),
         "plan": CommandEntry(
-            "yaoki.faces.cli.commands.plans:plan", "show a plan and its maximum of agent runs"
+            "yaoki.faces.cli.commands.plans:plan", "show a plan and the most agent runs it can take"
         ),
         "run": CommandEntry(
             "yaoki.faces.cli.commands.run:run", "run a plan until every task is proven or needs you"

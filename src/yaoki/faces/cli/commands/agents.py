@@ -40,7 +40,10 @@ def agents() -> None:
 @agents.command("list")
 @json_option
 def list_(as_json: bool) -> int:
-    """List the known agents, and whether each program is installed."""
+    """List the known agents.
+
+    The list shows whether each program is installed.
+    """
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
 
     known = [load_preset(name) for name in shipped_preset_names()]

@@ -196,7 +196,13 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
 
 @prompts.command("test")
 @click.argument("pattern", metavar="PATTERN")
-@click.option("--params", "file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--params",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Values in a JSON file, instead of samples.",
+)
 @lang_option
 @json_option
 @repo_option
