@@ -135,7 +135,7 @@ def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> N
     told = place.prompt(plan, 2)
     for words in (
         "unknown check 'oen'; did you mean 'one'?",
-        "needs 'abcdefgh-7', which is no task here",
+        "needs 'abcdefgh-7', which is not a task here",
         "unknown key 'colour'",
         "kind 'group' is not one of",
     ):

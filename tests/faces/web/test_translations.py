@@ -87,7 +87,7 @@ def test_questions_of_yaoki_are_translated() -> None:
 
 def test_warnings_repairs_and_waivers_are_translated() -> None:
     warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
-    told = (warned, "waived by a person", "orphan worktree", "kept and removed", "stale lease")
+    told = (warned, "waived by a person", "orphan worktree", "saved and removed", "stale lease")
 
     assert [words for words in told if not known(words)] == []
 

@@ -118,7 +118,7 @@ class LeftoverWorktrees:
             data = {
                 "mismatch": StoreMismatch.ORPHAN_WORKTREE,
                 "tasks": ids,
-                "repair": "kept and removed",
+                "repair": "saved and removed",
             }
             self._note(run_id, "RECONCILED", data)
         return [task_id for ids in swept.values() for task_id in ids]

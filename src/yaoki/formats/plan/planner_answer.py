@@ -241,7 +241,9 @@ def _needs(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> I
             yield found.name
         else:
             near = did_you_mean(word, (*names, *(task.name for task in context.tasks)))
-            context.defects.append(f"{one['id']}: needs {word!r:.60}, which is no task here{near}")
+            context.defects.append(
+                f"{one['id']}: needs {word!r:.60}, which is not a task here{near}"
+            )
 
 
 def _replacements(
@@ -254,7 +256,7 @@ def _replacements(
             continue
         old = context.find(word)
         if old is None:
-            context.defects.append(f"{one['id']}: replaces {word!r:.60}, which is no task here")
+            context.defects.append(f"{one['id']}: replaces {word!r:.60}, which is not a task here")
         elif not old.is_replaceable:
             context.defects.append(f"{one['id']}: {old.id} has not failed, so nothing replaces it")
         elif old.replans >= REPLANS_MAX:

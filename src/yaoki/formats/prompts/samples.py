@@ -55,7 +55,7 @@ _VALUES: Mapping[str, Any] = {
         {"name": "test_bounce", "message": "skip was added", "file": "tests/test_mail.py"}
     ],
     "branch": "feature/login",
-    "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
+    "tellTales": [{"name": "src/auth/rules.py:4", "message": "finds out whether a test runs it"}],
     "tooLarge": ["data/dump.bin has 4 GiB; limits.file_bytes allows 512 MiB"],
     "secrets": [{"name": "src/auth/mail.py:7", "message": "the value of MAIL_TOKEN"}],
     "claim": "the sandbox has no network",

@@ -110,7 +110,7 @@ def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             case ast.Call(func=func) if _dotted(func) == "atexit.register" and _exits(node, tree):
                 yield node, "decides the exit code after everything else"
             case ast.If(test=test) | ast.IfExp(test=test) if _detects_runner(test):
-                yield node, "asks who runs it"
+                yield node, "finds out whether a test runs it"
             case _:
                 pass
 

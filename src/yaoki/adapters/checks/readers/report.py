@@ -53,7 +53,7 @@ def _is_absent(file: Path) -> bool:
     except FileNotFoundError:
         return True
     if not stat.S_ISREG(facts.st_mode):
-        raise ReportUnreadable("is no plain file")
+        raise ReportUnreadable("is not a regular file")
     if facts.st_size > REPORT_BYTES_MAX:
         raise ReportUnreadable(f"has {facts.st_size} bytes; at most {REPORT_BYTES_MAX} are read")
     if not os.access(file, os.R_OK):

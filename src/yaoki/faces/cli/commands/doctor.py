@@ -223,7 +223,11 @@ def _settings(app: App) -> Condition:
 def _trust(app: App) -> Condition:
     """For information: untrusted commands are asked about before they run."""
     asks = app.trust.find_question() is not None
-    return Condition("trust", True, UNTRUSTED if asks else "all that this repository would run")
+    return Condition(
+        "trust",
+        True,
+        UNTRUSTED if asks else "every command that this repository would run is trusted",
+    )
 
 
 def _worktrees(app: App) -> Condition:

@@ -64,7 +64,7 @@ def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) ->
             replace(condition, words=fault.sentence, next_command=install) if install else condition
         )
     if availability is None:
-        return Condition(name, True, f"{spec.command[0] if spec.command else spec.preset} is there")
+        return Condition(name, True, f"{spec.command[0] if spec.command else spec.preset} is found")
     if not availability.is_responding:
         return Condition(
             name, False, availability.version_or_reason, f"yaoki agents test {spec.preset}"
