@@ -77,7 +77,7 @@ def logs(
 
 def _empty_log_words(app: App, task: Task, attempt: int, name: str) -> str:
     """Some agents write to standard error only."""
-    from yaoki.app.run_view import find_log_file
+    from yaoki.app.attempt_files import find_log_file
 
     words = f"attempt {attempt} of {task.id} wrote nothing"
     if name != "out":

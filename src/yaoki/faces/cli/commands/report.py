@@ -30,7 +30,7 @@ from yaoki.faces.text.render import (
 from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import agent_reads_words
-from yaoki.views.tasks import describe_wait
+from yaoki.views.wait_text import describe_wait
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
