@@ -123,5 +123,5 @@ def test_an_agent_starts_no_runs_in_its_own_worktree(place: Place, words: tuple[
     done = place.yaoki(*words)
 
     assert done.code == 6
-    assert "starts no runs" in done.err
+    assert "may not start runs" in done.err
     assert not place.stored()

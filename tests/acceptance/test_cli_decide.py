@@ -53,7 +53,7 @@ def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> Non
         assert blocked["cause"] == base["id"], "the root, not the nearest"
         assert blocked["next"] == f"yaoki answer {base['id']}"
     assert f"yaoki answer {base['id']} waive --check base" in shown.out
-    assert "DEPENDENCY_FAILED; base" in why_top.out
+    assert "did not land (DEPENDENCY_FAILED)" in why_top.out
     assert retried.code == 0
     assert retried.out.splitlines()[-1] == f"next: yaoki resume {stands['run']}"
     assert gone_on.code == 0, gone_on.out + gone_on.err

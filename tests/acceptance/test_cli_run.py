@@ -47,7 +47,7 @@ def test_a_plan_runs_to_its_end(place: Place) -> None:
     report = place.yaoki("report").out
     assert "2 of 2 tasks landed" in done.out
     assert "the whole run branch was then verified once more" in done.out
-    assert "all 2 tasks are done" in report
+    assert "both tasks are done" in report
     assert "2/2 landed" in place.yaoki("status", "--all").out
     # `yaoki merge` would be refused where the base branch is checked out: what is printed works.
     assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
@@ -102,7 +102,7 @@ def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
     told = place.prompt(task, 2)
     assert "test_answer" in told
     assert "the answer is not 41" in told
-    assert "QUALITY_FAILURE test-failed: " in done.out
+    assert " (QUALITY_FAILURE, test-failed); retry in " in done.out
     assert "test_answer" in done.out
     # `why` names the rule, its numbers, what would have changed it, and the proof.
     assert "rule      5.1" in why.out

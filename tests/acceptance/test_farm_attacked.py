@@ -166,4 +166,4 @@ def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
 
     assert not has_live_holder([row], NOW)
     assert has_live_holder([row], NOW - timedelta(seconds=91))
-    assert why_not_taken(row, [], NOW).startswith("no heartbeat from its worker for 90 s")
+    assert why_not_taken(row, [], NOW).startswith("no heartbeat from its worker for 1 min 30 s")

@@ -112,7 +112,7 @@ def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_
         stood = stand(place)
 
     assert [done.code for done in refused] == [6] * len(commands)
-    told_why = f"this is for people, and the agent of {who['YAOKI_TASK']} calls"
+    told_why = f"only people may do this, and the caller is the agent of {who['YAOKI_TASK']}"
     assert [told_why in done.err for done in refused] == [True] * len(commands)
     assert stood == before
     assert place.task("one")["state"] == "DONE"

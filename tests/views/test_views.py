@@ -103,7 +103,7 @@ def test_only_unmet_needs_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "waits for its one re-run, until no other task can run"),
+        ({}, "waits for its one re-run, which starts when no other task can run"),
         (
             {"reason": "MAX_RETRIES_INTEGRATION"},
             "waits until no other task can run; its one re-run is used up",
@@ -173,8 +173,8 @@ def test_a_failure_names_the_first_thing_that_failed() -> None:
     items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
-    assert failure_words(failure) == "QUALITY_FAILURE test-failed: test_x: 1 != 2 (and 1 more)"
-    assert failure_words({"kind": "LOST", "message": "cut off"}) == "LOST: cut off"
+    assert failure_words(failure) == "test_x: 1 != 2 and 1 more (QUALITY_FAILURE, test-failed)"
+    assert failure_words({"kind": "LOST", "message": "cut off"}) == "cut off (LOST)"
 
 
 @pytest.mark.spec("12.4")

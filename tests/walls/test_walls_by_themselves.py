@@ -64,8 +64,8 @@ def test_an_agent_that_nobody_has_seen_there_works_outside_and_one_line_says_so(
     assert done.code == 0, done.out
     assert mark.exists()
     told = [line for line in done.out.splitlines() if "no sandbox" in line]
-    words = 'to have one: sandbox.mode = "on" in yaoki.toml'
-    assert told == [f"no sandbox for command, never seen to work there; {words}"]
+    words = 'to use one: sandbox.mode = "on" in yaoki.toml'
+    assert told == [f"no sandbox for preset command: not tried in it; {words}"]
 
 
 def without_bubblewrap(folder: Path) -> str:

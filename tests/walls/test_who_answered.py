@@ -163,8 +163,8 @@ def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place, ho
 
         said = place.look("logs", "a", "--run", told["run"]).out
         api, _, command = said.partition("called:")
-        assert "this is for people, and the agent of" in api
-        assert "this is for people, and the agent of" in command
+        assert "only people may do this, and the caller is the agent of" in api
+        assert "only people may do this, and the caller is the agent of" in command
         assert given(place, task) == []
         assert place.status(task.split("-")[0])["status"] == "ESCALATED"
         assert json.dumps(client.post(f"/tasks/{task}/answer", {"choice": "retry"}).document)

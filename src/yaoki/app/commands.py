@@ -62,7 +62,7 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
     undone = app.control.undo(task_id, cascade=cascade, how=how)
     if undone.state is State.DONE and not undone.undo_requested:
         why = _undo_refusal(app, undone)
-        raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
+        raise NotNow(f"{undone.id} was not reverted: {why}", hint=f"yaoki trace {undone.id}")
     return undone
 
 

@@ -18,7 +18,7 @@ def open_app(
 ) -> Iterator[App]:
     """The repository with its store; without `create` a missing store is an error."""
     if create and is_in_own_worktree(where):
-        words = "an agent at work starts no runs and no workers in its own worktree"
+        words = "an agent may not start runs or workers in its own worktree"
         raise NotNow(words, hint="add tasks to its run instead: yaoki plan extend FILE")
     if is_in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")

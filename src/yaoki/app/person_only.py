@@ -38,7 +38,7 @@ def refuse_agents_at_peer(app: App, ours: tuple[str, int], theirs: tuple[str, in
 def _refuse(task: Task | None) -> None:
     if task is not None:
         raise NotNow(
-            f"this is for people, and the agent of {task.id} calls",
+            f"only people may do this, and the caller is the agent of {task.id}",
             hint="ask one: yaoki result --status question --question TEXT",
         )
 

@@ -114,7 +114,9 @@ class RunArchiver:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as held:
-                raise NotNow("another yaoki prunes here now", hint="yaoki prune, later") from held
+                raise NotNow(
+                    "another yaoki prune is running here", hint="yaoki prune, later"
+                ) from held
             shutil.rmtree(self._making, ignore_errors=True)
             self._making.mkdir()
             try:
@@ -152,7 +154,7 @@ class RunArchiver:
         ):
             if fresh:
                 path.unlink()
-            raise NotNow(f"run {run_id} went on meanwhile", hint="yaoki prune")
+            raise NotNow(f"run {run_id} continued in the meantime", hint="yaoki prune")
         return self._delete_logs_and_refs(path, manifest)
 
     def _earlier_archive(self, run_id: str, refs: Mapping[str, str]) -> Path | None:

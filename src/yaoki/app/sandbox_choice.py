@@ -15,7 +15,7 @@ from yaoki.errors import Fault, SandboxUnavailable, SettingsInvalid, Unknown
 
 # The default of the whole machine, where the settings leave it open.
 MODE_VARIABLE = "YAOKI_SANDBOX_MODE"
-HAVE = 'to have one: sandbox.mode = "on" in yaoki.toml'
+HAVE = 'to use one: sandbox.mode = "on" in yaoki.toml'
 
 
 class SandboxChoice:
@@ -95,7 +95,7 @@ class SandboxChoice:
         strange = sorted({preset for preset in presets if not works_in_sandbox(preset)})
         if not strange:
             return ""
-        return f"no sandbox for {', '.join(strange)}, never seen to work there; {HAVE}"
+        return f"no sandbox for preset {', '.join(strange)}: not tried in it; {HAVE}"
 
 
 def _mode_of_machine(environ: Mapping[str, str]) -> SandboxMode:

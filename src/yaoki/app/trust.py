@@ -224,7 +224,7 @@ def refuse_attempts() -> None:
     """An agent cannot trust on a person's behalf."""
     if is_called_by_attempt():
         hint = "ask one: yaoki result --status question --question TEXT"
-        raise NotNow("to trust a repository is for people, and an agent at work calls", hint=hint)
+        raise NotNow("only people may trust a repository, and the caller is an agent", hint=hint)
 
 
 # ------------------------------------------------------------------ plans

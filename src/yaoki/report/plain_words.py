@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 KINDS: Mapping[str, str] = {
     "INCOMPLETE": "not finished",
@@ -58,6 +61,12 @@ ENDS: Mapping[str, str] = {
     "cancel": "its agent was stopped on request",
     "stop": "its agent was stopped on request",
 }
+# A failure as `views.entry_text` writes it: what failed, its codes, and what follows.
+_CODES = lazy_compile(
+    r"(?:failed: )?(?P<what>.*) \((?P<kind>[A-Z_]+)(?:, (?P<pattern>[\w.-]+))?\)"
+    r"(?P<then>(?:; .*)?)",
+    re.DOTALL,
+)
 # What a person answered.
 CHOICES: Mapping[str, str] = {
     "retry": "a person asked for a retry",
@@ -93,9 +102,8 @@ def describe_choice(choice: str) -> str:
 
 
 def describe_ending(words: str) -> str:
-    """`INCOMPLETE omission: words.py:3` in words; any other text is returned unchanged."""
-    head, colon, rest = words.partition(": ")
-    kind, _, pattern = head.partition(" ")
-    if kind not in KINDS or " " in pattern:
+    """`words.py:3 (INCOMPLETE, omission)` in words; any other text is returned unchanged."""
+    found = _CODES.fullmatch(words)
+    if found is None or found["kind"] not in KINDS:
         return words
-    return f"{describe_cause(kind, pattern)}{colon}{rest}"
+    return f"{describe_cause(found['kind'], found['pattern'])}: {found['what']}{found['then']}"

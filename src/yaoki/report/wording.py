@@ -114,7 +114,8 @@ def _how_far(numbers: Data) -> str:
 
 
 def _all(done: int) -> str:
-    return "its one task is done" if done == 1 else f"all {done:,} tasks are done"
+    few = {1: "its one task is done", 2: "both tasks are done"}
+    return few.get(done, f"all {done:,} tasks are done")
 
 
 def _share(done: int, tasks: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import Reason
-from yaoki.core.text import format_count, one_line
+from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.outcomes import outcome_words
 
 if TYPE_CHECKING:
@@ -31,16 +31,20 @@ def describe_entry(entry: JournalEntry) -> str:
 
 
 def failure_words(failure: Data) -> str:
-    """Kind, pattern, and the first thing that failed: `QUALITY_FAILURE test-failed: test_x: …`."""
-    head = " ".join(filter(None, (failure["kind"], failure.get("pattern", ""))))
+    """What failed first, then its kind and pattern: `test_x: … (QUALITY_FAILURE, test-failed)`."""
+    codes = ", ".join(filter(None, (failure["kind"], failure.get("pattern", ""))))
+    return f"{_first_failure(failure)} ({codes})"
+
+
+def _first_failure(failure: Data) -> str:
     items = failure.get("items", ())
     if items:
         first = items[0]
         parts = [first["name"], first.get("message", "")]
-        more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
-        return f"{head}: {one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
+        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        return f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
     words = ": ".join(filter(None, (failure.get("check", ""), failure["message"])))
-    return f"{head}: {one_line(words, MESSAGE_CHARS)}"
+    return one_line(words, MESSAGE_CHARS)
 
 
 def _start_words(data: Data) -> str:
@@ -58,11 +62,12 @@ def _agent_words(data: Data) -> str:
         how = f"ended with code {exit_.get('code')}"
     changed = data.get("changed", 0)
     files = format_count(changed, "file")
-    return f"the agent {how} after {exit_.get('seconds', 0.0):.1f} s, {files} changed"
+    time = format_duration(exit_.get("seconds", 0.0))
+    return f"the agent {how} after {time}, {files} changed"
 
 
 def _check_words(data: Data) -> str:
-    words = f"check {data['check']} {outcome_words(data)} in {data['seconds']:.1f} s"
+    words = f"check {data['check']} {outcome_words(data)} in {format_duration(data['seconds'])}"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
     return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")
@@ -84,12 +89,13 @@ def _judgment_words(data: Data) -> str:
 
 def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
-    wait = f"retry in {data['delay_ms'] / 1000:g} s"
-    return f"{failure_words(data['failure'])}; {wait}{how.get(data.get('strategy', ''), '')}"
+    wait = f"retry in {format_duration(data['delay_ms'] / 1000)}"
+    words = f"failed: {failure_words(data['failure'])}"
+    return f"{words}; {wait}{how.get(data.get('strategy', ''), '')}"
 
 
 def _escalation_words(data: Data) -> str:
-    return f"ESCALATED {data['blocked']}: {failure_words(data['failure'])}"
+    return f"needs you: {_first_failure(data['failure'])} ({data['blocked']})"
 
 
 def _landing_words(data: Data) -> str:
@@ -150,7 +156,7 @@ def _note_words(data: Data) -> str:
 def _hold_words(data: Data) -> str:
     used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
     waits = "its one re-run is used up" if used else "waits for its one re-run"
-    return f"{failure_words(data['failure'])}; {data['blocked']}: {waits}"
+    return f"failed: {failure_words(data['failure'])}; out of retries, {waits}"
 
 
 def _recovery_start_words(data: Data) -> str:

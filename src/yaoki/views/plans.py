@@ -33,7 +33,7 @@ class TaskBound:
             parts.append(f"{self.bound.reruns} from the run branch")
         if self.bound.repeats:
             repeats = format_count(self.bound.repeats, "repeat")
-            parts.append(f"{repeats} after rate limits and passing errors")
+            parts.append(f"{repeats} after rate limits and temporary errors")
         if self.bound.interruptions:
             parts.append(f"{self.bound.interruptions} after interruptions")
         if self.bound.judge_runs:

@@ -11,6 +11,7 @@ from yaoki.core.model import (
     Stage,
     State,
 )
+from yaoki.core.text import format_duration
 from yaoki.views.tasks import TaskView
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.awaiting_rerun:
         return _hold_words(row)
     if row.due_at is not None and row.due_at > now:
-        return f"next try in {(row.due_at - now).total_seconds():.0f} s"
+        return f"next try in {format_duration(round((row.due_at - now).total_seconds()))}"
     if view.unmet_needs:
         shown = [names.get(need, need) for need in view.unmet_needs]
         more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
@@ -43,7 +44,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         left = (view.limited_until - now).total_seconds()
         if left <= 0:
             return f"the rate limit of {row.account} has just ended; one task is testing it first"
-        return f"waits for its account {row.account}, limited for {left:.0f} s"
+        return f"waits for its account {row.account}, limited for {format_duration(round(left))}"
     if row.landing_refusals and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
@@ -55,4 +56,4 @@ def _hold_words(row: TaskRow) -> str:
         return "waits until no other task can run; then its group is recovered"
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:
         return "waits until no other task can run; its one re-run is used up"
-    return "waits for its one re-run, until no other task can run"
+    return "waits for its one re-run, which starts when no other task can run"

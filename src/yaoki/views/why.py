@@ -116,10 +116,10 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
                 f"DONE: landed as {row.landed_commit[:10]}{ended}" if row.landed_commit else "DONE"
             )
         case State.ESCALATED:
-            return f"ESCALATED: {view.reason}; a person must answer"
+            return f"ESCALATED: it needs your answer ({view.reason})"
         case State.WAITING if view.blocked:
             cause = names.get(view.blocked_by, view.blocked_by)
-            return f"WAITING: {view.reason}; {cause} ({view.blocked_by}) did not land"
+            return f"WAITING: {cause} ({view.blocked_by}) did not land ({view.reason})"
         case State.WAITING:
             return f"WAITING: {waits}"
         case State.ACTIVE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import Stage, State
 from yaoki.core.settings.tags import has_all_tags
-from yaoki.core.text import one_line
+from yaoki.core.text import format_duration, one_line
 from yaoki.ports.workers import WorkerActivity
 
 if TYPE_CHECKING:
@@ -51,12 +51,13 @@ def why_not_taken(
 
 
 def _silence_words(holder: str, silent_s: float, keeps_s: float) -> str:
+    silent = format_duration(round(silent_s))
     if silent_s >= keeps_s:
-        return f"no heartbeat from its worker for {silent_s:.0f} s; the next worker takes it over"
-    pid = holder.split(":")[1]
+        return f"no heartbeat from its worker for {silent}; the next worker takes it over"
+    pid, left = holder.split(":")[1], format_duration(round(keeps_s - silent_s))
     return (
-        f"its worker, process {pid}, is alive but sent no heartbeat for {silent_s:.0f} s; "
-        f"unless it ends or continues, it keeps the task for {keeps_s - silent_s:.0f} s more"
+        f"its worker, process {pid}, is alive but sent no heartbeat for {silent}; "
+        f"unless it ends or continues, it keeps the task for {left} more"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import Choice, FailureKind, Stage
+from yaoki.core.text import format_duration
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision
 from yaoki.views.entry_text import describe_entry, failure_words
@@ -201,7 +202,7 @@ def _retry(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.begin_wait(
         entry,
         WaitCause.LIMIT if kind == FailureKind.RATE_LIMIT else WaitCause.BACKOFF,
-        words=f"retry in {data.get('delay_ms', 0) / 1000:g} s",
+        words=f"retry in {format_duration(data.get('delay_ms', 0) / 1000)}",
         due_at=_instant(data.get("due_at")),
         after_failure=True,
     )

@@ -53,13 +53,14 @@ function failureSuffix({ event, data }) {
   return bad && data.message ? `: ${line(data.message)}` : "";
 }
 
-/** Kind, pattern and the first thing that failed; not translated. */
+/** What failed first, then its kind and pattern; not translated. */
 function describeFailure(failure) {
-  const head = [failure.kind, failure.pattern].filter(Boolean).join(" ");
+  const codes = [failure.kind, failure.pattern].filter(Boolean).join(", ");
   const [first, ...others] = failure.items || [];
-  if (!first) return `${head}: ${line([failure.check, failure.message].filter(Boolean).join(": "))}`;
-  const words = `${head}: ${line([first.name, first.message].filter(Boolean).join(": "))}`;
-  return others.length ? fillPattern("more", { words, n: others.length }) || words : words;
+  const parts = first ? [first.name, first.message] : [failure.check, failure.message];
+  const words = line(parts.filter(Boolean).join(": "));
+  const all = others.length ? fillPattern("more", { words, n: others.length }) || words : words;
+  return `${all} (${codes})`;
 }
 
 const translateReason = (words) => serverWords(`why.${words}`) || line(words);
