@@ -23,7 +23,7 @@ from yaoki.adapters.agents.limits import (
     select_error_lines,
 )
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured import identify_agent, read_summary, record_agent_name
+from yaoki.adapters.agents.structured_output import identify_agent, read_summary, record_agent_name
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.rules import decide

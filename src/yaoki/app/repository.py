@@ -266,7 +266,7 @@ class RepositoryContext:
 
     def find_agent(self, preset: str) -> AgentDriver:
         from yaoki.adapters.agents import find_agent
-        from yaoki.adapters.agents.sandboxed import SandboxedAgent
+        from yaoki.adapters.agents.sandboxed_agent import SandboxedAgent
 
         agent, walls = find_agent(preset), self.sandbox_choice
         if walls.sandbox is None or not walls.applies_to_agent(preset):

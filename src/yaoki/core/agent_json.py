@@ -84,7 +84,9 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _next_start(text: str, start: int) -> int:
-    """Where the next object may begin: a brace followed by a key or a closing brace."""
+    """The position at which the next object may begin: a brace followed by a key or a closing
+    brace.
+    """
     hit = _OPENING.search(text, start)
     return hit.start() if hit else -1
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 CACHE_ENTRIES_MAX = 1_000
 
 
-class BoundedCache(dict[Key, Value]):
+class BoundedCache(dict[KeyT, ValueT]):
     """A dictionary that keeps only the entries that were set last.
 
     Only for values that can be computed again: a dropped entry costs time or repeats a warning, and
@@ -20,7 +20,7 @@ class BoundedCache(dict[Key, Value]):
         super().__init__()
         self._most = most
 
-    def __setitem__(self, key: Key, value: Value) -> None:
+    def __setitem__(self, key: KeyT, value: ValueT) -> None:
         self.pop(key, None)
         super().__setitem__(key, value)
         while len(self) > self._most:

@@ -1,4 +1,4 @@
-"""The proof in the journal of a run about its tasks, whatever their rows say.
+"""Evidence about tasks from the journal of their run, independent of the tasks' rows.
 
 DONE is proven by a passed judgment of a commit, with at least one required check that passed on it,
 then the landing of exactly this commit, not reverted since.  The lines come from the journal file,
@@ -43,7 +43,7 @@ SHA_CHARS = 12
 
 
 class EvidenceLine(Protocol):
-    """One line of the journal."""
+    """A line of the journal."""
 
     @property
     def task_id(self) -> str: ...
@@ -84,7 +84,7 @@ class CheckEvidence:
 
 @dataclass(slots=True)
 class TaskEvidence:
-    """The statements of the journal about one task, folded up to its last line."""
+    """The journal's evidence about one task, folded up to its last line."""
 
     name: str = ""
     kind: str = TaskKind.CHANGE
@@ -187,7 +187,7 @@ class RunEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One claim of the store that the journal and git do not prove."""
+    """A claim of the store that the journal and git do not prove."""
 
     task_id: str
     message: str
@@ -247,7 +247,7 @@ def _claims_more(
 
 
 def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> str:
-    """The part that is missing to prove DONE; empty when it is proven."""
+    """The evidence that is missing for DONE; empty when it is proven."""
     if proof.kind == TaskKind.PLAN and proof.planned_by:
         return ""
     if not proof.landed_commit:
@@ -285,7 +285,7 @@ def expected_commits(evidence: RunEvidence, claims: Sequence[RowClaim]) -> list[
 
 
 class FirstParentCommit(Protocol):
-    """One commit of the run branch, along the first parents."""
+    """A commit of the run branch, along the first parents."""
 
     @property
     def commit(self) -> str: ...

@@ -21,7 +21,7 @@ def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 
 
 def dependents(needs: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
-    """For each task the tasks that need it."""
+    """The dependents of each task."""
     found: dict[Node, list[Node]] = {node: [] for node in needs}
     for node, wanted in needs.items():
         for need in wanted:
@@ -46,7 +46,7 @@ def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
 def root_causes(
     needs: Mapping[Node, Sequence[Node]], failed: Iterable[Node], open_: Callable[[Node], bool]
 ) -> dict[Node, Node]:
-    """For every open task that cannot start now: the failed task that blocks it.
+    """The failed task that blocks each open task which cannot start now.
 
     One walk over the graph, whatever the number of failed tasks.
     """

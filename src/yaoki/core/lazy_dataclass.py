@@ -40,7 +40,7 @@ _MISSING: Any = _Missing()
 
 
 class LazyField:
-    """One field, with the attributes of `dataclasses.Field`."""
+    """A field with the attributes of `dataclasses.Field`."""
 
     __slots__ = (*_OPTIONS, "name", "type")
 

@@ -75,7 +75,7 @@ class LeakSearch:
 
 
 def _first_new(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
-    """Where the first form occurs that the text before has fewer of; -1 if none."""
+    """The position of the first form that occurs more often than in the text before; -1 if none."""
     for form in forms:
         at = content.find(form)
         if at >= 0 and (not before or content.count(form) > before.count(form)):

@@ -89,7 +89,7 @@ def answer_form(fill: PlanningBrief) -> str:
 def planning_context(
     run: Run, incomplete: Sequence[UnfinishedTask], done: Sequence[tuple[str, str]]
 ) -> str:
-    """What the planner may name: the checks, agents and tasks of the run."""
+    """The names that the planner may use: the checks, agents and tasks of the run."""
     parts = [
         _section("Checks", [_check(c) for c in run.catalogue.checks.values()]),
         _section("Agents", list(run.catalogue.agents)),

@@ -148,7 +148,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_python(value: str) -> Iterator[str]:
-    """As Python shows a str or bytes; the quote depends on the value."""
+    """The text as Python shows it in a str or bytes; the quote depends on the value."""
     raw = value.encode("utf-8", "surrogatepass")
     for shown in (repr(value)[1:-1], ascii(value)[1:-1], repr(raw)[2:-1]):
         yield shown
@@ -156,7 +156,7 @@ def _in_python(value: str) -> Iterator[str]:
 
 
 def _in_markup(value: str) -> Iterator[str]:
-    """As XML and HTML write it: in a text, in an attribute, with either quote."""
+    """The text as XML and HTML write it: in a text, in an attribute, with either quote."""
     text = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     yield text
     quoted = text.replace('"', "&quot;")

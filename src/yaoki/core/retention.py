@@ -1,4 +1,4 @@
-"""Which runs are archived: decided by age and state of a run, never by its size."""
+"""Retention of runs: a run is archived by its age and state, never by its size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RunLifetime:
 
 @dataclass(frozen=True, slots=True)
 class RetentionDecision:
-    """Whether a run is archived, and why."""
+    """The decision whether a run is archived, and its reason."""
 
     lifetime: RunLifetime
     is_archived: bool
@@ -37,7 +37,7 @@ class RetentionDecision:
 def decide_retention(
     lives: Iterable[RunLifetime], rule: ArchiveSettings, now: datetime
 ) -> list[RetentionDecision]:
-    """One decision per run, in order.  The newest finished runs stay, whatever their age."""
+    """Decide about each run, in order.  The newest finished runs stay, however old they are."""
     all_lives = list(lives)
     over = [life for life in all_lives if life.finished_at is not None and not life.open_reason]
     over.sort(key=lambda life: (life.finished_at, life.run_id), reverse=True)

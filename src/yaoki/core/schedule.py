@@ -1,4 +1,4 @@
-"""Which task starts next: priority with ageing, fair between runs."""
+"""The choice of the next task: priority with ageing, fair between runs."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def fair_order(
 
 
 def slots_per_run(order: Sequence[RunId]) -> dict[RunId, int]:
-    """How many slots each run gets."""
+    """The number of slots of each run."""
     return {run: list(order).count(run) for run in dict.fromkeys(order)}

@@ -1,4 +1,4 @@
-"""Which changed paths are outside the scope of a task.
+"""Detection of changed paths outside the scope of a task.
 
 Globs are relative to the root of the repository.  `*` and `?` match within one name, `**` spans
 folders, a plain path covers everything below it, `!` excludes paths again.

@@ -16,7 +16,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 _ANSI = lazy_compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
     r"|\x1b[ -/]{0,4}[0-~]"
-    # The same in XML, where the escape character itself is not allowed.
+    # Terminal codes in XML, where the escape character itself is not allowed.
     r"|#x1B\[[0-9;]{0,64}m"
 )
 # Control characters, invisible characters, marks that change the direction of text, and surrogates.
@@ -158,7 +158,7 @@ def list_some(names: Sequence[str], limit: int) -> str:
 
 
 def bullet_some(lines: Sequence[str], limit: int) -> list[str]:
-    """One bullet for each of the first `limit` lines, and one that counts the rest."""
+    """Bullets for the first `limit` lines, and a last one that counts the rest."""
     rest = len(lines) - limit
     return [*(f"- {line}" for line in lines[:limit]), *([f"- and {rest} more"] if rest > 0 else [])]
 

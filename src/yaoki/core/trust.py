@@ -118,7 +118,7 @@ PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
 
 
 def digest_check(spec: CheckSpec) -> CommandDigest | None:
-    """None for a check that starts no program."""
+    """The digest of the command of a check; None if it starts no program."""
     fields = _pick_fields(spec, CHECK_FIELDS)
     if spec.agent is not None:
         fields["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)

@@ -13,7 +13,7 @@ from yaoki.ports import QueueMembers
 
 
 class StopReason(StrEnum):
-    """Why a worker must stop working on a task before its stage is finished."""
+    """The reason why a worker must stop working on a task before its stage is finished."""
 
     CANCEL = "cancel"
     STOP = "stop"
@@ -30,7 +30,7 @@ SlotRelease = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class ClaimContext:
-    """What a stage may ask about its claim, and how it reports while it runs.
+    """The claim as a stage sees it: its state, and the way to report progress.
 
     `stop_reason` knows what the last heartbeat knew.  `confirm_claim` asks the store and returns
     only while the claim is valid: call it before anything that cannot be undone.

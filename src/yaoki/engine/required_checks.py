@@ -95,7 +95,9 @@ def is_final_check(row: TaskRow) -> bool:
 
 
 def _repeatable(task: Task) -> Iterator[CheckSpec]:
-    """Without the checks that a person waived or the plan made optional."""
+    """The checks that can be repeated, except those that a person waived or the plan
+    made optional.
+    """
     for check in task.spec.checks:
         if (
             check.required

@@ -117,7 +117,9 @@ class DoneCheck:
     def _missing_commits(
         self, run: Run, evidence: RunEvidence, rows: Sequence[TaskRow]
     ) -> Sequence[str]:
-        """None for a merged run: its branch belongs to the user, who may delete it."""
+        """The expected commits that the run branch lacks.  A merged run is not asked: its branch
+        belongs to the user, who may delete it.
+        """
         commits = expected_commits(evidence, rows)
         return (
             self._workspace.branches.missing_commits(run, commits)

@@ -12,6 +12,6 @@ def load_run_status(store: StatusReads, run: Run) -> RunStatus:
 
 
 def _is_settled(store: StatusReads, run: Run) -> bool:
-    """Nothing can be claimed, and no task awaits its re-run or its undo."""
+    """Is the run settled?  Nothing can be claimed, and no task awaits its re-run or its undo."""
     pending = store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id)
     return store.is_idle(run.id) and not pending

@@ -1,4 +1,4 @@
-"""What the stages need from the settings and from the machine."""
+"""The values that stages need from the settings and from the machine."""
 
 from __future__ import annotations
 

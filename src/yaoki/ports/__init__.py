@@ -1,4 +1,4 @@
-"""What the engine needs of the outside world, as protocols.
+"""The outside world as the engine sees it: small protocols.
 
 One implementation each lives on the floor above; tests and the simulation bring their own.
 

@@ -15,7 +15,7 @@ from yaoki.ports.processes import Launch, ProcessState
 
 @dataclass(frozen=True, slots=True)
 class AttemptRequest:
-    """What an agent is asked to do in one attempt.
+    """The request to an agent for one attempt.
 
     `session` is the agent's own conversation to continue; empty: a new one.
     """
@@ -49,10 +49,10 @@ class AgentDriver(Protocol):
     def read(self, folder: Path, look: ProcessState) -> AgentExit: ...
 
     def pending_question(self, folder: Path) -> str:
-        """What the agent asks a person while it still runs; empty when it asks nothing."""
+        """The question of an agent that still runs; empty when it asks nothing."""
 
     def announced_wait(self, folder: Path) -> timedelta:
-        """How long the agent says that it will wait; zero while it works."""
+        """The wait that the agent announces; zero while it works."""
 
 
 class PromptText(Protocol):

@@ -67,4 +67,4 @@ class QualityCriteria(Protocol):
         allow_weaker_tests: bool,
         goal: str = "",
     ) -> DefinitionReview:
-        """How the change affects the definition of these checks."""
+        """Review the effect of the change on the definition of these checks."""

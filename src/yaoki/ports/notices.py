@@ -10,7 +10,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One message to a person through one channel.
+    """A message to a person through one channel.
 
     `event` is the name of the event in the journal; `body` has at most a few hundred characters and
     ends with the next command.  `id` is the same each time the notice is sent, so that a receiver
@@ -29,7 +29,7 @@ class Notice:
 
 
 class Channel(Protocol):
-    """One way to reach a person."""
+    """A way to reach a person."""
 
     def send(self, notice: Notice) -> None:
         """Deliver the notice or raise `NoticeFailed`; never drop it silently."""

@@ -13,7 +13,9 @@ from yaoki.core.model import Run, Task, TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class PlannerAnswer:
-    """With `defects` the answer is not used.  `impossible` is the planner's message to a person."""
+    """The answer of a planner.  With `defects` it is not used; `impossible` is a message to a
+    person.
+    """
 
     specs: tuple[TaskSpec, ...] = ()
     replaces: Mapping[str, str] = field(default_factory=dict)
@@ -24,7 +26,7 @@ class PlannerAnswer:
 
 class PlanReader(Protocol):
     def context(self, run: Run) -> str:
-        """What a planner may name: the present checks, agents and tasks of the run."""
+        """The names that a planner may use: the present checks, agents and tasks of the run."""
 
     def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:
         """The answer of the planner that worked in `folder`, checked against the present run."""

@@ -51,7 +51,7 @@ class Launch:
 
 @unique
 class ProcessPhase(StrEnum):
-    """How far a launched process is.
+    """The phase of a launched process.
 
     ABSENT: never started.  EXITED: its exit is recorded.  GONE: it was started, but its shim died
     without recording an exit.

@@ -20,7 +20,7 @@ class RoomFolders:
 
 
 class ProofRoom(Protocol):
-    """One room, locked by one verification.  Its content depends only on commit and set-up key."""
+    """A room locked by one verification.  Its content depends only on commit and set-up key."""
 
     @property
     def files(self) -> Path:

@@ -35,14 +35,14 @@ class Reads(Protocol):
     def rows(self, run_id: RunId) -> list[TaskRow]: ...
     def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...
     def count_by_state(self, run_id: RunId) -> dict[tuple[State, bool], int]:
-        """How many tasks per (state, required)."""
+        """Count tasks per (state, required)."""
 
     def is_idle(self, run_id: RunId) -> bool:
         """Is no task of this run claimed, ready or due later?"""
 
 
 class OpenWork(Protocol):
-    """What a run must settle before it can end."""
+    """The work that a run must settle before it can end."""
 
     def tasks_awaiting_rerun(self, run_id: RunId) -> list[Task]:
         """Tasks that wait for a re-run until everything else is finished or needs a person."""
@@ -71,7 +71,7 @@ class Journal(Protocol):
 
     @property
     def journal_source(self) -> str:
-        """What a message calls the source of `read_journal_source`."""
+        """The name of the source of `read_journal_source` in messages."""
 
     def read_journal_source(
         self, run_id: RunId, events: Collection[str] = ()
@@ -83,7 +83,7 @@ class Journal(Protocol):
 
 
 class Baselines(Protocol):
-    """What a check said of a commit that tasks build on."""
+    """Results of checks on commits that tasks build on."""
 
     def baseline(self, commit: str, command: str) -> Finding | None: ...
     def save_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
@@ -93,7 +93,7 @@ class Baselines(Protocol):
 
 
 class Claims(Protocol):
-    """Which worker may act on which task, and until when."""
+    """The right of a worker to act on a task, and its end."""
 
     def claim(
         self,
@@ -121,7 +121,7 @@ class Claims(Protocol):
     ) -> list[Task]: ...
 
     def competing_tasks(self, task: Task) -> list[CompetingTask]:
-        """Other tasks that are being verified or landed on the same branch."""
+        """The other tasks that are being verified or landed on the same branch."""
 
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult: ...
 
@@ -139,7 +139,7 @@ class Claims(Protocol):
 
 
 class Records(Protocol):
-    """What changes tasks."""
+    """Changes of tasks."""
 
     def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
 
@@ -154,13 +154,13 @@ class Records(Protocol):
     def amend_from_journal(
         self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]
     ) -> Task:
-        """As `amend`, but of the task as its journal describes it: the row is not trusted."""
+        """Amend the task as its journal describes it, because the row is not trusted."""
 
     def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
 
 
 class Runs(Protocol):
-    """What changes runs."""
+    """Changes of runs."""
 
     def submit(
         self, run: Run, specs: Sequence[TaskSpec], request: Mapping[str, Any]
@@ -209,7 +209,7 @@ class Runs(Protocol):
         data: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """Nothing new starts until a person says so; `event` and `fields` as in `add_tasks`."""
+        """Start nothing new until a person says so; `event` and `fields` as in `add_tasks`."""
 
     def unpause(self, run_id: RunId, words: str, how: str = "") -> Run: ...
 
@@ -268,39 +268,39 @@ class LeasedPorts(Protocol):
 
 
 class StatusReads(Reads, OpenWork, Protocol):
-    """For the status of a run."""
+    """The store as `load_run_status` uses it."""
 
 
 class JournalReads(Reads, Journal, Protocol):
-    """For guards that compare tasks with the journal."""
+    """The store as guards use it that compare tasks with the journal."""
 
 
 class BaselineReads(Reads, Baselines, Protocol):
-    """For the checks that a run must pass."""
+    """The store as the choice of a run's required checks uses it."""
 
 
 class TaskStore(Reads, Records, Protocol):
-    """For commands about single tasks."""
+    """The store as commands on single tasks use it."""
 
 
 class RunStore(JournalReads, Records, Runs, Protocol):
-    """For commands and guards of a run."""
+    """The store as commands on runs, and their guards, use it."""
 
 
 class CompletionStore(RunStore, OpenWork, Baselines, Protocol):
-    """For the steps when nothing can be claimed."""
+    """The store as the steps use it that follow when nothing can be claimed."""
 
 
 class PoolStore(Claims, Journal, Protocol):
-    """For the pool of slots."""
+    """The store as the pool of slots uses it."""
 
 
 class WorkerStore(RunStore, Claims, Protocol):
-    """For a worker that runs tasks."""
+    """The store as a worker uses it."""
 
 
 class CommandStore(CompletionStore, Claims, Protocol):
-    """For what a person may ask."""
+    """The store as the commands of people use it."""
 
 
 class Store(CommandStore, Notices, Workers, LeasedPorts, Protocol):

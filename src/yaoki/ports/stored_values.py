@@ -1,4 +1,4 @@
-"""What the store hands out besides runs and tasks."""
+"""Values that the store returns besides runs and tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.core.model import RunId, Spend, State, TaskId
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line of the journal."""
+    """A line of the journal."""
 
     seq: int
     at: datetime
@@ -58,7 +58,7 @@ class TaskRow:
     session: str = ""
     spend: Spend = field(default_factory=Spend)
     onto: str = ""
-    # Of landed work: how its agent ended, unless that was with exit code 0.
+    # The end of the agent of landed work, unless it was exit code 0.
     agent_exit: str = ""
 
 
@@ -74,7 +74,7 @@ class LimitedAccount:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """What a heartbeat learned: claims that were lost, and tasks that a person cancelled."""
+    """The result of a heartbeat: claims that were lost, and tasks that a person cancelled."""
 
     lost: frozenset[TaskId]
     cancel_requested: frozenset[TaskId]

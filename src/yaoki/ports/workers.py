@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @unique
 class ClaimScope(StrEnum):
-    """Which tasks a claim may take: all; no task that needs a new worktree; none that starts an
+    """The tasks that a claim may take: all; no task that needs a new worktree; none that starts an
     agent.
     """
 
@@ -36,7 +36,7 @@ class WorkerActivity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker reports of itself.  `runs` is empty when it serves all of them.
+    """A worker's description of itself.  `runs` is empty when it serves all of them.
 
     `idle_reason` says why it starts nothing new.
     """

@@ -1,4 +1,4 @@
-"""What the engine asks of git: one small protocol for each role, and the values they exchange."""
+"""Git as the engine sees it: one small protocol for each role, and the values they exchange."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class RunBranches(Protocol):
     def branch_contains(self, run: Run, commit: str) -> bool: ...
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Those of the commits that the run branch does not contain."""
+        """The given commits that the run branch does not contain."""
 
     def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
-        """What landed on the target branch, oldest first."""
+        """The landings on the target branch, oldest first."""
 
     def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
         """A commit of `base` with only these landings; empty when they conflict."""
@@ -83,7 +83,9 @@ class GroupBranches(Protocol):
 
 
 class Landings(Protocol):
-    """From saved work to the run branch and the base branch, for verify, land, undo and merge."""
+    """Moves of saved work to the run branch and the base branch, for verify, land, undo
+    and merge.
+    """
 
     def build_candidate(
         self, run: Run, task: Task, queue_members: QueueMembers = frozenset
@@ -157,13 +159,13 @@ class UncommittedWork(Protocol):
         """Source files written since then that git ignores: they never land."""
 
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders that the user's checkout has and git ignores."""
+        """The given folders that exist in the user's checkout and that git ignores."""
 
     def edited_files(self, since: float) -> tuple[str, ...]:
         """Tracked files of the user's checkout that were changed or deleted since then."""
 
     def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
-        """Other places where an agent worked that changed nothing on the task's branch."""
+        """The other places in which an agent worked that changed nothing on the task's branch."""
 
     def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
         """Ignored files written since then; at most a few hundred."""
@@ -173,7 +175,7 @@ class UncommittedWork(Protocol):
 
 
 class CommitContents(Protocol):
-    """What commits contain and how they differ, for verification and reports."""
+    """The contents of commits and their differences, for verification and reports."""
 
     def has_path(self, commit: str, path: str) -> bool:
         """True when the commit has a file or folder of this name."""
@@ -224,7 +226,7 @@ class ProtectedFiles(Protocol):
 
 
 class Workspace(Protocol):
-    """One repository, by role.  Nothing here touches the user's checkout, index or HEAD.
+    """The repository, by role.  Nothing here touches the user's checkout, index or HEAD.
 
     Every method may be repeated after a crash at any point inside it.
     """

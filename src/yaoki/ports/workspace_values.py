@@ -1,4 +1,4 @@
-"""What the workspace returns: worktrees, candidates, landings, saved work."""
+"""Values that the workspace returns: worktrees, candidates, landings, saved work."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SavedWork:
-    """One attempt's work as `yaoki recover` lists it."""
+    """The work of an attempt as `yaoki recover` lists it."""
 
     task_id: str
     attempt: int
@@ -100,7 +100,7 @@ class SavedWork:
 
 @dataclass(frozen=True, slots=True)
 class LandedStep:
-    """One step of a branch: the task that landed there, empty for a step that is no landing.
+    """A step of a branch: the task that landed there, empty for a step that is no landing.
 
     `undoes` is the landing that the step reverts.
     """
@@ -112,7 +112,7 @@ class LandedStep:
 
 @dataclass(frozen=True, slots=True)
 class BranchStep:
-    """One commit on the first-parent line of the run branch; without a task it is no landing.
+    """A commit on the first-parent line of the run branch; without a task it is no landing.
 
     `undoes` is the landing that the commit reverts.
     """
@@ -126,7 +126,7 @@ class BranchStep:
 
 
 class MergeKind(StrEnum):
-    """How a run's work came into a branch."""
+    """The way a run's work came into a branch."""
 
     ALREADY = "already"
     CREATED = "created"

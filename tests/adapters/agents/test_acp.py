@@ -18,7 +18,7 @@ from yaoki.adapters.agents.acp.event_log import TEXT_CHARS_MAX, bound_value
 from yaoki.adapters.agents.acp.policy import ToolPolicy, choose_outcome
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.agents.preset_agent import PresetAgent
-from yaoki.adapters.agents.structured import CallRecord, write_call_record
+from yaoki.adapters.agents.structured_output import CallRecord, write_call_record
 from yaoki.adapters.processes.pipe import LINE_BYTES_MAX, PipedProcess
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock

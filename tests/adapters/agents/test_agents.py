@@ -24,7 +24,7 @@ from yaoki.adapters.agents.limits import classify_error_lines, find_retry_after,
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.result_file import BYTES_MAX, AgentResult, read_result
 from yaoki.adapters.agents.scenario import ACTS, check_scenario
-from yaoki.adapters.agents.scripted import ScriptedAgent
+from yaoki.adapters.agents.scripted_agent import ScriptedAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.machine.codec import from_data

@@ -8,8 +8,8 @@ import sys
 import pytest
 from rich.cells import cell_len
 
+from yaoki.faces.text.line_wrap import cell_width, wrap_line
 from yaoki.faces.text.render import align_columns
-from yaoki.faces.text.wrapping import cell_width, wrap_line
 
 pytestmark = pytest.mark.spec("12.4")
 

@@ -14,7 +14,7 @@ from tests.acceptance.place import Place, holds
 from tests.builders import in_outbox
 from tests.faces.web.served import Served, serving
 from yaoki.adapters.agents.result_file import read_result
-from yaoki.adapters.agents.structured.summary import text_at, texts_at
+from yaoki.adapters.agents.structured_output.summary import text_at, texts_at
 from yaoki.app.build import App
 from yaoki.core.text import replace_lone_surrogates, strip_terminal_codes
 from yaoki.faces.hooks.call import HookCall

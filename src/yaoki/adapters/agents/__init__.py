@@ -21,7 +21,7 @@ def find_agent(preset: str) -> AgentDriver:
 
             return CommandAgent()
         case "scripted":
-            from yaoki.adapters.agents.scripted import ScriptedAgent
+            from yaoki.adapters.agents.scripted_agent import ScriptedAgent
 
             return ScriptedAgent()
         case _:

@@ -1,4 +1,4 @@
-"""Any command line as an agent."""
+"""An agent that is any command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from yaoki.adapters.agents.output_files import (
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.agents.result_file import AgentResult, ResultStatus, read_result
-from yaoki.adapters.agents.structured import (
+from yaoki.adapters.agents.structured_output import (
     OutputSummary,
     read_announced_wait,
     read_call_record,
@@ -64,7 +64,7 @@ VAGUE_LIMITS = frozenset({AgentLimit.NONE, AgentLimit.UNFINISHED, AgentLimit.UNK
 
 
 def local_now() -> datetime:
-    """In the zone of this machine: some agents print a time of day without a zone."""
+    """The time in the zone of this machine: some agents print a time of day without a zone."""
     return datetime.now(UTC).astimezone()
 
 
@@ -167,7 +167,7 @@ class CommandAgent:
         return mask(question, secret_values(self._environ))
 
     def announced_wait(self, folder: Path) -> timedelta:
-        """How long the agent says it will wait for its service; zero while it works.
+        """The wait for its service that the agent announces; zero while it works.
 
         Retry lines count only while they are the last lines.
         """
@@ -216,12 +216,12 @@ def _find_limit(summary: OutputSummary, lines: tuple[str, ...]) -> AgentLimit:
 
 
 def _is_machine_fault(state: ProcessState) -> bool:
-    """Not a fault of the agent: no resources for a process, or the worktree is not accessible."""
+    """Is the machine at fault: no resources for a process, or the worktree is not accessible?"""
     return state.start_errno in EXHAUSTION_ERRNOS or state.cwd_not_entered
 
 
 def _failure_claim(result: AgentResult, summary: OutputSummary) -> str:
-    """How the agent describes its failure, in its result file or in its last event."""
+    """The agent's description of its failure, from its result file or its last event."""
     if result.unreadable:
         return result.summary
     if result.failed:

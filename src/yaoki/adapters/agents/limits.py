@@ -154,7 +154,7 @@ _NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try aga
 
 
 def select_error_lines(text: str) -> tuple[str, ...]:
-    """Those of the last lines of an error channel that begin like an error."""
+    """The last lines of an error channel that begin like an error."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
     stripped = (_strip_prefix(line[:LINE_CHARS_READ]) for line in lines)
     has_runner = any(_RUNNER.match(line) for line in lines)

@@ -36,7 +36,7 @@ class AgentProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageRule:
-    """Where an agent reports its usage: fields of an event, or a pattern over a text file.
+    """The source of an agent's usage: fields of an event, or a pattern over a text file.
 
     `turns` is a field, or `events`: one turn for each event.  `whole_thread` names the values
     that, after a resume, include earlier runs of the conversation; `thread` is the field with its
@@ -65,7 +65,7 @@ class EndpointOverride:
 
 @dataclass(frozen=True, slots=True)
 class AgentPreset:
-    """How one known agent is started and its output is read.
+    """The command line and output format of a known agent.
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.

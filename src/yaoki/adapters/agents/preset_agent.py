@@ -14,7 +14,7 @@ from typing import Any
 
 from yaoki.adapters.agents.command import CommandAgent, local_now
 from yaoki.adapters.agents.preset import AgentPreset, EndpointOverride, insert_optional_arguments
-from yaoki.adapters.agents.structured import (
+from yaoki.adapters.agents.structured_output import (
     CallRecord,
     OutputSummary,
     read_call_record,

@@ -33,7 +33,7 @@ KEY = re.compile(r"_(?:API_KEY|TOKEN)$")
 
 @dataclass(frozen=True, slots=True)
 class RehearsalStep:
-    """One step: whether it succeeded, and what to do if not."""
+    """A step: whether it succeeded, and the remedy if not."""
 
     name: str
     passed: bool
@@ -42,7 +42,7 @@ class RehearsalStep:
 
 
 class Rehearsal:
-    """At most two attempts: one writes a file, one resumes the conversation."""
+    """A rehearsal of at most two attempts: one writes a file, one resumes the conversation."""
 
     def __init__(
         self, agent: PresetAgent, spec: AgentSpec, processes: Processes, clock: Clock
@@ -78,7 +78,7 @@ class Rehearsal:
         yield self._make_step(has_resumed, "resume", f"it continued {first.session}", second)
 
     def _install_hint(self) -> str:
-        """How to install the program if it is missing; unknown for one named by --program."""
+        """The installation command of a missing program; unknown for one named by --program."""
         about, program = self._agent.preset, str(self._spec.options.get("program", ""))
         if shutil.which(program or about.program):
             return ""

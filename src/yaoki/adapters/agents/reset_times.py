@@ -67,7 +67,9 @@ def find_wait(line: str, now: datetime) -> timedelta | None:
 
 
 def remaining_until_epoch(number: float, now: datetime) -> timedelta | None:
-    """For an epoch in seconds or milliseconds; None if it is invalid or has passed."""
+    """The time left until an epoch in seconds or milliseconds; None if it is invalid or
+    has passed.
+    """
     seconds = number / 1000 if number > 1e11 else number
     if not 1e9 <= seconds < 1e11:
         return None

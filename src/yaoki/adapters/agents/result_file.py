@@ -24,7 +24,7 @@ EXCERPT_CHARS = 400
 
 @unique
 class ResultStatus(StrEnum):
-    """What the agent claims.  CONFLICT: the task and its checks contradict each other."""
+    """The agent's own claim.  CONFLICT: the task and its checks contradict each other."""
 
     NONE = ""
     FAILED = "failed"
@@ -58,7 +58,9 @@ class AgentResult:
 
     @property
     def contradiction(self) -> str:
-        """Why the task and its checks contradict each other, as the agent says; else empty."""
+        """The contradiction between the task and its checks, as the agent describes it;
+        else empty.
+        """
         return self.summary if self.status is ResultStatus.CONFLICT else ""
 
 

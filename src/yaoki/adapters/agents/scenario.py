@@ -74,7 +74,7 @@ def _parse_scenario(data: Any) -> tuple[Scenario, list[str]]:
 
 
 def _parse_acts(data: Any, where: str, defects: list[str]) -> list[dict[str, Any]]:
-    """One attempt: a list of acts, or a single one."""
+    """Parse an attempt: a list of acts, or a single one."""
     acts = []
     for act in data if isinstance(data, list) else [data]:
         name, value, defect = _parse_act(act)

@@ -1,4 +1,4 @@
-"""What an agent run used, as the agent reports it: unknown is None and never zero.
+"""The usage of an agent run, as the agent reports it: unknown is None and never zero.
 
 A partial sum would be wrong, so output that is too long to read completely counts as unknown.
 """
@@ -13,7 +13,7 @@ from typing import IO
 
 from yaoki.adapters.agents.output_files import OUT
 from yaoki.adapters.agents.preset import UsageCount, UsageRule
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     number_at,
     parse_json_objects,
@@ -132,7 +132,7 @@ def _sum(event: AgentEvent, paths: Sequence[str]) -> float | None:
 
 
 def _total(parts: Sequence[float | None], bound: float = COUNT_MAX) -> float | None:
-    """None if any part is unknown."""
+    """The sum; None if any part is unknown."""
     known = [part for part in parts if part is not None]
     total = sum(known)
     return total if known and len(known) == len(parts) and total < bound else None

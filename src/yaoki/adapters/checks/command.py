@@ -136,6 +136,8 @@ def _mentioned_variables(
 
 
 def _find_shell(env: Mapping[str, str]) -> tuple[str, ...]:
-    """In `mypy src | tail` the failure must count, and only bash can say so everywhere."""
+    """The shell of a check.  In `mypy src | tail` the failure must count, and only bash can do that
+    everywhere.
+    """
     bash = shutil.which("bash", path=env.get("PATH"))
     return (bash, "-o", "pipefail", "-c") if bash else ("/bin/sh", "-c")

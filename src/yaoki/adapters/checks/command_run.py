@@ -73,7 +73,7 @@ class CommandCheckRun:
         return read_tails(self.folder, self.secrets).split("\n")
 
     def last_line(self) -> str:
-        """For a shell, this line names the command that was not found."""
+        """The last line of the output, in which a shell names the command that was not found."""
         lines = self.last_lines()
         last = next((line for line in reversed(lines) if line.strip()), "")
         return one_line(last, LAST_LINE_CHARS)
@@ -88,7 +88,7 @@ class CommandCheckRun:
         }
 
     def params(self, reading: Interpretation) -> Mapping[str, Any]:
-        """What was read from the output, and what the extractors of the plan find in it."""
+        """Params read from the output, and those that the extractors of the plan find in it."""
         if not self.spec.extract:
             return reading.params
         return {**reading.params, **extract(self.spec.extract, self.output())}

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from yaoki.adapters.checks.command_run import REPORT, CommandCheckRun, split_words
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, make_passed
+from yaoki.adapters.checks.missing_tool import find_missing_tool, is_disk_full, reports_no_space
 from yaoki.adapters.checks.output import OUT, contains_text, is_blank
 from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_params
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
-from yaoki.adapters.checks.tool_missing import find_missing_tool, is_disk_full, reports_no_space
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.model import EndCause, Finding
 from yaoki.core.text import format_bytes, format_duration
@@ -94,7 +94,9 @@ def _find_signal(run: CommandCheckRun) -> Finding | None:
 
 
 def _find_failure(run: CommandCheckRun) -> Finding | None:
-    """None when the command did what success means; an unknown rule of success proves nothing."""
+    """The failure; None when the command meets its rule of success.  An unknown rule proves
+    nothing.
+    """
     code = run.state.code
     name, _, wanted = run.spec.success.partition(":")
     match name, wanted:

@@ -19,7 +19,7 @@ TERMINAL = "xterm-256color"
 
 
 def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) -> dict[str, str]:
-    """With a private home and temporary folder in a proof room."""
+    """The environment of a check, with a private home and temporary folder in a proof room."""
     private = {"HOME": str(room.home), "TMPDIR": str(room.temporary)} if room else {}
     return {
         **filter_environment(runner.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV", "TERM")),

@@ -123,7 +123,7 @@ def _check_text(
 
 
 def _explain_absence(file: Path) -> str:
-    """Why the text is not there, if the reason is simple."""
+    """The reason why the text is absent, if it is simple."""
     if file.is_symlink():
         return ": it is a link, and links are not followed"
     return ": it is empty" if is_blank(file) else ""

@@ -65,7 +65,7 @@ def bound_items(items: list[FindingItem], count: int) -> tuple[FindingItem, ...]
 
 
 def mask_data(value: Any, secrets: tuple[str, ...]) -> Any:
-    """The same data with secrets masked and control characters removed in every text."""
+    """The data with secrets masked and control characters removed in every text."""
     if isinstance(value, str):
         return mask(strip_terminal_codes(value), secrets)
     if isinstance(value, list | tuple):

@@ -45,7 +45,7 @@ FindAgent = Callable[[str], AgentDriver]
 OUTPUT_BYTES_MAX = 16 << 20
 REASON_CHARS_MAX = 4_000
 MISSING_CHARS_MAX = 300
-# One folder for each time the judge is asked.
+# A folder for each question to the judge.
 TRY_SUFFIXES = ("", *(f"-asked-{n}" for n in range(2, JUDGE_TRIES_MAX + 1)))
 UNDECIDED = "judge-undecided"
 # Asking the same judge later does not help.
@@ -63,7 +63,7 @@ _TEMPORARY_LIMITS = frozenset({AgentLimit.RATE, AgentLimit.OVERLOADED, AgentLimi
 
 @dataclass(frozen=True, slots=True)
 class JudgeRun:
-    """One judge and the commit it judges."""
+    """A judge and the commit it judges."""
 
     spec: CheckSpec
     agent_spec: AgentSpec

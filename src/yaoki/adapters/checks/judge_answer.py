@@ -17,7 +17,7 @@ _KEYS = ("pass", "reason", "missing", "next")
 
 
 class JudgeNext(StrEnum):
-    """What should happen to the task according to the judge."""
+    """The next step of the task according to the judge."""
 
     CONTINUE = "continue"
     REPLAN = "replan"

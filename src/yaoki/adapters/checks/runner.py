@@ -24,14 +24,16 @@ PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a command ended, and where its logs are."""
+    """The end of a command, and the folder of its logs."""
 
     folder: Path
     state: ProcessState
     was_stopped: bool = False
 
     def find_interruption(self, timeout: timedelta) -> tuple[str, bool] | None:
-        """Why the process did not end by itself, and whether a retry may help; None if it did."""
+        """The reason why the process did not end by itself, and whether a retry may help; None if
+        it did.
+        """
         state = self.state
         if self.was_stopped:
             return "stopped", True

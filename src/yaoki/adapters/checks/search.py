@@ -20,7 +20,7 @@ SCRIPT = Path(__file__).with_name("match.py")
 def search_file(
     spec: CheckSpec, runner: CheckProcesses, pattern: str, file: Path, subject: str
 ) -> Finding | None:
-    """None when the pattern matches."""
+    """The reason why the pattern does not match; None when it does."""
     if len(pattern) > PATTERN_CHARS_MAX:
         return make_broken(spec, f"the pattern is longer than {PATTERN_CHARS_MAX} characters")
     limit = min(spec.timeout, SEARCH_TIME_MAX)

@@ -1,4 +1,4 @@
-"""Which tests a command ran: how many passed, what did not load, where it stopped.
+"""The tests that a command ran: how many passed, which did not load, where it stopped.
 
 A test check that ran no test has not passed, whatever its exit code says.
 """
@@ -68,7 +68,7 @@ class SuiteRun:
 
     @property
     def failure_params(self) -> dict[str, Any]:
-        """Why a failed suite did not run completely."""
+        """The reason why a failed suite did not run completely, as params."""
         params: dict[str, Any] = {}
         if self.stop.load_error:
             params["loadError"] = True
@@ -88,7 +88,7 @@ class SuiteRun:
 
     @property
     def idle_reason(self) -> str:
-        """Why a run with exit code 0 proves nothing; empty if it proves something."""
+        """The reason why a run with exit code 0 proves nothing; empty if it proves something."""
         if self.recipe.idle_reason:
             return self.recipe.idle_reason
         if self.tally is None or self.tally.passed > 0:
@@ -100,7 +100,7 @@ class SuiteRun:
 
     @property
     def counting_remedy(self) -> str:
-        """How to make a known runner report its test count; empty if not needed."""
+        """The way to make a known runner report its test count; empty if not needed."""
         if self.tally is not None or not self.runner:
             return ""
         return _REMEDIES.get(self.runner, _DEFAULT_REMEDY)
@@ -109,7 +109,7 @@ class SuiteRun:
 def read_suite_run(
     spec: CheckSpec, output: CommandOutput, reading: Interpretation | None
 ) -> SuiteRun:
-    """From the report if there is one, otherwise from the output of the runner."""
+    """Read the report if there is one, otherwise the output of the runner."""
     parts, recipe = split_output(output), find_recipe(spec, output.worktree)
     runners = (*find_test_runners(spec.argv, spec.shell), *find_test_runners((), recipe.text))
     reader_runner = spec.reader if spec.reader in TEST_READER_NAMES - {"junit"} else ""

@@ -27,7 +27,7 @@ _GO_OPTIONS = ("-v", "-json", "-test.v", "--json", "-c", "-exec")
 
 
 def request_test_count(spec: CheckSpec) -> CheckSpec:
-    """The same check with a report or with test names, where no option of it forbids that."""
+    """The check with a report or with test names added, where no option of it forbids that."""
     words = spec.argv or _split_single_command(spec.shell)
     if spec.success != "exitCode:0" or "--" in words or not words:
         return spec

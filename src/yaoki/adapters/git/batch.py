@@ -33,7 +33,9 @@ class GitObject:
 
 
 class GitBatch:
-    """One process for each kind of query, started at the first query; it ends with yaoki."""
+    """Git processes, one for each kind of query, started at the first query; they end
+    with yaoki.
+    """
 
     def __init__(
         self,

@@ -63,8 +63,8 @@ ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
 }
 CONFIG_BYTES_MAX = 1 << 20
-# What git and its helpers need to find settings and to reach other machines.  Nothing else is
-# passed on: a filter that an agent planted could read it.
+# Variables that git and its helpers need to find settings and to reach other machines.  Others are
+# not passed on: a filter that an agent planted could read them.
 PASSED_VARIABLES = (
     *BASIC_VARIABLES,
     *("LANGUAGE", "TZ", "XDG_*", "LD_LIBRARY_PATH", "LOCALE_ARCHIVE", "DBUS_SESSION_BUS_ADDRESS"),
@@ -100,7 +100,7 @@ LOCKED = lazy_compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class GitLocation:
-    """Where a command works: git folder, files and index.
+    """The place where a command works: git folder, files and index.
 
     Always given and never discovered, so a `.git` that an agent removed or changed has no effect.
     """
@@ -117,7 +117,9 @@ def git_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def remote_environment() -> dict[str, str]:
-    """For calls to a remote: all but GIT_ variables, because a credential helper may need any."""
+    """The environment of calls to a remote: all but GIT_ variables, because a credential helper may
+    need any.
+    """
     return rooted(filter_environment(os.environ, ("*",))) | ENVIRONMENT
 
 
@@ -238,7 +240,7 @@ class Git:
         return _text(self.run(*args, at=at, stdin=stdin).out).strip()
 
     def succeeds(self, *args: str) -> bool:
-        """For commands that answer by their exit code: 0 for yes, 1 for no."""
+        """Run a command that answers by its exit code: 0 for yes, 1 for no."""
         return self.run(*args, ok=(0, 1)).code == 0
 
     def read_names(self, *args: str, at: GitLocation | None = None) -> list[str]:

@@ -131,7 +131,7 @@ def _strip_delimiters(text: str) -> str:
 
 
 def compose_message(subject: str, **trailers: str) -> str:
-    """One subject line, and trailers that name the commit's origin."""
+    """Compose a subject line, and trailers that name the commit's origin."""
     line = " ".join(subject.split())
     short = line if len(line) <= SUBJECT_MAX else f"{line[: SUBJECT_MAX - 1]}…"
     return add_trailers(short, **trailers)

@@ -146,7 +146,7 @@ def _resolve(value: bytes, folder: Path, home: Path | None) -> Path | None:
 
 
 def _real_path(path: Path) -> Path:
-    """Without links and dots, so that each file is read once under its real name."""
+    """The path without links and dots, so that each file is read once under its real name."""
     return Path(os.path.realpath(path))
 
 

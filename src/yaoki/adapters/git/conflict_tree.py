@@ -28,7 +28,7 @@ def is_conflict_side(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One version of a path in conflict; `stage` is git's number of the side."""
+    """A version of a path in conflict; `stage` is git's number of the side."""
 
     mode: str
     blob: str

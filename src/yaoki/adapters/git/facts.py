@@ -73,7 +73,7 @@ class LocalGitFacts:
         return has_commits_beyond(self._git, commits, head)
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Those of the commits that the run branch does not contain: all if it is deleted."""
+        """The given commits that the run branch does not contain: all if it is deleted."""
         head = self._refs.read_commits(target_branch_ref(run))[0]
         return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
 

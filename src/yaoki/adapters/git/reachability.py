@@ -1,4 +1,4 @@
-"""Which commits can be reached from which: `git rev-list`, asked in one place."""
+"""Reachability of commits: the only place that asks `git rev-list`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def has_commits_beyond(git: Git, commits: Sequence[str], base: str) -> bool:
 
 
 def commits_not_reachable(git: Git, commits: Sequence[str], head: str) -> tuple[str, ...]:
-    """Those of the commits that cannot be reached from the head; missing objects count as such.
+    """The given commits that cannot be reached from the head; missing objects count as such.
 
     git walks only what the head lacks, never the whole history behind it.
     """

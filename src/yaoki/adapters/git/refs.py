@@ -102,7 +102,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class RefMove:
-    """One ref to move.  `old` is its required current value: empty for "does not exist", None for
+    """A ref to move.  `old` is its required current value: empty for "does not exist", None for
     any.  An empty `new` deletes the ref.
     """
 

@@ -41,7 +41,9 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
 
 
 def _has_refs(path: Path, env: Mapping[str, str]) -> bool:
-    """Without commands that read all worktrees: git fails on one that is just being added."""
+    """Is there any ref?  Commands that read all worktrees are avoided: git fails on one that is
+    just being added.
+    """
     args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
     result = run_git(args, cwd=path, env=env)
     if result.code != 0:

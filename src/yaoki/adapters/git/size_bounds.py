@@ -41,7 +41,8 @@ DEFAULT_BOUNDS = SizeBounds()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What may be added: everything, or only `within_bounds` when there is any `excess`.
+    """The changes that may be added: everything, or only `within_bounds` when there is any
+    `excess`.
 
     `excess` are sentences with the file, its size and the setting.  `unchanged` are files above
     the limit that the base has in the same size: only their content tells whether they changed.

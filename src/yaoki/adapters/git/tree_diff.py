@@ -32,7 +32,7 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """One path that differs between two trees."""
+    """A path that differs between two trees."""
 
     status: ChangeStatus
     path: str

@@ -1,4 +1,4 @@
-"""One commit as a `TreeView`: its tracked files from the object store, without a worktree."""
+"""A commit as a `TreeView`: its tracked files from the object store, without a worktree."""
 
 from __future__ import annotations
 

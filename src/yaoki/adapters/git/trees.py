@@ -27,7 +27,7 @@ class FolderTree:
 
     tree: str
     changes: tuple[TreeChange, ...]
-    # One sentence for each file or group that exceeds a limit and is not in the tree.
+    # Sentences about files and groups that exceed a limit and are not in the tree.
     excess: tuple[str, ...] = ()
 
 

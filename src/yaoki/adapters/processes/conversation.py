@@ -131,7 +131,7 @@ class Conversation:
 
 
 def _send(descriptor: int, request: bytes, timeout: timedelta) -> None:
-    """With a timeout: a stopped program reads nothing once its pipe is full."""
+    """Send with a timeout: a stopped program reads nothing once its pipe is full."""
     deadline, poll = time.monotonic() + timeout.total_seconds(), select.poll()
     poll.register(descriptor, select.POLLOUT)
     while request:

@@ -1,4 +1,5 @@
-"""One background process per folder, identified by a kernel lock and a file with its facts.
+"""A background process, at most one per folder, identified by a kernel lock and a file with its
+facts.
 
 The lock is authoritative and ends with its process; the facts only say which process to signal.
 """
@@ -137,7 +138,7 @@ class Daemon:
         return False
 
     def mark_ready(self, **facts: Any) -> None:
-        """From now on others may signal this process."""
+        """Let others signal this process from now on."""
         pid = os.getpid()
         own = {"pid": pid, "start": process_start_time(pid), "boot": boot_id(), **facts}
         write_atomically(self.folder / "process.json", json.dumps(own).encode())
@@ -153,7 +154,7 @@ class Daemon:
         return True
 
     def rotate_own_log(self) -> None:
-        """For the process itself: redirects its output to the new log."""
+        """Rotate the log of this process, and redirect its output to the new one."""
         if self.rotate_log():
             log_fd = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.dup2(log_fd, 1)

@@ -65,7 +65,7 @@ class SandboxedLaunch(Launch):
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What a command may access besides its worktree.
+    """The access of a command to files outside its worktree.
 
     `worktrees` holds one folder for each task.  `read_only` (the repository and its git folder) is
     readable inside hidden folders, and read-only inside writable folders.  `hidden` folders (the
@@ -98,7 +98,7 @@ class Sandbox:
         own: Iterable[Path] = (),
         overlays: Mapping[Path, Path] | None = None,
     ) -> Launch:
-        """The same command inside the sandbox; a `SandboxedLaunch` is returned unchanged.
+        """Wrap the command into the sandbox; a `SandboxedLaunch` is returned unchanged.
 
         `own` are folders that the command writes besides its worktree.  `overlays` maps a path to
         the folder that is mounted over it: read-only, unless it is one of the writable folders.
@@ -119,7 +119,7 @@ class Sandbox:
         env = {**cache_variables, **launch.env, "TMPDIR": TEMPORARY}
         loader_variables = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
         loader_options = (word for pair in loader_variables.items() for word in ("--setenv", *pair))
-        # It must not outlive its shim: no other process would know what to wait for.
+        # The sandbox must not outlive its shim: no other process would know what to wait for.
         inside = ("--die-with-parent", *loader_options, "--chdir", launch.cwd, "--", *launch.argv)
         argv = (
             *self._bubblewrap_command(bubblewrap),

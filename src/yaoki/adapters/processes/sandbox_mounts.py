@@ -69,7 +69,7 @@ def list_open_sockets() -> list[Path]:
 
 
 def overlay_options(overlays: Mapping[Path, Path], writable: Sequence[Path]) -> Iterator[str]:
-    """On top of all binds, deeper paths last."""
+    """The options that go on top of all binds, deeper paths last."""
     for path in sorted(overlays, key=lambda item: len(item.parts)):
         option = "--bind" if overlays[path] in writable else "--ro-bind"
         if path.exists():
@@ -85,7 +85,7 @@ def resolve_existing(paths: Iterable[Path]) -> list[Path]:
 
 
 def find_program_prefix(program: str) -> Path | None:
-    """For a program or a `bin` folder: the parent folder if it has a `lib` as well.
+    """The parent folder of a program or `bin` folder, if it has a `lib` as well.
 
     A program there is often a link and finds its packages by its own path.  A shared folder is
     never a prefix, whatever it contains.

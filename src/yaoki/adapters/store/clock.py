@@ -20,7 +20,7 @@ class StoreClock:
         return self._clock.now() + self._database.clock_offset()
 
     def row_time(self) -> datetime:
-        """Now, in whole milliseconds as rows store it."""
+        """The present time, in whole milliseconds as rows store it."""
         now = self.now()
         return now.replace(microsecond=now.microsecond // 1000 * 1000)
 

@@ -1,4 +1,4 @@
-"""What the store needs of a database: transactions, row locks, a number that shows changes.
+"""The database as the store sees it: transactions, row locks, a number that shows changes.
 
 The statements are the same everywhere.  What differs is how writers exclude each other: in SQLite
 they take turns, so every lock here is empty; in PostgreSQL they work at the same time.
@@ -39,7 +39,7 @@ class Transaction(Protocol):
 
     @property
     def for_update_skip_locked(self) -> str:
-        """The same, skipping rows that another transaction has locked."""
+        """The clause that locks rows, and skips those that another transaction has locked."""
 
     @property
     def shard(self) -> str:
@@ -69,7 +69,7 @@ class Transaction(Protocol):
         """Lock the rows of a SELECT, in its order, where writers work at the same time."""
 
     def lock_by_name(self, name: str) -> None:
-        """At most one transaction at a time has the lock of this name."""
+        """Take the lock of this name, which at most one transaction has at a time."""
 
     def lock_table(self, table: str) -> None:
         """No other transaction writes to the table until the commit; wait for those that do."""
@@ -80,14 +80,14 @@ class Database(Protocol):
 
     @property
     def location(self) -> str:
-        """What a message calls the database; never with a password."""
+        """The name of the database in messages; never with a password."""
 
     @property
     def commit_count(self) -> int: ...
 
     @property
     def waiting_count(self) -> int:
-        """How many transactions wait to be written."""
+        """The number of transactions that wait to be written."""
 
     def write(
         self, work: Callable[[Transaction], ResultT], task_ids: Collection[str] = ()
@@ -114,7 +114,7 @@ class Database(Protocol):
         """
 
     def clock_offset(self) -> timedelta:
-        """How far the store's clock is ahead of this machine's clock."""
+        """The lead of the store's clock over this machine's clock."""
 
     def refuse_if_replaced(self) -> None:
         """Raise when the open file is no longer the one at its path."""

@@ -18,7 +18,7 @@ BATCH_MAX = 512
 
 @dataclass(slots=True)
 class WriteRequest(Generic[ResultT]):
-    """One transaction whose caller waits."""
+    """A transaction whose caller waits."""
 
     work: Callable[[Transaction], ResultT]
     task_ids: Collection[str] = ()

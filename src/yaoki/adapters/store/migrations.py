@@ -32,7 +32,7 @@ def _number(name: str) -> int:
 
 
 class MigrationTarget(Protocol):
-    """What a migration needs of a database."""
+    """A database as a migration sees it."""
 
     tables_query: str
     extra_schema: Sequence[str]

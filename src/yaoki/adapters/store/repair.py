@@ -35,7 +35,7 @@ REPORTED_LINES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class RepairRequest:
-    """What is known of a repair before it begins."""
+    """The facts of a repair that are known before it begins."""
 
     paths: StorePaths
     damage: str

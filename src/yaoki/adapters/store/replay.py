@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 JournalLine = Mapping[str, Any]
 GROUPS_PER_COMMIT = 2000
 SUBMITTED = Submitted.NAME
-# What applying a line may raise when a line before it is lost.
+# Errors that applying a line may raise when a line before it is lost.
 REPLAY_ERRORS = (AssertionError, LookupError, TypeError, ValueError, Unknown, RowInvalid)
 
 
 @dataclass(slots=True)
 class ReplayTotals:
-    """What became of the lines: applied, kept as a note, or known to be missing."""
+    """The numbers of lines that were applied, kept as a note, or known to be missing."""
 
     lines: int = 0
     unapplied: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class JournalReplay:
         enqueue_notices(tx, entries, self._notices)
 
     def _apply(self, tx: Transaction, group: list[JournalLine]) -> None:
-        """Any other kind of line changes no row."""
+        """Apply a group of lines.  A kind of line that is not named here changes no row."""
         line, data = group[0], json.loads(group[0]["data"])
         now, run_id = from_ms(line["at_ms"]), line["run_id"]
         if line["event"] == "PLAN_SUBMITTED":

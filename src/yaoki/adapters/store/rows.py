@@ -1,4 +1,4 @@
-"""What every row needs (times, JSON), and rows of runs and of the journal to values and back."""
+"""Rows of runs and of the journal to values and back, and the codecs of every row (times, JSON)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from yaoki.ports import JournalEntry
 
 # Fields of a run that are fixed at submit and that no statement searches.
 RUN_DOC_FIELDS = ("planner", "default_agents", "budget", "continuous", "language", "approved")
-# What reading a row or an entry that yaoki did not write may raise.
+# Errors that reading a row or an entry may raise if yaoki did not write it.
 ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 

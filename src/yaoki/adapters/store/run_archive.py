@@ -58,7 +58,7 @@ class Manifest:
 
 
 def write_lines(path: Path, documents: Iterable[Mapping[str, Any]]) -> int:
-    """One JSON object per line; returns their number."""
+    """Write JSON objects, one per line; returns their number."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for document in documents:
@@ -89,7 +89,7 @@ def write_archive(target: Path, parts: Path, logs: Path, manifest: Manifest) -> 
 
 
 def read_manifest(path: Path) -> Manifest:
-    """For an archive that was read back before; only its beginning is read."""
+    """Read the beginning of an archive that was read back completely before."""
     try:
         with tarfile.open(path, "r:gz") as archive:
             return _manifest(archive, archive.next())

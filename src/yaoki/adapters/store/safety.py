@@ -1,4 +1,4 @@
-"""How a store is kept safe: backups and a second copy of the journal.
+"""The safety of a store: backups and a second copy of the journal.
 
 `sqlite/safety.py` does it for the database file; a server is its operator's responsibility.
 """
@@ -29,7 +29,7 @@ class StoreSafety(Protocol):
 
     @property
     def journal_name(self) -> str:
-        """What a message calls the source of `read_journal_source`."""
+        """The name of the source of `read_journal_source` in messages."""
 
     @property
     def backups(self) -> BackupCopies: ...
@@ -39,7 +39,7 @@ class StoreSafety(Protocol):
     def journal_file_lines(
         self, run_id: str, events: Collection[str]
     ) -> Iterator[StoredLine] | None:
-        """None where there is no journal file."""
+        """Lines of the journal file; None where there is none."""
 
     def journal_file_differences(self, tx: Transaction, run_id: str) -> list[str]: ...
 

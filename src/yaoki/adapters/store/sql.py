@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """What the settings say of a store."""
+    """Limits of a store, from the settings."""
 
     pending_runs_max: int = 20
     pending_tasks_max: int = 100_000
@@ -190,7 +190,7 @@ class SqlStore:
 
     @property
     def journal_source(self) -> str:
-        """What a message calls the source of `read_journal_source`."""
+        """The name of the source of `read_journal_source` in messages."""
         return self._safety.journal_name
 
     def close(self) -> None:

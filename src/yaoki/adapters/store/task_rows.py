@@ -203,7 +203,9 @@ def read_state(stored: str) -> State:
 
 
 def _screen_fields(stored: str) -> dict[str, Any]:
-    """What a screen needs of a task's JSON.  Unreadable JSON gives nothing, so no screen fails."""
+    """The fields of a task's JSON that a screen needs.  Unreadable JSON gives nothing, so no screen
+    fails.
+    """
     if stored == "{}":
         return {}
     try:

@@ -23,7 +23,9 @@ DELETE_TRUST_MARKS = "DELETE FROM trust_marks"
 
 
 def make_trust_mark() -> str:
-    """It cannot be guessed, so a store that contains it was made or trusted by this user."""
+    """Make a mark that cannot be guessed, so a store that contains it was made or trusted by this
+    user.
+    """
     return os.urandom(MARK_BYTES).hex()
 
 
@@ -55,5 +57,7 @@ def add_trust_mark(database: Database, mark: str) -> None:
 
 
 def delete_trust_marks(tx: Transaction) -> None:
-    """For a rebuilt store: its backups and its journal may have come from anywhere."""
+    """Delete the marks of a rebuilt store: its backups and its journal may have come
+    from anywhere.
+    """
     tx.run(DELETE_TRUST_MARKS)

@@ -50,7 +50,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def write_output_file(path: Path, data: bytes) -> None:
-    """For a path that a person names: follows links, and writes into a device or pipe."""
+    """Write to a path that a person names: follows links, and writes into a device or pipe."""
     if not path.exists() or path.is_file():
         return write_atomically(path.resolve(), data)
     try:

@@ -96,7 +96,7 @@ class GitAttemptWorktrees:
         self._agent_repositories.delete_folder(task.id)
         self._removal_count += 1
         if self._removal_count % PACK_EVERY == 0:
-            # One file for each ref of saved work slows down every listing of refs.
+            # A file for each ref of saved work slows down every listing of refs.
             self._git.run("pack-refs", "--all")
 
     @translates_os_errors

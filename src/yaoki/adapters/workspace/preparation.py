@@ -99,7 +99,9 @@ class WorktreePreparation:
         return worktree
 
     def _in_another_state_folder(self, task: Task) -> GitFailed | None:
-        """One clone with two state folders: a task continues in the one where it started."""
+        """The error of a clone with two state folders: a task continues in the one where it
+        started.
+        """
         own = self._worktrees.find(task.id).path
         for path in self._refs.checkouts_of(task_branch_ref(task.id)):
             if path == own or (path.name, path.parent.name) != (own.name, own.parent.name):

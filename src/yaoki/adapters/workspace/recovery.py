@@ -1,4 +1,4 @@
-"""What people get back from finished or failed attempts: snapshots, saved work, archived runs."""
+"""Recovery of finished or failed attempts for people: snapshots, saved work, archived runs."""
 
 from __future__ import annotations
 

@@ -43,12 +43,12 @@ class GitRunBranches:
 
     @translates_os_errors
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Those of the commits that the run branch does not contain."""
+        """The given commits that the run branch does not contain."""
         return self._branch.missing_commits(run, commits)
 
     @translates_os_errors
     def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
-        """What landed on the target branch, oldest first."""
+        """The landings on the target branch, oldest first."""
         return self._history.list_landings(run)
 
     @translates_os_errors

@@ -42,7 +42,7 @@ class GitUncommittedWork:
 
     @translates_os_errors
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders that the user's checkout has and git ignores."""
+        """The given folders that exist in the user's checkout and that git ignores."""
         present = [name for name in names if (self._repository.top / name).is_dir()]
         return filter_ignored(self._git, self._repository, present)
 
@@ -53,7 +53,7 @@ class GitUncommittedWork:
 
     @translates_os_errors
     def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
-        """Other places where an agent worked that changed nothing on the task's branch."""
+        """The other places in which an agent worked that changed nothing on the task's branch."""
         return self._elsewhere.describe_places(self._worktrees.find(task.id))
 
     @translates_os_errors

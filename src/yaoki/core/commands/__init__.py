@@ -1,1 +1,1 @@
-"""What a command line means: the program behind it, its exit codes, whether it can fail."""
+"""The meaning of a command line: the program behind it, its exit codes, and whether it can fail."""

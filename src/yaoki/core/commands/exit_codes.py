@@ -1,4 +1,4 @@
-"""Which exit codes a command can have, whatever it finds.
+"""The exit codes that a command can have, read from its text alone.
 
 Only certain knowledge counts: a command that may fail in some unforeseen way can have any code.
 """
@@ -148,7 +148,7 @@ def _of_list(item: AndOr, before: PossibleExits) -> PossibleExits:
 
 
 def _of_pipeline(pipeline: Pipeline, before: PossibleExits) -> PossibleExits:
-    """Any failing part fails the pipeline, since checks run with pipefail."""
+    """The exit codes of a pipeline; any failing part fails it, since checks run with pipefail."""
     if len(pipeline.parts) == 1:
         ends = _of_node(pipeline.parts[0], before)
     else:

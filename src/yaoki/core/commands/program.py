@@ -33,7 +33,7 @@ _PREFIXES: Mapping[str, frozenset[str]] = {
     "cross-env": frozenset(),
     "dotenv": frozenset({"-f"}),
 }
-# The same where a second word says so.
+# Programs that start another one when a second word says so.
 _STARTERS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "uv": (
         frozenset({"run"}),

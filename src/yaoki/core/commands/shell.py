@@ -19,7 +19,7 @@ _CLOSERS = frozenset({"fi", "done", "esac"})
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One command; its redirections are left out."""
+    """A single command of a command line, without its redirections."""
 
     words: tuple[str, ...]
 

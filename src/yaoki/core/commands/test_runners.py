@@ -1,4 +1,4 @@
-"""Which programs run tests, by name and arguments."""
+"""Programs that run tests, recognised by name and arguments."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _GIT_FACTS = frozenset({GitCheck.CLEAN, GitCheck.SCOPE, GitCheck.MERGED})
 
 
 def why_vacuous(spec: CheckSpec) -> str:
-    """Why the check cannot fail, as the end of a sentence; empty when it can."""
+    """The reason why a check cannot fail, as the end of a sentence; empty when it can."""
     match spec.type:
         case CheckType.COMMAND:
             return _idle_command(spec.argv, spec.shell, spec.success)
@@ -36,7 +36,7 @@ def why_vacuous(spec: CheckSpec) -> str:
 
 
 def why_vacuous_script(shell: str) -> str:
-    """The same for the text of a script or recipe."""
+    """The reason why a script or recipe cannot fail; empty when it can."""
     return _idle_command((), shell, "exitCode:0")
 
 
@@ -113,7 +113,7 @@ def _certain_output(argv: Sequence[str], shell: str) -> Iterator[str]:
             yield " ".join(program.args)
         return
     for item, _ in parse_shell(shell).items:
-        # What goes into a pipe is not certain to come out of it.
+        # Input of a pipe is not certain to come out of it.
         node, *piped = item.first.parts
         if isinstance(node, SimpleCommand) and not piped:
             yield from _certain_output(node.words, "")

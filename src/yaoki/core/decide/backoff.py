@@ -1,4 +1,4 @@
-"""How long a retry waits."""
+"""The delay before a retry."""
 
 from __future__ import annotations
 

@@ -67,12 +67,12 @@ def as_baseline(seen: Finding) -> Finding:
 
 
 def as_displayed_baseline(seen: Finding) -> Finding:
-    """The same for people: a complete run counts as failed even if no test passed."""
+    """The baseline as people see it: a complete run counts as failed even if no test passed."""
     return as_baseline(seen) if incomplete_suite_reason(seen) else seen
 
 
 def incomplete_suite_reason(seen: Finding) -> str:
-    """Why the suite did not run completely; empty when it did."""
+    """The reason why the suite did not run completely; empty when it did."""
     missing = seen.params.get("missingModules", ())
     if missing:
         named = ", ".join(repr(name) for name in missing)
@@ -88,7 +88,7 @@ def incomplete_suite_reason(seen: Finding) -> str:
 
 
 def _incomparable_reason(seen: Finding) -> str:
-    """Why old failures cannot be distinguished from new ones here; empty when they can."""
+    """The reason why old failures cannot be distinguished from new ones; empty when they can."""
     if why := incomplete_suite_reason(seen):
         return why
     counted = PASSED in seen.params

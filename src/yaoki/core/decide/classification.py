@@ -1,4 +1,4 @@
-"""From facts to a failure: exit codes, signals, limits and findings first, text last."""
+"""Facts to failures: exit codes, signals, limits and findings decide first, text last."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ _SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 
 
 
 def classify_contradiction(goal: str, words: str) -> Failure:
-    """One question that quotes both sides; yaoki changes neither the task nor its checks."""
+    """Ask a person one question that quotes both sides; yaoki changes neither the task nor its
+    checks.
+    """
     task, agent = (shorten(text.strip(), SIDE_CHARS) for text in (goal, words))
     sides = f"The task:\n{task}\n\nThe agent:\n{agent}"
     return make_failure(
@@ -246,7 +248,9 @@ def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
 
 
 def _needs_person(exit_: AgentExit) -> Failure:
-    """It was not allowed to continue, or no rule explains its failure: a person decides."""
+    """The failure of an agent that was denied permission, or that no rule explains: a person
+    decides.
+    """
     if exit_.limit == AgentLimit.DENIED:
         return make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
     words = f"the agent failed for a reason that yaoki does not know: {_last_stderr_line(exit_)}"
@@ -277,7 +281,7 @@ def _merge_findings(verdict: Verdict) -> Finding | None:
 
 
 def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
-    """Why a verdict did not pass, or why a passing one does not count."""
+    """Classify a verdict that did not pass, or a passing one that does not count."""
     if verdict.passed and exit_ is not None and exit_.reports_failure:
         return classify_own_report(exit_)
     finding = _merge_findings(verdict)
@@ -315,8 +319,8 @@ def _of_broken_check(finding: Finding) -> Failure:
 
 
 def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
-    """There is work and the agent ended cleanly, so of all limits only a rate limit explains a
-    failing check.
+    """Is the agent's limit unrelated to the failing check?  An agent that ended cleanly has left
+    work, so of all limits only a rate limit explains it.
 
     A rejected key or a network error of some tool would otherwise stop the task, or repeat it
     without telling the agent what failed.

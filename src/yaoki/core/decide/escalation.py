@@ -222,7 +222,7 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
 
 
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
-    """What blocks the task and which check says so; an exhausted budget comes first."""
+    """The obstacle and the check that reports it; an exhausted budget comes first."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
     where = f"check {failure.check}: " if _is_blocked_by_check(task, failure) else ""
     return f"{limit}{where}{failure.message}"
@@ -261,7 +261,7 @@ _HINTS: Mapping[FailureKind, str] = {
 
 
 def retry_hint(failure: Failure | None, own: Mapping[FailureKind, str] | None = None) -> str:
-    """What the agent should change; empty for failures that repeat the identical prompt.
+    """The change that the agent should make; empty for failures that repeat the identical prompt.
 
     `own` are hints from the settings, which win over ours.
     """

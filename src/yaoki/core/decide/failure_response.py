@@ -1,4 +1,4 @@
-"""What follows from a failure: another attempt, a re-run later, or one question to a person."""
+"""The response to a failure: another attempt, a re-run later, or one question to a person."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _with_timeout(task: Task, failure: Failure) -> Failure:
 
 
 def _escalate(attempt: _FailedAttempt, blocked: Reason, now: datetime) -> tuple[Event, ...]:
-    """One question to a person, and the message that goes with it."""
+    """Ask a person one question, and send the message that goes with it."""
     task, failure, decision = attempt.task, attempt.failure, attempt.decision
     report = escalation.build_escalation(task, failure, blocked, decision, now, attempt.kinds)
     decided = EscalationDecided(

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from yaoki.core.lazy_dataclass import dataclass
 
-# How often failing tests run again, on the candidate and on its base.
+# Re-runs of failing tests, on the candidate and on its base.
 CANDIDATE_RERUNS_MAX = 5
 # Tests that failed twice on the candidate run this often on the base.
 BASE_RERUNS_MAX = 2
-# How often a whole check runs again at most.
+# Re-runs of a whole check.
 WHOLE_RERUNS_MAX = 2
 
 

@@ -24,12 +24,12 @@ def has_test_count(finding: Finding) -> bool:
 
 
 def count_run_tests(finding: Finding) -> int:
-    """How many tests ran."""
+    """The number of tests that ran."""
     return int(finding.params[COUNT]) - int(finding.params.get(SKIPPED, 0))
 
 
 def count_passed_tests(finding: Finding) -> int:
-    """How many tests passed; all that ran if that is unknown."""
+    """The number of tests that passed; all that ran if it is unknown."""
     return int(finding.params.get(PASSED, count_run_tests(finding)))
 
 
@@ -108,7 +108,7 @@ def _file(name: str) -> str:
 
 
 def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
-    """One finding about all weakened tests."""
+    """A single finding about all weakened tests."""
     shown = tuple(items[:ITEMS_MAX])
     named = ", ".join(_test_with_file(item) for item in shown[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"

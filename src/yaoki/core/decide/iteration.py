@@ -10,7 +10,7 @@ from yaoki.core.model import ContinuousMode
 
 @unique
 class CommitOutcome(StrEnum):
-    """What an iteration put on the run branch, or why it did not."""
+    """The effect of an iteration on the run branch: a commit, or the reason why there is none."""
 
     NOTHING = "nothing to commit"
     COMMITTED = "committed"
@@ -48,7 +48,7 @@ class Iteration:
 
 @unique
 class IterationAction(StrEnum):
-    """What follows an iteration."""
+    """The action after an iteration."""
 
     NEXT = "next"
     PAUSE = "pause"
@@ -57,7 +57,7 @@ class IterationAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IterationDecision:
-    """What follows, why, and how many iterations in a row have failed by then."""
+    """The action after an iteration, its reason, and the number of failed iterations in a row."""
 
     action: IterationAction
     reason: str

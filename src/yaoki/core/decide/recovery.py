@@ -1,4 +1,4 @@
-"""How a group continues after some of its subtasks failed: rule 8.3."""
+"""Recovery of a group after some of its subtasks failed: rule 8.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether and when a failed task is tried again: the decision, with the rule behind it."""
+"""The retry decision for a failed task: whether, when and how to retry, and by which rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUDGET_RULE = "10.6"
 
 @unique
 class RetryAction(StrEnum):
-    """What follows from a failure."""
+    """The action after a failure."""
 
     RETRY = "RETRY"
     ESCALATE = "ESCALATE"
@@ -54,7 +54,7 @@ FUTILE_FAILURES = 3
 
 
 def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
-    """How often in a row the same failure occurred with the same work, this time included.
+    """Count the same failure with the same work in a row, this time included.
 
     `tree` identifies the task's own diff, so landings of other tasks do not make work look new.
     """
@@ -69,7 +69,7 @@ def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
 
 
 def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
-    """How often in a row this agent had the same failure, whatever its work."""
+    """Count the same failure of this agent in a row, regardless of its work."""
     before = task.feedback
     if before is None or before.fingerprint != failure.fingerprint:
         return 1
@@ -77,7 +77,8 @@ def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
 
 
 def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod | None:
-    """What the next attempt changes: nothing, the worktree, or the agent; None if all were tried.
+    """Choose the change for the next attempt: none, the worktree, or the agent; None if all were
+    tried.
 
     Different work with the same failure is no reason to give up, but to use the next agent.
     """
@@ -341,7 +342,7 @@ RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIEN
 
 
 def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Reason:
-    """Why the task is blocked; a task that failed after its re-run is not re-run again.
+    """The reason why the task is blocked; a task that failed after its re-run is not re-run again.
 
     A fault of ours is no failure of the integrated work, whatever was re-run before.
     """

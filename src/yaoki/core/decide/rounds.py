@@ -1,4 +1,6 @@
-"""When nothing else can be claimed: which tasks get their re-run, and which are escalated."""
+"""The next round when nothing else can be claimed: tasks that get their re-run, and tasks that are
+escalated.
+"""
 
 from __future__ import annotations
 

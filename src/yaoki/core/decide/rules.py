@@ -186,7 +186,9 @@ def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
 
 
 def _git_config_warning(report: WorkCommitted) -> str:
-    """Without a sandbox the author of the change is unknown, so a person is asked."""
+    """A warning about changed git configuration: without a sandbox its author is unknown, so a
+    person is asked.
+    """
     what = ", ".join(report.changed_git_config)
     return f"git's own configuration changed while the agent was at work: {what}"
 
@@ -220,7 +222,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
 
 
 def _work_identity(diff: str, tree: str) -> str:
-    """What identifies the work: the diff, or the tree in an attempt of an older yaoki."""
+    """The identity of the work: the diff, or the tree in an attempt of an older yaoki."""
     return diff or tree
 
 

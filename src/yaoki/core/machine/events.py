@@ -220,7 +220,7 @@ class AwaitingRerun:
 
 @dataclass(frozen=True, slots=True)
 class RerunGranted:
-    """One fresh attempt on `head`, once per lineage."""
+    """The task gets one fresh attempt on `head`, once per lineage."""
 
     NAME: ClassVar[str] = "RERUN_GRANTED"
     head: str
@@ -230,7 +230,7 @@ class RerunGranted:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryStarted:
-    """How a group continues after subtasks failed; at most once without a person.
+    """A group continues after subtasks failed; at most once without a person.
 
     ESCALATE changes nothing: the questions are about the subtasks.
     """

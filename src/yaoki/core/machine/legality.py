@@ -1,4 +1,4 @@
-"""Which event may happen to a task: the last guard, whatever the rules decide."""
+"""The legality of events: the last guard against an event that cannot happen to a task."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def apply_landing_reverted(task: Task) -> Task:
 
 
 def apply_row_refused(task: Task) -> Task:
-    """As after a reverted landing, whatever the row said; a person is asked at once."""
+    """Reset the task as after a reverted landing, regardless of its row, and ask a person."""
     return replace(
         apply_landing_reverted(task),
         lease=None,

@@ -20,7 +20,7 @@ from yaoki.core.lazy_dataclass import MISSING, Field, fields, is_dataclass, repl
 from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, RetryPolicy, TaskSpec
 from yaoki.core.model.stored_word import stored_word
 
-Value = TypeVar("Value")
+DecodedT = TypeVar("DecodedT")
 Codec = Callable[[Any], Any]
 
 
@@ -47,29 +47,29 @@ def _to_data(cls: Any) -> Codec:
     return lambda content: content
 
 
-def from_data(cls: type[Value], data: Any) -> Value:
+def from_data(cls: type[DecodedT], data: Any) -> DecodedT:
     """The value that `to_data` wrote.  Unknown keys are an error: nothing is dropped silently."""
     hint: Any = cls
-    value: Value = _decoder(hint)(data)
+    value: DecodedT = _decoder(hint)(data)
     return value
 
 
 def fields_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Some fields of a dataclass; fields at their default are left out."""
+    """Encode some fields of a dataclass; fields at their default are left out."""
     cls: Any = type(value)
     data: dict[str, Any] = _encoder_of(cls, names)(value)
     return data
 
 
 def fields_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
-    """What `fields_to_data` wrote, as keyword arguments."""
+    """Decode the output of `fields_to_data` as keyword arguments."""
     known = _part_decoders(cls, names)
     return {known[word][0]: known[word][1](content) for word, content in data.items()}
 
 
 @cache
 def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, tuple[str, Codec]]:
-    """By stored word: the name of the field, and its decoder."""
+    """The field name and decoder for each stored word."""
     hints = _field_types(cls)
     return {
         stored_word(f): (f.name, _decoder(hints[f.name]))
@@ -79,8 +79,8 @@ def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, tuple[str, Cod
 
 
 def _field_types(cls: Any) -> dict[str, Any]:
-    """As `get_type_hints`, which compiles every annotation: here each different one, once, and
-    names of plain types not at all.
+    """The types of the fields.  Unlike `get_type_hints` it compiles each different annotation once,
+    and names of plain types not at all.
     """
     types: dict[str, Any] = {}
     for each in reversed(cls.__mro__):

@@ -12,7 +12,7 @@ CHANGED_BYTES_MAX = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One changed text file.  `before` None: new; `after` None: deleted.
+    """A changed text file.  `before` is None for a new file, `after` for a deleted one.
 
     `added` are the lines that the diff adds, with their numbers.  Binary files are left out.
     `was_skipped`: the change as a whole is too large, so the content of this file was not read.
@@ -30,7 +30,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeContext:
-    """What the plan expects, what the agent reported, and what is known.
+    """The context of a change: the plan's expectation, the agent's report, and known facts.
 
     `checks_passed` None: the checks did not run.  `report` is the text of a report task.
     """

@@ -30,7 +30,7 @@ class ParametrizedTests:
 
     @property
     def fewer_tests(self) -> int:
-        """How many tests fewer a runner counts because of that."""
+        """The number of tests that a runner counts fewer because of that."""
         return max(0, len(self.names) - self.new_test_count)
 
 
@@ -39,7 +39,7 @@ NO_PARAMETRIZED_TESTS = ParametrizedTests()
 
 @dataclass(frozen=True, slots=True)
 class DefinitionReview:
-    """How a change affects the definition of the checks.
+    """The effect of a change on the definition of the checks.
 
     `weakened`: tests and settings that are certainly weaker, each with its file in `where`.
     `undecided`: changed files whose effect is unknown; the checks must also pass with the base's

@@ -33,7 +33,7 @@ class Stage(StrEnum):
 
 @unique
 class WaitReason(StrEnum):
-    """What must happen before a waiting task moves on; only a WAITING task has one but CLAIM.
+    """The step that a waiting task waits for; all but CLAIM occur only in WAITING tasks.
 
     RERUN: its retries are used up, and its one re-run, a question or a replacement comes when
     nothing else in the run can be claimed.  DECISION: its landing was reverted or its row refused,
@@ -47,7 +47,7 @@ class WaitReason(StrEnum):
 
 @unique
 class PendingRequest(StrEnum):
-    """What a person, or a reverted dependency, asks of a task and no worker has done yet.
+    """A request by a person, or by a reverted dependency, that no worker has carried out yet.
 
     CANCEL wins over RECALL.  Both are over once the task lands: a landing is not interrupted.
     UNDO exists only for a DONE task.  A CANCELLED task keeps its CANCEL as a record.
@@ -61,7 +61,7 @@ class PendingRequest(StrEnum):
 
 @unique
 class AttemptMode(StrEnum):
-    """Who does the next attempt, and under which rule.
+    """The author of the next attempt, and the rule it works under.
 
     NORMAL: an agent, with retries.  RERUN: an agent, once more from the run branch, where a failure
     of its work is not retried.  TAKEN_OVER: a person did the work, so no agent is started.
@@ -74,7 +74,7 @@ class AttemptMode(StrEnum):
 
 @unique
 class TaskKind(StrEnum):
-    """What a task delivers; it decides what counts as success."""
+    """The kind of result a task delivers; it decides what counts as success."""
 
     CHANGE = "change"
     REPORT = "report"
@@ -107,7 +107,7 @@ CONTENT_KINDS = frozenset(
 
 @unique
 class Reason(StrEnum):
-    """Why a task is blocked."""
+    """The reason why a task is blocked."""
 
     MAX_RETRIES = "MAX_RETRIES"
     MAX_RETRIES_INTEGRATION = "MAX_RETRIES_INTEGRATION"
@@ -123,7 +123,7 @@ class Reason(StrEnum):
 
 @unique
 class PauseCause(StrEnum):
-    """Why a run starts nothing new until a person says so."""
+    """The reason why a run starts nothing new until a person says so."""
 
     APPROVAL = "approval"
     BRANCH = "branch"
@@ -136,7 +136,7 @@ class PauseCause(StrEnum):
 
 @unique
 class FaultSource(StrEnum):
-    """Which part of our own infrastructure failed, where that is known."""
+    """The part of our own infrastructure that failed, where it is known."""
 
     GIT = "git"
     SETUP = "setup"
@@ -144,7 +144,7 @@ class FaultSource(StrEnum):
 
 @unique
 class StoreMismatch(StrEnum):
-    """What a `RECONCILED` line repaired: its field `mismatch`."""
+    """The mismatch that a `RECONCILED` line repaired: its field `mismatch`."""
 
     FOREIGN_COMMIT = "foreign step"
     CORRUPT_STORE = "corrupt store"
@@ -154,7 +154,7 @@ class StoreMismatch(StrEnum):
 
 @unique
 class Choice(StrEnum):
-    """What a person may answer to an escalation."""
+    """A person's possible answer to an escalation."""
 
     RETRY = "retry"
     DONE = "done"
@@ -164,7 +164,7 @@ class Choice(StrEnum):
 
 @unique
 class RetryMethod(StrEnum):
-    """What the next attempt changes."""
+    """The difference between the next attempt and the last."""
 
     CONTINUE = "continue"
     FRESH = "fresh"
@@ -175,7 +175,7 @@ class RetryMethod(StrEnum):
 
 @unique
 class BackoffType(StrEnum):
-    """How the wait grows from one retry to the next."""
+    """The growth of the delay from one retry to the next."""
 
     FIXED = "fixed"
     LINEAR = "linear"
@@ -184,7 +184,7 @@ class BackoffType(StrEnum):
 
 @unique
 class CheckType(StrEnum):
-    """What a check does: run a command, look at a file or at git, ask an agent, call Python."""
+    """The type of a check: run a command, look at a file or at git, ask an agent, call Python."""
 
     COMMAND = "command"
     FILE = "file"
@@ -214,7 +214,7 @@ class BaselineMode(StrEnum):
 
 @unique
 class PromptChannel(StrEnum):
-    """How an agent gets its prompt."""
+    """The channel through which an agent gets its prompt."""
 
     ARGUMENT = "argument"
     STDIN = "stdin"
@@ -223,7 +223,7 @@ class PromptChannel(StrEnum):
 
 @unique
 class PlanningRole(StrEnum):
-    """Why a plan task exists: who asked for its tasks."""
+    """The reason why a plan task exists: the source of the request for its tasks."""
 
     GOAL = "goal"
     PHASE = "phase"
@@ -234,7 +234,7 @@ class PlanningRole(StrEnum):
 
 @unique
 class PlannedBy(StrEnum):
-    """Who wrote the tasks of a plan task."""
+    """The author of the tasks of a plan task."""
 
     PLANNER = ""
     PERSON = "person"
@@ -242,7 +242,7 @@ class PlannedBy(StrEnum):
 
 @unique
 class RecoveryStrategy(StrEnum):
-    """How a group continues after some of its subtasks failed."""
+    """The way a group continues after some of its subtasks failed."""
 
     RETRY_FAILED_ONLY = "RETRY_FAILED_ONLY"
     ROLLBACK_AND_RETRY = "ROLLBACK_AND_RETRY"
@@ -266,7 +266,7 @@ class Outcome(StrEnum):
 
 @unique
 class OnFailure(StrEnum):
-    """What follows when a check fails."""
+    """The consequence of a failing check."""
 
     RETRY = "retry"
     ABORT = "abort"
@@ -275,7 +275,7 @@ class OnFailure(StrEnum):
 
 @unique
 class AgentLimit(StrEnum):
-    """What stopped an agent according to its service or its own bounds."""
+    """The limit that stopped an agent, set by its service or by its own bounds."""
 
     NONE = ""
     RATE = "rate"
@@ -313,7 +313,7 @@ class AgentLimit(StrEnum):
 
 @unique
 class EndCause(StrEnum):
-    """Why yaoki ended a process; `NONE` when it ended by itself."""
+    """The reason why yaoki ended a process; `NONE` when it ended by itself."""
 
     NONE = ""
     DEADLINE = "deadline"
@@ -322,12 +322,12 @@ class EndCause(StrEnum):
     # No worker renewed its lease.
     LEASE = "lease"
     CANCEL = "cancel"
-    # It wrote more than it may.
+    # The agent wrote more than it may.
     OUTPUT = "output"
     STOP = "stop"
-    # It waited too long for its service.
+    # The agent waited too long for its service.
     WAITING = "waiting"
-    # It asked a question and waits for the answer.
+    # The agent asked a question and waits for the answer.
     QUESTION = "question"
     OTHER = "other"
 

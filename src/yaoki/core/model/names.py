@@ -8,11 +8,11 @@ RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 # The final check, which verifies the plan's done_when; later ones of a run are numbered.
 FINAL_CHECK_NAME = "done_when"
-# How often the planner is asked again in one run, and for one lineage of tasks.
+# Further questions to the planner in one run, and for one lineage of tasks.
 REPLANS_MAX = 3
-# How many tasks get their re-run each time nothing else can be claimed.
+# Tasks that get their re-run each time nothing else can be claimed.
 RERUNS_PER_ROUND = 5
-# How often a judge is asked about one commit before a person decides.
+# Questions to a judge about one commit before a person decides.
 JUDGE_TRIES_MAX = 3
 # The group of entry points through which installed packages provide checks.
 CHECK_ENTRY_POINTS = "yaoki.checks"

@@ -23,7 +23,7 @@ from yaoki.errors import FatalCode
 
 @dataclass(frozen=True, slots=True)
 class FindingItem:
-    """One detail of a failing check: a test, a file, a line.
+    """A detail of a failing check: a test, a file, a line.
 
     `unlisted_count` is above zero in the last item of a cut list: that many are not listed.
     """
@@ -105,7 +105,7 @@ CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
-    """How an agent ended, if that is worth reporting even where its work passed."""
+    """Describe the end of an agent, if it is worth reporting even where its work passed."""
     if ended_by:
         return f"ended by its {ended_by}" if ended_by == EndCause.DEADLINE else f"ended: {ended_by}"
     if signal is not None:
@@ -115,7 +115,7 @@ def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
-    """How an agent ended.
+    """The end of an agent process.
 
     `stderr_tail` is the end of its stderr, `output_tail` that of its stdout, to which it wrote
     `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last
@@ -158,19 +158,19 @@ class AgentExit:
 
     @property
     def exit_description(self) -> str:
-        """How it ended; empty if by itself with exit code 0."""
+        """A description of the end; empty if the agent ended by itself with exit code 0."""
         return describe_exit(self.code, self.signal, self.ended_by)
 
     @property
     def ended_cleanly(self) -> bool:
-        """It ended by itself with exit code 0 and reports no failure."""
+        """Did the agent end by itself, with exit code 0, and report no failure?"""
         bad = self.ended_by or self.start_error or self.limit or self.reports_failure
         return self.code == 0 and not bad
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt did not land.
+    """The reason why an attempt did not land.
 
     `account`: the account at its limit, if it is not that of the task's own agent.  `source`: the
     part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.

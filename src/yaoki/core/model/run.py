@@ -35,7 +35,7 @@ _NAMED_CAUSES = frozenset(PauseCause) - {PauseCause.UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Why a run is paused: a cause for the code, and a sentence for a person.
+    """A pause of a run: a cause for the code, and a sentence for a person.
 
     The store and the journal keep both as one text, `cause: sentence`.
     """
@@ -60,7 +60,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One execution of a plan in one repository.
+    """An execution of a plan in one repository.
 
     `planner` names the agents that are asked for more tasks, `default_agents` those of a task that
     names none.  `acknowledged_iteration` is the iteration whose failure a person accepted.  With a
@@ -109,7 +109,7 @@ class Run:
         return f"yaoki/{self.target_group}-group" if self.target_group else f"yaoki/{self.id}"
 
     def on_group_branch(self, group: str, base: str = "") -> Run:
-        """The same run with the branch of one of its groups as target."""
+        """This run with the branch of one of its groups as target."""
         return replace(self, target_group=group, base=base or self.base) if group else self
 
 

@@ -23,7 +23,7 @@ from yaoki.core.model.stored_word import stored_as
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before the next try."""
+    """The delay before the next try."""
 
     type: BackoffType = BackoffType.EXPONENTIAL
     initial: timedelta = timedelta(seconds=1)
@@ -34,7 +34,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """How often one kind of failure is tried again, and when."""
+    """The number of retries for one kind of failure, and their delay."""
 
     retries_max: int
     backoff: Backoff = field(default_factory=Backoff)
@@ -59,7 +59,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One check.  The `type` decides which of the other fields count.
+    """The definition of a check.  Its `type` decides which of the other fields count.
 
     A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `agent` judges by
     the criteria in `ask`; `entry` names a function of an installed package, called with `options`.
@@ -105,7 +105,7 @@ class PromptFiles:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """How to start one agent; `options` belong to the preset.""" ""
+    """The command and options of one agent; `options` belong to the preset."""
 
     name: str
     preset: str = "command"
@@ -121,7 +121,7 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class PlanningBrief:
-    """What a plan task may create.
+    """The bounds on the tasks that a plan task may create.
 
     `deadline` counts from the time when it can start; zero means none.  `iteration`: the one that
     it plans.

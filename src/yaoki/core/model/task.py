@@ -37,7 +37,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a lineage of tasks has used up.  No count ever decreases."""
+    """The counts that a lineage of tasks has used up.  No count ever decreases."""
 
     failures: Mapping[str, int] = field(default_factory=dict)
     faults: int = 0
@@ -63,7 +63,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spend:
-    """What agents used up in all runs that were started, finished or not.
+    """The usage of agents in all runs that were started, finished or not.
 
     `unknown` counts the runs without a reported cost or token count, unfinished ones included.
     """
@@ -75,7 +75,7 @@ class Spend:
     unknown: int = 0
 
     def with_start(self) -> Spend:
-        """One more agent run; its cost is unknown so far."""
+        """The spend with one more agent run whose cost is still unknown."""
         return replace(self, attempts=self.attempts + 1, unknown=self.unknown + 1)
 
     def with_end(self, exit_: AgentExit) -> Spend:
@@ -84,7 +84,7 @@ class Spend:
         return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
 
     def with_run(self, exit_: AgentExit) -> Spend:
-        """One more agent run that was not counted at its start."""
+        """The spend with one more agent run that was not counted at its start."""
         unknown = exit_.cost is None or exit_.tokens is None
         return Spend(
             round(self.money + (exit_.cost or 0.0), 6),
@@ -130,7 +130,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked, and what they may answer."""
+    """A question to a person, and the answers it accepts."""
 
     text: str
     choices: tuple[Choice, ...]

@@ -23,8 +23,8 @@ ADDRESS_CHARS_MAX = 2_000
 
 
 def web_defect(address: str, *, http: bool) -> str:
-    """Why the address is refused; empty when it is allowed.  `http` allows plain HTTP beyond
-    this machine.
+    """The reason why the address is refused; empty when it is allowed.  `http` allows plain HTTP
+    beyond this machine.
     """
     found = _WEB.fullmatch(address)
     if found is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
@@ -52,7 +52,7 @@ def mask_web_address(address: str) -> str:
 
 
 def service_defect(address: str) -> str:
-    """Why this is no address of a service; empty when it looks like one."""
+    """The reason why this is no address of a service; empty when it looks like one."""
     if _SERVICE.fullmatch(address) and len(address) <= ADDRESS_CHARS_MAX:
         return ""
     return "must be an address like slack://…, without spaces"

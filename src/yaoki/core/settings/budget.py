@@ -14,7 +14,7 @@ TOKENS_MAX = 1_000_000_000_000
 
 @unique
 class BudgetMeasure(StrEnum):
-    """What a budget limits; the keys of `budget` in plans and settings."""
+    """A measure that a budget limits; the keys of `budget` in plans and settings."""
 
     MONEY = "money"
     TOKENS = "tokens"
@@ -25,7 +25,7 @@ class BudgetMeasure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """At 80 % of the limit of a run or a day a warning is sent; at 100 % the run pauses."""
+    """Limits of a run or a day: a warning is sent at 80 %, and the run pauses at 100 %."""
 
     task_money: float = setting(0.0, "US dollars one task may cost", high=MONEY_MAX)
     task_tokens: int = setting(0, "tokens one task may use", high=TOKENS_MAX)

@@ -1,4 +1,4 @@
-"""How a setting is declared: its default, its bounds and its meaning, once."""
+"""The declaration of a setting: its default, its bounds and its meaning, in one place."""
 
 from __future__ import annotations
 

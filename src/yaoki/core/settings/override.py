@@ -86,7 +86,7 @@ def _milliseconds(given: Mapping[str, Any], name: str, otherwise: timedelta) -> 
 
 
 def backoff_defect(backoff: Backoff) -> str:
-    """Why this backoff is invalid; empty when it is valid."""
+    """The reason why this backoff is invalid; empty when it is valid."""
     initial, maximum = (
         round(wait.total_seconds() * 1_000) for wait in (backoff.initial, backoff.maximum)
     )
@@ -96,7 +96,7 @@ def backoff_defect(backoff: Backoff) -> str:
 
 
 def retries_defect(most: int, total: int) -> str:
-    """Why this number of retries cannot be reached; empty when it can."""
+    """The reason why this number of retries cannot be reached; empty when it can."""
     if most < total:
         return ""
     return (

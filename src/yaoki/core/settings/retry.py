@@ -1,4 +1,4 @@
-"""When failed work is tried again: the section `retry` of the settings."""
+"""Retries of failed work: the section `retry` of the settings."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ DEFAULT_KIND_SETTINGS: Mapping[FailureKind, KindRetrySettings] = MappingProxyTyp
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    """When to try again.  `cause_specific` is the user's part, merged over
+    """Limits and delays of retries.  `cause_specific` is the user's part, merged over
     `DEFAULT_KIND_SETTINGS`.
     """
 
@@ -102,8 +102,8 @@ class RetrySettings:
 
     @property
     def content_retries_max(self) -> int:
-        """One limit for all failures of the work; a larger number for one kind raises it, since
-        otherwise that number could never be reached.
+        """The limit for all failures of the work together; a larger number for one kind raises it,
+        since otherwise that number could never be reached.
         """
         written = (
             self.cause_specific.get(kind, KindRetrySettings()).max_retries or 0

@@ -44,7 +44,7 @@ LANGUAGES = ("en", "ja")
 
 @unique
 class NoticeKind(StrEnum):
-    """What `notify.events` may name."""
+    """A kind of notice that `notify.events` may name."""
 
     ESCALATED = "escalated"
     FINISHED = "finished"
@@ -54,7 +54,7 @@ class NoticeKind(StrEnum):
 
 @unique
 class AdoptionMode(StrEnum):
-    """What a worker does with an agent that outlived its own worker: wait for it, or end it."""
+    """A worker's treatment of an agent that outlived its own worker: wait for it, or end it."""
 
     ADOPT = "adopt"
     KILL = "kill"
@@ -71,7 +71,7 @@ class SandboxMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecoverySettings:
-    """What is saved so that a failure can be undone."""
+    """Data that is saved so that a failure can be undone."""
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
     snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
@@ -80,7 +80,7 @@ class RecoverySettings:
 
 @dataclass(frozen=True, slots=True)
 class EscalationSettings:
-    """How a person is informed."""
+    """The notification of a person about an escalation."""
 
     notify_immediately: bool = setting(True, "notify at once; false waits until the end of the run")
     include_trace_link: bool = setting(True, "name the command that shows the journal")
@@ -89,7 +89,7 @@ class EscalationSettings:
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """Where notices are sent.  Nothing is sent unless a channel is configured."""
+    """Channels for notices.  Nothing is sent unless a channel is configured."""
 
     desktop: bool = setting(
         False, "show notices on the desktop: notify-send, or osascript on macOS"
@@ -202,7 +202,7 @@ SERVER_URLS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where runs are stored."""
+    """The place where runs are stored."""
 
     url: str = setting(
         "",
@@ -218,7 +218,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """When finished runs are archived; `yaoki prune --dry-run` shows which would be."""
+    """The age at which finished runs are archived; `yaoki prune --dry-run` shows them."""
 
     after_days: float = setting(
         7.0, "finished runs older than this many days are archived", high=36_500
@@ -229,7 +229,7 @@ class ArchiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
-    """Where worktrees are created, and the remote that machines share."""
+    """The place of worktrees, and the remote that machines share."""
 
     root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
     remote: str = setting(
@@ -246,7 +246,7 @@ class WorkspaceSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What the workers of this machine declare."""
+    """The capabilities that the workers of this machine declare."""
 
     tags: tuple[str, ...] = setting((), "what this machine has that tasks may need", high=100)
 
@@ -268,7 +268,7 @@ class ResourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """What the commands of a task may access; see docs/guides/security.md."""
+    """Access of a task's commands to files and network; see docs/guides/security.md."""
 
     mode: SandboxMode = setting(
         SandboxMode.AUTO,

@@ -15,7 +15,7 @@ def is_tag(text: str) -> bool:
 
 
 def join_tags(tags: Iterable[str]) -> str:
-    """One text that can be compared: sorted and joined with commas, which no tag contains."""
+    """Join tags to a text that can be compared: sorted, with commas, which no tag contains."""
     return ",".join(sorted(set(tags)))
 
 

@@ -1,1 +1,1 @@
-"""What people may ask of a run: submit, extend, cancel, answer, undo, merge."""
+"""The commands of people on a run: submit, extend, cancel, answer, undo, merge."""

@@ -22,7 +22,7 @@ class RunLookup:
         self._store, self._archived_hint = store, archived_hint
 
     def find_run(self, text: str = "") -> Run:
-        """By id, the beginning of an id, or branch; the newest run when `text` is empty."""
+        """Find a run by id, the beginning of an id, or branch; the newest when `text` is empty."""
         runs = self._store.runs()
         archived = self._archived_hint(text)
         if not runs and not archived:
@@ -37,7 +37,7 @@ class RunLookup:
         return matches[0]
 
     def find_task(self, text: str, run: str = "") -> TaskId:
-        """By id, or by number or name in the given run or the newest one."""
+        """Find a task by id, or by number or name in the given run or the newest one."""
         if archived := self._archived_hint(text):
             raise Unknown(f"{text!r} is no longer here", hint=archived)
         if TASK_ID.fullmatch(text):

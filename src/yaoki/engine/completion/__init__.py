@@ -1,1 +1,1 @@
-"""What happens when no task of a run can be claimed: recovery, replanning, the final check."""
+"""The steps when no task of a run can be claimed: recovery, replanning, the final check."""

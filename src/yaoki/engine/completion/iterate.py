@@ -92,7 +92,9 @@ class IterateStep:
         ]
 
     def _commit_outcome(self, tasks: Sequence[TaskRow], failed: Sequence[TaskRow]) -> CommitOutcome:
-        """What the iteration landed on the run branch, or why nothing landed."""
+        """The effect of the iteration on the run branch: a commit, or the reason why
+        there is none.
+        """
         failures = [self._store.task(row.id) for row in failed]
         if any(task.failure and task.failure.kind is FailureKind.CONFLICT for task in failures):
             return CommitOutcome.CONFLICT

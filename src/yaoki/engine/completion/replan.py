@@ -58,7 +58,9 @@ class ReplanStep:
         return bool(self._store.add_tasks(run.id, [spec], unless=name, retire=retire, event=event))
 
     def _is_replan(self, row: TaskRow) -> bool:
-        """By its brief, not its name: a task of the plan may have any name."""
+        """Is this a replanning task?  Its brief says so; its name proves nothing, since a plan may
+        use any.
+        """
         if row.kind != TaskKind.PLAN:
             return False
         brief = self._store.task(row.id).spec.planning_brief
@@ -124,7 +126,9 @@ class ReplanStep:
 
 
 def _free_name(number: int, taken: Container[str]) -> str:
-    """The same name for every worker that sees the same tasks, so that only one of them adds it."""
+    """A name that every worker derives alike from the same tasks, so that only one of
+    them adds it.
+    """
     name = f"{REPLAN}-{number}"
     while name in taken:
         name = f"{name}-again"

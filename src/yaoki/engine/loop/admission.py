@@ -25,7 +25,7 @@ class Shortage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdmissionDecision:
-    """What may be claimed, the reason for a restriction, and the missing resource."""
+    """The scope of a claim, the reason for a restriction, and the missing resource."""
 
     scope: ClaimScope = ALL
     reason: str = ""

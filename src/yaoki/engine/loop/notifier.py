@@ -61,7 +61,9 @@ class Notifier:
             thread.join(FINAL_DELIVERY_TIMEOUT.total_seconds())
 
     def _loop(self) -> None:
-        """If the store fails, stop silently: the worker meets the same failure and reports it."""
+        """Deliver until stopped.  A failing store ends the loop silently: the worker meets the same
+        failure and reports it.
+        """
         try:
             while not self._stopped.wait(INTERVAL_S):
                 self.deliver()

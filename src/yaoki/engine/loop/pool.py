@@ -32,7 +32,7 @@ EXTRA_THREADS_MAX = 4
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """How many tasks run at once, and the times of a lease.
+    """The number of slots, and the times of a lease.
 
     A run whose next task is due later than `park_after` is not waited for in the foreground.
     """
@@ -73,7 +73,7 @@ class Slot:
 
 @dataclass(slots=True)
 class StopRequest:
-    """What signals ask for: `drain` lets running agents finish, `now` does not."""
+    """A request by signal: `drain` lets running agents finish, `now` does not."""
 
     drain: bool = False
     now: bool = False

@@ -202,7 +202,7 @@ class Worker:
         return None
 
     def _run_stage(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
-        """What the stage saw; our own errors become faults, never failures of the agent."""
+        """The report of the stage; our own errors become faults, never failures of the agent."""
         try:
             report = self._stage_functions[task.stage](run, task, claim)
             if isinstance(report, CommitLanded):

@@ -167,7 +167,7 @@ class CandidateVerifier:
         *,
         trivial: bool,
     ) -> Iterator[Finding]:
-        """In order; the first required check that fails ends the list."""
+        """Run the checks in order; the first required check that fails ends the list."""
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []

@@ -26,7 +26,9 @@ class CheckRerun:
         self._checker = checker
 
     def rerun_failed(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
-        """The same finding, or FLAKY with the counts of passes and failures."""
+        """Run a failed check again; returns its finding unchanged, or FLAKY with the counts of
+        passes and failures.
+        """
         if not check.spec.rerun or check.spec.type != "command":
             return finding
         single = self._checker.narrow(check.spec, finding)
@@ -41,7 +43,7 @@ class CheckRerun:
         )
 
     def _rerun(self, check: ProofCheck, facts: CheckFacts) -> RepeatedRuns:
-        """Without a way to run single tests, the whole check runs, at most twice."""
+        """Run the whole check again, at most twice, since it offers no way to run single tests."""
         runs = RepeatedRuns(needed=WHOLE_RERUNS_MAX)
         for n in range(1, WHOLE_RERUNS_MAX + 1):
             runs = runs.with_candidate_run(self._passes(check, check.spec, facts, n))

@@ -75,7 +75,9 @@ def _failed(finding: Finding) -> bool:
 
 
 def _needs_folder(folder: str, finding: Finding) -> bool:
-    """Nothing could be started, a module is missing, or the output names the folder."""
+    """Does the failure point at the folder?  Nothing could be started, a module is missing, or the
+    output names the folder.
+    """
     if finding.outcome is Outcome.BROKEN or finding.params.get("missingModules"):
         return True
     texts = (finding.message, finding.output, *map(str, finding.params.values()))

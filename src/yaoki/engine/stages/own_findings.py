@@ -131,7 +131,7 @@ def _session_files(task: Task, candidate: Candidate) -> Iterator[Finding]:
 
 
 def _out_of_scope(task: Task, candidate: Candidate) -> Iterator[Finding]:
-    """At most one finding; yaoki's own files take precedence over paths merely out of scope."""
+    """A finding about changed paths out of scope, if any; yaoki's own files take precedence."""
     scope = task.spec.scope
     # The subtasks of a group were judged one by one.
     own = yaoki_paths(candidate.changed, scope) if task.spec.kind is not TaskKind.GROUP else ()

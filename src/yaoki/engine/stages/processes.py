@@ -30,7 +30,7 @@ class AttemptProcesses:
         return self._settings.folder / task.run_id / task.id / str(attempt)
 
     def agent_started_at(self, task: Task) -> float:
-        """When the agent of the attempt got its prompt; zero when it got none."""
+        """The time at which the agent of the attempt got its prompt; zero when it got none."""
         try:
             return (self.folder(task, task.attempt) / "prompt.md").lstat().st_mtime
         except OSError:

@@ -53,7 +53,7 @@ class ProofSessions:
 
 
 class ProofSession:
-    """One verification: its rooms, by set-up key, and the checks run in them."""
+    """A verification: its rooms, by set-up key, and the checks run in them."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class ProofSession:
 
 @dataclass(frozen=True, slots=True)
 class ProofCheck:
-    """One check of one verification; `folder` gets the logs of its first run."""
+    """A check of one verification; `folder` gets the logs of its first run."""
 
     task: Task
     spec: CheckSpec

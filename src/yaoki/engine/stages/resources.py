@@ -81,7 +81,7 @@ class TaskResources:
 
     @property
     def exhausted_reason(self) -> str:
-        """Why no further worktree can be prepared now; empty when one can."""
+        """The reason why no further worktree can be prepared now; empty when one can."""
         if self._ports is None or self._full_until is None:
             return ""
         if self._clock.now() >= self._full_until:

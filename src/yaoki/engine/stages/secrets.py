@@ -20,7 +20,9 @@ class SecretGuard:
         self._workspace, self._checker = workspace, checker
 
     def findings(self, run: Run, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
-        """At most one finding.  A value that the run branch already contains is no secret."""
+        """A finding about leaked secrets, if any.  A value that the run branch already contains is
+        no secret.
+        """
         if SECRETS_CHECK in task.waivers:
             return ()
         agents = (*run.catalogue.agents.values(), *task.spec.agents)

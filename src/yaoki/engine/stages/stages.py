@@ -38,7 +38,9 @@ from yaoki.ports import (
 
 
 class Stages:
-    """One method for each stage; the worker calls the one that the task's row names."""
+    """The stages of an attempt, a method each; the worker calls the one that the task's
+    row names.
+    """
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class WorkStage:
         folder = self._attempts.folder(task, task.attempt)
         state = self._processes.inspect(folder)
         if state.phase != ProcessPhase.ABSENT and not task.work.prompt_sent:
-            # Its worker died after it started the agent and before it recorded that.
+            # The worker died after it started the agent and before it recorded that.
             claim.record(PromptSent(spend_counted=True))
         if state.phase == ProcessPhase.ABSENT:
             if report := self._start(run, task, folder, claim):
@@ -157,7 +157,7 @@ class WorkStage:
         return replace(prompt, text=clip_bytes(prompt.text, self._settings.prompt_bytes_max)), sent
 
     def _idle_reason(self, agent: AgentDriver, folder: Path) -> str:
-        """Why a running agent should be ended: it asks a question, or announced too long a wait."""
+        """The reason to end a running agent: it asks a question, or announced too long a wait."""
         if agent.pending_question(folder):
             return "question"
         return "waiting" if agent.announced_wait(folder) > self._settings.agent_wait else ""
@@ -177,7 +177,7 @@ class WorkStage:
         agent: AgentDriver,
         claim: ClaimContext,
     ) -> StageReport:
-        """In every case, all the work of the agent is committed."""
+        """Read the end of the agent.  In every case all its work is committed."""
         if state.phase != ProcessPhase.EXITED:
             self._processes.end(folder, EndCause.STOP)
             self._workspace.worktrees.commit_attempt(run, task)
@@ -225,7 +225,9 @@ class WorkStage:
             yield f"git ignores what the agent wrote, so it will not land: {listed}; see .gitignore"
 
     def _changed_protected(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What changed since the attempt began: in git's configuration, in the user's checkout."""
+        """Names that changed since the attempt began: in git's configuration, in the user's
+        checkout.
+        """
         before, now = task.work.protected_hashes, hash_protected(self._workspace, task.id)
         # Nothing can be said about a worktree that is gone; additions and changes count.
         known = {name for name in before if name in now or not name.startswith(WORKTREES)}

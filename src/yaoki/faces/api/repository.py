@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.app.build import App
 from yaoki.errors import PlanInvalid, Unknown
-from yaoki.faces.api.run import Run
+from yaoki.faces.api.run import RunHandle
 
 if TYPE_CHECKING:
     from yaoki.core.trust import FileCommands
@@ -31,7 +31,7 @@ class Repository:
         self._trust = trust
         if trust:
             self._require_trust()
-        self._carried: list[Run] = []
+        self._carried: list[RunHandle] = []
 
     def submit(
         self,
@@ -40,7 +40,7 @@ class Repository:
         base: str = "",
         agents: Sequence[str] = (),
         parallel: int = 0,
-    ) -> Run:
+    ) -> RunHandle:
         """Store a plan, given as a file or as plain data, as a run; no worker runs it yet."""
         from yaoki.app.command_inventory import list_plan_contents
         from yaoki.app.submit import submit_plan
@@ -49,7 +49,7 @@ class Repository:
         self._require_trust(
             *(list_plan_contents(Path(plan), parsed) if isinstance(plan, str | Path) else ())
         )
-        return Run(self._app, submit_plan(self._app, parsed, base=base, parallel=parallel))
+        return RunHandle(self._app, submit_plan(self._app, parsed, base=base, parallel=parallel))
 
     def run(
         self,
@@ -58,20 +58,20 @@ class Repository:
         base: str = "",
         agents: Sequence[str] = (),
         parallel: int = 0,
-    ) -> Run:
-        """The same, and run it in the background of this process: see `Run.wait`."""
+    ) -> RunHandle:
+        """Submit a plan and run it in the background of this process: see `Run.wait`."""
         begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
         begun.start()
         self._carried.append(begun)
         return begun
 
-    def find(self, run: str = "") -> Run:
+    def find(self, run: str = "") -> RunHandle:
         """A run by its id; by default the newest."""
-        return Run(self._app, self._app.lookup.find_run(run))
+        return RunHandle(self._app, self._app.lookup.find_run(run))
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[RunHandle]:
         """All runs, oldest first."""
-        return [Run(self._app, run) for run in self._app.reads.runs()]
+        return [RunHandle(self._app, run) for run in self._app.reads.runs()]
 
     def close(self) -> None:
         """Runs of this process stop when their active agents have finished."""

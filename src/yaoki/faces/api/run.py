@@ -1,4 +1,6 @@
-"""One run: run here or elsewhere, followed by the journal, answered like any other."""
+"""A run for Python callers: run here or elsewhere, followed by the journal, answered like any
+other.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from yaoki.app.run_view import view_run
 from yaoki.core.model import Choice
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import NotNow
-from yaoki.faces.api.values import Event, Question, Task, event_of, question_of, task_of
+from yaoki.faces.api.values import (
+    OpenQuestion,
+    RunEvent,
+    TaskSummary,
+    event_of,
+    question_of,
+    task_of,
+)
 from yaoki.views import RunView, status_document
 
 if TYPE_CHECKING:
@@ -25,8 +34,8 @@ PAGE = 1000
 CANCEL_WITHIN = timedelta(seconds=10)
 
 
-class Run:
-    """Made by `Repository`.  Every property is read afresh."""
+class RunHandle:
+    """A run of a `Repository`; users know it as `yaoki.Run`.  Every property is read afresh."""
 
     def __init__(self, app: App, run: model.Run) -> None:
         self._app = app
@@ -98,10 +107,10 @@ class Run:
         """The exit code of `yaoki run` for its current state."""
         return self._view().exit_code
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[TaskSummary]:
         return [task_of(view) for view in self._view().tasks]
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[OpenQuestion]:
         """The tasks that need a person, in the order of the plan."""
         return [question_of(view) for view in self._view().tasks_asking]
 
@@ -115,7 +124,7 @@ class Run:
 
         return make_report(self._app, self._reload())
 
-    def events(self, after: int = 0, *, follow: bool = True) -> Iterator[Event]:
+    def events(self, after: int = 0, *, follow: bool = True) -> Iterator[RunEvent]:
         """Every journal entry after `after`; with `follow` also new ones, until the run is finished
         or needs a person.
         """

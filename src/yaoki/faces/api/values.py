@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One journal entry.  `seq` is the cursor: `events(after=event.seq)` continues there."""
+class RunEvent:
+    """A journal entry.  `seq` is the cursor: `events(after=event.seq)` continues there."""
 
     seq: int
     at: datetime
@@ -26,7 +26,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskSummary:
     """The current state of a task.  `commit` is what it landed, empty before."""
 
     id: str
@@ -41,7 +41,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """The question of a task, and the answers it accepts."""
 
     task: str
@@ -51,13 +51,13 @@ class Question:
     choices: tuple[str, ...]
 
 
-def event_of(entry: JournalEntry) -> Event:
-    return Event(entry.seq, entry.at, entry.event, entry.task_id, entry.attempt, entry.data)
+def event_of(entry: JournalEntry) -> RunEvent:
+    return RunEvent(entry.seq, entry.at, entry.event, entry.task_id, entry.attempt, entry.data)
 
 
-def task_of(view: TaskView) -> Task:
+def task_of(view: TaskView) -> TaskSummary:
     row = view.row
-    return Task(
+    return TaskSummary(
         row.id,
         row.name,
         row.state.value,
@@ -70,6 +70,6 @@ def task_of(view: TaskView) -> Task:
     )
 
 
-def question_of(view: TaskView) -> Question:
+def question_of(view: TaskView) -> OpenQuestion:
     row = view.row
-    return Question(row.id, row.name, view.reason, row.question, tuple(view.choices))
+    return OpenQuestion(row.id, row.name, view.reason, row.question, tuple(view.choices))

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 
 class ReaderGone(Exception):
-    """Not `BrokenPipeError`: click would turn that into exit code 1."""
+    """The reader of our output has gone.  No `BrokenPipeError`: click would turn that into exit
+    code 1.
+    """

@@ -17,7 +17,7 @@ import click
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import YaokiError
-from yaoki.faces.text.wrapping import terminal_width, wrap_line
+from yaoki.faces.text.line_wrap import terminal_width, wrap_line
 
 BAD_USAGE_EXIT = 2
 INTERNAL_EXIT = 1

@@ -1,4 +1,4 @@
-"""Where a task is and why, as lines of text."""
+"""The explanation of a task's state as lines of text."""
 
 from __future__ import annotations
 

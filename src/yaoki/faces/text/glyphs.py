@@ -1,4 +1,4 @@
-"""What a terminal can show: line drawing and foreign letters, or plain ASCII."""
+"""The characters that a terminal can show: line drawing and foreign letters, or plain ASCII."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Glyphs:
 
 
 def glyphs_for_locale(env: Mapping[str, str] = os.environ) -> Glyphs:
-    """By the locale.
+    """Choose the glyphs by the locale.
 
     Python turns the C locale into C.UTF-8 for itself, which says nothing about the terminal.
     """

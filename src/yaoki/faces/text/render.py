@@ -16,7 +16,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
-from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line
+from yaoki.faces.text.line_wrap import cell_width, terminal_width, wrap_line
 from yaoki.views.tasks import OFF_BRANCH
 from yaoki.views.wait_text import describe_wait
 
@@ -85,7 +85,9 @@ def print_line(text: str = "") -> None:
 
 
 def _echo(text: str) -> None:
-    """As click does; it removes colours where they are not shown, and is slow to import."""
+    """Print as `click.echo` does, which removes colours where they are not shown but is slow to
+    import.
+    """
     if "\x1b" not in text:
         print(text)
         return
@@ -105,7 +107,7 @@ def print_document(data: Mapping[str, Any]) -> None:
 
 
 def mask_environment_secrets(value: Any) -> Any:
-    """The same data without secrets in any of its texts."""
+    """The data with secrets masked in all of its texts."""
     from yaoki.core.redact import mask_document
 
     return mask_document(value, _secrets())
@@ -131,7 +133,7 @@ def _pad(row: Sequence[str], sizes: Sequence[int]) -> str:
 
 
 def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str]) -> list[str]:
-    """One line per task: number, name, state, attempt, and the reason of its state."""
+    """Lines of tasks: number, name, state, attempt, and the reason of the state."""
     views = list(views)
     rows = [
         (
@@ -174,7 +176,7 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
 
 
 def agent_end_words(row: TaskRow) -> str:
-    """How the agent of landed work ended, if not with exit code 0."""
+    """The end of the agent of landed work, if not with exit code 0."""
     return f"its agent: {row.agent_exit}" if row.agent_exit else ""
 
 

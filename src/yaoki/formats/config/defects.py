@@ -92,7 +92,9 @@ def documented_fields(cls: Any) -> dict[str, Field[Any]]:
 
 
 def scalar_defect(about: Field[Any], value: Any) -> str:
-    """Why a key cannot have this value; empty when it can.  The default gives the type."""
+    """The reason why a key cannot have this value; empty when it can.  The default
+    gives the type.
+    """
     type_, bounds = _written_type(about.default), about.metadata
     if type(value) not in _READ_AS.get(type_, (type_,)):
         return f"must be {_TYPES[type_]}" + ("" if bounds["secret"] else f", not {value!r}")

@@ -87,7 +87,9 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
 
 
 def _beside(late: Iterable[FoundCheck], found: Iterable[FoundCheck]) -> tuple[FoundCheck, ...]:
-    """Without checks whose own folder has one of the same kind: they would only repeat it."""
+    """The late checks, except those whose own folder has one of the same kind: they would only
+    repeat it.
+    """
     mine = {(one.folder, one.kind) for one in found}
     return tuple(one for one in late if (one.folder, one.kind) not in mine)
 

@@ -45,7 +45,7 @@ class PackageManager:
 
 @dataclass(frozen=True, slots=True)
 class KnownTool:
-    """One command that may be a check.
+    """A command that may be a check.
 
     A project has it when one of `any`, all of `also` and none of `unless` hold: see
     conditions.py.  `env` is set if one of `env_any` holds.  `program` must be installed; by

@@ -37,7 +37,7 @@ class RepositoryFiles:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFolder:
-    """One folder that may be a project.
+    """A folder that may be a project.
 
     `names` are the files and folders below it, to a limited depth; `facts` maps each fact to the
     manifest that states it.

@@ -19,7 +19,7 @@ _ALMOST = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]*\[(?:[ \txX]{0,3})\](?!\
 
 @dataclass(slots=True)
 class Checkbox:
-    """One box, with the lines that belong to it and the headings above it."""
+    """A box, with the lines that belong to it and the headings above it."""
 
     words: str
     done: bool

@@ -24,7 +24,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ImportedTask:
-    """One task; `line` is its line in the list."""
+    """A task of the list; `line` is its line there."""
 
     id: str
     goal: str

@@ -42,7 +42,7 @@ RANGE_MAX = 1_000
 
 @dataclass(slots=True)
 class _SpeckitPhase:
-    """One phase: its tasks in order, each with its sub-heading."""
+    """A phase: its tasks in order, each with its sub-heading."""
 
     title: str
     story: bool

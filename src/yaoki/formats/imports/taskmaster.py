@@ -22,7 +22,7 @@ PRIORITIES = {"critical": 20, "high": 10, "medium": 0, "low": -10}
 
 @dataclass(slots=True)
 class _Task:
-    """One task or subtask of the list; `key` is its name in dependencies: `2`, `2.1`."""
+    """A task or subtask of the list; `key` is its name in dependencies: `2`, `2.1`."""
 
     key: str
     value: LocatedValue
@@ -213,7 +213,7 @@ def _needs(task: _Task, known: dict[str, _Task], result: ImportedList) -> list[s
 
 
 def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:
-    """In a subtask a plain number means a sibling, if there is one."""
+    """The dependency of this name; in a subtask a plain number means a sibling, if there is one."""
     sibling = known.get(f"{task.above.key}.{name}") if task.above is not None else None
     return sibling or known.get(name)
 

@@ -94,7 +94,7 @@ class Defects:
         return (0, 0)
 
     def lines(self) -> tuple[str, ...]:
-        """One line per defect, in the order of the file, up to `SHOWN_MAX`."""
+        """Lines of text, a defect each, in the order of the file, up to `SHOWN_MAX`."""
         ordered = [line for _, line in sorted(self.entries, key=lambda entry: entry[0])]
         rest = len(ordered) - SHOWN_MAX
         return (*ordered[:SHOWN_MAX], *([f"{self.name}: {rest} more"] if rest > 0 else ()))

@@ -64,7 +64,9 @@ def task_hang(draft: Draft, task: TaskModel) -> timedelta:
 
 
 def _times(draft: Draft, placed: PlacedTask) -> None:
-    """Without its own `hang`, a short task just reaches its timeout first."""
+    """A `hang` of the task's own must be below its timeout; without one, a short task just reaches
+    its timeout first.
+    """
     task, timeout = placed.task, task_timeout(draft, placed.task)
     if task.hang and timeout <= task.hang:
         origin = "" if task.timeout else " (limits.deadline_s)"
@@ -86,7 +88,7 @@ def _check_times(draft: Draft) -> None:
 
 
 def _shortest(draft: Draft) -> dict[str, PlacedTask]:
-    """For each check the task with the shortest timeout that uses it."""
+    """The task with the shortest timeout for each check."""
     shortest: dict[str, PlacedTask] = {}
     ordered = sorted(draft.tasks, key=lambda placed: task_timeout(draft, placed.task))
     for placed in ordered:

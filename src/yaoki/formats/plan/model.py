@@ -119,7 +119,7 @@ def all_plannable_kinds() -> list[PlannableKind]:
 
 
 class ConstraintsModel(StrictModel):
-    """What a planner may answer."""
+    """Bounds on the answer of a planner."""
 
     max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
     kinds: list[PlannableKind] = Field(
@@ -138,7 +138,7 @@ class ContinuousModel(StrictModel):
 
 
 class AgentModel(StrictModel):
-    """How to call one agent."""
+    """The command and options of one agent."""
 
     preset: Annotated[str, BeforeValidator(check_preset)] = Field(
         "command",
@@ -198,7 +198,7 @@ class JudgeModel(StrictModel):
 
 
 class CheckModel(StrictModel):
-    """One check: a command, a file, a state of git, a judge, or a check from a package."""
+    """A check: a command, a file, a state of git, a judge, or a check from a package."""
 
     run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
     shell: str = Field("", description="one line of shell")
@@ -229,7 +229,7 @@ class CheckModel(StrictModel):
 
 
 class TaskModel(StrictModel):
-    """One node of the graph."""
+    """A node of the graph."""
 
     id: str = Field("", description="its name in the plan")
     goal: str = Field("", description="what the agent is asked to do")

@@ -21,7 +21,7 @@ class PromptRequirements:
 
 @dataclass(frozen=True, slots=True)
 class PlanEnvironment:
-    """What a plan may refer to outside its file: extractors, and the defects of prompt files."""
+    """The environment that a plan may refer to: extractors, and the defects of prompt files."""
 
     extractors: Callable[[], Collection[str]] = tuple
     prompt_defects: Callable[[PromptRequirements], Sequence[str]] = lambda _: ()

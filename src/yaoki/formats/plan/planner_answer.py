@@ -49,7 +49,7 @@ class AnswerContext:
     defects: list[str] = field(default_factory=list)
 
     def find(self, word: str) -> ExistingTask | None:
-        """By id, number or name."""
+        """Find a task by id, number or name."""
         matches = (t for t in self.tasks if word in {t.id, t.name, str(t.n)})
         return next(matches, None)
 

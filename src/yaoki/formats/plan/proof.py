@@ -41,7 +41,9 @@ def judge_done_when(draft: Draft) -> None:
 
 
 def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
-    """Why these checks prove nothing; empty when one of them is required and can fail."""
+    """The reason why these checks prove nothing; empty when one of them is required and
+    can fail.
+    """
     # An unknown or broken check is already a defect, and might be the required one.
     if any(name not in draft.checks for name in names):
         return ""

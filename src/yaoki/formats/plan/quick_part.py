@@ -49,14 +49,16 @@ class QuickPart:
         return name in self.model_fields_set
 
     def model_dump(self, *, exclude_unset: bool) -> dict[str, Any]:
-        """Of parts that contain no others."""
+        """The fields as plain data, as pydantic's method of this name, for parts that contain no
+        others.
+        """
         names = self.model_fields_set if exclude_unset else load_shapes()[self._model]
         return {name: getattr(self, name) for name in names}
 
 
 @cache
 def load_shapes() -> dict[str, dict[str, Any]]:
-    """By model, the type and the default of each of its fields."""
+    """The type and the default of every field, by model."""
     shapes: dict[str, dict[str, Any]] = json.loads(SHAPES_FILE.read_bytes())
     return shapes
 

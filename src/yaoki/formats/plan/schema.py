@@ -27,7 +27,7 @@ def build_schema() -> dict[str, Any]:
 
 
 def _simplify(part: Any, named: bool = False) -> Any:
-    """Without titles, which add nothing, and defaults, which only mean `not given`."""
+    """Leave out titles, which add nothing, and defaults, which only mean `not given`."""
     if isinstance(part, list):
         return [_simplify(item) for item in part]
     if isinstance(part, str):

@@ -19,7 +19,7 @@ from yaoki.formats.plan.quick_part import SHAPES_FILE
 
 
 def describe_models() -> dict[str, dict[str, Any]]:
-    """By model, the type and the default of each of its fields."""
+    """Describe the type and the default of every field, by model."""
     found: dict[str, dict[str, Any]] = {}
     waiting: list[type[BaseModel]] = [PlanModel]
     while waiting:

@@ -20,7 +20,7 @@ __all__ = ["is_markdown", "read_markdown", "read_playbook"]
 
 
 def is_markdown(name: str) -> bool:
-    """By its suffix: only playbooks are written in Markdown."""
+    """Is the file a playbook?  Its suffix tells: only playbooks are written in Markdown."""
     return PurePath(name).suffix.lower() in (".md", ".markdown")
 
 

@@ -35,7 +35,7 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 def work_words(
     playbook: PlaybookModel, phase: PlaybookPhaseModel | None, task: SubtaskModel, to: str
 ) -> str:
-    """For the agent that does the work; `to` is the language."""
+    """The text for the agent that does the work; `to` is the language."""
     label, done = LABELS[to], _done(playbook)
     parts = (
         f"{task.says}\n\n{label['make']}",
@@ -51,7 +51,7 @@ def work_words(
 
 
 def proof_words(playbook: PlaybookModel, says: str, to: str) -> str:
-    """For the judge, and for people who read the task."""
+    """The text for the judge, and for people who read the task."""
     return f"{says}\n\n{LABELS[to]['goal']}: {playbook.goal.summary.strip()}"
 
 

@@ -39,7 +39,7 @@ class ListKey:
 
 @dataclass(slots=True)
 class PlaybookItem:
-    """One box.  `prose` is the text below it without a key."""
+    """A box of the playbook.  `prose` is the text below it without a key."""
 
     id: str
     statement: str

@@ -20,7 +20,9 @@ _RULE = re.compile(r"[ \t]*(?:-[ \t]*){3,}|[ \t]*(?:\*[ \t]*){3,}")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownLine:
-    """One line.  `fence` is `mark` for the two lines around code, `code` for what is between."""
+    """A line of Markdown.  `fence` is `mark` for the two lines around code, `code` for those
+    between.
+    """
 
     number: int
     text: str

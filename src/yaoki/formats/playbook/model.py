@@ -69,7 +69,7 @@ class ValidationsModel(StrictModel):
 
 
 class SubtaskModel(StrictModel):
-    """One box and the keys below it."""
+    """A box and the keys below it."""
 
     id: str = Field("")
     says: str = Field("")
@@ -86,7 +86,7 @@ class SubtaskModel(StrictModel):
 
 
 class PlaybookPhaseModel(StrictModel):
-    """One phase."""
+    """A phase of the playbook."""
 
     id: str = Field("")
     title: str = Field("")

@@ -9,7 +9,7 @@ from yaoki.formats.playbook.model import PlaybookPhaseModel
 
 
 def known_needs(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
-    """By id, without unknown names; p_final waits for all phases anyway."""
+    """The needs of each phase by id, without unknown names; p_final waits for all phases anyway."""
     known = {phase.id for phase in phases if not phase.is_final}
     return {
         phase.id: [need for need in phase.depends_on if need in known]
@@ -30,7 +30,7 @@ def order_phases(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
 def phase_ends(
     phases: Sequence[PlaybookPhaseModel], needs: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """For each phase the tasks that complete it: its last open task, or those of its needs."""
+    """The tasks that complete each phase: its last open task, or those of its needs."""
     open_ = {phase.id: [box.id for box in phase.open_subtasks] for phase in phases}
     ends: dict[str, list[str]] = {}
     for name, phase_needs in needs.items():

@@ -165,7 +165,7 @@ class PhaseRules:
         earlier: set[str] = set()
         for n, name in enumerate(needs):
             if name not in known:
-                # It may be the phase whose id is invalid.
+                # The need may name the phase whose id is invalid.
                 if self._ids_are_valid:
                     self._defects.add_unknown((*path, n), what, name, known)
             elif name in earlier:

@@ -146,7 +146,7 @@ class PlaybookTranslation:
     def add_proof_task(
         self, path: KeyPath, name: str, says: str, needs: list[str], checks: list[str]
     ) -> None:
-        """One attempt only: asking a judge until it agrees would prove nothing."""
+        """Add a task with a single attempt: asking a judge until it agrees would prove nothing."""
         goal = agent_text.proof_words(self.playbook, says, self.language)
         values = {"id": name, "goal": goal, "kind": "check", "needs": needs, "checks": checks}
         self.add_task(path, P_FINAL, {**values, "max_iterations": 1})
@@ -242,7 +242,7 @@ def _final_executor(playbook: PlaybookModel) -> str:
 
 
 def _final_tasks(translation: PlaybookTranslation, before: list[str]) -> None:
-    """One after the other, after all checks."""
+    """Add the final tasks one after the other, after all checks."""
     for n, box in enumerate(translation.playbook.final_tasks):
         if box.done:
             continue

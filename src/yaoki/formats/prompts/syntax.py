@@ -36,7 +36,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class TemplateTag:
-    """One tag in braces, its position, and whether it is inside a code fence."""
+    """A tag in braces, its position, and whether it is inside a code fence."""
 
     text: str
     start: int
@@ -176,7 +176,7 @@ def _tokens(label: str, inner: str, line: int) -> Iterator[str]:
 
 
 def _refused(tokens: list[str]) -> str:
-    """Why these tokens are not allowed in a tag; empty when they are."""
+    """The reason why these tokens are not allowed in a tag; empty when they are."""
     opened: list[str] = []
     for before_that, before, token in zip(["", "", *tokens], ["", *tokens], tokens, strict=False):
         named = bool(_WORD.fullmatch(before)) and before not in KEYWORDS

@@ -161,5 +161,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Without terminal codes and hidden characters, and with one kind of line end."""
+    """The value as text without terminal codes and hidden characters, and with one kind of line
+    end.
+    """
     return clip_bytes(strip_terminal_codes(str(value)).translate(_LINE_ENDS), TEXT_BYTES_MAX)

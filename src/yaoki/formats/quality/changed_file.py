@@ -21,7 +21,7 @@ PATH_CHARS_MAX = 100
 
 @dataclass(frozen=True)
 class FileVersion:
-    """One version of a file.  Read lazily, because most criteria need only one version."""
+    """A version of a file.  Read lazily, because most criteria need only one version."""
 
     path: str
     text: str
@@ -51,7 +51,7 @@ class ChangedFile:
 
 
 def unread_words(changes: Sequence[Change], files: str = "changed files") -> str:
-    """How much of the change was not read; empty when every source in it was."""
+    """The part of the change that was not read, in words; empty when every source in it was."""
     missed = [change for change in changes if change.was_skipped and may_be_judged(change.path)]
     if not missed:
         return ""
@@ -64,13 +64,13 @@ def unread_words(changes: Sequence[Change], files: str = "changed files") -> str
 
 
 def changed_files_of(change: Change) -> list[ChangedFile]:
-    """One for every language in the file; none for a file that cannot be judged."""
+    """A changed file for every language in it; none for a file that cannot be judged."""
     found = (_pair(part) for part in split_languages(change))
     return [pair for pair in found if pair is not None]
 
 
 def _pair(part: LanguagePart) -> ChangedFile | None:
-    """None for files that are foreign or too large."""
+    """Both versions of a part; None for files that are foreign or too large."""
     change, grammar = part.change, part.grammar
     if is_foreign(change.path):
         return None

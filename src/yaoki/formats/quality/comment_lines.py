@@ -17,7 +17,7 @@ _EXAMPLE = re.compile(r"(?:#|//|\*|--|;)\s{1,40}(?:#|//|--|;)\s")
 
 @dataclass(frozen=True, slots=True)
 class CommentLine:
-    """One line of a comment without its marks.
+    """A line of a comment without its marks.
 
     `alone`: no code on this line.  `single`: no comment line above or below.  `doc`: a line of
     documentation, where examples are shown.  `wrapped`: in brackets.  `code` is on the same line,
@@ -53,7 +53,7 @@ def comment_lines(reading: ScannedSource) -> list[CommentLine]:
 
 
 def nearest_above(code: list[str]) -> list[str]:
-    """For every line, the last line before it that is not blank."""
+    """The last line before each line that is not blank."""
     found, last = [], ""
     for line in code:
         found.append(last)

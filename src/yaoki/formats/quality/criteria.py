@@ -69,7 +69,7 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
 
 
 def _violations_of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
-    """One violation per line, however many rules match."""
+    """Violations of a file, at most one per line, however many rules match."""
     known: set[int] = set()
     for mark in finder(side) if side is not None else ():
         if mark.line not in known:

@@ -22,7 +22,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How one language is read.  `pairs` are the brackets whose balance is judged, if any.
+    """The lexical rules of one language.  `pairs` are the brackets whose balance is judged, if any.
 
     `char`: an apostrophe opens one character only, as in Rust.  `regex`: a slash may open one.
     """
@@ -226,7 +226,7 @@ _FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", 
 
 
 def language_of(path: str) -> Grammar | None:
-    """By name, then by suffix.  None: unknown, so it is not judged."""
+    """The language by name, then by suffix.  None: unknown, so it is not judged."""
     name = path.rsplit("/", 1)[-1]
     known = LANGUAGE_OF_NAME.get(name) or _BY_ENDING.get(ending_of(path))
     return GRAMMARS[known] if known else None

@@ -1,4 +1,4 @@
-"""One pass over a source: its comments, and its code with comments and strings blanked.
+"""A single pass over a source: its comments, and its code with comments and strings blanked.
 
 Linear in the text and never raises: what it does not understand stays code.
 """
@@ -80,7 +80,7 @@ def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
 
 @cache
 def _stops(quote: Quote) -> re.Pattern[str]:
-    """What ends a string, or interrupts it."""
+    """The pattern that ends a string, or interrupts it."""
     ends = [re.escape(quote.close)] + ([] if quote.multiline else [r"\n"])
     if quote.hole:
         doubled = [r"\{\{"] if quote.hole == "{" else []
@@ -277,7 +277,7 @@ class _Pass:
 
 
 def strip_comments(reading: ScannedSource) -> str:
-    """As long as the text; for JSON whose readers allow comments."""
+    """The text with comments blanked, as long as before; for JSON whose readers allow comments."""
     parts, at = [], 0
     for comment in reading.comments:
         parts += [reading.text[at : comment.start], _NOT_NEWLINE.sub(" ", comment.raw)]

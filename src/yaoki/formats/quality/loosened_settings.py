@@ -49,7 +49,7 @@ _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:wo
 
 
 def find_loosening(change: Change) -> str:
-    """Why a change of settings weakens the checks; empty when it does not."""
+    """The reason why a change of settings weakens the checks; empty when it does not."""
     existed = change.before is not None
     if _CONFIG.search(change.path):
         if (

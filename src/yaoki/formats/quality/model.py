@@ -8,7 +8,7 @@ from yaoki.core.model.change import Change, ChangeContext
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place that violates a criterion, and its text.
+    """A place that violates a criterion, and its text.
 
     `owner` distinguishes identical marks: the function that contains a lone `...`.
     """

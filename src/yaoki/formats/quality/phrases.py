@@ -98,7 +98,7 @@ JAPANESE_SURE = re.compile(
     rf"|(?:残り|以降|以下)(?:の{_JP_PART})?は?(?:変更なし|変更無し|変更ありません|そのまま|元のまま|既存のまま){_JP_END}"
     rf"|既存の?{_JP_PART}(?:は|と)?(?:変更なし|変更無し|そのまま|同じ|のまま|省略){_JP_END}"
     rf"|(?:以下|以降|この後)(?:に|は)?(?:既存|元)の{_JP_PART}(?:が続く|が続きます|と同じ|と同様)"
-    # Whatever is not shown is said to be unchanged.
+    # Phrases that call the omitted rest unchanged.
     rf"|(?:その他|他|残り|それ以外|これ以降|以降|以下|ここから下|この後|この先)(?:の{_JP_PART})?(?:は|も)?(?:全て|すべて)?"
     r"(?:変更なし|変更無し|変更ありません|変更はありません|変わらず|そのまま|元のまま|既存のまま|同じ|同様|同様に実装"
     rf"|(?:前回|以前|これまで|従来|元|上)と(?:同じ|同様)){_JP_END}"
@@ -143,7 +143,7 @@ def has_dots_on_both_sides(text: str) -> bool:
 
 
 def is_only_state(text: str) -> bool:
-    """One word that may also describe a state."""
+    """Is this a single word that may also describe a state?"""
     return text.strip(_EDGE + "。、,;!").lower() in _STATES
 
 
@@ -176,7 +176,7 @@ def _dotted(text: str, core: str, japanese: str, *, alone: bool) -> bool:
 
 
 def is_unmistakable(text: str) -> bool:
-    """For prose: only a line that says nothing else, usually in brackets or between dots."""
+    """Is this line of prose nothing but a placeholder, usually in brackets or between dots?"""
     if len(text) > CHARS_MAX or text.lstrip().startswith((">", "`")):
         return False
     core = " ".join(text.strip(_EDGE + "。").lower().split())

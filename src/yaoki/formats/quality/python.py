@@ -39,7 +39,7 @@ class HollowBody:
 
 @lru_cache(maxsize=16)
 def parse_python(text: str) -> ast.Module | None:
-    """None when it cannot be parsed, for any reason."""
+    """The syntax tree; None when the text cannot be parsed, for any reason."""
     try:
         return _parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

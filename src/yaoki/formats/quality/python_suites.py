@@ -23,7 +23,7 @@ _ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fa
 
 @dataclass(frozen=True, slots=True)
 class PythonSkip:
-    """One skip: its test, its form, whether it is conditional, and its line."""
+    """A skip: its test, its form, whether it is conditional, and its line."""
 
     owner: str
     word: str
@@ -54,7 +54,7 @@ def read_python_suite(tree: ast.Module) -> PythonSuite:
 
 
 def _tests(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, SuiteFunctionNode]]:
-    """By full name, so that of two with one name only the last counts, as in Python."""
+    """The tests by full name, so that of two with one name only the last counts, as in Python."""
     for node in body:
         if isinstance(node, _FUNCTION) and node.name.startswith("test"):
             yield f"{owner}.{node.name}", node

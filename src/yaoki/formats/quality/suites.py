@@ -25,7 +25,7 @@ _COLLECTED = re.compile(
     r"(?:^|/)(?:test[^/]*|[^/]*_(?:test|spec|tests)|tests?)\.\w+$|\.(?:test|spec|cy|e2e)\.\w+$"
     r"|(?:^|/)__tests__/|(?:^|/)[A-Z]\w*(?:Tests?|Spec|IT)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
-# One way to name a test in a language; the name is the first group that is not empty.
+# A pattern for the name of a test in a language: the first group that is not empty.
 _TESTS = re.compile(
     r"^[ \t]{0,40}(?:async )?def (test\w{0,200})\("
     r"|^[ \t]{0,40}class (Test\w{0,200})\b"
@@ -57,7 +57,7 @@ BODY_CHARS_MAX = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """What keeps a test from running.  `owner`: the test, the class, or empty for the file.
+    """A mark that keeps a test from running.  `owner`: the test, the class, or empty for the file.
 
     `perhaps`: only under a condition.
     """

@@ -37,7 +37,7 @@ YAML_CHARS_MAX = 200_000
 
 
 def find_breakage(pair: ChangedFile) -> SyntaxProblem | None:
-    """What the change broke.  A file that was broken before does not count."""
+    """The breakage that the change introduced.  A file that was broken before does not count."""
     if pair.after is None or (pair.before is not None and pair.before.text == pair.after.text):
         return None
     problem = _problem(pair.after)

@@ -131,7 +131,7 @@ def _patches(call: ast.Call) -> bool:
 
 
 def _exits(call: ast.Call, tree: ast.Module) -> bool:
-    """By itself, or through a function of the same module."""
+    """Does the call end the process, by itself or through a function of the same module?"""
     named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
     own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in named]
     return any(_calls_exit(node) for node in (call, *own))
@@ -143,7 +143,9 @@ def _calls_exit(node: ast.AST) -> bool:
 
 
 def _detects_runner(test: ast.expr) -> bool:
-    """By a variable or module of a runner, by its command line, or by the caller's name."""
+    """Does the condition detect a runner: by its variable, module or command line, or by the
+    caller's name?
+    """
     names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]
     words = [text for text in texts if isinstance(text, str)]
@@ -167,7 +169,7 @@ def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """The same under a condition or in a loop at import; a program's entry point may."""
+    """Exits under a condition or in a loop at import; a program's entry point may exit."""
     for node in body:
         compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
         start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)

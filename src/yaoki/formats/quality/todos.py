@@ -23,7 +23,7 @@ _NOTED = re.compile(rf"(?<![\w`'\"/.-])({_WORD})(?:\([^)\n]{{0,40}}\))?\s{{0,2}}
 _UNDECIDED = re.compile(
     rf"(?<![\w`'\"/.,|-])(?<!no )(?<!/ )(?<!or )(?<!and )(?:FIXME|TBD)(?![`'\"/|,-]){_NOT_A_NOTE}"
 )
-# One note under two names, and a tag that is always one.
+# A note with two names, and a tag that is always a note.
 _TWO_NAMES = re.compile(
     rf"[\s@\[(*•-]{{0,8}}{_WORD}(?:\s?/\s?{_WORD}){{1,4}}\s{{0,2}}:|\s{{0,8}}@todo\b"
 )

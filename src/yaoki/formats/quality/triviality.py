@@ -32,13 +32,13 @@ def _is_trivial(change: Change) -> bool:
 
 
 def _python(text: str) -> str:
-    """Without comments and layout; text that is not Python is compared as it is."""
+    """The Python code without comments and layout; text that is not Python stays as it is."""
     tree = parse_python(text)
     return ast.dump(tree) if tree is not None else text
 
 
 def _strip_comments(path: str, text: str) -> str:
-    """Without white space and, if the language is known, without comments."""
+    """The text without white space and, if the language is known, without comments."""
     part = next(split_languages(Change(path, None, text, ())), None)
     code = text if part is None or part.grammar.is_prose else _uncommented(text, part.grammar)
     return "".join(code.split())

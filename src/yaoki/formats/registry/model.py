@@ -36,7 +36,7 @@ class PatternModel(StrictModel):
 
 
 class ValidatorModel(StrictModel):
-    """One condition, and the pattern of its failure."""
+    """A condition, and the pattern of its failure."""
 
     type: Literal["command", "file", "custom"] = Field("command")
     command: str = Field("")
@@ -60,14 +60,14 @@ class ConditionModel(StrictModel):
 
 
 class FailureModel(StrictModel):
-    """What follows when a condition fails."""
+    """The consequence of a failing condition."""
 
     action: Literal["retry", "abort", "skip"] = Field("retry")
     maxAttempts: int = Field(1, ge=1, le=RETRIES_MAX)
 
 
 class StepModel(StrictModel):
-    """One step."""
+    """A step of the registry."""
 
     stepId: str = Field("")
     name: str = Field("")

@@ -144,7 +144,7 @@ def _task(key: str, step: StepModel, checks: list[str]) -> TaskModel:
     if failure.action == "retry" and failure.is_given("maxAttempts"):
         more["max_iterations"] = failure.maxAttempts
     if failure.action == "skip":
-        # One attempt, and the run continues without it.
+        # The task gets one attempt, and the run continues without it.
         once = {"QUALITY_FAILURE": CauseModel(max_retries=0)}
         more |= {"required": False, "retry": RetryModel(cause_specific=once)}
     goal = "\n\n".join(filter(None, (step.name.strip() or key, step.description.strip())))

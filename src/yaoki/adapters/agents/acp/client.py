@@ -1,4 +1,4 @@
-"""One attempt over ACP: a new or loaded session, one prompt, and the requests of the agent.
+"""An attempt over ACP: a new or loaded session, one prompt, and the requests of the agent.
 
 `end_turn` is reported as what it is: a claim of the agent.
 """
@@ -21,7 +21,7 @@ from yaoki.adapters.agents.acp.rpc import (
     RpcConnection,
     RpcError,
 )
-from yaoki.adapters.agents.structured.summary import text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import text_at, value_at
 from yaoki.adapters.processes.pipe import SignalReceived
 from yaoki.core.lazy_dataclass import dataclass
 
@@ -45,7 +45,7 @@ class PromptRequest:
 
 @dataclass(slots=True)
 class TurnActivity:
-    """What the agent did during the turn."""
+    """The activity of the agent during the turn."""
 
     activity_count: int = 0
     last_message: str = ""
@@ -184,7 +184,9 @@ class AcpClient:
             self._event_log.write_update(update)
 
     def _note_faults(self, message: Any) -> None:
-        """Some adapters report a failed turn as a success, with the error only in `_meta`."""
+        """Collect errors from `_meta`: some adapters report a failed turn as a success and name the
+        error only there.
+        """
         for error in _meta_errors(value_at(message, "_meta")):
             if len(self._activity.faults) < FAULTS_MAX:
                 self._activity.faults.append(bound_value(error))
@@ -255,7 +257,9 @@ def _check_version(start: Mapping[str, Any]) -> int:
 def _model_call(
     session_info: Mapping[str, Any], session: str, model: str
 ) -> tuple[str, Mapping[str, Any]]:
-    """By an option of the session if the agent offers one, else by the older method."""
+    """The call that sets the model: an option of the session if the agent offers one, else the
+    older method.
+    """
     options = value_at(session_info, "configOptions")
     for option in options if isinstance(options, list) else ():
         if text_at(option, "category") == "model" and (name := text_at(option, "id")):
@@ -269,7 +273,7 @@ def _model_call(
 
 
 def _chunk_text(update: Any) -> str:
-    """Not clipped: an answer may be longer than the limit for events."""
+    """The text of a chunk, unclipped: an answer may be longer than the limit for events."""
     text = value_at(update, "content", "text")
     return text if isinstance(text, str) else ""
 

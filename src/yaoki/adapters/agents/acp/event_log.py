@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.adapters.agents.structured.summary import text_at
+from yaoki.adapters.agents.structured_output.summary import text_at
 
 TEXT_CHARS_MAX = 4000
 MESSAGE_CHARS_MAX = 200_000
@@ -67,7 +67,7 @@ def _chunk(kind: str, content: Mapping[str, str]) -> dict[str, Any]:
 
 
 def bound_value(value: Any, depth: int = 0) -> Any:
-    """The same value with long texts and lists cut, and None for too deeply nested values."""
+    """The value with long texts and lists cut, and None for too deeply nested values."""
     if isinstance(value, str):
         excess = len(value) - TEXT_CHARS_MAX
         return value if excess <= 0 else f"{value[:TEXT_CHARS_MAX]}[{excess} more characters]"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.agents.structured.summary import text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import text_at, value_at
 from yaoki.core.lazy_dataclass import dataclass
 
 KINDS = (
@@ -27,7 +27,7 @@ class ToolPolicy:
     worktree: Path
 
     def denial_reason(self, call: Mapping[str, Any], tool: str = "") -> str:
-        """Why this tool call is denied; empty if it is allowed."""
+        """The reason why this tool call is denied; empty if it is allowed."""
         kind = text_at(call, "kind") or "other"
         if not self.allow & {ALL, kind, *filter(None, (tool, *_tool_names(call)))}:
             return f"{kind} is not allowed"
@@ -39,13 +39,13 @@ class ToolPolicy:
         return next((reason for path in named if (reason := self.path_denial_reason(path))), "")
 
     def write_denial_reason(self, path: str) -> str:
-        """Why the agent may not write this file; empty if it may."""
+        """The reason why the agent may not write this file; empty if it may."""
         if not self.allow & {ALL, "edit"}:
             return "edit is not allowed"
         return self.path_denial_reason(path)
 
     def path_denial_reason(self, path: str) -> str:
-        """Why this path is not a file of the worktree; follows links."""
+        """The reason why this path is not a file of the worktree; follows links."""
         if "\0" in path or not path:
             return "that is not a path"
         top = self.worktree.resolve()

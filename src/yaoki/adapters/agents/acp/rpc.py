@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from yaoki.adapters.agents.acp.event_log import AcpEventLog
-from yaoki.adapters.agents.structured.summary import number_at, text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import number_at, text_at, value_at
 from yaoki.adapters.processes.pipe import PipedProcess
 
 METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
@@ -34,7 +34,9 @@ class RpcError(Exception):
 
 
 class RpcConnection:
-    """One request at a time; meanwhile `serve` handles the requests of the agent."""
+    """A connection with one request at a time; meanwhile `serve` handles the requests
+    of the agent.
+    """
 
     def __init__(self, child: PipedProcess, event_log: AcpEventLog, signal_fd: int | None) -> None:
         self._child, self._event_log, self._signal_fd = child, event_log, signal_fd

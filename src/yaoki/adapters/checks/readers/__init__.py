@@ -77,7 +77,9 @@ def _read_report(command: CommandOutput) -> tuple[ParsedOutput | None, str, str]
 
 
 def _accept(parsed: ParsedOutput | None, command: CommandOutput) -> ParsedOutput | None:
-    """Without entries, the output of a failed command is in another format."""
+    """The parsed output, unless it has no entries although the command failed: then the output is
+    in another format.
+    """
     return parsed if parsed is not None and (parsed.entries or command.exit_code == 0) else None
 
 
@@ -95,5 +97,5 @@ def interpret_report(command: CommandOutput, pattern: str = "") -> Interpretatio
 
 
 def reader_defect(name: str) -> str:
-    """Why a check cannot use this reader; empty if it can."""
+    """The reason why a check cannot use this reader; empty if it can."""
     return "" if not name or name in READERS else f"there is no reader {name!r}"

@@ -30,9 +30,7 @@ from yaoki.adapters.checks.readers.javascript_tests import (
     node_text,
     vitest_text,
 )
-from yaoki.adapters.checks.readers.python_tests import pytest_text, unittest_text
-from yaoki.adapters.checks.readers.rust import cargo_text
-from yaoki.adapters.checks.readers.structured import (
+from yaoki.adapters.checks.readers.json_tools import (
     deno_lint_json,
     eslint_json,
     mypy_json,
@@ -40,6 +38,8 @@ from yaoki.adapters.checks.readers.structured import (
     ruff_json,
     sarif,
 )
+from yaoki.adapters.checks.readers.python_tests import pytest_text, unittest_text
+from yaoki.adapters.checks.readers.rust import cargo_text
 from yaoki.adapters.checks.readers.tap import tap
 from yaoki.core.commands.program import bare_name
 
@@ -117,7 +117,7 @@ READER_ORDER: tuple[OutputReader, ...] = (
     arrow_text,
 )
 
-# One or two consecutive words of a command that identify the tool.
+# Consecutive words of a command, one or two, that identify the tool.
 _ONE: Mapping[str, str] = {
     "pytest": "pytest",
     "py.test": "pytest",

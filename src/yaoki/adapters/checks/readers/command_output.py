@@ -43,7 +43,7 @@ class CommandOutput:
 
 @dataclass(frozen=True, slots=True)
 class OutputLines:
-    """The same output split into lines, and parsed if it is JSON."""
+    """The output split into lines, and parsed if it is JSON."""
 
     source: CommandOutput
     stdout_lines: tuple[str, ...]
@@ -108,7 +108,9 @@ def _find_json(text: str) -> str:
 
 
 def _parse_records(text: str) -> tuple[dict[str, Any], ...]:
-    """One object per line, as `go test -json` and `mypy -O json` write it."""
+    """The objects of an output with one per line, as `go test -json` and `mypy -O json`
+    write it.
+    """
     lines = text.split("\n")[-LINES_TAIL:]
     values = (
         parse_json_value(line) for line in lines if line.startswith("{") and len(line) <= HEAD_CHARS

@@ -27,7 +27,7 @@ class ReportUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OutputEntry:
-    """One failing test, one diagnostic, one file.
+    """An entry of the output: a failing test, a diagnostic, a file.
 
     A warning counts only if the command failed and there are no errors.  Without a file, `trace`
     is searched for one.  `is_load_error`: a file of tests could not be loaded.

@@ -122,7 +122,7 @@ def extractor_names() -> tuple[str, ...]:
 
 
 def extractor_defect(name: str) -> str:
-    """Why a plan cannot use this extractor; empty if it can."""
+    """The reason why a plan cannot use this extractor; empty if it can."""
     return (
         ""
         if name in EXTRACTORS or name in _installed_extractors()

@@ -80,7 +80,7 @@ def _parse_build_error(line: str) -> OutputEntry | None:
 def _collect(
     packages: list[_Package], builds: list[OutputEntry], command: CommandOutput
 ) -> ParsedOutput | None:
-    """If only the build failed, the errors of the compiler are the finding."""
+    """Collect failing tests, or the errors of the compiler if only the build failed."""
     tests = [entry for package in packages for entry in _entries(package, builds, command)]
     if builds and not any("::" in entry.name for entry in tests):
         return collect_entries(TYPE_ERROR, builds)

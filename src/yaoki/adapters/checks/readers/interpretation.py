@@ -41,7 +41,7 @@ HEAD, TAIL = 1024, 3072
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What the output says.  If it is not understood: no items, and its ends in the params.
+    """The meaning of the output.  If it is not understood: no items, and its ends in the params.
 
     `failure_count` counts all problems; only the first are items.  `tally` is present for a report
     of tests.  `load_error`: what could not be loaded; `missing_packages`: what is not installed.

@@ -131,7 +131,7 @@ def _decode(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _describe_xml_error(error: expat.ExpatError) -> str:
-    """For a person who has to inspect the file."""
+    """Describe a syntax error for a person who has to inspect the file."""
     message, at = expat.errors.messages.get(error.code, str(error)), f"line {error.lineno}"
     truncations = (
         "no element found",

@@ -12,15 +12,16 @@ from yaoki.adapters.checks.readers.command_output import (
     wrap_json_document,
 )
 from yaoki.adapters.checks.readers.entries import ParsedOutput, ReportUnreadable
+from yaoki.adapters.checks.readers.json_tools import DOCUMENTS
 from yaoki.adapters.checks.readers.junit import REPORT_BYTES_MAX, read_junit
-from yaoki.adapters.checks.readers.structured import DOCUMENTS
 
 JSON_BYTES_MAX = 16 << 20
 _SUPPORTED = "supported are JUnit XML, SARIF and the JSON of known linters and type checkers"
 
 
 def read_report(command: CommandOutput) -> ParsedOutput | None:
-    """None if no report was requested or written; raises `ReportUnreadable` for an unusable one.
+    """Read the report; None if none was requested or written.  Raises `ReportUnreadable` for an
+    unusable one.
 
     In both cases it proves nothing.
     """

@@ -27,7 +27,7 @@ _BLOCK_MARKS = ("|-", "|", ">-", ">")
 
 @dataclass(frozen=True, slots=True)
 class TapPoint:
-    """One line `ok` or `not ok`; a group only summarises the points below it."""
+    """A line `ok` or `not ok`; a group only summarises the points below it."""
 
     name: str
     passed: bool
@@ -92,7 +92,7 @@ def _depth(line: str) -> int:
 
 
 def _parse_point(text: str) -> tuple[bool, str] | None:
-    """Whether the point failed, and its name; TODO and SKIP do not count as failed."""
+    """Parse a point: did it fail, and its name; TODO and SKIP do not count as failed."""
     failed = text.startswith("not ok")
     rest = text.removeprefix("not ").removeprefix("ok")
     if not (failed or text.startswith("ok")) or rest[:1] not in ("", " "):

@@ -80,7 +80,7 @@ class AgentProcess:
 
 
 def exec_agent(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
-    """In the forked child: executes the agent, or writes the reason of the failure."""
+    """Execute the agent in the forked child, or write the reason of the failure."""
     step, cwd_not_entered = f"cannot enter {launch['cwd']}", True
     failure = (errno.EINVAL, step, cwd_not_entered)
     try:

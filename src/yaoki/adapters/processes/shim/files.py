@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def log_line(line: str) -> None:
-    """To shim.log; if its disk is full, the line is lost."""
+    """Append to shim.log; if its disk is full, the line is lost."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:  # contextlib would slow every start

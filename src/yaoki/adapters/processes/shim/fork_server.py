@@ -102,7 +102,7 @@ def _fork_shim(folder: str) -> int:
 
 
 def _run_shim(folder: str, log: int) -> NoReturn:
-    """In the fork: runs as if it had been started alone."""
+    """Run in the fork as if started alone."""
     code = 1
     try:
         os.setsid()

@@ -36,7 +36,7 @@ def started_facts(launch: dict[str, Any], mark: str) -> dict[str, Any]:
 def run_agent(
     launch: dict[str, Any], agent: AgentProcess, stdin: int, bell: SignalWaiter
 ) -> dict[str, Any]:
-    """From the start of the agent to the end of its process tree, also after an error."""
+    """Run the agent until its process tree has ended, also after an error."""
     ended_by, remaining_pids = read_end_request(bell), []
     try:
         if not ended_by:
@@ -81,5 +81,5 @@ def record_exit(facts: dict[str, Any]) -> None:
 
 
 def exit_now(code: int = 0) -> NoReturn:
-    """At once: the record counts only after this process has ended."""
+    """Exit without clean-up: the record counts only after this process has ended."""
     os._exit(code)

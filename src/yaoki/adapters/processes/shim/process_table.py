@@ -28,7 +28,9 @@ def read_proc_table() -> dict[int, tuple[int, float]]:
 
 
 def read_ps_table() -> dict[int, tuple[int, float]]:
-    """The same from ps, without ps itself; times have the form [[days-]hours:]minutes:seconds."""
+    """Read the table from ps, without ps itself; times have the form
+    [[days-]hours:]minutes:seconds.
+    """
     import subprocess
 
     argv = ["ps", "-axo", "pid=,ppid=,time="]

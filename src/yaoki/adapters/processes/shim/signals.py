@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
 
-# How long to sleep without a signal.
+# The sleep without a signal.
 POLL_S_MIN, POLL_S_MAX = 0.05, 0.25
 
 

@@ -1,4 +1,4 @@
-"""One line of the journal file: a JSON object that ends with a checksum of itself."""
+"""A line of the journal file: a JSON object that ends with a checksum of itself."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _ends_with_newline(fd: int) -> bool:
 
 
 def _content(path: Path) -> bytes:
-    """What can be read of a damaged archive; its broken end counts as a damaged line."""
+    """The readable part of a damaged archive; its broken end counts as a damaged line."""
     if path.suffix != ".gz":
         return path.read_bytes()
     import gzip

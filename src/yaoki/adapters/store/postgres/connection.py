@@ -111,7 +111,7 @@ def connect(address: ServerAddress, name: str, *, durable: bool) -> Connection:
     )
     try:
         connection.prepared_max = PREPARED_STATEMENTS_MAX
-        # One type for all numbers: a statement is prepared once, and products do not overflow.
+        # All numbers have one type: a statement is prepared once, and products do not overflow.
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.execute(SESSION, prepare=False)
         connection.execute(DURABLE if durable else "SET synchronous_commit = off", prepare=False)
@@ -160,7 +160,7 @@ def translate_postgres_errors(address: ServerAddress) -> Iterator[None]:
 
 
 class RetryAllowance:
-    """How long one call retries: a number of conflicts, and a length of outage."""
+    """The allowance of one call for retries: a number of conflicts, and a length of outage."""
 
     CONFLICTS_MAX = 30
     DELAY_FIRST_S, DELAY_MAX_S = 0.02, 2.0

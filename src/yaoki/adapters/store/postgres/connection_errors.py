@@ -1,4 +1,4 @@
-"""Why a server refuses a connection: one sentence and one remedy for each cause.
+"""Reasons why a server refuses a connection: a sentence and a remedy for each cause.
 
 The driver gives no code for errors before a session begins, so its message is matched there.
 """
@@ -130,12 +130,13 @@ REFUSALS = (
     ),
 )
 CONNECTION_FAILED = re.compile("connection (?:failed|is bad)|failed to resolve|Multiple connection")
-# What the driver puts before the server's message, or before its own.
+# Prefixes that the driver puts before the server's message, or before its own.
 DRIVER_PREFIX = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
 
 
 def find_refusal(error: psycopg.Error) -> ConnectionRefusal | None:
-    """By the message, in order; by the code alone when the server speaks another language.
+    """Find the cause by the message, in order; by the code alone when the server speaks another
+    language.
 
     A session that broke later has no code, and its message says nothing of the cause.
     """

@@ -21,7 +21,7 @@ ItemT = TypeVar("ItemT", bound=Closable)
 
 
 class ConnectionPool(Generic[ItemT]):
-    """At most `size` connections; when all are borrowed, a thread waits for a release."""
+    """A pool of at most `size` connections; when all are borrowed, a thread waits for a release."""
 
     def __init__(self, connect: Callable[[], ItemT], size: int) -> None:
         self._connect = connect

@@ -1,4 +1,4 @@
-"""What is checked before a store is used: the server, and its tables."""
+"""Checks before a store is used: of the server, and of its tables."""
 
 from __future__ import annotations
 

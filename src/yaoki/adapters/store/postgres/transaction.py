@@ -1,4 +1,4 @@
-"""One transaction on a PostgreSQL connection, and where its SQL differs from SQLite's."""
+"""A transaction on a PostgreSQL connection, and the differences of its SQL from SQLite's."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class ReadTransaction:
 
 
 class WriteTransaction(ReadTransaction):
-    """Other transactions write too, so rows on which a decision depends are locked."""
+    """A writing transaction.  Others write too, so rows on which a decision depends are locked."""
 
     # The weakest lock by which two writers exclude each other: a new need may still reference it.
     for_update = FOR_UPDATE

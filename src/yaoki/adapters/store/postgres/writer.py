@@ -24,7 +24,7 @@ _SEQ_BITS = 40
 LAST_SEQ = """
 SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END AS n FROM journal_seq_seq
 """
-# How many open transactions may still write an entry with a number up to this one.
+# The number of open transactions that may still write an entry with a number up to this one.
 PENDING_WRITERS = f"""
 SELECT count(*) AS n FROM pg_locks
 WHERE locktype = 'advisory' AND objsubid = 1
@@ -127,7 +127,7 @@ class WriterConnection:
             self.close()
 
     def read_commit_count(self, name: str) -> int:
-        """How many commits another connection of this process has; waits until none is running.
+        """The commit count of another connection of this process; waits until none is running.
 
         The server may still run its last transaction, so it is terminated first.
         """

@@ -46,7 +46,7 @@ class _Unanswered(Exception):
 
 
 class _BatchFailed(Exception):
-    """One request of a batch failed; they are tried one by one."""
+    """A request of a batch failed; they are tried one by one."""
 
 
 class OutageWarning:

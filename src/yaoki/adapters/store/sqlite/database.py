@@ -1,4 +1,4 @@
-"""One SQLite database: a fair writer lock, group commit, read-only readers.
+"""A SQLite database: a fair writer lock, group commit, read-only readers.
 
 The waiting transactions of all threads share one durable commit.  Across processes an `flock` gives
 writers fair turns and prevents SQLite's WAL-reset race: every write, checkpoint and write-side
@@ -197,7 +197,7 @@ class SqliteDatabase:
         return read()
 
     def wait_for_pending_entries(self) -> None:
-        """Nothing to wait for: entries are numbered in the order of their commits."""
+        """Return at once: entries are numbered in the order of their commits."""
 
     def clock_offset(self) -> timedelta:
         return timedelta(0)

@@ -1,4 +1,4 @@
-"""One transaction on a SQLite connection."""
+"""A transaction on a SQLite connection."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def account_of(task: Task) -> str:
 
 @dataclass(slots=True)
 class ClaimFilter:
-    """Which tasks a claim may take.  An account whose wait is over admits one task, the probe.
+    """The accounts whose tasks a claim may take.  An account whose wait is over admits one task,
+    the probe.
 
     `tags`, `place` and `scope` are those of the worker that claims.
     """

@@ -1,4 +1,4 @@
-"""How an event changes the rows: the same code for a live write and for a replay.
+"""The effect of events on the rows: the same code for a live write and for a replay.
 
 Nothing here decides, reads a clock or writes to the journal; the time is that of the event.
 """

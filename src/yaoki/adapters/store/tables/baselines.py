@@ -1,4 +1,4 @@
-"""What checks said of commits that tasks build on.  Each public method is one transaction."""
+"""Results of checks on commits that tasks build on.  Each public method is one transaction."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ class BudgetLimits:
     def starts_left(
         self, tx: Transaction, run_id: RunId, now: datetime, active: Sequence[SqlRow]
     ) -> int:
-        """How many agents may start before a limit on attempts; active tasks count as used."""
+        """The number of agents that may start before a limit on attempts; active tasks count as
+        used.
+        """
         if not self._applies_to_next_claim(tx, run_id):
             return UNLIMITED
         left = [UNLIMITED]

@@ -218,7 +218,7 @@ class ClaimQueries:
 
     @retries_reads
     def competing_tasks(self, task: Task) -> list[CompetingTask]:
-        """Other tasks that are being verified or landed on the same branch."""
+        """The other tasks that are being verified or landed on the same branch."""
         same_branch = {"run_id": task.run_id, "parent": task.parent, "id": task.id}
         with self._db.read() as tx:
             rows = tx.rows(

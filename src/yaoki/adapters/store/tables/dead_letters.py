@@ -24,7 +24,7 @@ AND event IN ('DEAD_LETTERED', 'LEASE_EXPIRED') ORDER BY seq
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One worker that claimed the task and never returned it."""
+    """A worker that claimed the task and never returned it."""
 
     at: datetime
     holder: str

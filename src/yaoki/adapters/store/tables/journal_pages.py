@@ -49,7 +49,7 @@ def read_entry(database: Database, seq: int) -> JournalEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class JournalQuery:
-    """Which entries.  Events have no index: a query for rare ones must bound its range."""
+    """A selection of entries.  Events have no index: a query for rare ones must bound its range."""
 
     run_id: str = ""
     task_id: str = ""

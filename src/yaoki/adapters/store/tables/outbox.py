@@ -56,7 +56,7 @@ TRIES_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class NoticeSelection:
-    """Which kinds of notices go to which channels, and whether questions go at once."""
+    """The kinds of notices for each channel, and whether questions go at once."""
 
     channels: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset(NoticeKind)

@@ -1,4 +1,4 @@
-"""What is read from the store.  Each public method is one transaction that changes nothing."""
+"""Queries of the store.  Each public method is one transaction that changes nothing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ReadQueries:
 
     @retries_reads
     def total_spend(self, run_id: RunId) -> Spend:
-        """What the agents of a run used so far."""
+        """The usage of a run's agents so far."""
         with self._db.read() as tx:
             row = tx.row(totals.TOTAL, {"name": totals.run_total_name(run_id)})
             return totals.spend_from_row(row)
@@ -193,7 +193,7 @@ class ReadQueries:
 
     @retries_reads
     def journal_file_differences(self, run_id: RunId) -> list[str]:
-        """Where the journal of a run and its journal file differ."""
+        """The differences between the journal of a run and its journal file."""
         with self._db.read() as tx:
             return self._safety.journal_file_differences(tx, run_id)
 

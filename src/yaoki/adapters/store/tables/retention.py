@@ -80,7 +80,7 @@ def _lifetime(row: SqlRow) -> RunLifetime:
 
 
 def _open_work(row: SqlRow) -> str:
-    """What a run still has to do, in words; empty when it is finished."""
+    """The open work of a run, in words; empty when it is finished."""
     if row["paused"] and not row["cancel_wanted"]:
         return f"it is paused: {row['paused']}"
     counts = ((row[name], words) for name, words in OPEN_ITEMS.items())
@@ -143,7 +143,7 @@ def delete_archived_run(
 
 
 def delete_run_rows(tx: Transaction, run_id: str) -> None:
-    """What RUN_ARCHIVED means for the rows, live and in a replay."""
+    """Delete the rows of a run, as RUN_ARCHIVED requires, live and in a replay."""
     for table, where in OWNED.items():
         tx.run(f"DELETE FROM {table} WHERE {where}", _run_params(run_id))
     tx.run(DELETE_ENTRIES, {"id": run_id})

@@ -1,4 +1,4 @@
-"""What changed in a run since a journal entry, for screens that poll."""
+"""Changes in a run since a journal entry, for screens that poll."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # These events add tasks or change dependencies.
 GRAPH_EVENTS = frozenset({Submitted.NAME, *(event.NAME for event in DEPENDENCY_EVENTS)})
-# How many tasks one statement names: few different statements, so that they stay prepared.
+# Numbers of tasks that one statement names: few different statements, so that they stay prepared.
 SIZES = (4, 32, 256)
 
 CHANGED = """

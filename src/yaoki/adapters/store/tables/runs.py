@@ -1,4 +1,4 @@
-"""What changes a run: submit, more tasks, pauses, its summary.  Each public method is one
+"""Changes of a run: submit, more tasks, pauses, its summary.  Each public method is one
 transaction.
 """
 
@@ -80,7 +80,7 @@ class RunQueries:
         data: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> list[TaskId]:
-        """More tasks for a run, some of them replacements; all of it or nothing."""
+        """Add tasks to a run, some of them replacements; all of it or nothing."""
 
         def work(tx: Transaction) -> list[TaskId]:
             run = load_run(tx, run_id, lock=True)

@@ -34,7 +34,7 @@ DELETE FROM session_lines WHERE checkout = :checkout AND session <> '' AND at_ms
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """One event of a session; the empty session name means the checkout itself."""
+    """An event of a session; the empty session name means the checkout itself."""
 
     seq: int
     at: datetime

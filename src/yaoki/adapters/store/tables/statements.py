@@ -95,8 +95,8 @@ _DEPENDENTS = "(SELECT task_id FROM needs WHERE need_id = :id)"
 
 @cache
 def open_dependents_statement(for_update: str) -> str:
-    """Where rows are locked, lock them in one order, so that two tasks that end at once cannot
-    deadlock.
+    """The statement that updates open dependents.  Rows are locked in one order, so that two tasks
+    that end at once cannot deadlock.
     """
     if not for_update:
         return OPEN_DEPENDENTS

@@ -1,5 +1,5 @@
-"""What changes a task: the holder's record, a person's amendment, a cancellation.  Each public
-method is one transaction.
+"""Changes of a task: the holder's record, a person's amendment, a cancellation.  Each public method
+is one transaction.
 
 The rule is handed in: `decide` runs inside the transaction, so it sees the row that it changes.
 """

@@ -33,7 +33,7 @@ class TaskLoader:
         return catalogue
 
     def task(self, tx: Transaction, task_id: str) -> Task:
-        """In a writing transaction the row is locked until the commit."""
+        """Load a task; a writing transaction locks its row until the commit."""
         # A prefetched row is used once: the transaction may change the task after that.
         row = tx.prefetched_tasks.pop(task_id, None) if tx.prefetched_tasks else None
         if row is None:
@@ -91,7 +91,7 @@ def load_ids_by_name(tx: Transaction, run_id: str) -> dict[str, TaskId]:
 
 
 def filter_done(tx: Transaction, ids: set[TaskId]) -> set[TaskId]:
-    """Those of `ids` that are done."""
+    """The tasks of `ids` that are done."""
     # Locked: a need that ends during this transaction does not see its new dependents yet.
     rows = (tx.row(sql.TASK + tx.for_update, {"id": task_id}) for task_id in sorted(ids))
     return {TaskId(row["id"]) for row in rows if row and _is_done(row)}

@@ -1,4 +1,4 @@
-"""What agents used, per run and per day, and how that compares to the budgets."""
+"""The usage of agents, per run and per day, and its comparison with the budgets."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ON CONFLICT (name) DO UPDATE SET
     seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + excluded.attempts,
     unknown = totals.unknown + excluded.unknown
 """
-# One row, or one per shard where many writers add at once; the row without a shard also has the
-# warning level.
+# A total has one row, or one per shard where many writers add at once; the row without a shard also
+# has the warning level.
 SHARDS_OF_TOTAL = "(name = :name OR (name > :name || '#' AND name < :name || '$'))"
 TOTAL = f"""
 SELECT sum(money) AS money, sum(tokens) AS tokens, sum(seconds) AS seconds,
        sum(attempts) AS attempts, sum(unknown) AS unknown, max(warned) AS warned
 FROM totals WHERE {SHARDS_OF_TOTAL}
 """
-# Of several transactions that see the share at once, one warns.
+# Only one of several transactions that see the share at once warns.
 RAISE_WARNING_LEVEL = """
 INSERT INTO totals (name, warned) VALUES (:name, :warned)
 ON CONFLICT (name) DO UPDATE SET warned = excluded.warned WHERE totals.warned < excluded.warned
@@ -43,7 +43,7 @@ SPEND_COLUMNS = ("money", "tokens", "seconds", "attempts", "unknown")
 
 
 def _sum_by_name(rows: list[Params]) -> list[Params]:
-    """One row for each name."""
+    """Sum up the rows of each name."""
     sums: dict[str, dict[str, Any]] = {}
     for row in rows:
         total = sums.setdefault(
@@ -93,7 +93,7 @@ def spend_from_row(row: SqlRow | None) -> Spend:
 
 
 class BudgetScope(StrEnum):
-    """What a budget limits."""
+    """The scope of a budget."""
 
     RUN = "run"
     DAY = "day"
@@ -101,7 +101,7 @@ class BudgetScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """One limit and how much of it is used."""
+    """A limit and how much of it is used."""
 
     scope: BudgetScope
     name: str

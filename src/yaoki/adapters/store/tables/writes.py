@@ -73,7 +73,7 @@ class EventWriter:
         return after
 
     def _apply_consequences(self, tx: Transaction, task: Task, events: Sequence[Event]) -> None:
-        """What an event of one task means for the run and for other tasks."""
+        """Apply the consequences of a task's events to the run and to other tasks."""
         for event in events:
             match event:
                 case Answered() | UndoRequested():
@@ -96,7 +96,9 @@ class EventWriter:
                     pass
 
     def _journal_blocked_dependents(self, tx: Transaction, before: Task, after: Task) -> None:
-        """One entry for all levels of dependents that this task blocks, or no longer blocks."""
+        """Write a single entry for all levels of dependents that this task blocks, or no longer
+        blocks.
+        """
         blocks = after.state in BLOCKING_STATES
         if blocks == (before.state in BLOCKING_STATES):
             return
@@ -135,7 +137,7 @@ class EventWriter:
         self.append_event(tx, run_id, event, {**data, "set": fields} if fields else data)
 
     def pause_run(self, tx: Transaction, run_id: str, reason: str) -> None:
-        """Nothing new starts; active tasks continue to their end."""
+        """Start nothing new; active tasks continue to their end."""
         if not load_run(tx, run_id, lock=True).pause_reason:
             self.update_run(tx, run_id, "RUN_PAUSED", {"why": reason}, {"paused": reason})
 

@@ -25,7 +25,7 @@ SUBJECT_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class BranchDrift:
-    """How the branch differs from what yaoki made it.
+    """The difference between the branch and the state in which yaoki left it.
 
     `restore_command` moves it to `restore_commit`; `inspect_command` shows the difference.
     """
@@ -76,7 +76,7 @@ class DriftDetector:
         recorded: GitCommit | None,
         landed: Sequence[str] = (),
     ) -> BranchDrift | None:
-        """None when the branch is as yaoki left it.
+        """The drift of the branch; None when it is as yaoki left it.
 
         A recorded head one landing ahead of its branch is a landing in progress, or one that a
         kill interrupted and that will be repeated, unless `landed` says that it has landed.
@@ -166,7 +166,7 @@ class DriftDetector:
         return bool(landed and commits_not_reachable(self._git, landed, head.sha))
 
     def _newest(self, landed: Sequence[str]) -> str:
-        """Of the landings that are present, the one that builds on all others."""
+        """The present landing that builds on all others."""
         self._mode.fetch_landed(*landed)
         commits = self._refs.read_commits(*landed) if landed else []
         present = [commit.sha for commit in commits if commit]

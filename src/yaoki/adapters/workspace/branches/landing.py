@@ -1,4 +1,6 @@
-"""From saved work to the run branch: the candidate to verify, the landing, and its reversal."""
+"""The way of saved work to the run branch: the candidate to verify, the landing, and
+its reversal.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ class GitLandings:
         return candidate
 
     def _build(self, task: Task, onto: GitCommit) -> Candidate:
-        """On a conflict the candidate has the tree of the task's own work and no commit."""
+        """Build the candidate; on a conflict it has the tree of the task's own work and
+        no commit.
+        """
         work, previous = self._refs.read_commits(task.work.head or onto.sha, candidate_ref(task.id))
         if work is None:
             raise GitFailed(f"the work of {task.id} is gone")

@@ -70,7 +70,9 @@ class MergeQueue:
         return head or self._branch.head(run), tip
 
     def _list_candidates(self, head: GitCommit, tip: GitCommit | None) -> list[GitCommit]:
-        """From the head on; none when the queue does not start at the head any more."""
+        """List the candidates from the head on; none when the queue does not start at the head any
+        more.
+        """
         candidates: list[GitCommit] = []
         commit = tip
         while commit and commit.sha != head.sha and len(candidates) < QUEUE_MAX:

@@ -144,7 +144,7 @@ class RunBranch:
         return drift and self._save_head(run, drift)
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Those of the commits that the branch does not hold; a deleted branch holds none."""
+        """The given commits that the branch does not hold; a deleted branch holds none."""
         head = self._refs.read_commits(target_branch_ref(run))[0]
         return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
 

@@ -1,4 +1,4 @@
-"""One proof room: a commit, the output of set-up, and private folders for checks."""
+"""A proof room: a commit, the output of set-up, and private folders for checks."""
 
 from __future__ import annotations
 

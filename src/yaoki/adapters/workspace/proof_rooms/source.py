@@ -1,4 +1,4 @@
-"""What a room gets from the user's repository: objects, refs, and a few settings."""
+"""The parts of the user's repository that a room gets: objects, refs, and a few settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""What an agent must not change: fingerprints of it, and a git repository of the agent's own."""
+"""Protection of state that an agent must not change: its fingerprints, and a git repository of the
+agent's own.
+"""

@@ -63,7 +63,8 @@ TRANSPORT_HELPER = re.compile(
     rb"(?:remote\..+\.(?:push)?url|submodule\..+\.url|branch\..+\.(?:push)?remote)\n[\w+.-]+::.*",
     re.DOTALL,
 )
-# Where the next fetch or push of a person goes; of a branch's remote only an address, not a name.
+# Settings that redirect the next fetch or push of a person; the remote of a branch only if it is an
+# address, not a name.
 REMOTE = re.compile(
     rb"remote\..+\.(?:url|pushurl|fetch|prune)\n.*|branch\..+\.(?:push)?remote\n.*[/:].*", re.DOTALL
 )

@@ -71,7 +71,7 @@ class RemoteClient:
 
     def __init__(self, git: Git, address: RemoteAddress) -> None:
         self._git, self.address, self._clock = git, address, SystemClock()
-        # Why the remote did not answer the last call; empty when it did.
+        # The reason why the remote did not answer the last call; empty when it did.
         self.problem = ""
 
     def check_reachable(self) -> None:

@@ -48,7 +48,7 @@ class LocalOnly:
         self.branch_refs: BranchRefs = self.run_refs
 
     def check_reachable(self) -> None:
-        """There is no remote to reach."""
+        """Succeed: there is no remote to reach."""
 
     def worktree_host(self, machine: str) -> str:
         return machine
@@ -57,7 +57,7 @@ class LocalOnly:
         act()
 
     def unshared_run_refs(self, _run_id: str) -> list[RefMove]:
-        """Without a remote no ref is shared, and none is missing there."""
+        """No refs: without a remote none is shared, and none is missing there."""
         return []
 
     def fetch_landed(self, *commits: str) -> None:
@@ -69,7 +69,7 @@ class LocalOnly:
         return nullcontext()
 
     def push_pending(self) -> None:
-        """There is nothing to push."""
+        """Do nothing: there is no remote to push to."""
 
     def require_work(self, task: Task) -> None:
         """All saved work is here."""
@@ -81,7 +81,7 @@ class LocalOnly:
         return True
 
     def fetch_commits(self, *commits: str) -> None:
-        """There is no remote to fetch from."""
+        """Do nothing: there is no remote to fetch from."""
 
     def fetch_snapshot(self, snapshot_id: str) -> None:
         """All snapshots are here."""

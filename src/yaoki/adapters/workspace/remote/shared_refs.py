@@ -85,7 +85,7 @@ class SharedRefs:
         return [] if self._names.fullmatch(ref) else self._local.checkouts_of(ref)
 
     def manual_command(self, *moves: RefMove, source_refs: Sequence[str] = ()) -> str:
-        """One push; a clone that lacks the commits fetches them from `source_refs` first."""
+        """A push command; a clone that lacks the commits fetches them from `source_refs` first."""
         remote = shlex.quote(self._remote.address.display_name)
         fetch = f"git fetch {remote} {' '.join(source_refs)} && " if source_refs else ""
         specs = " ".join(f"+{move.new}:{move.ref}" for move in moves)

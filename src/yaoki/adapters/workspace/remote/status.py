@@ -1,4 +1,4 @@
-"""Whether the remote answers, and what still has to be pushed."""
+"""The state of the remote: its last answer, and refs that still have to be pushed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RemoteStatus:
 
     @translates_os_errors
     def remote_problem(self) -> str:
-        """One sentence when the remote did not answer the last call; else empty."""
+        """A sentence when the remote did not answer the last call; else empty."""
         return self._mode.problem
 
     @translates_os_errors

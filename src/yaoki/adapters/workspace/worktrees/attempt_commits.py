@@ -28,7 +28,7 @@ MESSAGE_MAX = 4_000
 
 @dataclass(frozen=True, slots=True)
 class AttemptBase:
-    """What a worktree's content is compared with: its HEAD, and the base of the attempt.
+    """The state that a worktree's content is compared with: its HEAD, and the base of the attempt.
 
     `saved_before` is the commit that an earlier call saved of the same attempt; `merge_heads` are
     the commits of a merge that a person started in the worktree and has not committed.

@@ -38,7 +38,7 @@ def find_included(git: Git, repository: GitRepository) -> list[str]:
 
 
 def filter_ignored(git: Git, repository: GitRepository, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the paths that git ignores in the user's checkout."""
+    """The given paths that git ignores in the user's checkout."""
     if not names:
         return ()
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)

@@ -33,7 +33,7 @@ class PreparedWorktreePool:
     """
 
     def __init__(self, worktrees: Worktrees, root: Path, from_files: int) -> None:
-        """With fewer than `from_files` files preparing ahead costs more than it saves."""
+        """Prepare ahead from `from_files` files on: with fewer it costs more than it saves."""
         self._worktrees, self._root, self._from_files = worktrees, root, from_files
         self._owner, self._numbers = uuid4().hex[:8], count(1)
         self._lock, self._fill_lock = threading.Lock(), threading.Lock()

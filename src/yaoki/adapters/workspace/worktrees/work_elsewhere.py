@@ -36,7 +36,7 @@ class WorkElsewhere:
         self._git, self._refs, self._trees = git, refs, trees
 
     def describe_places(self, worktree: Worktree) -> tuple[str, ...]:
-        """One phrase for each place; empty when the agent did nothing at all."""
+        """Phrases for the places; empty when the agent did nothing at all."""
         head = self._refs.read_commits(worktree.head)[0] if worktree.is_usable else None
         if head is None:
             return ()

@@ -1,4 +1,4 @@
-"""One worktree on the disk, and the removal of folders with any content."""
+"""A worktree on the disk, and the removal of folders with any content."""
 
 from __future__ import annotations
 

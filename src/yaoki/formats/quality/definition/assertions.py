@@ -26,8 +26,8 @@ _TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 
 
 class AssertionKind(Enum):
-    """What an assertion compares.  ROW: one case of a table.  CALL: a call that discards its
-    result, so it may contain assertions.
+    """The kind of comparison that an assertion makes.  ROW: one case of a table.  CALL: a call that
+    discards its result, so it may contain assertions.
     """
 
     EQUAL = auto()
@@ -50,7 +50,9 @@ class Assertion:
 
 
 def live_assertions(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
-    """In order.  Statements after a `return` or `raise` in the same block are never reached."""
+    """The assertions that are reached, in order.  Statements after a `return` or `raise` in the
+    same block never are.
+    """
     for node in body:
         yield from _statement_assertions(node, body)
         if isinstance(node, _ENDS):

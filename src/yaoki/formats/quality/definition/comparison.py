@@ -141,7 +141,7 @@ def coverage_of(old: CodeUnit, new: CodeUnit) -> Coverage:
 
 
 def _has_same_values(one: Assertion, new: CodeUnit) -> bool:
-    """With the same values, possibly in other places."""
+    """Does an assertion of the new unit have the same values, possibly in other places?"""
     return is_table_case(one, new) or any(
         _as_strong(other, one)
         and one.constants <= other.constants
@@ -234,7 +234,7 @@ def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judg
 
 
 def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> None:
-    """What the file does when it is loaded, without values and assertions."""
+    """Compare the statements that run when the file is loaded, without values and assertions."""
     before, after = (tuple(_load_statements(source, old)) for source in (old, new))
     if before == after:
         return

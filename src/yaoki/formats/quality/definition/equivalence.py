@@ -45,7 +45,7 @@ def table_forms(unit: CodeUnit) -> frozenset[Form]:
 
 
 def loop_forms(unit: CodeUnit) -> frozenset[Form]:
-    """Those of loops, whose cases a runner counts as one test."""
+    """The forms of assertions in loops, whose cases a runner counts as one test."""
     body = unit.node.body if unit.node is not None else ()
     found: set[Form] = set()
     for one in body:

@@ -1,4 +1,4 @@
-"""What a runner loads by itself: conftest files, plugins, and modules that shadow a name."""
+"""Files that a runner loads by itself: conftest files, plugins, and modules that shadow a name."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def find_reached_files(
 
 
 class _Walk:
-    """One walk from the commands to the files; every file is opened once."""
+    """A walk from the commands to the files; every file is opened once."""
 
     def __init__(self, files: FileIndex) -> None:
         self._files = files
@@ -219,7 +219,9 @@ class _Walk:
     def _add_compared_files(
         self, program: str, words: Sequence[str], places: tuple[str, ...]
     ) -> None:
-        """Of the inputs of a command that only reads, an expected file is part of the check."""
+        """Add expected files among the inputs of a command that only reads: they are part of the
+        check.
+        """
         for word in words[1:]:
             for path in self._files.find(word, places):
                 compared = is_expected(path) and program not in ("test", "[", "[[", "ls", "stat")

@@ -1,4 +1,6 @@
-"""What the commands of the checks reach: each file with its role, and what recipes run."""
+"""The files that the commands of the checks reach, each with its role, and the commands
+of recipes.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,9 @@ class Recipes:
         return tuple(seen)
 
     def meaning(self, asked: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """What counts for these goals, by name: prerequisites, lines, and the variables in them."""
+        """The definition of these goals, by name: prerequisites, lines, and the
+        variables in them.
+        """
         goals = self.goals(asked)
         recipes: dict[str, tuple[str, ...]] = {}
         for goal in goals:
@@ -146,7 +148,7 @@ def _add_line(recipes: Recipes, targets: tuple[str, ...], line: str) -> None:
 
 
 def _statement(files: FileIndex, path: str, recipes: Recipes, line: str) -> tuple[str, ...]:
-    """One line that is no recipe; returns the targets whose recipe follows."""
+    """Read a line that is no recipe; returns the targets whose recipe follows."""
     if found := _INCLUDE.match(line):
         for word in (found[1] or found[2] or "").split():
             recipes.included_names.append(word)

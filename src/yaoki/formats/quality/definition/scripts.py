@@ -31,7 +31,7 @@ _OTHER_VERDICT = re.compile(
 
 
 def plain_lines(text: str) -> tuple[str, ...]:
-    """Without comments, blank lines and surrounding space."""
+    """The lines without comments, blank lines and surrounding space."""
     lines = (_uncommented(line.strip()) for line in text.splitlines())
     return tuple(line for line in lines if line)
 

@@ -62,7 +62,7 @@ def _belongs(name: str, text: str, one: str) -> bool:
 
 
 def _matching_files(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
-    """In the folder, and in those above it."""
+    """The matching files in the folder, and in those above it."""
     while True:
         yield from (p for p in base.files_in(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
         if not folder:

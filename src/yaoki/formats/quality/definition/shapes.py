@@ -176,7 +176,9 @@ def _unmatched(shapes: list[AssertionShape], many: Counter[str]) -> list[Asserti
 
 
 def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:
-    """The same values may be in other places, or with a sign."""
+    """Is the assertion still there?  Its values may have moved to other places, or
+    gained a sign.
+    """
     if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
         return Coverage.KEPT
     alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))

@@ -31,7 +31,7 @@ JUDGES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ShellCall:
-    """One simple command.  `observed`: its output is judged by something else.
+    """A simple command.  `observed`: its output is judged by another command.
 
     `reads` are its input files by `<`; `folder` is the folder after an earlier `cd`.
     """
@@ -165,7 +165,7 @@ def _skip_heredocs(text: str, at: int, skipped: list[str]) -> int:
 
 
 def _word(text: str, at: int, inner: list[str]) -> tuple[str, int]:
-    """One word without its quotes; the text of substitutions goes to `inner`."""
+    """A word without its quotes; the text of substitutions goes to `inner`."""
     word: list[str] = []
     quote = ""
     while at < len(text):

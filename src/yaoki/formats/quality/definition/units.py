@@ -29,7 +29,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class CodeUnit:
-    """One function, or what the module itself does.
+    """A function, or the statements of the module itself.
 
     Most units of a changed file are unchanged, and their `text` shows it: everything else is
     computed only when needed.
@@ -43,7 +43,7 @@ class CodeUnit:
 
     @cached_property
     def never_runs_because(self) -> str:
-        """Why nothing in this function ever runs as a test."""
+        """The reason why nothing in this function ever runs as a test."""
         return _unfit(self.node) if self.node is not None else ""
 
     @cached_property
@@ -64,7 +64,7 @@ class CodeUnit:
 
     @cached_property
     def shape(self) -> str:
-        """Its content without comments, documentation and formatting."""
+        """The content without comments, documentation and formatting."""
         args = ast.unparse(self.node.args) if self.node is not None else ""
         return "\n".join((*self.decorators, args, *self.statements))
 
@@ -265,7 +265,7 @@ def _root(node: ast.expr) -> str:
 
 
 def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The same inside functions: hooks and fixtures that run for every test."""
+    """Find names that a function rebinds: hooks and fixtures run for every test."""
     source = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
     yield from (words for words, _ in _rebound_names(body, source))

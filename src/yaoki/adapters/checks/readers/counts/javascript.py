@@ -40,7 +40,7 @@ _BUN = re.compile(r" (\d{1,9}) (pass|fail|skip|todo)$")
 
 
 def count_node(output: OutputLines) -> SuiteTally | None:
-    """By the summary of node, otherwise of prove, otherwise by TAP points."""
+    """Count by the summary of node, otherwise of prove, otherwise by TAP points."""
     sums: dict[str, int] = {}
     for hit in match_lines(output, _NODE):
         sums[hit[1]] = sums.get(hit[1], 0) + int(hit[2])

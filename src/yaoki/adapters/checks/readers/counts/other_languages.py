@@ -38,7 +38,7 @@ _GO_IDLE = ("[no test files]", "[no tests to run]", "coverage: 0.0% of statement
 
 
 def count_go(output: OutputLines) -> SuiteTally | None:
-    """By tests with -v or -json; otherwise a package with `ok` counts as one test."""
+    """Count tests with -v or -json; otherwise a package with `ok` counts as one test."""
     events = [row for row in output.json_records if isinstance(row.get("Action"), str)]
     if events:
         return _go_json(events)

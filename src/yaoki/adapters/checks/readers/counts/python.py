@@ -58,7 +58,9 @@ def _dotted(test: str, place: str) -> str:
 
 
 def _unittest(ran: int, amounts: Mapping[str, str]) -> SuiteTally:
-    """With subtests a test may fail more than once; then the number of passed tests is unknown."""
+    """The tally of unittest.  A test with subtests may fail more than once; then the number of
+    passed tests is unknown.
+    """
     bad = ("failures", "errors", "unexpected successes")
     failed = sum(int(amounts.get(key, 0)) for key in bad)
     skipped = sum(int(amounts.get(key, 0)) for key in ("skipped", "expected failures"))

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from yaoki.adapters.agents.limits import classify_error_text
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,

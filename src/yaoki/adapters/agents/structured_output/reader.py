@@ -13,10 +13,17 @@ from pathlib import Path
 
 from yaoki.adapters.agents.output_files import ERR, OUT, last_write_s, read_tail
 from yaoki.adapters.agents.preset import AgentPreset, load_preset, shipped_preset_names
-from yaoki.adapters.agents.structured import acp, claude, codex, gemini, opencode, other_agents
-from yaoki.adapters.agents.structured.call_record import read_call_record, validate_session
-from yaoki.adapters.agents.structured.model_activity import has_model_activity
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output import (
+    acp,
+    claude,
+    codex,
+    gemini,
+    opencode,
+    other_agents,
+)
+from yaoki.adapters.agents.structured_output.call_record import read_call_record, validate_session
+from yaoki.adapters.agents.structured_output.model_activity import has_model_activity
+from yaoki.adapters.agents.structured_output.summary import (
     MESSAGE_CHARS_MAX,
     AgentEvent,
     AgentOutput,
@@ -32,7 +39,7 @@ from yaoki.ports import outbox
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
-# Where these agents write their trajectory.
+# Files to which these agents write their trajectory.
 TRAJECTORIES = {"mini": "trajectory.json", "vibe": "vibe/export.json"}
 REPEATS_MAX = 25
 # Waiting does not help.
@@ -96,7 +103,7 @@ def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary
 
 
 def _read_without_events(folder: Path, preset: AgentPreset | None, now: datetime) -> OutputSummary:
-    """For an agent that ended before its first event: matches the error lines of its preset."""
+    """Read the end of an agent that wrote no event, by the error lines of its preset."""
     if preset is None or not preset.lines:
         return OutputSummary()
     last_words = strip_terminal_codes(read_tail(folder / ERR, HEAD_BYTES_READ))
@@ -130,7 +137,7 @@ def _build_output(
 
 
 def read_announced_wait(folder: Path, now: datetime) -> timedelta:
-    """How long the agent waits by itself, according to its last events; zero while it works.
+    """The wait that the agent's last events announce; zero while it works.
 
     For a notice without a time its age counts: an agent that continues prints more.
     """

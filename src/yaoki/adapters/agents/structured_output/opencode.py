@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from yaoki.adapters.agents.limits import classify_error_text, classify_http_status
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,

@@ -12,7 +12,7 @@ from typing import Any
 
 from yaoki.adapters.agents.limits import classify_error_text, classify_http_status
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,

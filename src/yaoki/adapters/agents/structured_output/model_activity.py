@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from yaoki.adapters.agents.structured.summary import AgentEvent, text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import AgentEvent, text_at, value_at
 
 # Claude Code reports an error of the service as an answer of this model.
 SYNTHETIC = "<synthetic>"

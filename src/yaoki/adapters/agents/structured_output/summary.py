@@ -22,7 +22,7 @@ AgentEvent = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OutputSummary:
-    """What the events of an agent say about its end.
+    """The end of an agent according to its events.
 
     `claims_success`: the last final event claims success, which proves nothing, but cancels earlier
     errors.  `model_responded`: the model produced something, as far as the events show.
@@ -39,7 +39,7 @@ class OutputSummary:
 
 @dataclass(frozen=True, slots=True)
 class AgentOutput:
-    """What a reader gets: events in order, exit code, current time, text.
+    """The input of a reader: events in order, exit code, current time, text.
 
     `limit_by_exit_code` and `limit_by_line` come from the preset of the agent.
     """

@@ -1,8 +1,8 @@
-"""How known agents report their end, read from their structured output."""
+"""The end of known agents, read from their structured output."""
 
 from __future__ import annotations
 
-from yaoki.adapters.agents.structured.call_record import (
+from yaoki.adapters.agents.structured_output.call_record import (
     CallRecord,
     identify_agent,
     read_call_record,
@@ -10,8 +10,8 @@ from yaoki.adapters.agents.structured.call_record import (
     validate_session,
     write_call_record,
 )
-from yaoki.adapters.agents.structured.reader import read_announced_wait, read_summary
-from yaoki.adapters.agents.structured.summary import OutputSummary
+from yaoki.adapters.agents.structured_output.reader import read_announced_wait, read_summary
+from yaoki.adapters.agents.structured_output.summary import OutputSummary
 
 __all__ = [
     "CallRecord",

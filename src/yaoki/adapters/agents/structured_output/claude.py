@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from yaoki.adapters.agents.limits import classify_error_text, classify_http_status
 from yaoki.adapters.agents.reset_times import find_wait, remaining_until_epoch
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,
@@ -60,7 +60,9 @@ def read(output: AgentOutput) -> OutputSummary:
 
 
 def _summarize_without_end(output: AgentOutput, session: str) -> OutputSummary:
-    """Without a final event: the retry notice, if it is the last event, says why."""
+    """Summarize an output without a final event: the retry notice, if it is the last event, names
+    the cause.
+    """
     if output.exit_code == QWEN_TURNS:
         return OutputSummary(AgentLimit.TURNS, "its turns are used up", session)
     notice = output.events[-1] if output.events else {}
@@ -105,7 +107,7 @@ def _final_message(final: AgentEvent) -> str:
 
 
 def _denied_request(final: AgentEvent) -> str:
-    """What the agent was not allowed to ask or do."""
+    """The question or action that the agent was denied."""
     denials = value_at(final, "permission_denials")
     denial = denials[-1] if isinstance(denials, list) and denials else {}
     questions = value_at(denial, "tool_input", "questions")

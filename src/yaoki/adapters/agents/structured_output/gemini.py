@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yaoki.adapters.agents.limits import classify_error_text
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentOutput,
     OutputSummary,
     first_text,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from yaoki.adapters.agents.limits import classify_error_text, classify_http_status
 from yaoki.adapters.agents.reset_times import find_wait
-from yaoki.adapters.agents.structured.summary import (
+from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,
@@ -93,7 +93,7 @@ def read_mini(output: AgentOutput) -> OutputSummary:
 
 
 def read_vibe(output: AgentOutput) -> OutputSummary:
-    """From its export file; without one it did not finish."""
+    """Read Vibe's export file; without one it did not finish."""
     outcome, session = (
         _text_field(output.trajectory, "outcome"),
         _text_field(output.trajectory, "session_id"),

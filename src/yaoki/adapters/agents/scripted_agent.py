@@ -19,7 +19,7 @@ PLAYER = Path(__file__).with_name("scenario_player.py")
 
 
 class ScriptedAgent(CommandAgent):
-    """Its output is read like that of any other command."""
+    """A scripted agent, whose output is read like that of any other command."""
 
     def preflight(self, spec: AgentSpec) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
-from yaoki.adapters.agents.structured.summary import number_at, text_at
+from yaoki.adapters.agents.structured_output.summary import number_at, text_at
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.lazy_dataclass import dataclass
 
@@ -60,12 +60,12 @@ def identify_agent(command: Sequence[str]) -> str:
 
 
 def record_agent_name(folder: Path, command: Sequence[str]) -> None:
-    """For an agent that is recognised by its command line."""
+    """Record the name of an agent that is recognised by its command line."""
     write_call_record(folder, CallRecord(identify_agent(command)))
 
 
 def write_call_record(folder: Path, called: CallRecord) -> None:
-    """Without the command line, which may contain secrets."""
+    """Write the record without the command line, which may contain secrets."""
     (folder / CALL_RECORD_FILE).write_text(json.dumps(asdict(called)), encoding="utf-8")
 
 
