@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from yaoki.adapters.processes.child import ChildProcess
+from yaoki.adapters.processes.child_processes import ChildProcess
 
 HERE = Path(__file__).parent
 # As the demo paints them on a terminal.

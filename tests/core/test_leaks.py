@@ -6,9 +6,9 @@ from base64 import b64encode
 
 import pytest
 
-from yaoki.core.encodings import encoded_variants
 from yaoki.core.leaks import LEAKS_MAX, Leak, LeakSearch, NewContent, leak_finding
 from yaoki.core.model import Outcome
+from yaoki.core.redact import encoded_variants
 
 pytestmark = pytest.mark.spec("14.2")
 

@@ -12,7 +12,6 @@ from yaoki.core.run_status import (
     current_run_status,
     derive_run_status,
     exit_code,
-    required_done,
 )
 
 W, A, E, D, C, R = (
@@ -89,23 +88,6 @@ def test_the_exit_codes() -> None:
         "PAUSED": 5,
         "ACTIVE": 5,
     }
-
-
-@pytest.mark.spec("9.4")
-@pytest.mark.parametrize(
-    ("required", "optional", "wanted"),
-    [
-        ((D,), (E, C, W), True),
-        ((D, R), (), True),
-        ((D, W), (), False),
-        ((D, C), (), False),
-        ((E,), (), False),
-    ],
-)
-def test_only_required_tasks_hold_the_run_up(
-    required: tuple[State, ...], optional: tuple[State, ...], wanted: bool
-) -> None:
-    assert required_done(tally(required, optional)) is wanted
 
 
 @pytest.mark.parametrize(

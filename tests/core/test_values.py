@@ -27,6 +27,7 @@ from yaoki.core.model import (
     Task,
     Work,
 )
+from yaoki.core.model.outcome import describe_exit
 from yaoki.core.model.run import task_branch
 
 
@@ -44,7 +45,9 @@ from yaoki.core.model.run import task_branch
     ],
 )
 def test_how_an_agent_ended_in_words(given: dict[str, Any], words: str) -> None:
-    assert an_exit(**given).exit_description == words
+    exit_ = an_exit(**given)
+
+    assert describe_exit(exit_.code, exit_.signal, exit_.ended_by) == words
 
 
 @pytest.mark.spec("3.5")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import a_failure, a_spec, a_task
 from yaoki.core.bisect import find_partners, first_red
 from yaoki.core.decide.iteration import CommitOutcome, Iteration, decide_iteration
-from yaoki.core.decide.recovery import decide_recovery
-from yaoki.core.decide.rounds import plan_rerun_round
+from yaoki.core.decide.recovery import decide_recovery, plan_rerun_round
 from yaoki.core.machine.events import RecoveryStarted
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import (

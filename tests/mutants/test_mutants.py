@@ -115,7 +115,7 @@ def test_every_explained_mutant_has_a_reason_and_a_place() -> None:
 
 @pytest.mark.full
 def test_a_module_of_the_core_is_mutated_and_its_table_printed() -> None:
-    path = "src/yaoki/core/decide/rounds.py"
+    path = "src/yaoki/core/decide/recovery.py"
     words = (sys.executable, "-m", "tests.mutants", "--children", "1", "--sample", "4", path)
 
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
@@ -123,7 +123,7 @@ def test_a_module_of_the_core_is_mutated_and_its_table_printed() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("decide", "all"))]
     assert rows == [
-        ["decide/rounds.py", "4", "4", "0", "0", "100.0", "%"],
+        ["decide/recovery.py", "4", "4", "0", "0", "100.0", "%"],
         ["all", "4", "4", "0", "0", "100.0", "%"],
     ]
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from yaoki.core.encodings import encoded_variants
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.lazy_pattern import lazy_compile
 
@@ -208,7 +207,7 @@ def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def mask_document(value: Any, secrets: Sequence[str] = ()) -> Any:
-    """The same data with known secrets, and texts shaped like one, masked."""
+    """The data with known secrets, and texts shaped like one, masked."""
     return _mask_value(value, secrets, {})
 
 
@@ -224,3 +223,30 @@ def _mask_value(value: Any, secrets: Sequence[str], masked: dict[str, str]) -> A
     if isinstance(value, list | tuple):
         return [_mask_value(item, secrets, masked) for item in value]
     return value
+
+
+def encoded_variants(value: str) -> Iterator[str]:
+    """Reversed, upper and lower case, base64 at any offset, hex, and escaped bytes."""
+    raw = value.encode("utf-8", "surrogatepass")
+    yield value[::-1]
+    yield value.upper()
+    yield value.lower()
+    for digits in (raw.hex(), raw.hex().upper()):
+        yield digits
+        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
+        for between in ("%", "\\x", ":", " "):
+            yield between.join(pairs)
+    for shift in range(3):
+        plain = _base64_at_offset(raw, shift)
+        yield plain
+        yield plain.replace("+", "-").replace("/", "_")
+
+
+def _base64_at_offset(raw: bytes, shift: int) -> str:
+    """The base64 letters of the value at this offset, without those shared with its neighbours."""
+    from base64 import b64encode  # few values are encoded, and most commands mask none
+
+    text = b64encode(bytes(shift) + raw).decode("ascii")
+    first = (8 * shift + 5) // 6
+    whole = 8 * (shift + len(raw)) // 6
+    return text[first:whole]

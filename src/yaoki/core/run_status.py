@@ -56,12 +56,6 @@ def has_active_tasks(tally: StateCounts) -> bool:
     return any(n for (state, _), n in tally.items() if state is State.ACTIVE)
 
 
-def required_done(tally: StateCounts) -> bool:
-    """Every required task is done or was replaced."""
-    settled = {State.DONE, State.REPLACED}
-    return all(not n or state in settled for (state, needed), n in tally.items() if needed)
-
-
 def current_run_status(run: Run, tally: StateCounts, *, idle: bool) -> RunStatus:
     """The status of this run; a pause shows once the active tasks have ended."""
     if run.pause_reason and idle and not has_active_tasks(tally) and not run.cancel_requested:

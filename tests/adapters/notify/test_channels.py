@@ -27,7 +27,7 @@ from tests.builders import MINUTE, NOW, HandClock
 from tests.time_limits import has_line, reached
 from yaoki.adapters.notify import open_channels
 from yaoki.adapters.notify.desktop import DesktopChannel
-from yaoki.adapters.notify.http_status import parse_retry_after
+from yaoki.adapters.notify.webhook import parse_retry_after
 from yaoki.core.settings.settings import NotificationSettings
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Notice

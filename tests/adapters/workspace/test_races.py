@@ -18,8 +18,7 @@ from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.commit_contents import GitCommitContents
 from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
-from yaoki.adapters.workspace.remote.mode import open_remote_mode
-from yaoki.adapters.workspace.remote.status import RemoteStatus
+from yaoki.adapters.workspace.remote.mode import RemoteStatus, open_remote_mode
 from yaoki.adapters.workspace.run_branches import GitRunBranches
 from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
 from yaoki.core.model import Run

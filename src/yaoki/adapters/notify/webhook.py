@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ssl
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException
+from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.request import (
     BaseHandler,
@@ -21,9 +24,7 @@ from urllib.request import (
     build_opener,
 )
 
-from yaoki.adapters.notify.http_status import interpret_http_error
 from yaoki.adapters.notify.message import encode_notice, prepare_notice
-from yaoki.adapters.notify.time_limit import run_with_timeout
 from yaoki.core.redact import mask
 from yaoki.core.settings.addresses import (
     address_secrets,
@@ -37,6 +38,8 @@ from yaoki.errors import NoticeFailed
 from yaoki.ports import Clock, Notice
 
 SECRET_CHARS_MIN = 16
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
+WAIT_MAX = timedelta(days=1)
 HINT = "check notify.webhook and its receiver, then: yaoki notify test"
 
 
@@ -73,10 +76,10 @@ class WebhookChannel:
         now, secret = self._clock.now(), self._secret()
         request = self._request(prepare_notice(notice, self._environ), secret, now)
         try:
-            run_with_timeout(self._timeout, lambda: self._post(request))
+            _run_with_timeout(self._timeout, lambda: self._post(request))
         except HTTPError as error:
             with error:
-                raise interpret_http_error(self._display_address, error, now) from None
+                raise _interpret_http_error(self._display_address, error, now) from None
         except TimeoutError:
             message = (
                 f"{self._display_address} did not answer within {self._timeout.total_seconds():g} s"
@@ -134,3 +137,54 @@ class WebhookChannel:
             )
         is_untrusted = isinstance(reason, ssl.SSLCertVerificationError)
         return NoticeFailed(f"{self._display_address} {message}", permanent=is_untrusted, hint=HINT)
+
+
+def _interpret_http_error(address: str, error: HTTPError, now: datetime) -> NoticeFailed:
+    """Every status but 2xx is a failure; a busy or broken receiver is retried."""
+    reason = one_line(strip_terminal_codes(str(error.reason)), 100)
+    message = f"{address} answered {error.code} {reason}".rstrip()
+    if 300 <= error.code < 400:
+        hint = "redirects are not followed: put the final address into notify.webhook"
+        return NoticeFailed(message, permanent=True, hint=hint)
+    is_retryable = error.code in RETRYABLE_STATUSES or error.code >= 500
+    wait = parse_retry_after(error.headers.get("Retry-After", ""), now) if is_retryable else None
+    hint = (
+        "the receiver has a problem; yaoki will retry"
+        if is_retryable
+        else "check the receiver's log"
+    )
+    return NoticeFailed(message, permanent=not is_retryable, retry_after=wait, hint=hint)
+
+
+def parse_retry_after(value: str, now: datetime) -> timedelta | None:
+    """Seconds or a date; None if neither, and at most `WAIT_MAX`."""
+    value = value.strip()[:64]
+    if value.isascii() and value.isdigit():
+        return min(timedelta(seconds=int(value[:9])), WAIT_MAX)
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return min(max(at - now, timedelta(0)), WAIT_MAX)
+
+
+def _run_with_timeout(limit: timedelta, call: Callable[[], None]) -> None:
+    """Bound the whole call: a socket timeout bounds each read only.
+
+    Re-raises the exception of the call; after `TimeoutError` the call continues in its thread.
+
+    A daemon thread: a call that never ends does not keep the program from ending.
+    """
+    outcome: Future[None] = Future()
+    Thread(target=_settle, args=(outcome, call), daemon=True).start()
+    outcome.result(limit.total_seconds())
+
+
+def _settle(outcome: Future[None], call: Callable[[], None]) -> None:
+    try:
+        call()
+    except BaseException as fault:  # noqa: BLE001 - re-raised by the caller
+        outcome.set_exception(fault)
+    else:
+        outcome.set_result(None)

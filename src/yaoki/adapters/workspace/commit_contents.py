@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import lru_cache
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits
@@ -10,7 +12,6 @@ from yaoki.adapters.git.diff import read_changes
 from yaoki.adapters.git.new_content import contains_text, read_new_content
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.tree_diff import printable_path
-from yaoki.adapters.git.tree_view import read_tree_view
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode
@@ -18,7 +19,8 @@ from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
 
-DIFF_BYTES_MAX = 1 << 20
+DIFF_BYTES_MAX = FILE_BYTES_MAX = 1 << 20
+_LINK, _SUBMODULE = "120000", "160000"
 
 
 class GitCommitContents:
@@ -73,7 +75,7 @@ class GitCommitContents:
     def tree_view(self, commit: str) -> TreeView:
         """The tracked files of a commit, read from its objects."""
         self._mode.fetch_commits(commit)
-        return read_tree_view(self._git, commit)
+        return _read_tree_view(self._git, commit)
 
     @translates_os_errors
     def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
@@ -98,3 +100,33 @@ class GitCommitContents:
     def is_reachable(self, commit: str) -> bool:
         """True when any ref contains the commit."""
         return bool(self._refs.read_commits(commit)[0] and self._refs.refs_containing(commit))
+
+
+def _read_tree_view(git: Git, commit: str) -> TreeView:
+    """The tracked files of a commit from the object store, without a worktree."""
+    ids = _list_ids(git, commit)
+
+    @lru_cache(maxsize=2_000)
+    def read(path: str) -> str | None:
+        mode, _, sha = ids.get(path, "").partition(" ")
+        if not sha or mode in (_LINK, _SUBMODULE):
+            return None
+        blob = git.read_object(sha, FILE_BYTES_MAX)
+        if blob is None or blob.size != len(blob.content) or b"\0" in blob.content:
+            return None
+        return blob.content.decode("utf-8", "replace")
+
+    return TreeView(frozenset(ids), read, ids)
+
+
+# Cached: the commit that one task lands is the base of the next.
+@lru_cache(maxsize=4)
+def _list_ids(git: Git, commit: str) -> dict[str, str]:
+    """`mode hash` of every tracked path, in the form of `git ls-tree`: `mode type hash\\tpath`."""
+    ids = {}
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit).out.split(b"\0"):
+        head, _, path = line.partition(b"\t")
+        if path:
+            mode, _, sha = head.decode("ascii").split(" ")
+            ids[os.fsdecode(path)] = f"{mode} {sha}"
+    return ids

@@ -23,8 +23,7 @@ from yaoki.adapters.workspace.commit_contents import GitCommitContents
 from yaoki.adapters.workspace.preparation import WorktreePreparation
 from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
-from yaoki.adapters.workspace.remote.mode import RemoteMode, open_remote_mode
-from yaoki.adapters.workspace.remote.status import RemoteStatus
+from yaoki.adapters.workspace.remote.mode import RemoteMode, RemoteStatus, open_remote_mode
 from yaoki.adapters.workspace.run_branches import GitRunBranches
 from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
 from yaoki.adapters.workspace.worktrees.agent_repository import AgentRepositories

@@ -157,11 +157,6 @@ class AgentExit:
         return self.ended_by in CUT_OFF_CAUSES
 
     @property
-    def exit_description(self) -> str:
-        """A description of the end; empty if the agent ended by itself with exit code 0."""
-        return describe_exit(self.code, self.signal, self.ended_by)
-
-    @property
     def ended_cleanly(self) -> bool:
         """Did the agent end by itself, with exit code 0, and report no failure?"""
         bad = self.ended_by or self.start_error or self.limit or self.reports_failure

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from yaoki.core.decide.failure_response import escalate_without_rerun
-from yaoki.core.decide.recovery import RecoveryDecision, decide_recovery, subtasks_to_leave_out
-from yaoki.core.decide.rounds import plan_rerun_round
+from yaoki.core.decide.recovery import (
+    RecoveryDecision,
+    decide_recovery,
+    plan_rerun_round,
+    subtasks_to_leave_out,
+)
 from yaoki.core.machine.events import (
     Cancelled,
     CancelRequested,

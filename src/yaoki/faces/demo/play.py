@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from yaoki.adapters.processes.child import ChildProcess
+from yaoki.adapters.processes.child_processes import ChildProcess
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.errors import NotNow, YaokiError

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.helper_process import HelperProcess
+from yaoki.adapters.processes.child_processes import HelperProcess
 from yaoki.adapters.system.files import write_atomically
 from yaoki.errors import YaokiError
 from yaoki.faces.web.access_tokens import access_tokens_of, signing_key_file

@@ -10,7 +10,6 @@ from yaoki.core.lazy_dataclass import dataclass
 ITEMS_MAX = 10_000
 BYTES_MAX = 8 << 20
 NAME_CHARS_MAX = 48
-TITLE_CHARS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)

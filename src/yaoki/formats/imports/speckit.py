@@ -31,7 +31,6 @@ _DEPENDS = re.compile(
 )
 _ID = re.compile(r"\bT\d{1,6}[a-z]?\b")
 _RANGE = re.compile(r"\bT(\d{1,6})[ \t]*(?:-|–|\.\.|to|through)[ \t]*T(\d{1,6})\b")
-_PHASE = re.compile(r"phase\b", re.IGNORECASE)
 _STORY = re.compile(r"user story|\bUS\d", re.IGNORECASE)
 _TELLING = re.compile(
     r"\*\*(Goal|Purpose|Independent Test|Checkpoint|Acceptance[^*]{0,40})\*\*:?[ \t]*(.*)",

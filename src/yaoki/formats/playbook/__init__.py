@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any
 
 from yaoki.core.settings.settings import Settings
@@ -16,12 +15,7 @@ from yaoki.formats.playbook.rules import judge_playbook
 from yaoki.formats.playbook.source import read_markdown
 from yaoki.formats.playbook.translate import translate_playbook
 
-__all__ = ["is_markdown", "read_markdown", "read_playbook"]
-
-
-def is_markdown(name: str) -> bool:
-    """Is the file a playbook?  Its suffix tells: only playbooks are written in Markdown."""
-    return PurePath(name).suffix.lower() in (".md", ".markdown")
+__all__ = ["read_markdown", "read_playbook"]
 
 
 def read_playbook(

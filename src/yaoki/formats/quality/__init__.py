@@ -6,7 +6,7 @@ Values in, findings out.
 from __future__ import annotations
 
 from yaoki.formats.quality.criteria import judge_criteria
-from yaoki.formats.quality.definition import find_definition_files, review_definition
+from yaoki.formats.quality.definition import review_definition
 from yaoki.formats.quality.model import Change, ChangeContext
 from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
@@ -14,7 +14,6 @@ from yaoki.formats.quality.triviality import is_trivial
 __all__ = [
     "Change",
     "ChangeContext",
-    "find_definition_files",
     "find_gaming",
     "is_trivial",
     "judge_criteria",

@@ -9,13 +9,19 @@ from tests.formats.quality.definition.roads import INCLUDED, NPM, PY
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
-from yaoki.formats.quality.definition import find_definition_files, review_definition
+from yaoki.formats.quality.definition import review_definition
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.reach import find_reached_files
 
 pytestmark = pytest.mark.spec("16.7")
 
 SUITES = {"run": "#!/bin/sh\nset -e\n. lib/env.sh\nfor s in $(cat suites); do sh $s; done\n"}
 SUITES |= {"suites": "t/a.sh\n", "t/a.sh": "diff out t/a.golden\n", "t/a.golden": "1\n"}
 SUITES |= {"lib/env.sh": "export A=1\n", "app.c": "int main() {}\n"}
+
+
+def reached_files(check: CheckSpec, tree: TreeView) -> set[str]:
+    return set(find_reached_files([check], FileIndex(tree)).roles)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,7 @@ SUITES |= {"lib/env.sh": "export A=1\n", "app.c": "int main() {}\n"}
 def test_a_command_reaches_files_through_whatever_it_runs(
     shell: str, files: dict[str, str], reached: set[str]
 ) -> None:
-    found = find_definition_files(CheckSpec("c", shell=shell), view(files))
+    found = reached_files(CheckSpec("c", shell=shell), view(files))
 
     assert found >= reached
     assert not found & {"app.c", "a.txt", "app.py"}
@@ -41,13 +47,13 @@ def test_a_command_reaches_files_through_whatever_it_runs(
 def test_an_argv_is_followed_like_a_shell() -> None:
     check = CheckSpec("c", argv=("timeout", "9", "bash", "-e", "s/t.sh"))
 
-    assert "s/t.sh" in find_definition_files(check, view({"s/t.sh": "true\n"}))
+    assert "s/t.sh" in reached_files(check, view({"s/t.sh": "true\n"}))
 
 
 def test_a_check_is_followed_from_its_own_folder() -> None:
     check = CheckSpec("c", shell="sh t.sh", cwd="sub")
 
-    assert "sub/t.sh" in find_definition_files(check, view({"sub/t.sh": "", "t.sh": ""}))
+    assert "sub/t.sh" in reached_files(check, view({"sub/t.sh": "", "t.sh": ""}))
 
 
 @pytest.mark.parametrize(

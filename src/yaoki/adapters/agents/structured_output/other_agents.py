@@ -1,4 +1,4 @@
-"""pi in JSON mode, mini-swe-agent by its trajectory, aider and others by their text."""
+"""Gemini CLI and pi by their events, mini-swe-agent by its trajectory, aider and others by text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     AgentEvent,
     AgentOutput,
     OutputSummary,
+    first_text,
     last_event,
     milliseconds_at,
     text_at,
@@ -155,3 +156,33 @@ def read_lines(output: AgentOutput) -> OutputSummary:
                 wait = find_wait(line, output.now) if limit.is_temporary else None
                 return OutputSummary(classify_error_text(line) or limit, line[:1000], "", wait)
     return OutputSummary()
+
+
+def read_gemini(output: AgentOutput) -> OutputSummary:
+    """The exit code of Gemini CLI is the HTTP status modulo 256, not 128 plus a signal."""
+    session = first_text(output.events, "session_id")
+    final = last_event(output.events, "result")
+    message = text_at(final, "error", "message") or text_at(
+        last_event(output.events, "error"), "message"
+    )
+    if final.get("status") == "success" and output.exit_code not in output.limit_by_exit_code:
+        return OutputSummary(session=session, claims_success=True)
+    if not output.events and output.exit_code not in output.limit_by_exit_code:
+        return OutputSummary()
+    limit = _classify_gemini_error(message, output, failed=bool(final))
+    wait = find_wait(message, output.now) if limit.is_temporary else None
+    return OutputSummary(
+        limit, message or f"exit code {output.exit_code}" if limit else "", session, wait
+    )
+
+
+def _classify_gemini_error(message: str, output: AgentOutput, *, failed: bool) -> AgentLimit:
+    text_limit = classify_error_text(message)
+    if text_limit in {AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY}:
+        return text_limit
+    if exit_limit := output.limit_by_exit_code.get(output.exit_code or 0):
+        return exit_limit
+    # Exit code 0 but an error event: the answer was empty or cut off.
+    return text_limit or (
+        AgentLimit.UNFINISHED if output.exit_code == 0 or not failed else AgentLimit.UNKNOWN
+    )

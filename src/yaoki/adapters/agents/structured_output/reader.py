@@ -17,7 +17,6 @@ from yaoki.adapters.agents.structured_output import (
     acp,
     claude,
     codex,
-    gemini,
     opencode,
     other_agents,
 )
@@ -60,7 +59,7 @@ _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "acp": acp.read,
     "claude": claude.read,
     "codex": codex.read,
-    "gemini": gemini.read,
+    "gemini": other_agents.read_gemini,
     "opencode": opencode.read,
     "pi": other_agents.read_pi,
     "mini": other_agents.read_mini,

@@ -18,7 +18,7 @@ from yaoki.adapters.checks.readers.entries import (
     describe_error,
     try_reader,
 )
-from yaoki.adapters.checks.readers.extractors import extract, extractor_defect, extractor_names
+from yaoki.adapters.checks.readers.extractors import extract, extractor_names
 from yaoki.adapters.checks.readers.interpretation import (
     Interpretation,
     describe_unread_output,
@@ -34,7 +34,6 @@ __all__ = [
     "count_tests",
     "describe_unread_output",
     "extract",
-    "extractor_defect",
     "extractor_names",
     "interpret_output",
     "interpret_report",

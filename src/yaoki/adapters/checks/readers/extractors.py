@@ -121,15 +121,6 @@ def extractor_names() -> tuple[str, ...]:
     return tuple(sorted({*EXTRACTORS, *_installed_extractors()}))
 
 
-def extractor_defect(name: str) -> str:
-    """The reason why a plan cannot use this extractor; empty if it can."""
-    return (
-        ""
-        if name in EXTRACTORS or name in _installed_extractors()
-        else f"there is no extractor {name!r}"
-    )
-
-
 def extract(wanted: Mapping[str, str], command: CommandOutput) -> dict[str, Any]:
     """Turns `{param: extractor}` of the plan into `{param: value}`, bounded.
 

@@ -64,10 +64,6 @@ class Interpretation:
     def test_count(self) -> int:
         return self.tally.total if self.tally is not None else 0
 
-    @property
-    def skipped_count(self) -> int:
-        return self.tally.skipped if self.tally is not None else 0
-
 
 def interpret_entries(
     result: ParsedOutput | None, command: CommandOutput, wanted: str

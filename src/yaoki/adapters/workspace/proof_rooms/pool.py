@@ -18,8 +18,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.repository import GitRepository
-from yaoki.adapters.workspace.proof_rooms.private_home import fill_home
-from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom
+from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom, fill_private_home
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
@@ -113,7 +112,7 @@ class GitProofRooms:
         )
 
     def _fill_home(self, home: Path) -> None:
-        fill_home(home, self._real_home, self._git.identity)
+        fill_private_home(home, self._real_home, self._git.identity)
 
     def _lock_room(self, key: str) -> tuple[Path, int]:
         """Lock a room with this key, else a new room, else the least recently used one."""

@@ -37,7 +37,6 @@ MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 # `--lock` marks a worktree while it is being made.
 ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", UNFINISHED_MARK.decode())
 
-CHECK_OUT = ("checkout", "-q", "-f", "--no-track", "-B")
 # Explicit, because the user's settings may hide untracked files.
 STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
 

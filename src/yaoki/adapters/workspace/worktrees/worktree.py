@@ -79,10 +79,6 @@ class Worktree:
         assert self.admin
         return GitLocation(self.admin, self.path)
 
-    @property
-    def index_digest(self) -> bytes:
-        return _hash(self.admin / "index") if self.admin else b""
-
 
 def _hash(entry: Path) -> bytes:
     is_regular = entry.is_file() and not entry.is_symlink()

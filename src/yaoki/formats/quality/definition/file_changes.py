@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Sequence
+from doctest import DocTestParser
+from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.formats.quality import loosened_settings
-from yaoki.formats.quality.definition import data, examples, scripts
+from yaoki.formats.quality.definition import scripts
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
@@ -22,6 +27,9 @@ from yaoki.formats.quality.definition.roles import (
 from yaoki.formats.quality.definition.shapes import compare_shapes
 from yaoki.formats.quality.definition.tools import CONFIGURED
 from yaoki.formats.quality.suites import is_test_path, read_file_tests
+
+EXPECTED_CHANGED = "what the tests compare with was changed"
+EXAMPLE_LOST = "an example of its documentation was removed or changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +62,6 @@ class FileChanges:
                 judged.items.append(FindingItem(path, "a helper of the check was loosened", path))
         elif role is FileRole.SETTINGS and not loosened_settings.knows_settings(path):
             judged.is_unsure |= change.before != change.after
-
-    def _is_compared_data(self, path: str) -> bool:
-        """Is this data that tests compare with, or may compare with?"""
-        found = path in self.before.roles or is_in_test_folder(path) or is_snapshot(path)
-        return found and not CONFIGURED.search(path) and not loosened_settings.knows_settings(path)
 
     def _deleted(self, change: Change, changes: Sequence[Change], judged: Judgement) -> None:
         """A moved file is no loss, as long as the check still reaches it."""
@@ -95,9 +98,9 @@ class FileChanges:
 
     def _declared(self, change: Change, judged: Judgement) -> None:
         before, after = change.before or "", change.after or ""
-        if data.is_same_data(before, after) or is_test_path(change.path):
+        if _is_same_data(before, after) or is_test_path(change.path):
             return
-        if data.only_extends(before, after):
+        if _only_extends(before, after):
             judged.is_unsure = True
         else:
             words = "the plan says that it defines a check, and it was changed"
@@ -105,20 +108,20 @@ class FileChanges:
 
     def _data(self, change: Change, judged: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
-        if data.is_same_data(before, after):
+        if _is_same_data(before, after):
             return
         own = is_expected(path) or is_in_test_folder(path)
         if not own and self.product.is_product_data(path):
             return
-        if is_expected(path) and not data.only_extends(before, after):
-            judged.items.append(FindingItem(path, data.EDITED, path))
+        if is_expected(path) and not _only_extends(before, after):
+            judged.items.append(FindingItem(path, EXPECTED_CHANGED, path))
         judged.is_unsure = True
 
     def judge_script(self, change: Change, judged: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
-        if examples.is_documented(path, self.before.commands):
-            lost = examples.has_lost_examples(before, after)
-            judged.items += [FindingItem(path, examples.LOST, path)] if lost else []
+        if _runs_doctest(path, self.before.commands):
+            lost = _has_lost_examples(before, after)
+            judged.items += [FindingItem(path, EXAMPLE_LOST, path)] if lost else []
             return
         old, new = scripts.plain_lines(before), scripts.plain_lines(after)
         if old == new or self.product.is_product(path, before):
@@ -133,3 +136,62 @@ class FileChanges:
         helper = path in self.before.sourced_files and scripts.holds_verdict(path, after)
         if lost and not helper:
             judged.items.append(FindingItem(path, scripts.SCRIPT, path))
+
+
+# ------------------------------------------------------------------ expected files and lists
+
+
+def _only_extends(before: str, after: str) -> bool:
+    """Is everything that was expected still expected, possibly with additions?"""
+    old, new = _json_of(before), _json_of(after)
+    if old is not None and new is not None:
+        return _contains_all(old, new)
+    lines = [Counter(line.rstrip() for line in text.splitlines()) for text in (before, after)]
+    return not lines[0] - lines[1]
+
+
+def _is_same_data(before: str, after: str) -> bool:
+    old, new = _json_of(before), _json_of(after)
+    return (old is not None and old == new) or before.split() == after.split()
+
+
+def _json_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _contains_all(old: Any, new: Any) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(key in new and _contains_all(value, new[key]) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        rest = list(new)
+        for one in old:
+            if one not in rest:
+                return False
+            rest.remove(one)
+        return True
+    return bool(old == new)
+
+
+# ------------------------------------------------------------------ examples in docstrings
+
+
+def _runs_doctest(path: str, commands: Sequence[str]) -> bool:
+    """Does a check run doctest on this file?"""
+    named = re.compile(rf"-m doctest\b[^;&|]*(?<![\w/.-]){re.escape(path)}(?![\w/])")
+    return any(named.search(text) for text in commands)
+
+
+def _has_lost_examples(before: str, after: str) -> bool:
+    """Is an example gone, or its expected result changed?  Unreadable examples count as lost."""
+    try:
+        old, new = (_examples(text) for text in (before, after))
+    except ValueError:
+        return True
+    return bool(old - new)
+
+
+def _examples(text: str) -> Counter[tuple[str, str]]:
+    return Counter((one.source, one.want) for one in DocTestParser().get_examples(text))

@@ -61,10 +61,6 @@ class FileIndex:
         """The files directly in a folder."""
         return [path for path in self._folders.get(folder, []) if dirname(path) == folder]
 
-    def files_named(self, name: str) -> list[str]:
-        """Every file with this name, in any folder."""
-        return self._by_name.get(name, [])
-
     def find_folder(self, word: str, places: Iterable[str]) -> str | None:
         for place in places:
             at = resolve_path(word, place)

@@ -43,11 +43,6 @@ from yaoki.formats.quality.suites import is_collected_path, is_test_path
 ITEMS_MAX = 200
 
 
-def find_definition_files(check: CheckSpec, tree: TreeView) -> frozenset[str]:
-    """Every tracked file that the command of a check names or reaches, and its `definition`."""
-    return frozenset(find_reached_files([check], FileIndex(tree)).roles)
-
-
 def review_definition(
     checks: Sequence[CheckSpec],
     changes: Sequence[Change],
