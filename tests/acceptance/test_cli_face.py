@@ -184,7 +184,7 @@ def test_an_internal_error_goes_to_a_file_without_secrets(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".yaoki").mkdir()
 
-    code = errors.report_internal_error(KeyError("hunter2hunter2"), as_json=True, given=["status"])
+    code = errors.report_internal_error(KeyError("hunter2hunter2"), as_json=True, args=["status"])
 
     shown = capsys.readouterr()
     log = (tmp_path / ".yaoki" / "internal-errors.log").read_text()

@@ -155,7 +155,7 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 @pytest.mark.spec("10.3", "4.8")
 def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
     """Of a kind that is never retried, so that it is asked about at once."""
-    fault = make_fatal(FatalCode.PERMISSION_DENIED, "no", ours=True)
+    fault = make_fatal(FatalCode.PERMISSION_DENIED, "no", is_our_fault=True)
 
     asked, _ = plan_retry_or_escalate(a_stuck_task(), fault, ClockAndChance(NOW, 0.5))
 
@@ -270,7 +270,12 @@ def test_a_hint_is_given_where_the_work_must_change(kind: FailureKind, hinted: b
         (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="omission"), True),
         (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="no-change"), False),
         (replace(make_fatal(FatalCode.RESOURCE_NOT_FOUND, "exit code 127"), check="tests"), False),
-        (replace(make_fatal(FatalCode.CHECK_UNFIT, "it writes", ours=True), check="tests"), True),
+        (
+            replace(
+                make_fatal(FatalCode.CHECK_UNFIT, "it writes", is_our_fault=True), check="tests"
+            ),
+            True,
+        ),
         (a_failure(FailureKind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
         (a_failure(FailureKind.TRANSIENT_ERROR, check="tests", pattern=""), False),
     ],

@@ -593,7 +593,7 @@ def test_a_question_to_a_person_records_all_of_its_failure() -> None:
 
 @pytest.mark.spec("11.4")
 def test_a_dead_letter_is_recorded_before_its_question() -> None:
-    failure = replace(make_fatal(FatalCode.UNDELIVERED, "delivered 5 times", ours=True))
+    failure = replace(make_fatal(FatalCode.UNDELIVERED, "delivered 5 times", is_our_fault=True))
     task = counted(deliveries=5)
 
     events = plan_retry_or_escalate(task, failure, MOMENT)

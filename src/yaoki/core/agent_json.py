@@ -36,10 +36,10 @@ def _event(text: str) -> dict[str, Any]:
     if not text.startswith("{"):
         return {}
     try:
-        found: dict[str, Any] = _DECODER.raw_decode(text)[0]
+        event: dict[str, Any] = _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):
         return {}
-    return found
+    return event
 
 
 def _agent_words(event: Mapping[str, Any]) -> str:
@@ -71,13 +71,13 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
             # Errors count the lines before them, so the parsed part is dropped.
             text, at = text[at:], 0
         try:
-            found, end = _DECODER.raw_decode(text, at)
+            parsed, end = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError as error:
             spent, end = spent + error.pos + PARSING * (error.pos - at), at + 1
         except (ValueError, RecursionError):
             spent, end = spent + PARSING * (len(text) - at), at + 1
         else:
-            yield found
+            yield parsed
         if spent > VAIN_MAX:
             raise ValueError("there is no JSON object that counts: most of the text is broken JSON")
         at = _next_start(text, end)

@@ -32,29 +32,29 @@ def find_partners(culprit: int, red: Callable[[Sequence[int]], bool | None]) -> 
     `red(chosen)` checks the culprit together with the chosen earlier landings; None when they
     conflict.  Each search finds one landing; a culprit that fails alone has none.
     """
-    found: list[int] = []
-    while len(found) <= PARTNERS_MAX and red(sorted(found)) is False:
-        if len(found) == PARTNERS_MAX:
+    partners: list[int] = []
+    while len(partners) <= PARTNERS_MAX and red(sorted(partners)) is False:
+        if len(partners) == PARTNERS_MAX:
             break
-        last = min(found, default=culprit) - 1
-        one = _last_needed(last, found, red)
-        if one == 0:
+        last = min(partners, default=culprit) - 1
+        partner = _last_needed(last, partners, red)
+        if partner == 0:
             break
-        found.append(one)
-    return tuple(found)
+        partners.append(partner)
+    return tuple(partners)
 
 
 def _last_needed(
-    last: int, found: Sequence[int], red: Callable[[Sequence[int]], bool | None]
+    last: int, partners: Sequence[int], red: Callable[[Sequence[int]], bool | None]
 ) -> int:
     """The smallest n for which landings 1 to n, with those found, fail; 0 when unknown."""
     low, high = 0, last
     while high - low > 1:
         middle = (low + high) // 2
-        seen = red(sorted({*range(1, middle + 1), *found}))
-        if seen is None:
+        is_red = red(sorted({*range(1, middle + 1), *partners}))
+        if is_red is None:
             return 0
-        if seen:
+        if is_red:
             high = middle
         else:
             low = middle

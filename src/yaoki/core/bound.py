@@ -44,8 +44,8 @@ def _reruns(spec: TaskSpec) -> int:
     """A subtask may start once more when its whole group is rolled back."""
     if spec.kind not in {TaskKind.CHANGE, TaskKind.REPORT}:
         return 0
-    whole = _runs(spec.policy).content if spec.group else 0
-    return spec.policy.reruns_max + whole
+    group_runs = _runs(spec.policy).content if spec.group else 0
+    return spec.policy.reruns_max + group_runs
 
 
 def _judging(spec: TaskSpec, attempts: int) -> int:

@@ -222,11 +222,11 @@ def find_unproven(
         for claim in claims
         if (words := _claims_more(claim, evidence.tasks.get(claim.id), source, missing_commits))
     ]
-    known = {claim.id for claim in claims}
-    without_row = (task_id for task_id in evidence.tasks if task_id not in known)
+    row_ids = {claim.id for claim in claims}
+    missing_rows = (task_id for task_id in evidence.tasks if task_id not in row_ids)
     return mismatches + [
         Mismatch(task_id, f"{evidence.tasks[task_id].name} has no row; {source} has the task")
-        for task_id in without_row
+        for task_id in missing_rows
     ]
 
 

@@ -14,19 +14,19 @@ def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 
     try:
         TopologicalSorter(needs).prepare()
-    except CycleError as found:
+    except CycleError as error:
         # graphlib lists each node after the one that needs it; reversed reads `a needs b`.
-        return tuple(reversed(found.args[1]))
+        return tuple(reversed(error.args[1]))
     return None
 
 
 def dependents(needs: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
     """The dependents of each task."""
-    found: dict[Node, list[Node]] = {node: [] for node in needs}
-    for node, wanted in needs.items():
-        for need in wanted:
-            found.setdefault(need, []).append(node)
-    return found
+    by_need: dict[Node, list[Node]] = {node: [] for node in needs}
+    for node, needed in needs.items():
+        for need in needed:
+            by_need.setdefault(need, []).append(node)
+    return by_need
 
 
 def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:

@@ -73,12 +73,12 @@ if not TYPE_CHECKING:
         return lambda cls: _prepare(cls, frozen=frozen, slots=slots)
 
     def fields(of: Any) -> tuple[Any, ...]:
-        found = getattr(of, "__lazy_fields__", None)
-        if found is None:
+        lazy_fields = getattr(of, "__lazy_fields__", None)
+        if lazy_fields is None:
             from dataclasses import fields as standard_fields
 
             return standard_fields(of)
-        return found
+        return lazy_fields
 
     def is_dataclass(of: Any) -> bool:
         cls = of if isinstance(of, type) else type(of)
@@ -97,7 +97,7 @@ if not TYPE_CHECKING:
 def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     own = vars(cls)
     annotations: dict[str, Any] = own.get("__annotations__", {})
-    names = [name for name, given in annotations.items() if not _is_class_variable(given)]
+    names = [name for name, annotation in annotations.items() if not _is_class_variable(annotation)]
     defaults = {name: own[name] for name in names if name in own}
     methods = [name for name in ("__init__", "__repr__", "__eq__") if name not in own]
     if own.get("__hash__") is None:
@@ -140,12 +140,12 @@ class _OwnFields:
             if "__lazy_fields__" in vars(base):
                 every.update((each.name, each) for each in base.__lazy_fields__)
         for name in self._names:
-            given = self._defaults.get(name, _MISSING)
-            each = given if isinstance(given, LazyField) else _as_field(given)
+            default = self._defaults.get(name, _MISSING)
+            each = default if isinstance(default, LazyField) else _as_field(default)
             each.name, each.type = name, self._annotations[name]
             every[name] = each
-        found = self._cls.__lazy_fields__ = tuple(every.values())
-        return found
+        all_fields = self._cls.__lazy_fields__ = tuple(every.values())
+        return all_fields
 
 
 class _MatchArgs:
@@ -161,12 +161,12 @@ def _is_class_variable(annotation: Any) -> bool:
     return ClassVar in (annotation, getattr(annotation, "__origin__", None))
 
 
-def _as_field(given: Any) -> LazyField:
+def _as_field(default: Any) -> LazyField:
     """A plain default, or a field of the standard library."""
     standard = sys.modules.get("dataclasses")
-    if standard is None or not isinstance(given, standard.Field):
-        return LazyField(default=given)
-    options = {name: getattr(given, name) for name in _OPTIONS}
+    if standard is None or not isinstance(default, standard.Field):
+        return LazyField(default=default)
+    options = {name: getattr(default, name) for name in _OPTIONS}
     for name in ("default", "default_factory"):
         if options[name] is standard.MISSING:
             options[name] = _MISSING
@@ -181,14 +181,14 @@ def _with_slots(cls: Any, names: list[str]) -> Any:
     inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
     content["__slots__"] = tuple(name for name in names if name not in inherited)
     metaclass: Any = type(cls)
-    made = metaclass(cls.__name__, cls.__bases__, content)
-    made.__qualname__ = cls.__qualname__
-    return made
+    slotted = metaclass(cls.__name__, cls.__bases__, content)
+    slotted.__qualname__ = cls.__qualname__
+    return slotted
 
 
 def _with_defaults(cls: Any, defaults: dict[str, Any]) -> Any:
-    for name, given in defaults.items():
-        each = given if isinstance(given, LazyField) else _as_field(given)
+    for name, default in defaults.items():
+        each = default if isinstance(default, LazyField) else _as_field(default)
         if each.default is not _MISSING:
             setattr(cls, name, each.default)
         else:
@@ -229,7 +229,7 @@ def _make_init(cls: type[Any], every: tuple[LazyField, ...], *, frozen: bool) ->
         nonlocal calls
         calls += 1
         values = dict(zip(names, args, strict=False))
-        given = len(args) + len(options)
+        value_count = len(args) + len(options)
         values.update(options)
         for each in order:
             if each.name not in values:
@@ -239,8 +239,8 @@ def _make_init(cls: type[Any], every: tuple[LazyField, ...], *, frozen: bool) ->
                     values[each.name] = each.default_factory()
                 else:
                     break
-                given += 1
-        if calls > CALLS_BEFORE_COMPILING or len(values) != len(order) or given != len(order):
+                value_count += 1
+        if calls > CALLS_BEFORE_COMPILING or len(values) != len(order) or value_count != len(order):
             compiled = _compile_init(cls, frozen)
             if vars(cls).get("__init__") is init:
                 cls.__init__ = compiled
@@ -315,8 +315,10 @@ def _compile_repr(cls: Any) -> Any:
     import dataclasses
 
     standard = [(each.name, Any, _standard_field(each)) for each in cls.__lazy_fields__]
-    made = dataclasses.make_dataclass(cls.__name__, standard, init=False, eq=False, kw_only=True)
-    return made.__repr__
+    standard_class = dataclasses.make_dataclass(
+        cls.__name__, standard, init=False, eq=False, kw_only=True
+    )
+    return standard_class.__repr__
 
 
 def _standard_field(each: LazyField) -> Any:
@@ -337,14 +339,14 @@ class _StandardFields:
 
         cls = self._cls
         standard = [(each.name, each.type, _standard_field(each)) for each in cls.__lazy_fields__]
-        made: Any = dataclasses.make_dataclass(
+        standard_class: Any = dataclasses.make_dataclass(
             cls.__name__, standard, init=False, repr=False, eq=False, kw_only=True
         )
-        found: dict[str, Any] = made.__dataclass_fields__
-        for each in found.values():
+        fields_by_name: dict[str, Any] = standard_class.__dataclass_fields__
+        for each in fields_by_name.values():
             each.kw_only = False  # only so that the order of the defaults does not matter
-        cls.__dataclass_fields__ = found
-        return found
+        cls.__dataclass_fields__ = fields_by_name
+        return fields_by_name
 
 
 class _Signature:

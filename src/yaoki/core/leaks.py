@@ -56,12 +56,12 @@ class LeakSearch:
 
     def find(self, parts: Iterable[NewContent]) -> tuple[Leak, ...]:
         """The leaks in order, each once per place, up to a limit."""
-        found: dict[Leak, None] = {}
+        leaks: dict[Leak, None] = {}
         for part in parts:
-            found.update(dict.fromkeys(self._in(part)))
-            if len(found) >= LEAKS_MAX:
+            leaks.update(dict.fromkeys(self._in(part)))
+            if len(leaks) >= LEAKS_MAX:
                 break
-        return tuple(found)[:LEAKS_MAX]
+        return tuple(leaks)[:LEAKS_MAX]
 
     def _in(self, part: NewContent) -> Iterator[Leak]:
         squeezed, before = (each.translate(None, _BLANKS) for each in (part.content, part.before))
@@ -85,11 +85,11 @@ def _first_new(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
 
 def _original_position(content: bytes, at: int) -> int:
     """The position in the original text; the start of the line is precise enough."""
-    begin, seen = 0, 0
+    begin, length = 0, 0
     while at >= 0 and begin < len(content):
         end = content.find(b"\n", begin) + 1 or len(content)
-        seen += len(content[begin:end].translate(None, _BLANKS))
-        if seen > at:
+        length += len(content[begin:end].translate(None, _BLANKS))
+        if length > at:
             return begin
         begin = end
     return -1

@@ -76,9 +76,9 @@ def may_be_replaced(task: Task) -> bool:
     fix (unless a judge asks for another plan), and was not replaced too often.
     """
     failed = task.state is State.ESCALATED and task.spec.kind is not TaskKind.PLAN
-    asked = task.failure is not None and task.failure.replan
-    may = asked or task.reason not in PERSON_ONLY
-    return failed and may and task.counts.replans < REPLANS_MAX
+    judge_requests = task.failure is not None and task.failure.replan
+    is_allowed = judge_requests or task.reason not in PERSON_ONLY
+    return failed and is_allowed and task.counts.replans < REPLANS_MAX
 
 
 def answer_form(fill: PlanningBrief) -> str:

@@ -173,12 +173,12 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
 
     `handed` are names and globs; variables that every child gets anyway are not secret.
     """
-    given = filter_environment(environ, handed)
-    trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()
+    passed_on = filter_environment(environ, handed)
+    passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return _longest_first(
         value
         for name, value in environ.items()
-        if (_SECRET_NAME.search(name) or name in trusted) and len(value) >= VALUE_CHARS_MIN
+        if (_SECRET_NAME.search(name) or name in passed_on_names) and len(value) >= VALUE_CHARS_MIN
     )
 
 
@@ -191,14 +191,14 @@ def confidential_variables(
     number, a switch or a path; nor, unless the name of the variable says secret, by a value that
     reads like words, such as a mode, a model or a region.
     """
-    given = filter_environment(environ, handed)
-    trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()
+    passed_on = filter_environment(environ, handed)
+    passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return {
         name: value
         for name, value in environ.items()
         if len(value.strip()) >= VALUE_CHARS_MIN
         and not _ORDINARY.fullmatch(value.strip())
-        and (_SECRET_NAME.search(name) or (name in trusted and _RANDOM.search(value)))
+        and (_SECRET_NAME.search(name) or (name in passed_on_names and _RANDOM.search(value)))
     }
 
 
@@ -248,5 +248,5 @@ def _base64_at_offset(raw: bytes, shift: int) -> str:
 
     text = b64encode(bytes(shift) + raw).decode("ascii")
     first = (8 * shift + 5) // 6
-    whole = 8 * (shift + len(raw)) // 6
-    return text[first:whole]
+    last = 8 * (shift + len(raw)) // 6
+    return text[first:last]

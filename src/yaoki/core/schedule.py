@@ -25,15 +25,15 @@ def fair_order(
     waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int
 ) -> list[RunId]:
     """The run for each free slot: always the one with the fewest active tasks."""
-    left, busy = dict(waiting), {run: active.get(run, 0) for run in waiting}
+    remaining, busy = dict(waiting), {run: active.get(run, 0) for run in waiting}
     order: list[RunId] = []
     while len(order) < limit:
-        open_runs = [run for run, n in left.items() if n > 0]
+        open_runs = [run for run, n in remaining.items() if n > 0]
         if not open_runs:
             break
-        run = min(open_runs, key=lambda r: (busy[r], list(left).index(r)))
+        run = min(open_runs, key=lambda r: (busy[r], list(remaining).index(r)))
         order.append(run)
-        left[run] -= 1
+        remaining[run] -= 1
         busy[run] += 1
     return order
 

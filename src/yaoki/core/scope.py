@@ -48,8 +48,8 @@ def paths_outside_scope(changed: Iterable[str], scope: Iterable[str]) -> tuple[s
 
 def yaoki_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     """The changed paths that belong to yaoki, except settings that the scope names."""
-    given = tuple(scope)
-    allowed = bool(given) and is_in_scope(SETTINGS, given)
+    globs = tuple(scope)
+    allowed = bool(globs) and is_in_scope(SETTINGS, globs)
     own = (path for path in changed if path.partition("/")[0].casefold() in {SETTINGS, STATE})
     return tuple(sorted(path for path in own if path != SETTINGS or not allowed))
 
@@ -59,12 +59,12 @@ def session_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ..
 
     Only a glob that names the file or its folder allows one: `**` means the work, not these.
     """
-    given = tuple(scope)
+    globs = tuple(scope)
     return tuple(
         sorted(
             path
             for path in changed
-            if (name := _session_name(path)) and not _names(given, path, name)
+            if (name := _session_name(path)) and not _names(globs, path, name)
         )
     )
 
@@ -77,8 +77,12 @@ def _session_name(path: str) -> str:
     folder = next((one for one in candidates if one.casefold() in SESSION_FOLDERS), "")
     if folder or last.casefold() in SESSION_FILES:
         return folder or last
-    whole = path.casefold()
-    return last if any(whole == one or whole.endswith(f"/{one}") for one in SESSION_PATHS) else ""
+    folded_path = path.casefold()
+    return (
+        last
+        if any(folded_path == one or folded_path.endswith(f"/{one}") for one in SESSION_PATHS)
+        else ""
+    )
 
 
 def _names(scope: tuple[str, ...], path: str, name: str) -> bool:

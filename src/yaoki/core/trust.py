@@ -69,7 +69,7 @@ class TrustRecord:
             n: texts for n, texts in self.places.get(place, {}).items() if n not in texts_by_name
         }
         parts = {**unchanged, **texts_by_name}
-        others = {name: found for name, found in self.places.items() if name != place}
+        others = {name: texts for name, texts in self.places.items() if name != place}
         return TrustRecord({**others, place: parts}, self.stores, self.below)
 
     def with_store(self, mark: str, path: str) -> TrustRecord:
@@ -98,14 +98,16 @@ def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
     known = {digest for part in trusted.values() for digest in part}
     now = {command.digest for command in content.commands}
     before = trusted.get(content.name, {})
-    torn = [digest for digest in before if digest.startswith(WALL_PREFIX) and digest not in now]
-    if now <= known and not torn:
+    lost_walls = [
+        digest for digest in before if digest.startswith(WALL_PREFIX) and digest not in now
+    ]
+    if now <= known and not lost_walls:
         return []
     texts = [command.text for command in content.commands]
     if not before:
         return [f"  {command.text}" for command in content.commands if command.digest not in known]
-    found = list(unified_diff(list(before.values()), texts))[2:]
-    lines = [f"{line[0]} {line[1:]}" for line in found if line[0] in "+-"]
+    diff = list(unified_diff(list(before.values()), texts))[2:]
+    lines = [f"{line[0]} {line[1:]}" for line in diff if line[0] in "+-"]
     # Two commands may have the same text: a new one is always shown.
     shown = {line[2:] for line in lines if line[0] == "+"}
     new = (c.text for c in content.commands if c.digest not in known and c.text not in shown)
@@ -125,16 +127,16 @@ def digest_check(spec: CheckSpec) -> CommandDigest | None:
     if not (spec.argv or spec.shell or spec.entry or spec.agent):
         return None
     judge = f"agent {spec.agent.name} judges" if spec.agent else ""
-    what = _quote(spec.argv) or spec.shell or spec.entry or judge
-    where = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
-    return _digest(f"check {spec.name}: {what}{where}{_env(spec.env)}", fields)
+    action = _quote(spec.argv) or spec.shell or spec.entry or judge
+    place = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
+    return _digest(f"check {spec.name}: {action}{place}{_env(spec.env)}", fields)
 
 
 def digest_agent(spec: AgentSpec) -> CommandDigest:
-    what = _quote(spec.command) or spec.preset
+    command = _quote(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
     handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
-    text = f"agent {spec.name}: {what}{options}{_env(spec.env)}{handed}"
+    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{handed}"
     return _digest(text, _pick_fields(spec, AGENT_FIELDS))
 
 

@@ -71,19 +71,19 @@ def parse_plan(
         defects.add_at((), "the plan is empty", (1, 1))
     if raw is None:
         raise _invalid(name, defects.lines(), len(defects.entries))
-    judged = _choose_reader(raw, name)(raw, settings, defects, environment)
-    prompts = environment.prompt_defects(judged.prompt_requirements)
-    below = judged.draft.settings_defects
+    reading = _choose_reader(raw, name)(raw, settings, defects, environment)
+    prompts = environment.prompt_defects(reading.prompt_requirements)
+    below = reading.draft.settings_defects
     if number := len(defects.entries) + len(below.entries) + len(prompts):
         lines = (*defects.lines(), *below.lines(), *prompts)
-        lacks = judged.draft.defects.lacks_settings
+        lacks = reading.draft.defects.lacks_settings
         invalid = _invalid(name, lines, number, lacks_settings=lacks)
         if _is_checklist(text, name):
             where = shlex.quote(name)
             invalid.hint = f"this is a checklist, not a playbook: yaoki plan import {where}"
         raise invalid
-    plan = build_plan(judged.draft, text)
-    return judged.finish(replace(plan, prompt_requirements=judged.prompt_requirements))
+    plan = build_plan(reading.draft, text)
+    return reading.finish(replace(plan, prompt_requirements=reading.prompt_requirements))
 
 
 def _is_markdown(name: str) -> bool:

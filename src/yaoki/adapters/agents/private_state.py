@@ -26,12 +26,14 @@ class PrivateState:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def make_copies(self, wanted: Mapping[Path, Sequence[str]]) -> dict[Path, Path]:
+    def make_copies(self, excluded_by_folder: Mapping[Path, Sequence[str]]) -> dict[Path, Path]:
         """Maps each folder to its copy; a missing folder gets an empty copy.
 
-        `wanted` names for each folder the patterns that are not copied.
+        `excluded_by_folder` names for each folder the patterns that are not copied.
         """
-        return {source: self._copy(source, excluded) for source, excluded in wanted.items()}
+        return {
+            source: self._copy(source, excluded) for source, excluded in excluded_by_folder.items()
+        }
 
     def _copy(self, source: Path, excluded: Sequence[str]) -> Path:
         source.mkdir(parents=True, exist_ok=True)

@@ -99,8 +99,8 @@ def _parse_act(data: Any) -> tuple[str, Any, str]:
             None,
             f"unknown act {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
         )
-    wanted = shape(value)
-    return name, value, f"{name} needs {wanted}, not {value!r:.80}" if wanted else ""
+    requirement = shape(value)
+    return name, value, f"{name} needs {requirement}, not {value!r:.80}" if requirement else ""
 
 
 # ------------------------------------------------------------------ shapes: empty if valid

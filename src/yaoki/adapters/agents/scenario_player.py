@@ -35,10 +35,10 @@ class ScenarioFault(Exception):
 def inside(path: str) -> Path:
     """A path inside the worktree; refuses every other path."""
     top = Path.cwd().resolve()
-    whole = (top / path).resolve()
-    if not whole.is_relative_to(top) or whole == top:
+    full_path = (top / path).resolve()
+    if not full_path.is_relative_to(top) or full_path == top:
         raise ScenarioFault(f"{path!r} is not inside the worktree")
-    return whole
+    return full_path
 
 
 def put(path: str, text: str, mode: str = "w") -> None:
@@ -101,8 +101,8 @@ def run(argv: list[str]) -> None:
 
 def commit(message: str) -> None:
     run(["git", "add", "-A"])
-    who = ["-c", "user.name=Scripted Agent", "-c", "user.email=scripted@example.invalid"]
-    run(["git", *who, "commit", "-q", "--no-verify", "--allow-empty", "-m", message])
+    author = ["-c", "user.name=Scripted Agent", "-c", "user.email=scripted@example.invalid"]
+    run(["git", *author, "commit", "-q", "--no-verify", "--allow-empty", "-m", message])
 
 
 def tamper_config(_: None) -> None:

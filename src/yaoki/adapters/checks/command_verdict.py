@@ -98,24 +98,24 @@ def _find_failure(run: CommandCheckRun) -> Finding | None:
     nothing.
     """
     code = run.state.code
-    name, _, wanted = run.spec.success.partition(":")
-    match name, wanted:
+    name, _, expected = run.spec.success.partition(":")
+    match name, expected:
         case "exitCode", digits if digits.isdecimal():
             return None if code == int(digits) else _explain_exit_code(run)
-        case ("empty", "") | ("contains" | "matches", _) if name == "empty" or wanted:
-            return _explain_exit_code(run) if code != 0 else _compare_output(run, name, wanted)
+        case ("empty", "") | ("contains" | "matches", _) if name == "empty" or expected:
+            return _explain_exit_code(run) if code != 0 else _compare_output(run, name, expected)
         case _:
             return make_broken(run.spec, f"success {run.spec.success!r} is not understood")
 
 
-def _compare_output(run: CommandCheckRun, rule: str, wanted: str) -> Finding | None:
+def _compare_output(run: CommandCheckRun, rule: str, expected: str) -> Finding | None:
     file = run.folder / OUT
     if rule == "empty":
         return None if is_blank(file) else run.make_failed("its output is not empty")
     if rule == "contains":
-        is_there = contains_text(file, wanted)
-        return None if is_there else run.make_failed(f"its output lacks {wanted!r}")
-    finding = search_file(run.spec, run.runner, wanted, file, "its output")
+        is_there = contains_text(file, expected)
+        return None if is_there else run.make_failed(f"its output lacks {expected!r}")
+    finding = search_file(run.spec, run.runner, expected, file, "its output")
     if finding is None:
         return None
     return replace(finding, **run.evidence(), params=run.params(run.interpret()))

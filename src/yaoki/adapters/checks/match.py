@@ -19,10 +19,10 @@ def main(pattern: str, file: str) -> int:
     if len(raw) > BYTES_MAX:
         return 3
     try:
-        wanted = re.compile(pattern, re.MULTILINE)
+        regex = re.compile(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError):
         return 2
-    return 0 if wanted.search(raw.decode("utf-8", errors="replace")) else 1
+    return 0 if regex.search(raw.decode("utf-8", errors="replace")) else 1
 
 
 if __name__ == "__main__":

@@ -84,14 +84,14 @@ def _read_tail(file: Path, count: int) -> str:
 
 def contains_text(file: Path, text: str) -> bool:
     """Reads overlapping pieces, so the size of the file does not matter."""
-    wanted = text.encode("utf-8")
+    needle = text.encode("utf-8")
     overlap = b""
     with open_plain_file(file) as stream:
         while stream and (piece := stream.read(SEARCH_BYTES)):
-            if wanted in overlap + piece:
+            if needle in overlap + piece:
                 return True
-            overlap = (overlap + piece)[-len(wanted) :]
-    return not wanted
+            overlap = (overlap + piece)[-len(needle) :]
+    return not needle
 
 
 def is_blank(file: Path) -> bool:

@@ -34,8 +34,8 @@ class LocalGitFacts:
         return match[0] if match else ""
 
     def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
-        found = self._refs.read_commits(*commits) if commits else []
-        return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
+        commits_read = self._refs.read_commits(*commits) if commits else []
+        return {name: c.tree for name, c in zip(commits, commits_read, strict=True) if c}
 
     def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
         from yaoki.adapters.git.history import read_first_parents

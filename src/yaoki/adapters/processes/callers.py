@@ -52,9 +52,9 @@ def _is_shim(proc_folder: Path) -> bool:
     return any(w.endswith(SHIM) for w in (proc_folder / "cmdline").read_bytes().split(b"\0"))
 
 
-def find_peer_process(ours: tuple[str, int], theirs: tuple[str, int]) -> int | None:
+def find_peer_process(own: tuple[str, int], peer: tuple[str, int]) -> int | None:
     """The process at the other end of a connection on this machine; None if unknown."""
-    inode = _find_inode(theirs, ours)
+    inode = _find_inode(peer, own)
     return _find_socket_owner(f"socket:[{inode}]") if inode else None
 
 

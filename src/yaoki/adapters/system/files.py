@@ -24,10 +24,10 @@ NOT_PLAIN_ERRNOS = frozenset(
 )
 
 
-def make_file_fault(what: str, error: OSError) -> Fault:
+def make_file_fault(action: str, error: OSError) -> Fault:
     """Turns a file system error into a `Fault`."""
     return Fault(
-        f"cannot {what}: {error.strerror or error}",
+        f"cannot {action}: {error.strerror or error}",
         transient=error.errno in TRANSIENT_FILE_ERRNOS,
         code=FatalCode.PERMISSION_DENIED if isinstance(error, PermissionError) else FatalCode.NONE,
         hint=FREE_DISK_HINT if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",

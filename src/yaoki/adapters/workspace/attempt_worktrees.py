@@ -117,9 +117,9 @@ class GitAttemptWorktrees:
         return self._pool.is_worthwhile
 
     @translates_os_errors
-    def prepare_ahead(self, run: Run, wanted: int) -> None:
-        """Make worktrees until `wanted` are ready, if that is worthwhile."""
-        self._pool.fill(self._branch.head(run).sha, wanted)
+    def prepare_ahead(self, run: Run, size: int) -> None:
+        """Make worktrees until `size` are ready, if that is worthwhile."""
+        self._pool.fill(self._branch.head(run).sha, size)
 
     @translates_os_errors
     def drop_prepared_worktrees(self) -> None:

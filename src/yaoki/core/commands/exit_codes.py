@@ -106,19 +106,22 @@ def possible_exits(argv: Sequence[str], shell: str) -> PossibleExits:
 
 
 def _of_lines(lines: Lines, *, strict: bool = False) -> PossibleExits:
-    ends = ZERO
+    exits = ZERO
     left_zero = left_other = False
     for item, background in lines.items:
         strict = strict or _sets_errexit(item)
-        now = ZERO if background else _of_list(item, ends)
-        left_zero, left_other = left_zero or now.leaves_zero, left_other or now.leaves_nonzero
-        if strict and now.ends_nonzero:
+        item_exits = ZERO if background else _of_list(item, exits)
+        left_zero, left_other = (
+            left_zero or item_exits.leaves_zero,
+            left_other or item_exits.leaves_nonzero,
+        )
+        if strict and item_exits.ends_nonzero:
             left_other = True
-            now = PossibleExits(now.ends_zero, ends_nonzero=False)
-        ends = PossibleExits(now.ends_zero, now.ends_nonzero)
-        if not ends.may_continue:
+            item_exits = PossibleExits(item_exits.ends_zero, ends_nonzero=False)
+        exits = PossibleExits(item_exits.ends_zero, item_exits.ends_nonzero)
+        if not exits.may_continue:
             break
-    return PossibleExits(ends.ends_zero, ends.ends_nonzero, left_zero, left_other)
+    return PossibleExits(exits.ends_zero, exits.ends_nonzero, left_zero, left_other)
 
 
 def _sets_errexit(item: AndOr) -> bool:
@@ -129,52 +132,54 @@ def _sets_errexit(item: AndOr) -> bool:
 
 
 def _of_list(item: AndOr, before: PossibleExits) -> PossibleExits:
-    ends = _of_pipeline(item.first, before)
+    exits = _of_pipeline(item.first, before)
     for operator, pipeline in item.rest:
-        runs = ends.ends_zero if operator == "&&" else ends.ends_nonzero
+        runs = exits.ends_zero if operator == "&&" else exits.ends_nonzero
         after = (
-            _of_pipeline(pipeline, ends)
+            _of_pipeline(pipeline, exits)
             if runs
             else PossibleExits(ends_zero=False, ends_nonzero=False)
         )
-        zero, other = (False, ends.ends_nonzero) if operator == "&&" else (ends.ends_zero, False)
-        ends = PossibleExits(
+        zero, other = (False, exits.ends_nonzero) if operator == "&&" else (exits.ends_zero, False)
+        exits = PossibleExits(
             zero or after.ends_zero,
             other or after.ends_nonzero,
-            ends.leaves_zero or after.leaves_zero,
-            ends.leaves_nonzero or after.leaves_nonzero,
+            exits.leaves_zero or after.leaves_zero,
+            exits.leaves_nonzero or after.leaves_nonzero,
         )
-    return ends
+    return exits
 
 
 def _of_pipeline(pipeline: Pipeline, before: PossibleExits) -> PossibleExits:
     """The exit codes of a pipeline; any failing part fails it, since checks run with pipefail."""
     if len(pipeline.parts) == 1:
-        ends = _of_node(pipeline.parts[0], before)
+        exits = _of_node(pipeline.parts[0], before)
     else:
         each = [_of_node(part, before).as_subshell for part in pipeline.parts]
-        ends = PossibleExits(
+        exits = PossibleExits(
             all(one.ends_zero for one in each), any(one.ends_nonzero for one in each)
         )
     if not pipeline.negated:
-        return ends
-    return PossibleExits(ends.ends_nonzero, ends.ends_zero, ends.leaves_zero, ends.leaves_nonzero)
+        return exits
+    return PossibleExits(
+        exits.ends_nonzero, exits.ends_zero, exits.leaves_zero, exits.leaves_nonzero
+    )
 
 
 def _of_node(node: ShellNode, before: PossibleExits) -> PossibleExits:
     match node:
         case CommandGroup(body, subshell):
-            ends = _of_lines(body)
-            return ends.as_subshell if subshell else ends
+            exits = _of_lines(body)
+            return exits.as_subshell if subshell else exits
         case SimpleCommand(words) if words[0] in {"exit", "return"}:
-            return _left(words, before)
+            return _explicit_exit(words, before)
         case SimpleCommand(words):
             return _of_program(resolve_program(words), words)
         case _:
             return ANY
 
 
-def _left(words: Sequence[str], before: PossibleExits) -> PossibleExits:
+def _explicit_exit(words: Sequence[str], before: PossibleExits) -> PossibleExits:
     code = words[1] if len(words) > 1 else "$?"
     if code == "$?":
         return PossibleExits(False, False, before.ends_zero, before.ends_nonzero)

@@ -70,12 +70,12 @@ class Program:
 def find_programs(argv: Sequence[str], shell: str) -> tuple[Program, ...]:
     """Every program that the command of a check starts, as far as it can be parsed."""
     lines = [tuple(argv)] if argv else list(simple_commands(parse_shell(shell)))
-    found: list[Program] = []
+    programs: list[Program] = []
     for words in lines:
         program = resolve_program(words)
         inner = shell_script(program)
-        found += find_programs((), inner) if inner is not None else (program,)
-    return tuple(found)
+        programs += find_programs((), inner) if inner is not None else (program,)
+    return tuple(programs)
 
 
 def shell_script(program: Program) -> str | None:

@@ -70,7 +70,7 @@ def parse_shell(text: str) -> CommandList:
     if len(text) > CHARS_MAX:
         return _UNKNOWN
     try:
-        return _Parser(list(_tokens(text))).whole()
+        return _Parser(list(_tokens(text))).parse_all()
     except _Unclear:
         return _UNKNOWN
 
@@ -90,20 +90,20 @@ def simple_commands(tree: CommandList) -> Iterator[tuple[str, ...]]:
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
     """Each word or operator, and whether it is an operator.  Quotes are taken off."""
-    at, word, begun = 0, "", False
+    at, word, in_word = 0, "", False
     while at < len(text):
         char = text[at]
-        if char in " \t\r\n;|&()<>" or (char == "#" and not begun):
-            if begun:
+        if char in " \t\r\n;|&()<>" or (char == "#" and not in_word):
+            if in_word:
                 yield word, False
-                word, begun = "", False
+                word, in_word = "", False
             at, operator = _operator(text, at)
             if operator:
                 yield operator, True
             continue
         at, piece = _piece(text, at)
-        word, begun = word + piece, True
-    if begun:
+        word, in_word = word + piece, True
+    if in_word:
         yield word, False
 
 
@@ -164,7 +164,7 @@ class _Parser:
     def __init__(self, tokens: list[tuple[str, bool]]) -> None:
         self._tokens, self._at, self._depth = tokens, 0, 0
 
-    def whole(self) -> CommandList:
+    def parse_all(self) -> CommandList:
         tree = self._sequence()
         if self._at < len(self._tokens):
             raise _Unclear

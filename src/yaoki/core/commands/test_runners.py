@@ -73,8 +73,8 @@ def find_test_runners(argv: Sequence[str], shell: str) -> tuple[str, ...]:
 def fail_fast_option(argv: Sequence[str], shell: str) -> str:
     """The option that makes a runner stop at a failure; empty if there is none."""
     for program in find_programs(argv, shell):
-        wanted = _STOPS.get(test_runner(program), ())
+        stop_options = _STOPS.get(test_runner(program), ())
         for word in program.args:
-            if word.partition("=")[0] in wanted:
+            if word.partition("=")[0] in stop_options:
                 return word
     return ""

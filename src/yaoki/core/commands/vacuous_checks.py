@@ -42,35 +42,35 @@ def why_vacuous_script(shell: str) -> str:
 
 def _idle_file(spec: CheckSpec) -> str:
     """`exists` of the folder itself."""
-    asked = [name for name, value in spec.file.items() if value]
-    if spec.path in ALWAYS_PRESENT_PATHS and asked == ["exists"]:
+    conditions = [name for name, value in spec.file.items() if value]
+    if spec.path in ALWAYS_PRESENT_PATHS and conditions == ["exists"]:
         return f"{spec.path} always exists"
     return ""
 
 
 def _idle_command(argv: Sequence[str], shell: str, success: str) -> str:
-    ends = possible_exits(argv, shell)
-    name, _, wanted = success.partition(":")
-    if name == "exitCode" and wanted.isdecimal() and int(wanted) > 0:
-        return "" if ends.ends_zero else "its exit code is always the same"
-    if ends.ends_nonzero:
+    exits = possible_exits(argv, shell)
+    name, _, expected = success.partition(":")
+    if name == "exitCode" and expected.isdecimal() and int(expected) > 0:
+        return "" if exits.ends_zero else "its exit code is always the same"
+    if exits.ends_nonzero:
         return ""
     output = list(_certain_output(argv, shell))
-    if name == "exitCode" or _is_output_known(name, wanted, output, argv, shell):
+    if name == "exitCode" or _is_output_known(name, expected, output, argv, shell):
         return _why(argv, shell)
     return ""
 
 
 def _is_output_known(
-    name: str, wanted: str, output: Sequence[str], argv: Sequence[str], shell: str
+    name: str, expected: str, output: Sequence[str], argv: Sequence[str], shell: str
 ) -> bool:
     """Is the output known beforehand, so that it proves nothing either?"""
     if name == "empty":
         return _is_without_output(argv, shell)
     if name == "contains":
-        return any(wanted in text for text in output)
+        return any(expected in text for text in output)
     if name == "matches":
-        return _matches_nothing(wanted) or any(_literal_text(wanted) in text for text in output)
+        return _matches_nothing(expected) or any(_literal_text(expected) in text for text in output)
     return False
 
 

@@ -50,36 +50,36 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def as_baseline(seen: Finding) -> Finding:
+def as_baseline(finding: Finding) -> Finding:
     """The finding on the base; a suite that did not run completely is no baseline (rule 16.5).
 
     Without at least one passing test, old failures cannot be distinguished from new ones.
     """
-    if seen.outcome is not Outcome.FAILED:
-        return seen
-    why = _incomparable_reason(seen)
-    if not why:
-        return seen
-    params = {**seen.params, INCOMPARABLE: why}
+    if finding.outcome is not Outcome.FAILED:
+        return finding
+    reason = _incomparable_reason(finding)
+    if not reason:
+        return finding
+    params = {**finding.params, INCOMPARABLE: reason}
     return replace(
-        seen, outcome=Outcome.BROKEN, transient=False, message=why, items=(), params=params
+        finding, outcome=Outcome.BROKEN, transient=False, message=reason, items=(), params=params
     )
 
 
-def as_displayed_baseline(seen: Finding) -> Finding:
+def as_displayed_baseline(finding: Finding) -> Finding:
     """The baseline as people see it: a complete run counts as failed even if no test passed."""
-    return as_baseline(seen) if incomplete_suite_reason(seen) else seen
+    return as_baseline(finding) if incomplete_suite_reason(finding) else finding
 
 
-def incomplete_suite_reason(seen: Finding) -> str:
+def incomplete_suite_reason(finding: Finding) -> str:
     """The reason why the suite did not run completely; empty when it did."""
-    missing = seen.params.get("missingModules", ())
+    missing = finding.params.get("missingModules", ())
     if missing:
         named = ", ".join(repr(name) for name in missing)
-        return f"cannot run: No module named {named}: {seen.params.get('remedy', '')}"
-    if seen.params.get("loadError"):
-        return f"cannot run: its tests did not load: {seen.message}"
-    early = seen.params.get("stoppedEarly")
+        return f"cannot run: No module named {named}: {finding.params.get('remedy', '')}"
+    if finding.params.get("loadError"):
+        return f"cannot run: its tests did not load: {finding.message}"
+    early = finding.params.get("stoppedEarly")
     if early:
         return (
             f"did not run to its end ({early}), so the tests behind the first failure are unknown"
@@ -87,15 +87,15 @@ def incomplete_suite_reason(seen: Finding) -> str:
     return ""
 
 
-def _incomparable_reason(seen: Finding) -> str:
+def _incomparable_reason(finding: Finding) -> str:
     """The reason why old failures cannot be distinguished from new ones; empty when they can."""
-    if why := incomplete_suite_reason(seen):
-        return why
-    counted = PASSED in seen.params
-    if counted and not seen.params[PASSED]:
-        return f"cannot run: no test passes: {seen.message}"
-    if not counted and seen.pattern == TEST and seen.items:
-        return f"cannot run: it does not say which tests pass: {seen.message}"
+    if reason := incomplete_suite_reason(finding):
+        return reason
+    counted = PASSED in finding.params
+    if counted and not finding.params[PASSED]:
+        return f"cannot run: no test passes: {finding.message}"
+    if not counted and finding.pattern == TEST and finding.items:
+        return f"cannot run: it does not say which tests pass: {finding.message}"
     return ""
 
 
@@ -175,8 +175,8 @@ def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str
 def _params_of_new(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
     """The params of only the new failures; readers list all params in the same order."""
     positions = [at for at, item in enumerate(now.items) if item in blamed]
-    whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
-    lists = {name: [value[at] for at in positions] for name, value in whole.items()}
+    item_lists = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
+    lists = {name: [value[at] for at in positions] for name, value in item_lists.items()}
     count = {COUNT: len(positions)} if COUNT in now.params else {}
     return {**now.params, **lists, **count}
 

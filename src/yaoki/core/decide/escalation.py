@@ -150,15 +150,15 @@ def _is_blocked_by_check(task: Task, failure: Failure) -> bool:
     exit_ = task.work.exit
     match failure.kind:
         case FailureKind.QUALITY_FAILURE:
-            found = True
+            is_check_failure = True
         case FailureKind.INCOMPLETE:
             by_agent = failure.pattern in {"no-change", AGENT_FAILED_PATTERN}
-            found = not by_agent or exit_ is None or exit_.ended_cleanly
+            is_check_failure = not by_agent or exit_ is None or exit_.ended_cleanly
         case FailureKind.ESCALATE_REQUIRED:
-            found = bool(failure.pattern) or failure.check == GIT_CONFIG_CHECK
+            is_check_failure = bool(failure.pattern) or failure.check == GIT_CONFIG_CHECK
         case _:
-            found = failure.is_our_fault or bool(failure.account)
-    return found and bool(failure.check)
+            is_check_failure = failure.is_our_fault or bool(failure.account)
+    return is_check_failure and bool(failure.check)
 
 
 def waivable_check_names(task: Task) -> frozenset[str]:
@@ -169,14 +169,14 @@ def waivable_check_names(task: Task) -> frozenset[str]:
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     first = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
     words = ' "words for the agent"' if task.spec.kind not in AGENTLESS_KINDS else ""
-    found = [*first, f"yaoki answer {task.id} retry{words}"]
+    actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
         merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
-        found.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
+        actions.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
-        found.append(f"yaoki answer {task.id} waive --check {failure.check}")
-    found.append(f"yaoki answer {task.id} abort")
-    return tuple(found)
+        actions.append(f"yaoki answer {task.id} waive --check {failure.check}")
+    actions.append(f"yaoki answer {task.id} abort")
+    return tuple(actions)
 
 
 def _question_text(task: Task, failure: Failure, issue: str) -> str:

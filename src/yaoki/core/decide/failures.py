@@ -72,20 +72,20 @@ def make_fault(message: str, *, transient: bool, code: FatalCode = FatalCode.NON
     if transient:
         failure = make_failure(FailureKind.TRANSIENT_ERROR, message)
         return replace(failure, is_our_fault=True, reason=Reason.SYSTEM_ERROR_TRANSIENT)
-    failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, ours=True)
+    failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, is_our_fault=True)
     if code is FatalCode.UNDELIVERED:
         return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
     return failure
 
 
-def make_fatal(code: FatalCode, message: str, *, ours: bool = False) -> Failure:
+def make_fatal(code: FatalCode, message: str, *, is_our_fault: bool = False) -> Failure:
     # In the fingerprint the code has the place of a pattern.
     mark = make_failure(FailureKind.FATAL_ERROR, message, pattern=code.value).fingerprint
     return Failure(
         FailureKind.FATAL_ERROR,
         message,
         fingerprint=mark,
-        is_our_fault=ours,
+        is_our_fault=is_our_fault,
         reason=Reason.SYSTEM_ERROR_PERMANENT,
         code=code,
     )

@@ -76,9 +76,9 @@ def decide_iteration(
             IterationAction.STOP, f"{failures} iterations in a row failed", failures
         )
     if not ended.succeeded and (bounds.pause_on_failure or not ended.commit.retry_safe):
-        what = ", ".join(ended.failed[:5]) or ended.commit.value
+        failed_names = ", ".join(ended.failed[:5]) or ended.commit.value
         return IterationDecision(
-            IterationAction.PAUSE, f"iteration {ended.number} failed: {what}", failures
+            IterationAction.PAUSE, f"iteration {ended.number} failed: {failed_names}", failures
         )
     if ended.number >= bounds.iterations_max:
         return IterationDecision(

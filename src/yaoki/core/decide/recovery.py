@@ -72,9 +72,9 @@ def _recover(
         words = "the group is atomic: all of it or nothing"
         return RecoveryDecision(RecoveryStrategy.ROLLBACK_AND_RETRY, words, "atomic: false")
     below = {task for one in failed for task in downstream(one, needs)}
-    standing = [task for task in succeeded if task in below]
-    if standing:
-        words = f"{', '.join(standing[:3])} succeeded on top of what failed"
+    dependent_successes = [task for task in succeeded if task in below]
+    if dependent_successes:
+        words = f"{', '.join(dependent_successes[:3])} succeeded on top of what failed"
         otherwise = "no subtask that needs a failed one had succeeded"
         return RecoveryDecision(RecoveryStrategy.ROLLBACK_AND_RETRY, words, otherwise)
     words = "nothing succeeded on top of what failed"

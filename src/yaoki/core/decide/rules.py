@@ -189,8 +189,8 @@ def _git_config_warning(report: WorkCommitted) -> str:
     """A warning about changed git configuration: without a sandbox its author is unknown, so a
     person is asked.
     """
-    what = ", ".join(report.changed_git_config)
-    return f"git's own configuration changed while the agent was at work: {what}"
+    names = ", ".join(report.changed_git_config)
+    return f"git's own configuration changed while the agent was at work: {names}"
 
 
 def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
@@ -235,10 +235,10 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
 
 def _checkout_note(names: tuple[str, ...]) -> JournalNote:
     """The author is unknown: people work in their checkout while a run is active."""
-    what = ", ".join(name.partition("/")[2] for name in names)
+    changed_names = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     yours = f"{refs}your checkout or your own settings"
-    words = f"{yours} changed while the agent was at work: {what}"
+    words = f"{yours} changed while the agent was at work: {changed_names}"
     data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
     return JournalNote("CHECKOUT_CHANGED", data)
 
@@ -253,29 +253,29 @@ def _after_verify(
     idle = unchanged and not _may_change_nothing(task)
     proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
-    judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
+    judgment = Judged(proven, report.commit, report.onto, outcomes, unchanged)
     notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
-        return (*notes, judged)
+        return (*notes, judgment)
     failure = classification.classify_verdict(verdict, exit_)
     if report.bisect_result is not None:
-        return (*notes, judged, _culprit_found(report.bisect_result, failure))
+        return (*notes, judgment, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
         failure = classification.add_work_location(
             classification.classify_needless_run(exit_), report.work_elsewhere
         )
         work = _work_identity(task.work.diff_digest, task.work.tree)
-        return (*notes, judged, *plan_retry_or_escalate(task, failure, moment, work))
+        return (*notes, judgment, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
-    theirs = failure.is_our_fault or bool(failure.account)
-    if unchanged and not theirs and not final and exit_ is not None:
+    is_external = failure.is_our_fault or bool(failure.account)
+    if unchanged and not is_external and not final and exit_ is not None:
         nothing = classification.add_work_location(
             classification.classify_no_change(exit_), report.work_elsewhere
         )
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (
         *notes,
-        judged,
+        judgment,
         *plan_retry_or_escalate(
             task, failure, moment, _work_identity(task.work.diff_digest, task.work.tree)
         ),

@@ -338,7 +338,7 @@ def apply_answer(task: Task, event: Answered) -> Task:
     """An answer gives a fresh budget; the counts stay."""
     if event.choice is Choice.ABORT:
         return replace(task, state=State.CANCELLED, question=None, request=PendingRequest.NONE)
-    asked = replace(
+    reset = replace(
         task,
         state=State.WAITING,
         due_at=None,
@@ -355,10 +355,10 @@ def apply_answer(task: Task, event: Answered) -> Task:
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(asked, answer_text=event.words)
+            return replace(reset, answer_text=event.words)
         case Choice.DONE:
             return replace(
-                asked,
+                reset,
                 stage=Stage.PREPARE,
                 mode=AttemptMode.TAKEN_OVER,
                 needs_fresh_worktree=False,
@@ -367,7 +367,7 @@ def apply_answer(task: Task, event: Answered) -> Task:
             stage = Stage.VERIFY if task.work.head else Stage.PREPARE
             waivers = tuple(dict.fromkeys((*task.waivers, event.check)))
             return replace(
-                asked,
+                reset,
                 stage=stage,
                 waivers=waivers,
                 work=_accept_failure_report(task.work),

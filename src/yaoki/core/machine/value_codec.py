@@ -197,16 +197,16 @@ def _name_or_data(item: Any, shelf: Mapping[str, Any]) -> Any:
 
 
 def spec_from_data(data: Mapping[str, Any], catalogue: Catalogue) -> TaskSpec:
-    made = dict(data)
+    own = dict(data)
     shared = {
         field: tuple(
             getattr(catalogue, field)[item] if isinstance(item, str) else from_data(cls, item)
-            for item in made.pop(field, ())
+            for item in own.pop(field, ())
         )
         for field, cls in _SHARED.items()
     }
-    named = made.pop("policy")
+    named = own.pop("policy")
     policy = catalogue.policies[named] if isinstance(named, str) else from_data(RetryPolicy, named)
     return replace(
-        from_data(TaskSpec, made), policy=policy, checks=shared["checks"], agents=shared["agents"]
+        from_data(TaskSpec, own), policy=policy, checks=shared["checks"], agents=shared["agents"]
     )

@@ -80,8 +80,8 @@ class Spend:
 
     def with_end(self, exit_: AgentExit) -> Spend:
         """The figures of an agent run that was counted at its start."""
-        whole = self.with_run(exit_)
-        return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
+        total = self.with_run(exit_)
+        return replace(total, attempts=total.attempts - 1, unknown=total.unknown - 1)
 
     def with_run(self, exit_: AgentExit) -> Spend:
         """The spend with one more agent run that was not counted at its start."""

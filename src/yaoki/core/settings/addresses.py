@@ -26,29 +26,29 @@ def web_defect(address: str, *, http: bool) -> str:
     """The reason why the address is refused; empty when it is allowed.  `http` allows plain HTTP
     beyond this machine.
     """
-    found = _WEB.fullmatch(address)
-    if found is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
+    match = _WEB.fullmatch(address)
+    if match is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
         return "must be http:// or https://, a host, and a path, without name, password or fragment"
-    if int(found["port"] or 1) not in range(1, 65_536):
-        return f"there is no port {found['port']}"
-    if found["scheme"] == "http" and not http and not is_loopback_address(address):
+    if int(match["port"] or 1) not in range(1, 65_536):
+        return f"there is no port {match['port']}"
+    if match["scheme"] == "http" and not http and not is_loopback_address(address):
         return "http is only for this machine; write https, or allow it: webhook_http = true"
     return ""
 
 
 def is_loopback_address(address: str) -> bool:
     """Is the address on this machine?"""
-    found = _WEB.fullmatch(address)
-    return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
+    match = _WEB.fullmatch(address)
+    return match is not None and _LOOPBACK.fullmatch(match["host"]) is not None
 
 
 def mask_web_address(address: str) -> str:
     """`https://host/[masked]`: the host, without the secret path."""
-    found = _WEB.fullmatch(address)
-    if found is None:
+    match = _WEB.fullmatch(address)
+    if match is None:
         return MARK if address else ""
-    where = address[: found.start("rest")] if found["rest"] else address
-    return f"{where}/{MARK}" if len(found["rest"] or "") > 1 else address
+    where = address[: match.start("rest")] if match["rest"] else address
+    return f"{where}/{MARK}" if len(match["rest"] or "") > 1 else address
 
 
 def service_defect(address: str) -> str:
@@ -60,12 +60,14 @@ def service_defect(address: str) -> str:
 
 def mask_service_address(address: str) -> str:
     """`slack://[masked]`."""
-    found = _SERVICE.fullmatch(address)
-    return f"{found[1]}://{MARK}" if found else MARK
+    match = _SERVICE.fullmatch(address)
+    return f"{match[1]}://{MARK}" if match else MARK
 
 
 def address_secrets(addresses: Iterable[str]) -> tuple[str, ...]:
     """The addresses and their parts, to be masked where a service repeats them."""
-    whole = tuple(addresses)
-    pieces = (part for address in whole for part in _BETWEEN.split(address.partition("://")[2]))
-    return (*whole, *pieces)
+    all_addresses = tuple(addresses)
+    pieces = (
+        part for address in all_addresses for part in _BETWEEN.split(address.partition("://")[2])
+    )
+    return (*all_addresses, *pieces)

@@ -53,5 +53,5 @@ class BudgetSettings:
         return self._of("day")
 
     def _of(self, whose: str) -> dict[str, float]:
-        given = {name: getattr(self, f"{whose}_{name}", 0) for name in BudgetMeasure}
-        return {name: float(limit) for name, limit in given.items() if limit}
+        limits = {name: getattr(self, f"{whose}_{name}", 0) for name in BudgetMeasure}
+        return {name: float(limit) for name, limit in limits.items() if limit}

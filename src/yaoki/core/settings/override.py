@@ -67,22 +67,22 @@ def with_cause(retry: RetrySettings, kind: FailureKind, cause: KindRetrySettings
     )
 
 
-def merge_backoff(base: Backoff, given: Mapping[str, Any]) -> Backoff:
+def merge_backoff(base: Backoff, keys: Mapping[str, Any]) -> Backoff:
     """The keys of a file merged over a backoff.  A fixed wait is its own maximum."""
-    kind = BackoffType(given.get("type", base.type))
-    initial = _milliseconds(given, "initial_delay_ms", base.initial)
+    kind = BackoffType(keys.get("type", base.type))
+    initial = _milliseconds(keys, "initial_delay_ms", base.initial)
     fixed = initial if kind is BackoffType.FIXED else base.maximum
     return Backoff(
         type=kind,
         initial=initial,
-        multiplier=float(given.get("multiplier", base.multiplier)),
-        maximum=_milliseconds(given, "max_delay_ms", fixed),
-        jitter=float(given.get("jitter", base.jitter)),
+        multiplier=float(keys.get("multiplier", base.multiplier)),
+        maximum=_milliseconds(keys, "max_delay_ms", fixed),
+        jitter=float(keys.get("jitter", base.jitter)),
     )
 
 
-def _milliseconds(given: Mapping[str, Any], name: str, otherwise: timedelta) -> timedelta:
-    return timedelta(milliseconds=given[name]) if name in given else otherwise
+def _milliseconds(keys: Mapping[str, Any], name: str, otherwise: timedelta) -> timedelta:
+    return timedelta(milliseconds=keys[name]) if name in keys else otherwise
 
 
 def backoff_defect(backoff: Backoff) -> str:

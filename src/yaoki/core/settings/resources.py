@@ -23,9 +23,9 @@ class PortRanges:
     def bases(self) -> Iterator[int]:
         yield from range(self.low, self.high - self.count + 2, self.count)
 
-    def first_free(self, taken: Iterable[tuple[int, int]]) -> int | None:
+    def first_free(self, used: Iterable[tuple[int, int]]) -> int | None:
         """The lowest base whose range overlaps none of the used ones, given as (base, count)."""
-        spans = sorted(taken)
+        spans = sorted(used)
         taken_ports = {port for base, count in spans for port in range(base, base + count)}
         span = range(self.count)
         free = (base for base in self.bases() if not any(base + n in taken_ports for n in span))
@@ -36,10 +36,10 @@ def parse_port_ranges(text: str, count: int) -> PortRanges | None:
     """`20000-20999` as ranges of `count`; None for an empty text; ValueError gives the reason."""
     if not text:
         return None
-    found = _RANGE.fullmatch(text.strip())
-    if found is None:
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
         raise ValueError("must be two ports with a hyphen between, such as 20000-20999")
-    low, high = int(found[1]), int(found[2])
+    low, high = int(match[1]), int(match[2])
     if not PORT_LOW <= low <= high <= PORT_HIGH:
         raise ValueError(f"must go upwards, from {PORT_LOW} to {PORT_HIGH} at most")
     if high - low + 1 < count:

@@ -117,13 +117,13 @@ class NotificationSettings:
     @property
     def channels(self) -> tuple[str, ...]:
         """The names of the configured channels, as stored in the outbox."""
-        asked = {
+        configured = {
             "command": self.command,
             "webhook": self.webhook,
             "desktop": self.desktop,
             "apprise": self.apprise or self.apprise_env,
         }
-        return tuple(name for name, wanted in asked.items() if wanted)
+        return tuple(name for name, value in configured.items() if value)
 
 
 @dataclass(frozen=True, slots=True)

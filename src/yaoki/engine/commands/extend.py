@@ -78,9 +78,9 @@ class ExtendCommand:
         return self.extend(run, [spec], {spec.name: task.id}, by_agent=by_agent)
 
     def _free_name(self, run: Run, task: Task) -> str:
-        taken = {row.name for row in self._store.rows(run.id)}
+        taken_names = {row.name for row in self._store.rows(run.id)}
         first = self._store.task(task.lineage).spec.name if task.lineage else task.spec.name
-        return next(n for i in range(2, NAMES_MAX) if (n := f"{first}-r{i}") not in taken)
+        return next(n for i in range(2, NAMES_MAX) if (n := f"{first}-r{i}") not in taken_names)
 
     # -------------------------------------------------------------- deferred phases
 

@@ -78,9 +78,9 @@ class SubmitCommand:
         return run
 
     def _free_id(self) -> RunId:
-        taken = {run.id for run in self._store.runs()}
+        taken_ids = {run.id for run in self._store.runs()}
         for _ in range(100):
             run_id = RunId(self._new_id())
-            if run_id not in taken:
+            if run_id not in taken_ids:
                 return run_id
         raise AssertionError("a hundred ids in a row were taken")

@@ -125,12 +125,12 @@ class ReplanStep:
         self._store.amend_all([(task.id, cancel_phase), *changes])
 
 
-def _free_name(number: int, taken: Container[str]) -> str:
+def _free_name(number: int, taken_names: Container[str]) -> str:
     """A name that every worker derives alike from the same tasks, so that only one of
     them adds it.
     """
     name = f"{REPLAN}-{number}"
-    while name in taken:
+    while name in taken_names:
         name = f"{name}-again"
     return name
 

@@ -60,10 +60,10 @@ class Repository:
         parallel: int = 0,
     ) -> RunHandle:
         """Submit a plan and run it in the background of this process: see `Run.wait`."""
-        begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
-        begun.start()
-        self._carried.append(begun)
-        return begun
+        run = self.submit(plan, base=base, agents=agents, parallel=parallel)
+        run.start()
+        self._carried.append(run)
+        return run
 
     def find(self, run: str = "") -> RunHandle:
         """A run by its id; by default the newest."""
@@ -90,10 +90,10 @@ class Repository:
     ) -> None:
         self.close()
 
-    def _require_trust(self, *brought: FileCommands) -> None:
+    def _require_trust(self, *contents: FileCommands) -> None:
         from yaoki.app.trust import make_untrusted_error
 
-        if (question := self._app.trust.find_question(*brought)) is None:
+        if (question := self._app.trust.find_question(*contents)) is None:
             return
         if not self._trust:
             raise make_untrusted_error(question)

@@ -117,7 +117,7 @@ def _report_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> i
             return errors.report_usage_error(error, as_json=as_json)
         if isinstance(error, YaokiError):
             return errors.report_refusal(error, as_json=as_json)
-        return errors.report_internal_error(error, as_json=as_json, given=given)
+        return errors.report_internal_error(error, as_json=as_json, args=given)
     except BrokenPipeError:
         _discard_stdout()
         return PIPE_CLOSED

@@ -60,7 +60,7 @@ def _call(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
     except YaokiError as error:
         return _failed(mask_environment_secrets(_error_document(error)))
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
-        code = errors.report_internal_error(error, as_json=False, given=["mcp", name])
+        code = errors.report_internal_error(error, as_json=False, args=["mcp", name])
         details = {
             "sentence": f"internal error: {error!r}",
             "hint": "yaoki doctor",

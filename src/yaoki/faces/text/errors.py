@@ -37,9 +37,9 @@ def report_usage_error(error: click.UsageError, *, as_json: bool) -> int:
     return BAD_USAGE_EXIT
 
 
-def report_internal_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
+def report_internal_error(error: Exception, *, as_json: bool, args: Sequence[str]) -> int:
     """A bug of yaoki: the traceback goes to a file, one line to the screen."""
-    file = _write_log(error, given)
+    file = _write_log(error, args)
     hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
     _report(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
     return INTERNAL_EXIT
@@ -62,19 +62,19 @@ def _report(
 
 
 def _print_error(line: str) -> None:
-    for whole in strip_terminal_codes(line).split("\n"):
-        for part in wrap_line(whole, terminal_width(sys.stderr)):
+    for full_line in strip_terminal_codes(line).split("\n"):
+        for part in wrap_line(full_line, terminal_width(sys.stderr)):
             click.echo(part, err=True)
 
 
-def _write_log(error: Exception, given: Sequence[str]) -> Path | None:
+def _write_log(error: Exception, args: Sequence[str]) -> Path | None:
     """Into the `.yaoki` of the repository; where there is none, into the user's state."""
     from yaoki.adapters.system.files import state_home
 
     story = "".join(traceback.format_exception(error))
-    head = f"{datetime.now(UTC).isoformat()} yaoki {' '.join(given)}\n"
+    head = f"{datetime.now(UTC).isoformat()} yaoki {' '.join(args)}\n"
     homes = (
-        place / ".yaoki" for here in _candidate_folders(given) for place in (here, *here.parents)
+        place / ".yaoki" for here in _candidate_folders(args) for place in (here, *here.parents)
     )
     folder = next((home for home in homes if home.is_dir()), state_home())
     try:
@@ -87,8 +87,8 @@ def _write_log(error: Exception, given: Sequence[str]) -> Path | None:
     return folder / "internal-errors.log"
 
 
-def _candidate_folders(given: Sequence[str]) -> list[Path]:
-    named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
+def _candidate_folders(args: Sequence[str]) -> list[Path]:
+    named = [Path(value) for name, value in pairwise(args) if name == "--repo"]
     with suppress(FileNotFoundError):
         # The current folder may be deleted.
         return [place.absolute() for place in (*named, Path.cwd())]

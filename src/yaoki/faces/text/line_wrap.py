@@ -81,15 +81,15 @@ def _column(words: Sequence[tuple[str, str]]) -> int:
 
 def _lead(text: str) -> str:
     """The blanks before the first word, and its colour."""
-    found = _LEAD.match(text)
-    assert found is not None, "it matches nothing as well"
-    return found.group()
+    match = _LEAD.match(text)
+    assert match is not None, "it matches nothing as well"
+    return match.group()
 
 
 def _hang(text: str, width: int) -> int:
     """Below the last column where that leaves at least half of the width."""
     shown = _STYLE.sub("", text)
-    gaps = (cell_width(shown[: found.end(1)]) for found in _GAP.finditer(shown))
+    gaps = (cell_width(shown[: match.end(1)]) for match in _GAP.finditer(shown))
     return max((at for at in gaps if at <= width // 2), default=cell_width(_lead(text)) + STEP)
 
 
@@ -106,13 +106,13 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
 
 def _parts(text: str, room: int) -> Iterator[str]:
     at = 0
-    for found in _WHOLE.finditer(text):
-        whole = found.group().rstrip(" ").partition("   ")[0]
-        if cell_width(whole) > room:
+    for match in _WHOLE.finditer(text):
+        unbroken = match.group().rstrip(" ").partition("   ")[0]
+        if cell_width(unbroken) > room:
             continue
-        yield from _split(text[at : found.start()], room)
-        yield whole
-        at = found.start() + len(whole)
+        yield from _split(text[at : match.start()], room)
+        yield unbroken
+        at = match.start() + len(unbroken)
     yield from _split(text[at:], room)
 
 

@@ -53,9 +53,9 @@ def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
         sys.stderr = under
 
 
-def _print_record(app: App, out: TextIO, level: str, **told: Any) -> None:
+def _print_record(app: App, out: TextIO, level: str, **fields: Any) -> None:
     """Exactly one line, whatever the text is."""
-    known = {name: value for name, value in told.items() if value not in ("", None)}
+    known = {name: value for name, value in fields.items() if value not in ("", None)}
     record = {"at": app.clock.now().isoformat(), "level": level, **known}
     out.write(json.dumps(record) + "\n")
     out.flush()
@@ -72,8 +72,8 @@ class RecordStream(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        *whole, self._open = (self._open + text).split("\n")
-        for words in filter(str.strip, whole):
+        *full_lines, self._open = (self._open + text).split("\n")
+        for words in filter(str.strip, full_lines):
             _print_record(self._app, self._under, "warning", message=clean_text(words))
         return len(text)
 
@@ -121,8 +121,8 @@ class JournalRecords:
 
     def _print_entry(self, entry: JournalEntry) -> None:
         if entry.event == "TASK_CLAIMED":
-            ours = str(entry.data["holder"]).startswith(self._holder)
-            (self._mine.add if ours else self._mine.discard)(entry.task_id)
+            is_ours = str(entry.data["holder"]).startswith(self._holder)
+            (self._mine.add if is_ours else self._mine.discard)(entry.task_id)
         if entry.task_id and entry.task_id not in self._mine:
             return
         _print_record(

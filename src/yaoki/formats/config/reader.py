@@ -104,8 +104,8 @@ def _fitted(limits: LimitSettings, notes: SettingsDefects) -> LimitSettings:
 
 
 def _fit(value: float, room: float, floor: float, name: str, notes: SettingsDefects) -> float:
-    given = f"limits.{name}" in notes.given_keys
-    return value if given else max(min(value, room), min(value, floor))
+    is_given = f"limits.{name}" in notes.given_keys
+    return value if is_given else max(min(value, room), min(value, floor))
 
 
 def _order(limits: LimitSettings, notes: SettingsDefects) -> None:

@@ -16,13 +16,13 @@ _PASSWORD = lazy_compile(r"(://[^/?#:@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^
 
 def check_store(store: StoreSettings, notes: SettingsDefects) -> None:
     """The address is not repeated, because it may contain a password."""
-    found = _SCHEME.match(store.url)
-    if found is None or store.url.startswith("sqlite://"):
+    scheme = _SCHEME.match(store.url)
+    if scheme is None or store.url.startswith("sqlite://"):
         if store.url.removeprefix("sqlite://") == "" and store.url:
             notes.add("store.url", "sqlite:// must be followed by the path of a file")
-    elif found[1] not in {"postgresql", "postgres"}:
+    elif scheme[1] not in {"postgresql", "postgres"}:
         notes.add(
-            "store.url", f"{found[1]}:// is not supported; use a path, sqlite:// or postgresql://"
+            "store.url", f"{scheme[1]}:// is not supported; use a path, sqlite:// or postgresql://"
         )
     elif not _SERVER.fullmatch(store.url):
         notes.add("store.url", "must be postgresql://user@host:5432/database, without spaces")

@@ -18,14 +18,14 @@ ONE = "*?["
 
 
 def first_match(
-    conditions: Iterable[str], folder: ProjectFolder, found: Set[str] = frozenset()
+    conditions: Iterable[str], folder: ProjectFolder, earlier: Set[str] = frozenset()
 ) -> str:
     """The file that satisfies the first condition that holds; empty when none does."""
-    files = (matching_file(condition, folder, found) for condition in conditions)
+    files = (matching_file(condition, folder, earlier) for condition in conditions)
     return next((file for file in files if file), "")
 
 
-def matching_file(condition: str, folder: ProjectFolder, found: Set[str]) -> str:
+def matching_file(condition: str, folder: ProjectFolder, earlier: Set[str]) -> str:
     """The file that satisfies a condition; empty when there is none."""
     sort, _, rest = condition.partition(":")
     match sort:
@@ -36,7 +36,7 @@ def matching_file(condition: str, folder: ProjectFolder, found: Set[str]) -> str
             text = folder.texts.get(name, "")
             return name if text and re.search(pattern, text, re.MULTILINE) else ""
         case "tool" | "kind":
-            return folder.path if condition in found else ""
+            return folder.path if condition in earlier else ""
         case _ if condition.endswith("*"):
             named = sorted(fact for fact in folder.facts if fact.startswith(condition[:-1]))
             return folder.facts[named[0]] if named else ""

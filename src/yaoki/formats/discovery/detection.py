@@ -72,13 +72,13 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
     """
     folders, more = find_project_folders(tree)
     own = [language for language in load_languages() if not language.last]
-    found = [one for folder in folders for one in _in_folder(folder, folders, own)]
-    kinds = frozenset(f"kind:{one.kind}" for one in found)
+    first_checks = [one for folder in folders for one in _in_folder(folder, folders, own)]
+    kinds = frozenset(f"kind:{one.kind}" for one in first_checks)
     late = [language for language in load_languages() if language.last]
-    asked = [one for folder in folders for one in _in_folder(folder, folders, late, kinds)]
+    late_checks = [one for folder in folders for one in _in_folder(folder, folders, late, kinds)]
     every = [one for folder in folders for one in _in_folder(folder, folders, late)]
-    beside = _beside([one for one in every if one not in asked], found)
-    named = _name_checks([*found, *asked])
+    beside = _beside([one for one in every if one not in late_checks], first_checks)
+    named = _name_checks([*first_checks, *late_checks])
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
     unread = {file: why for folder in folders for file, why in folder.unreadable.items()}
@@ -86,31 +86,33 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
     return Discovery(listed, tuple(managers), more + over, unread, beside)
 
 
-def _beside(late: Iterable[FoundCheck], found: Iterable[FoundCheck]) -> tuple[FoundCheck, ...]:
+def _beside(
+    late: Iterable[FoundCheck], first_checks: Iterable[FoundCheck]
+) -> tuple[FoundCheck, ...]:
     """The late checks, except those whose own folder has one of the same kind: they would only
     repeat it.
     """
-    mine = {(one.folder, one.kind) for one in found}
-    return tuple(one for one in late if (one.folder, one.kind) not in mine)
+    known_kinds = {(one.folder, one.kind) for one in first_checks}
+    return tuple(one for one in late if (one.folder, one.kind) not in known_kinds)
 
 
 def _in_folder(
     folder: ProjectFolder,
     every: Iterable[ProjectFolder],
-    asked: Iterable[Language],
+    languages: Iterable[Language],
     kinds: Set[str] = frozenset(),
 ) -> Iterator[FoundCheck]:
     outer = [one for one in every if one is not folder and folder.is_inside(one.path)]
-    for language in asked:
+    for language in languages:
         if not _is_project(language, folder) or _covered(language, outer):
             continue
         # A tool of another language in the same folder does not replace this one.
-        seen = set(kinds)
+        earlier = set(kinds)
         manager, place = _manager(language, folder, outer)
         for tool in language.tool:
-            because = first_match(tool.any, folder, seen)
-            if because and _fits(tool, folder, seen):
-                seen |= {f"tool:{tool.name}", f"kind:{tool.kind}"}
+            because = first_match(tool.any, folder, earlier)
+            if because and _fits(tool, folder, earlier):
+                earlier |= {f"tool:{tool.name}", f"kind:{tool.kind}"}
                 yield _make_check(language, tool, manager, folder, place, because)
 
 
@@ -126,9 +128,9 @@ def _covered(language: Language, outer: Iterable[ProjectFolder]) -> bool:
     return any(_is_project(language, one) and first_match(language.covers, one) for one in outer)
 
 
-def _fits(tool: KnownTool, folder: ProjectFolder, seen: set[str]) -> bool:
-    wanted = all(matching_file(condition, folder, seen) for condition in tool.also)
-    return wanted and not first_match(tool.unless, folder, seen)
+def _fits(tool: KnownTool, folder: ProjectFolder, earlier: set[str]) -> bool:
+    all_hold = all(matching_file(condition, folder, earlier) for condition in tool.also)
+    return all_hold and not first_match(tool.unless, folder, earlier)
 
 
 def _manager(
@@ -194,17 +196,17 @@ def _filled(words: Iterable[str], manager: PackageManager) -> Iterator[str]:
         yield from own.get(word, (word,))
 
 
-def _name_checks(found: Iterable[FoundCheck]) -> list[FoundCheck]:
+def _name_checks(unnamed: Iterable[FoundCheck]) -> list[FoundCheck]:
     """The checks with valid, unique names."""
-    taken: set[str] = set()
+    taken_names: set[str] = set()
     checks = []
-    for one in found:
+    for one in unnamed:
         stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", one.name).strip("-.")[: NAME_CHARS_MAX - 4]
         name, number = stem, 1
-        while name in taken:
+        while name in taken_names:
             number += 1
             name = f"{stem}-{number}"
-        taken.add(name)
+        taken_names.add(name)
         checks.append(replace(one, name=name))
     return checks
 

@@ -67,8 +67,8 @@ def _needs(value: Any, inside: bool = False) -> Iterator[str]:
 
 
 def _normalize(requirement: str) -> str:
-    found = _REQUIREMENT.match(requirement)
-    return found[0].lower().replace("_", "-") if found else ""
+    match = _REQUIREMENT.match(requirement)
+    return match[0].lower().replace("_", "-") if match else ""
 
 
 def _requirements(text: str) -> ManifestFacts:
@@ -110,8 +110,8 @@ def _deno(text: str) -> ManifestFacts:
 
 
 def _mapping(data: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    found = data.get(key)
-    return list(found.items()) if isinstance(found, dict) else []
+    table = data.get(key)
+    return list(table.items()) if isinstance(table, dict) else []
 
 
 def _targets(text: str) -> ManifestFacts:

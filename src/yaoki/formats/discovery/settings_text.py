@@ -144,50 +144,50 @@ def _setup(tried: Sequence[TrialResult]) -> list[str]:
     return [hint, f"# setup: [{', '.join(lines)}]", ""]
 
 
-def setup_command(found: FoundCheck) -> tuple[str, ...]:
+def setup_command(check: FoundCheck) -> tuple[str, ...]:
     """The command for a plan's `setup`, which runs at the top of the worktree."""
-    if not found.setup or found.setup_cwd == ".":
-        return found.setup
-    return ("sh", "-c", f"cd {shlex.quote(found.setup_cwd)} && exec {shlex.join(found.setup)}")
+    if not check.setup or check.setup_cwd == ".":
+        return check.setup
+    return ("sh", "-c", f"cd {shlex.quote(check.setup_cwd)} && exec {shlex.join(check.setup)}")
 
 
-def _table(one: TrialResult) -> str:
-    found = one.check
-    lines = [*_story(one), f"[checks.{_key(found.name)}]"]
-    if found.shell:
-        lines.append(f"shell = {_text(found.shell)}")
+def _table(trial: TrialResult) -> str:
+    check = trial.check
+    lines = [*_story(trial), f"[checks.{_key(check.name)}]"]
+    if check.shell:
+        lines.append(f"shell = {_text(check.shell)}")
     else:
-        lines.append(f"run = [{', '.join(_text(word) for word in found.run)}]")
-    if found.pattern:
-        lines.append(f"pattern = {_text(found.pattern)}")
-    if found.folder != ".":
-        lines.append(f"cwd = {_text(found.folder)}")
-    if found.env:
-        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in found.env.items())
+        lines.append(f"run = [{', '.join(_text(word) for word in check.run)}]")
+    if check.pattern:
+        lines.append(f"pattern = {_text(check.pattern)}")
+    if check.folder != ".":
+        lines.append(f"cwd = {_text(check.folder)}")
+    if check.env:
+        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in check.env.items())
         lines.append(f"env = {{ {pairs} }}")
-    if one.state is TrialState.RED and one.has_comparable_failures:
+    if trial.state is TrialState.RED and trial.has_comparable_failures:
         lines.append('baseline = "known"   # failures that already exist on the base do not count')
     return "\n".join(lines) + "\n"
 
 
-def _story(one: TrialResult) -> Iterator[str]:
+def _story(trial: TrialResult) -> Iterator[str]:
     """Comments: the reason for the check, and its result."""
-    found = one.check
-    yield f"# {found.tool}, shown by {_words(found.reason)}"
-    match one.state:
+    check = trial.check
+    yield f"# {check.tool}, shown by {_words(check.reason)}"
+    match trial.state:
         case TrialState.GREEN:
             yield "# green at the base"
         case TrialState.NOT_RUN:
             yield "# not tried yet"
         case TrialState.MISSING | TrialState.BROKEN | TrialState.EMPTY:
-            marker = SET_ASIDE if one.state is TrialState.EMPTY else CANNOT_RUN
-            yield f"# {marker}: {_words(one.words)}"
-            if one.next_command:
-                yield f"# remedy: {_words(one.next_command)}"
+            marker = SET_ASIDE if trial.state is TrialState.EMPTY else CANNOT_RUN
+            yield f"# {marker}: {_words(trial.words)}"
+            if trial.next_command:
+                yield f"# remedy: {_words(trial.next_command)}"
         case TrialState.RED:
-            yield f"# red at the base: {_words(one.words)}"
+            yield f"# red at the base: {_words(trial.words)}"
         case _:
-            yield f"# {_words(one.words)}"
+            yield f"# {_words(trial.words)}"
 
 
 def _commented(text: str) -> str:

@@ -101,14 +101,14 @@ def _language(file: str) -> Language:
         "manager": [_entry(PackageManager, one, file) for one in table["manager"]],
         "tool": [_entry(KnownTool, one, file) for one in table["tool"]],
     }
-    found = _entry(Language, {"name": file.removesuffix(".toml"), **values}, file)
+    language = _entry(Language, {"name": file.removesuffix(".toml"), **values}, file)
     # These files are our own, so a defect is a bug, and the tests find it.
-    assert not found.manager[-1].any, f"{file}: the last manager must always hold"
-    for tool in found.tool:
+    assert not language.manager[-1].any, f"{file}: the last manager must always hold"
+    for tool in language.tool:
         assert tool.kind in KINDS, f"{file}: {tool.name}: {tool.kind}"
         assert bool(tool.run) is not bool(tool.shell), f"{file}: {tool.name}: run or shell"
         assert tool.run or tool.program, f"{file}: {tool.name}: program"
-    return found
+    return language
 
 
 def _entry(kind: type[EntryType], table: Mapping[str, Any], file: str) -> EntryType:

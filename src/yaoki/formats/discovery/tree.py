@@ -61,14 +61,14 @@ class ProjectFolder:
 @cache
 def _wanted_names() -> tuple[str, ...]:
     """The names of files whose text is needed: manifests, and files in `has:` conditions."""
-    asked = {
+    condition_files = {
         condition.removeprefix("has:").partition("~")[0]
         for language in load_languages()
         for conditions in _conditions(language)
         for condition in conditions
         if condition.startswith("has:")
     }
-    return tuple(sorted({*MANIFESTS, *(PurePosixPath(name).name for name in asked)}))
+    return tuple(sorted({*MANIFESTS, *(PurePosixPath(name).name for name in condition_files)}))
 
 
 def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
@@ -82,7 +82,7 @@ def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
 def is_text_needed(path: str) -> bool:
     name = path.rpartition("/")[2]
     near = path.count("/") <= FOLDER_DEPTH_MAX + 1
-    return near and any(fnmatchcase(name, wanted) for wanted in _wanted_names())
+    return near and any(fnmatchcase(name, pattern) for pattern in _wanted_names())
 
 
 def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], int]:
@@ -91,13 +91,13 @@ def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], in
     marks = {mark for mark in every if not mark.startswith("./")}
     plain = frozenset(mark for mark in marks if "*" not in mark)
     globs = tuple(marks - plain)
-    found = {"."}
+    marked_folders = {"."}
     for path in tree.paths:
         folder, _, name = path.rpartition("/")
         marked = name in plain or any(fnmatchcase(name, glob) for glob in globs)
         if marked and folder and _may_hold(folder):
-            found.add(folder)
-    ordered = sorted(found, key=lambda path: (path != ".", path.count("/"), path))
+            marked_folders.add(folder)
+    ordered = sorted(marked_folders, key=lambda path: (path != ".", path.count("/"), path))
     listed = ordered[:FOLDERS_MAX]
     return [_folder(tree, path) for path in listed], len(ordered) - len(listed)
 
@@ -110,7 +110,7 @@ def _may_hold(folder: str) -> bool:
 
 def _folder(tree: RepositoryFiles, path: str) -> ProjectFolder:
     head = "" if path == "." else f"{path}/"
-    below = [held.removeprefix(head) for held in tree.paths if held.startswith(head)]
+    below = [tree_path.removeprefix(head) for tree_path in tree.paths if tree_path.startswith(head)]
     texts = {
         name.removeprefix(head): text
         for name, text in tree.texts.items()

@@ -67,8 +67,8 @@ class _ChecklistReader:
             level, words = line.heading
             if level:
                 self._heading(level, words)
-            elif not line.fence and (found := _BOX.fullmatch(line.text)):
-                self._box(found, line)
+            elif not line.fence and (match := _BOX.fullmatch(line.text)):
+                self._box(match, line)
             else:
                 self._other(line)
         return self._document
@@ -79,8 +79,8 @@ class _ChecklistReader:
         if not self._document.title and level == 1:
             self._document.title = words
 
-    def _box(self, found: re.Match[str], line: MarkdownLine) -> None:
-        mark, words = found[1], (found[2] or "").strip()
+    def _box(self, match: re.Match[str], line: MarkdownLine) -> None:
+        mark, words = match[1], (match[2] or "").strip()
         if mark not in " \txX":
             self._made.add_unreadable(
                 line.number, f"[{mark}] is neither open nor done: {words[:80]}"

@@ -37,28 +37,31 @@ def looks_like(data: Any) -> bool:
 
 def read_issues(text: str, result: ImportedList, _: ImportOptions) -> None:
     try:
-        whole = parse_json(text)
+        document = parse_json(text)
     except NotJson as fault:
         result.add_unreadable(fault.line, fault.reason)
         return
-    listed = whole.get("issues") or whole
+    listed = document.get("issues") or document
     if not isinstance(listed.data, list):
         result.add_unreadable(
             1, "a list of issues is needed: gh issue list --json number,title,body,labels"
         )
         return
-    found: dict[int, LocatedValue] = {}
+    open_issues: dict[int, LocatedValue] = {}
     closed: set[int] = set()
     for value in listed.elements():
-        _sort(value, found, closed, result)
-    for number, value in found.items():
-        result.items.append(_item(number, value, set(found), closed, result))
+        _sort(value, open_issues, closed, result)
+    for number, value in open_issues.items():
+        result.items.append(_item(number, value, set(open_issues), closed, result))
     if result.items:
         result.add_note(1, UNTRUSTED_WORDS_NOTE)
 
 
 def _sort(
-    value: LocatedValue, found: dict[int, LocatedValue], closed: set[int], result: ImportedList
+    value: LocatedValue,
+    open_issues: dict[int, LocatedValue],
+    closed: set[int],
+    result: ImportedList,
 ) -> None:
     data = value.data
     number = data.get("number") if isinstance(data, dict) else None
@@ -67,7 +70,7 @@ def _sort(
         result.add_unreadable(value.line, "an issue without a number")
     elif not isinstance(title, str) or not title.strip():
         result.add_unreadable(value.line, f"issue #{number} has no title")
-    elif number in found or number in closed:
+    elif number in open_issues or number in closed:
         result.add_unreadable(value.line, f"issue #{number} is already in the list")
     elif "pull_request" in data:
         result.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
@@ -75,7 +78,7 @@ def _sort(
         closed.add(number)
         result.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "closed")
     else:
-        found[number] = value
+        open_issues[number] = value
 
 
 def _item(
@@ -109,9 +112,9 @@ def _item(
 def _own(data: dict[str, Any]) -> str:
     """The repository of an issue, from its address; empty when it has none."""
     for key in ("html_url", "url"):
-        found = re.match(_LINK, data[key]) if isinstance(data.get(key), str) else None
-        if found:
-            return found[1].lower()
+        match = re.match(_LINK, data[key]) if isinstance(data.get(key), str) else None
+        if match:
+            return match[1].lower()
     return ""
 
 
@@ -120,9 +123,9 @@ def _find_needs(data: dict[str, Any], body_text: str) -> list[tuple[str, int]]:
 
     Each with its repository, if one is named.
     """
-    words = (found[1] for found in _NEEDS.finditer(body_text))
-    each = (found for text in words for found in _NUMBER.finditer(text))
-    numbers = [(found[1] or found[3] or "", int(found[2] or found[4])) for found in each]
+    words = (match[1] for match in _NEEDS.finditer(body_text))
+    each = (match for text in words for match in _NUMBER.finditer(text))
+    numbers = [(match[1] or match[3] or "", int(match[2] or match[4])) for match in each]
     blocked = data.get("blockedBy")
     nodes = blocked.get("nodes") if isinstance(blocked, dict) else blocked
     for one in nodes if isinstance(nodes, list) else ():

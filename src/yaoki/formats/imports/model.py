@@ -77,17 +77,17 @@ class ImportedList:
         return [f"{self.name}:{line}: {words}" for line, words in sorted(lines)]
 
 
-def make_slug(text: str, taken: set[str], fallback: str) -> str:
+def make_slug(text: str, taken_names: set[str], fallback: str) -> str:
     """A unique task name made from a text."""
     plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     stem = plain[:NAME_CHARS_MAX].rstrip("-")
     if not re.search(r"[a-z]", stem):
         stem = fallback
     name, number = stem, 1
-    while name in taken:
+    while name in taken_names:
         number += 1
         name = f"{stem}-{number}"
-    taken.add(name)
+    taken_names.add(name)
     return name
 
 

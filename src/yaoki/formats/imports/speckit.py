@@ -68,15 +68,15 @@ def _parts(sheet: ChecklistDocument, result: ImportedList, done: set[str]) -> li
     parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase] = {}
     lines_by_id: dict[str, int] = {}
     for box in _numbered(sheet.boxes, result):
-        found = TASK.fullmatch(box.words)
-        assert found
-        if found[1] in lines_by_id:
+        match = TASK.fullmatch(box.words)
+        assert match
+        if match[1] in lines_by_id:
             result.add_unreadable(
-                box.line, f"{found[1]} is already in line {lines_by_id[found[1]]}"
+                box.line, f"{match[1]} is already in line {lines_by_id[match[1]]}"
             )
         else:
-            lines_by_id[found[1]] = box.line
-            _take(box, found, parts, result, sheet, done)
+            lines_by_id[match[1]] = box.line
+            _take(box, match, parts, result, sheet, done)
     return list(parts.values())
 
 
@@ -100,41 +100,41 @@ def _numbered(boxes: Sequence[Checkbox], result: ImportedList) -> Iterator[Check
 
 def _take(
     box: Checkbox,
-    found: re.Match[str],
+    match: re.Match[str],
     parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase],
     result: ImportedList,
     sheet: ChecklistDocument,
     done: set[str],
 ) -> None:
-    labels, words = _labels(found[2])
+    labels, words = _labels(match[2])
     heads = tuple(head for head in box.headings if head[0] <= 2)
     title = heads[-1][1] if heads and heads[-1][0] == 2 else ""
     story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
     part = parts.setdefault(heads, _SpeckitPhase(title, story, _describe_section(heads, sheet)))
     if box.done:
-        done.add(found[1])
-        result.add_skipped(f"{found[1]} {words}"[:120], box.line, "done")
+        done.add(match[1])
+        result.add_skipped(f"{match[1]} {words}"[:120], box.line, "done")
         return
     head = box.headings[-1][1] if box.headings and box.headings[-1][0] > 2 else ""
     about = " — ".join(one for one in (part.title, head) if one)
     goal = join_paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
-    item = ImportedTask(found[1], goal, box.line, needs=tuple(_find_names(box.words, found[1])))
+    item = ImportedTask(match[1], goal, box.line, needs=tuple(_find_names(box.words, match[1])))
     part.tasks.append((item, "P" in labels, head))
 
 
 def _labels(words: str) -> tuple[list[str], str]:
     """`[P] [US1] text`: the labels, and the text without them."""
     labels = []
-    while found := _LABEL.match(words):
-        labels.append(found[1])
-        words = words[found.end() :]
+    while match := _LABEL.match(words):
+        labels.append(match[1])
+        words = words[match.end() :]
     return labels, words.strip()
 
 
 def _find_names(words: str, own: str) -> Iterator[str]:
     """The tasks that the text names as dependencies."""
-    for found in _DEPENDS.finditer(words):
-        names_text = found[1] or found[2]
+    for match in _DEPENDS.finditer(words):
+        names_text = match[1] or match[2]
         for first, last in _RANGE.findall(names_text):
             size = len(first)
             for number in range(int(first), min(int(last), int(first) + RANGE_MAX) + 1):
@@ -146,8 +146,10 @@ def _describe_section(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocume
     """Goal, independent test and checkpoint of a phase."""
     below = (prose_lines for at, prose_lines in sheet.prose.items() if at[: len(heads)] == heads)
     lines = [line.text.strip() for prose_lines in below for line in prose_lines]
-    found = [_TELLING.fullmatch(line) for line in lines]
-    return "\n".join(f"{one[1]}: {one[2].strip()}" for one in found if one and one[2].strip())
+    matches = [_TELLING.fullmatch(line) for line in lines]
+    return "\n".join(
+        f"{match[1]}: {match[2].strip()}" for match in matches if match and match[2].strip()
+    )
 
 
 # ------------------------------------------------------------------ order

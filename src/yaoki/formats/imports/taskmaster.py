@@ -63,11 +63,11 @@ def _has_tasks(entry: Any) -> bool:
 
 def read_taskmaster(text: str, result: ImportedList, options: ImportOptions) -> None:
     try:
-        whole = parse_json(text)
+        document = parse_json(text)
     except NotJson as fault:
         result.add_unreadable(fault.line, fault.reason)
         return
-    listed = _choose_tag(whole, result, options)
+    listed = _choose_tag(document, result, options)
     if listed is None:
         return
     tasks = _tasks(listed, result)
@@ -77,20 +77,20 @@ def read_taskmaster(text: str, result: ImportedList, options: ImportOptions) -> 
 
 
 def _choose_tag(
-    whole: LocatedValue, result: ImportedList, options: ImportOptions
+    document: LocatedValue, result: ImportedList, options: ImportOptions
 ) -> LocatedValue | None:
     """The list of the chosen tag; `master` is Task Master's own default."""
-    tags = {name: entry for name, entry in whole.members() if isinstance(entry.data, dict)}
+    tags = {name: entry for name, entry in document.members() if isinstance(entry.data, dict)}
     tags = {
         name: entry for name, entry in tags.items() if isinstance(entry.data.get("tasks"), list)
     }
     if (
-        isinstance(whole.data, dict)
-        and isinstance(whole.data.get("tasks"), list)
+        isinstance(document.data, dict)
+        and isinstance(document.data.get("tasks"), list)
         and not options.tag
     ):
-        result.goal = _project(whole)
-        return whole.get("tasks")
+        result.goal = _project(document)
+        return document.get("tasks")
     name = options.tag or ("master" if "master" in tags else next(iter(tags), ""))
     if name not in tags:
         there = ", ".join(tags) or "none"
@@ -117,17 +117,17 @@ def _project(value: LocatedValue) -> str:
 
 
 def _tasks(listed: LocatedValue, result: ImportedList, above: _Task | None = None) -> list[_Task]:
-    found: dict[str, _Task] = {}
+    tasks: dict[str, _Task] = {}
     for value in listed.elements():
         task = _task(value, result, above)
-        if task is not None and task.key in found:
+        if task is not None and task.key in tasks:
             result.add_unreadable(value.line, f"task {task.key} is already in the list")
         elif task is not None:
-            found[task.key] = task
+            tasks[task.key] = task
             inside = value.get("subtasks") if above is None else None
             if inside is not None:
                 task.inside = _tasks(inside, result, task)
-    return list(found.values())
+    return list(tasks.values())
 
 
 def _task(value: LocatedValue, result: ImportedList, above: _Task | None) -> _Task | None:
@@ -169,8 +169,8 @@ def _take(task: _Task, known: dict[str, _Task], result: ImportedList) -> None:
 
 def _item(task: _Task, known: dict[str, _Task], result: ImportedList) -> ImportedTask:
     needs = dict.fromkeys(name for one in _frames(task) for name in _needs(one, known, result))
-    whole = task.above or task
-    priority = PRIORITIES.get((task.text("priority") or whole.text("priority")).lower(), 0)
+    outer = task.above or task
+    priority = PRIORITIES.get((task.text("priority") or outer.text("priority")).lower(), 0)
     return ImportedTask(_id(task), _goal(task), task.value.line, tuple(needs), priority)
 
 
@@ -186,8 +186,8 @@ def _goal(task: _Task) -> str:
     if task.above is not None:
         frame = task.above
         parts += [f"Part of: {frame.title}. {frame.text('description')}", frame.text("details")]
-        whole = frame.text("testStrategy")
-        parts += [f"How the whole is tested: {whole}" if whole else ""]
+        outer_tests = frame.text("testStrategy")
+        parts += [f"How the whole is tested: {outer_tests}" if outer_tests else ""]
     return join_paragraphs(*parts)
 
 
@@ -199,7 +199,7 @@ def _needs(task: _Task, known: dict[str, _Task], result: ImportedList) -> list[s
     if not isinstance(entry.data, list):
         result.add_unreadable(entry.line, f"the dependencies of task {task.key} are not a list")
         return []
-    found: list[str] = []
+    needed_ids: list[str] = []
     for value in entry.elements():
         other = _other(task, str(value.data).strip(), known)
         if other is None:
@@ -208,8 +208,8 @@ def _needs(task: _Task, known: dict[str, _Task], result: ImportedList) -> list[s
         elif other.status in SKIPPED_STATES:
             _once(result, value.line, f"task {task.key} depends on {other.key}: {other.status}")
         elif other.open and other is not task:
-            found += [_id(one) for one in other.works if one is not task]
-    return found
+            needed_ids += [_id(one) for one in other.works if one is not task]
+    return needed_ids
 
 
 def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:

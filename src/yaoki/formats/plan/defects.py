@@ -48,14 +48,14 @@ class Defects:
 
     def add_unknown_key(self, path: KeyPath, known: Iterable[str]) -> None:
         """Add an unknown key.  A similar known key is marked as broken, so it is not missing."""
-        meant = self.closest_name(str(path[-1]), known)
-        near = f"; did you mean {meant!r}?" if meant else ""
-        if not meant and len(path) == 1 and path[0] in SECTIONS:
+        closest = self.closest_name(str(path[-1]), known)
+        near = f"; did you mean {closest!r}?" if closest else ""
+        if not closest and len(path) == 1 and path[0] in SECTIONS:
             near = "; it belongs in yaoki.toml"
         self.add(path, f"unknown key{near}", at=self.keys.get(path))
         self.broken_paths.add(path)
-        if meant and (*path[:-1], meant) not in self.positions:
-            self.broken_paths.add((*path[:-1], meant))
+        if closest and (*path[:-1], closest) not in self.positions:
+            self.broken_paths.add((*path[:-1], closest))
 
     def add_missing(
         self, path: KeyPath, reason: str, *keys: str, lacks_settings: bool = False
@@ -71,12 +71,12 @@ class Defects:
         if not any(one[: len(path)] == path for one in self.broken_paths):
             self.add(path, reason)
 
-    def add_unknown(self, path: KeyPath, what: str, word: str, known: Iterable[str]) -> str:
+    def add_unknown(self, path: KeyPath, noun: str, word: str, known: Iterable[str]) -> str:
         """Add a name that does not exist; returns the name that was probably meant."""
-        meant = self.closest_name(word, known)
-        near = f"; did you mean {meant!r}?" if meant else ""
-        self.add(path, f"unknown {what} {word!r}{near}")
-        return meant
+        closest = self.closest_name(word, known)
+        near = f"; did you mean {closest!r}?" if closest else ""
+        self.add(path, f"unknown {noun} {word!r}{near}")
+        return closest
 
     def closest_name(self, word: str, known: Iterable[str]) -> str:
         return nearest(word, known) if len(self.entries) < NEAREST_MAX else ""

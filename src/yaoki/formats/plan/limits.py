@@ -144,8 +144,8 @@ def task_retry(draft: Draft, task: TaskModel) -> RetrySettings:
     return retry
 
 
-def overlay_backoff(base: Backoff, given: BackoffModel) -> Backoff:
-    return merge_backoff(base, given.model_dump(exclude_unset=True))
+def overlay_backoff(base: Backoff, model: BackoffModel) -> Backoff:
+    return merge_backoff(base, model.model_dump(exclude_unset=True))
 
 
 def _retry(draft: Draft, placed: PlacedTask) -> None:
@@ -176,8 +176,8 @@ def _unknown_kind(draft: Draft, path: KeyPath, name: str) -> None:
         )
 
 
-def _backoff(draft: Draft, path: KeyPath, base: Backoff, given: BackoffModel) -> None:
-    if given.model_fields_set and (reason := backoff_defect(overlay_backoff(base, given))):
+def _backoff(draft: Draft, path: KeyPath, base: Backoff, model: BackoffModel) -> None:
+    if model.model_fields_set and (reason := backoff_defect(overlay_backoff(base, model))):
         draft.defects.add(path, reason)
 
 

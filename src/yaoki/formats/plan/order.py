@@ -141,11 +141,14 @@ def _groups(draft: Draft) -> list[tuple[list[PlacedTask], list[str]]]:
     of_phase: dict[str, list[PlacedTask]] = {phase.id: [] for phase in draft.plan.phases}
     for placed in usual:
         of_phase.setdefault(placed.phase, []).append(placed)
-    ends = {name: frontier(group) for name, group in of_phase.items() if name}
+    last_tasks = {name: frontier(group) for name, group in of_phase.items() if name}
     needs = {phase.id: phase.needs for phase in draft.plan.phases if phase.id}
     groups = [
-        (of_phase[name], [end for need in dict.fromkeys(wanted) for end in ends.get(need, ())])
-        for name, wanted in needs.items()
+        (
+            of_phase[name],
+            [end for need in dict.fromkeys(phase_needs) for end in last_tasks.get(need, ())],
+        )
+        for name, phase_needs in needs.items()
     ]
     final = [placed for placed in draft.tasks if placed.is_final and not placed.group]
     return [*groups, (final, frontier(usual) if final else [])]
@@ -172,14 +175,16 @@ def _too_many(draft: Draft) -> bool:
 # ------------------------------------------------------------------ circles
 
 
-def _circles(draft: Draft, needs: NeedsByName, written: LinkSources, what: str) -> None:
+def _circles(draft: Draft, needs: NeedsByName, written: LinkSources, noun: str) -> None:
     """Report each circle once: after each one, drop one of its links and search again."""
-    known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
+    known = {
+        name: [need for need in task_needs if need in needs] for name, task_needs in needs.items()
+    }
     for _ in range(CIRCLES_MAX):
         path = find_cycle(known)
         if path is None:
             return
-        reason = f"{what} need each other in a circle: {' needs '.join(path[:SHOWN_MAX])}"
+        reason = f"{noun} need each other in a circle: {' needs '.join(path[:SHOWN_MAX])}"
         rest = "" if len(path) <= SHOWN_MAX else f" and {len(path) - SHOWN_MAX} more"
         draft.defects.add(_link(written, path[0], path[1]), reason + rest)
         known[path[0]] = [need for need in known[path[0]] if need != path[1]]

@@ -113,12 +113,14 @@ def _extended_needs(
         for one in shaped
         if one.get("replaces") and (old := context.find(one["replaces"])) is not None
     }
-    whole = {**context.needs, **{spec.name: spec.needs for spec in specs}}
+    all_needs = {**context.needs, **{spec.name: spec.needs for spec in specs}}
     return {
         name: [
-            replacements.get(need, need) for need in wanted if replacements.get(need, need) in whole
+            replacements.get(need, need)
+            for need in task_needs
+            if replacements.get(need, need) in all_needs
         ]
-        for name, wanted in whole.items()
+        for name, task_needs in all_needs.items()
         if name not in replacements
     }
 
@@ -157,12 +159,12 @@ def _texts(value: Any) -> bool:
 
 def _names(shaped: Sequence[Mapping[str, Any]], context: AnswerContext) -> set[str]:
     names: set[str] = set()
-    taken = {task.name for task in context.tasks}
+    taken_names = {task.name for task in context.tasks}
     for one in shaped:
         name = one["id"]
         if not NAME.fullmatch(name):
             context.defects.append(f"{name!r:.60} is not a valid task name")
-        elif name in names or name in taken:
+        elif name in names or name in taken_names:
             context.defects.append(f"{name!r} is the name of another task; choose a new one")
         names.add(name)
     return names
@@ -173,8 +175,8 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
     kind = _kind(one, context)
     old = context.find(one["replaces"]) if one.get("replaces") else None
     heir = old.spec if old is not None and old.spec is not None else None
-    wanted = one.get("checks") or [c.name for c in heir.checks] if heir else one.get("checks")
-    checks = wanted if wanted is not None else list(catalogue.checks)
+    check_names = one.get("checks") or [c.name for c in heir.checks] if heir else one.get("checks")
+    checks = check_names if check_names is not None else list(catalogue.checks)
     _known(name, "check", checks, catalogue.checks, context)
     inherited = (heir.agents if heir else ()) or usual.agents
     agents = [one["agent"]] if one.get("agent") else [a.name for a in inherited]
@@ -234,11 +236,11 @@ def _known(
 
 def _needs(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Iterator[str]:
     for word in one.get("needs", ()):
-        found = None if word in names else context.find(word)
+        needed = None if word in names else context.find(word)
         if word in names:
             yield word
-        elif found is not None:
-            yield found.name
+        elif needed is not None:
+            yield needed.name
         else:
             near = did_you_mean(word, (*names, *(task.name for task in context.tasks)))
             context.defects.append(

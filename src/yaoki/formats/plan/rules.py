@@ -72,9 +72,9 @@ def _plan(draft: Draft) -> None:
         known.add(pattern)
 
 
-def judge_name(defects: Defects, path: KeyPath, what: str, name: str) -> None:
+def judge_name(defects: Defects, path: KeyPath, noun: str, name: str) -> None:
     if not NAME.fullmatch(name):
-        defects.add(path, f"{what} {name[:80]!r} is not a name; a name has {_FORM}")
+        defects.add(path, f"{noun} {name[:80]!r} is not a name; a name has {_FORM}")
 
 
 def _agent(defects: Defects, path: KeyPath, agent: AgentModel) -> None:

@@ -56,18 +56,18 @@ def _add_defect(model: type[BaseModel], error: Any, defects: Defects, above: Key
 
 
 def _reason(error: Any) -> str:
-    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "literal_error":
         known = [word for word in re.findall(r"'([^']*)'", context["expected"]) if word]
-        near = did_you_mean(given, known) if isinstance(given, str) else ""
-        return f"must be {' or '.join(known)}, not {show_value(given)}{near}"
+        near = did_you_mean(value, known) if isinstance(value, str) else ""
+        return f"must be {' or '.join(known)}, not {show_value(value)}{near}"
     if kind in _REASONS:
-        quote = "; put it in quotes" if kind == "string_type" and _scalar(given) else ""
-        return f"{_REASONS[kind]}, not {show_value(given)}{quote}"
+        quote = "; put it in quotes" if kind == "string_type" and _scalar(value) else ""
+        return f"{_REASONS[kind]}, not {show_value(value)}{quote}"
     if kind == "greater_than_equal":
-        return f"must be at least {context['ge']:g}, not {show_value(given)}"
+        return f"must be at least {context['ge']:g}, not {show_value(value)}"
     if kind == "less_than_equal":
-        return f"must be at most {context['le']:g}, not {show_value(given)}"
+        return f"must be at most {context['le']:g}, not {show_value(value)}"
     if kind == "value_error":
         return str(context["error"])  # in our own words
     return str(error["msg"])

@@ -20,19 +20,19 @@ from yaoki.formats.plan.quick_part import SHAPES_FILE
 
 def describe_models() -> dict[str, dict[str, Any]]:
     """Describe the type and the default of every field, by model."""
-    found: dict[str, dict[str, Any]] = {}
+    shapes: dict[str, dict[str, Any]] = {}
     waiting: list[type[BaseModel]] = [PlanModel]
     while waiting:
         model = waiting.pop()
-        if model.__name__ not in found:
-            found[model.__name__] = {
+        if model.__name__ not in shapes:
+            shapes[model.__name__] = {
                 name: {
                     "type": _describe(field.annotation, field.metadata, waiting),
                     "default": _default(field),
                 }
                 for name, field in model.model_fields.items()
             }
-    return dict(sorted(found.items()))
+    return dict(sorted(shapes.items()))
 
 
 def format_table() -> str:
@@ -76,26 +76,26 @@ def _describe_plain(annotation: Any, limits: dict[str, Any], waiting: list[type[
 
 def _limits(metadata: list[Any]) -> dict[str, Any]:
     """Bounds of a number or of the length of a list; an unknown one is an error here."""
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for one in metadata:
         match one:
             case annotated_types.Ge(ge):
-                found["ge"] = ge
+                limits["ge"] = ge
             case annotated_types.Gt(gt):
-                found["gt"] = gt
+                limits["gt"] = gt
             case annotated_types.Le(le):
-                found["le"] = le
+                limits["le"] = le
             case annotated_types.MinLen(length):
-                found["min"] = length
+                limits["min"] = length
             case annotated_types.MaxLen(length):
-                found["max"] = length
+                limits["max"] = length
             case BeforeValidator() | AfterValidator() | FieldInfo():
                 pass
             case _ if type(one).__name__ in ("WithJsonSchema", "NoneType"):
                 pass
             case _:
                 raise TypeError(f"quick_part knows no {one!r}")
-    return found
+    return limits
 
 
 def _default(field: FieldInfo) -> Any:

@@ -24,6 +24,6 @@ def read_playbook(
     """The draft of a playbook; each defect has its position in the playbook."""
     playbook = build_model(PlaybookModel, raw, defects)
     judge_playbook(playbook, settings, defects)
-    judged = translate_playbook(playbook, settings, defects)
-    judge_parts(judged.draft)
-    return judged
+    draft = translate_playbook(playbook, settings, defects)
+    judge_parts(draft.draft)
+    return draft

@@ -50,9 +50,9 @@ def work_words(
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
-def proof_words(playbook: PlaybookModel, says: str, to: str) -> str:
+def proof_words(playbook: PlaybookModel, sentence: str, to: str) -> str:
     """The text for the judge, and for people who read the task."""
-    return f"{says}\n\n{LABELS[to]['goal']}: {playbook.goal.summary.strip()}"
+    return f"{sentence}\n\n{LABELS[to]['goal']}: {playbook.goal.summary.strip()}"
 
 
 def command_words(task: SubtaskModel, command: str, to: str) -> str:

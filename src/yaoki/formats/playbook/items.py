@@ -103,8 +103,8 @@ class ItemList:
             reason = f"a box is [ ] or [x], not [{mark}]"
         elif not named:
             reason = f"this box has no id; {_FORM}"
-        name, says = (named[1], named[2]) if named else ("", "")
-        self.current_item = PlaybookItem(name, says, mark != " ", at, line.indent)
+        name, sentence = (named[1], named[2]) if named else ("", "")
+        self.current_item = PlaybookItem(name, sentence, mark != " ", at, line.indent)
         if reason:
             # The lines below belong to this box, and not to the one before.
             self.defects.add(self.path, reason, at=at)

@@ -40,8 +40,8 @@ class MarkdownLine:
     @property
     def heading(self) -> tuple[int, str]:
         """Level and text of a heading; level 0 for any other line."""
-        found = None if self.fence else _HEADING.fullmatch(self.text)
-        return (len(found[1]), found[2].strip(" \t#")) if found else (0, "")
+        match = None if self.fence else _HEADING.fullmatch(self.text)
+        return (len(match[1]), match[2].strip(" \t#")) if match else (0, "")
 
     @property
     def is_decoration(self) -> bool:
@@ -89,10 +89,10 @@ def _fenced(text: str, defects: Defects) -> Iterator[MarkdownLine]:
     bar, opened = "", 0
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip("\r \t")
-        found = _FENCE.fullmatch(line)
-        if found and not bar:
-            bar, opened = found[1], number
-        elif found and found[1].startswith(bar) and not found[2].strip():
+        match = _FENCE.fullmatch(line)
+        if match and not bar:
+            bar, opened = match[1], number
+        elif match and match[1].startswith(bar) and not match[2].strip():
             bar = ""
         else:
             yield MarkdownLine(number, line, "code" if bar else "")
@@ -122,8 +122,8 @@ def split_sections(
     """The lines before the first heading of this level, and one section for each heading."""
     starts = [n for n, line in enumerate(lines) if line.heading[0] == level]
     ends = (*starts[1:], len(lines))
-    found = [
+    sections = [
         MarkdownSection(lines[start].heading[1], lines[start], tuple(lines[start + 1 : end]))
         for start, end in zip(starts, ends, strict=False)
     ]
-    return tuple(lines[: starts[0]] if starts else lines), found
+    return tuple(lines[: starts[0]] if starts else lines), sections

@@ -32,8 +32,8 @@ def phase_ends(
 ) -> dict[str, list[str]]:
     """The tasks that complete each phase: its last open task, or those of its needs."""
     open_ = {phase.id: [box.id for box in phase.open_subtasks] for phase in phases}
-    ends: dict[str, list[str]] = {}
+    last_tasks: dict[str, list[str]] = {}
     for name, phase_needs in needs.items():
-        before: Iterable[str] = (end for need in phase_needs for end in ends[need])
-        ends[name] = open_[name][-1:] or list(dict.fromkeys(before))
-    return ends
+        before: Iterable[str] = (end for need in phase_needs for end in last_tasks[need])
+        last_tasks[name] = open_[name][-1:] or list(dict.fromkeys(before))
+    return last_tasks

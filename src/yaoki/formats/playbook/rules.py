@@ -160,14 +160,14 @@ class PhaseRules:
                 self._needed((*at, "depends_on"), box.depends_on, "phase or subtask", self._known)
 
     def _needed(
-        self, path: KeyPath, needs: Sequence[str], what: str, known: Collection[str]
+        self, path: KeyPath, needs: Sequence[str], noun: str, known: Collection[str]
     ) -> None:
         earlier: set[str] = set()
         for n, name in enumerate(needs):
             if name not in known:
                 # The need may name the phase whose id is invalid.
                 if self._ids_are_valid:
-                    self._defects.add_unknown((*path, n), what, name, known)
+                    self._defects.add_unknown((*path, n), noun, name, known)
             elif name in earlier:
                 self._defects.add((*path, n), f"{name!r} is named twice")
             elif name == P_FINAL or name.startswith(f"{P_FINAL}."):

@@ -121,10 +121,10 @@ class PlaybookTranslation:
 
     # -------------------------------------------------------------- tasks
 
-    def add_task(self, path: KeyPath, phase: str, given: Mapping[str, object]) -> None:
+    def add_task(self, path: KeyPath, phase: str, fields: Mapping[str, object]) -> None:
         # The rules of playbooks have already reported what is missing here.
         self.defects.broken_paths |= {(*path, key) for key in ("checks", "agent", "max_iterations")}
-        task = TaskModel.model_validate(given)
+        task = TaskModel.model_validate(fields)
         self.tasks.append(PlacedTask(path, task, phase, source_paths=_SPELT))
 
     def add_work_task(
@@ -144,10 +144,10 @@ class PlaybookTranslation:
         self.add_task(path, phase.id if phase else "", {**values, **more})
 
     def add_proof_task(
-        self, path: KeyPath, name: str, says: str, needs: list[str], checks: list[str]
+        self, path: KeyPath, name: str, sentence: str, needs: list[str], checks: list[str]
     ) -> None:
         """Add a task with a single attempt: asking a judge until it agrees would prove nothing."""
-        goal = agent_text.proof_words(self.playbook, says, self.language)
+        goal = agent_text.proof_words(self.playbook, sentence, self.language)
         values = {"id": name, "goal": goal, "kind": "check", "needs": needs, "checks": checks}
         self.add_task(path, P_FINAL, {**values, "max_iterations": 1})
 
@@ -193,22 +193,24 @@ def _phases(translation: PlaybookTranslation) -> list[str]:
     """The boxes of each phase run in order; returns the tasks that complete all phases."""
     phases = translation.playbook.phases
     needs = order_phases(phases)
-    ends, open_ = (
+    last_tasks, open_ = (
         phase_ends(phases, needs),
         {box.id for phase in phases for box in phase.open_subtasks},
     )
     for n, phase in enumerate(phases):
-        before = list(dict.fromkeys(end for need in needs.get(phase.id, ()) for end in ends[need]))
+        before = list(
+            dict.fromkeys(end for need in needs.get(phase.id, ()) for end in last_tasks[need])
+        )
         for m, box in enumerate(phase.subtasks):
             if phase.is_final or box.done:
                 continue
             # A ticked box blocks nothing.
-            extra = [end for need in box.depends_on for end in ends.get(need, [need])]
+            extra = [end for need in box.depends_on for end in last_tasks.get(need, [need])]
             own = [e for e in dict.fromkeys((*before, *extra)) if e in open_ and e != box.id]
             translation.add_work_task(("phases", n, "subtasks", m), phase, box, own)
             before = [box.id]
     needed = {need for phase_needs in needs.values() for need in phase_needs}
-    last = [ids for name, ids in ends.items() if name not in needed]
+    last = [ids for name, ids in last_tasks.items() if name not in needed]
     return list(dict.fromkeys(end for ids in last for end in ids))
 
 

@@ -73,36 +73,36 @@ def check_templates(
     )
 
 
-def _default_uses(stem: Iterable[str], given: ParamsByPattern) -> dict[str, TemplateUse]:
+def _default_uses(stem: Iterable[str], plan_params: ParamsByPattern) -> dict[str, TemplateUse]:
     """The files of any task: one for each kind and pattern, and the generic one."""
     uses = {}
-    for name in dict.fromkeys((*PARAMS, *given)):
+    for name in dict.fromkeys((*PARAMS, *plan_params)):
         path = template_path(name, tuple(stem)).rpartition("/")[2]
-        uses[path] = TemplateUse(name, _params(name, given), name if name in PARAMS else None)
+        uses[path] = TemplateUse(name, _params(name, plan_params), name if name in PARAMS else None)
     return uses
 
 
-def _params(name: str, given: ParamsByPattern) -> frozenset[str] | None:
+def _params(name: str, plan_params: ParamsByPattern) -> frozenset[str] | None:
     """The params of a failure of this name, including those that a plan adds."""
-    more = given.get(name, ())
+    more = plan_params.get(name, ())
     if name not in PARAMS and more is None:
         return None
     return frozenset((*PARAMS.get(name, COMMON_PARAMS), *(more or ())))
 
 
 def _add(
-    uses: dict[Path, dict[str, TemplateUse]], files: PromptFiles, given: ParamsByPattern
+    uses: dict[Path, dict[str, TemplateUse]], files: PromptFiles, plan_params: ParamsByPattern
 ) -> None:
     stem = files.stem or STEM
     place = Path(*stem)
     if place not in uses:
-        uses[place] = _default_uses(stem, given)
+        uses[place] = _default_uses(stem, plan_params)
     known = uses[place]
     for pattern, (edition, adaptation) in files.names.items():
         named = (adaptation, pattern), ("", f"any failure of edition {edition!r}")
         for part, words in named if edition != EDITION else named[:1]:
             path = template_path(part, stem, edition).rpartition("/")[2]
-            params = _params(pattern, given) if part else frozenset(COMMON_PARAMS)
+            params = _params(pattern, plan_params) if part else frozenset(COMMON_PARAMS)
             known[path] = _merge(known.get(path), TemplateUse(words, params))
 
 

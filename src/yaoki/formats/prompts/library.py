@@ -157,13 +157,13 @@ class PromptLibrary:
             return []
         folders = [self._project.joinpath(*self._stem)]
         folders.append(self._project.joinpath(self._language, *self._stem))
-        found = {
+        names = {
             adaptation_of(file.name)
             for folder in folders
             if folder.is_dir()
             for file in folder.iterdir()
         }
-        return sorted(name for name in found if name)
+        return sorted(name for name in names if name)
 
 
 def _levels(failure: Failure) -> SearchLevels:

@@ -70,9 +70,9 @@ _KIND_OF = {
 }
 
 
-def sample_failure(name: str, given: Mapping[str, Any] | None = None) -> Failure:
+def sample_failure(name: str, values: Mapping[str, Any] | None = None) -> Failure:
     """A failure for a template's name, with sample values or the given ones."""
-    params = dict(_sample_params(name) if given is None else given)
+    params = dict(_sample_params(name) if values is None else values)
     kind = (
         params.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, FailureKind.QUALITY_FAILURE)
     )
@@ -80,11 +80,11 @@ def sample_failure(name: str, given: Mapping[str, Any] | None = None) -> Failure
     return Failure(
         FailureKind(kind),
         message=str(
-            params.pop("message", "" if given is not None else "what the last attempt left undone")
+            params.pop("message", "" if values is not None else "what the last attempt left undone")
         ),
         pattern="" if name in {*KINDS, ""} else name,
-        check=str(params.pop("check", "" if given is not None else "tests")),
-        items=_ITEMS if given is None and name not in OWN_PARAMS else (),
+        check=str(params.pop("check", "" if values is not None else "tests")),
+        items=_ITEMS if values is None and name not in OWN_PARAMS else (),
         params=params,
     )
 

@@ -86,10 +86,10 @@ def _tags(label: str, body: str, before: int) -> Iterator[TemplateTag]:
 
 def _none_open(label: str, body: str, start: int, end: int, before: int) -> None:
     """The engine must not see a tag that this parser missed."""
-    found = _OPEN.search(body, start, end)
-    if found:
-        line = body.count("\n", 0, found.start()) + 1 + before
-        raise TemplateInvalid(label, line, f"{found[0]} is not closed, or contains braces")
+    opening = _OPEN.search(body, start, end)
+    if opening:
+        line = body.count("\n", 0, opening.start()) + 1 + before
+        raise TemplateInvalid(label, line, f"{opening[0]} is not closed, or contains braces")
 
 
 def _fenced_spans(body: str) -> list[tuple[int, int]]:
@@ -112,9 +112,9 @@ def _fenced_spans(body: str) -> list[tuple[int, int]]:
 def _style(label: str, tags: list[TemplateTag]) -> bool:
     """Does the body use `{{#each xs}}`?  Both styles in one file are an error."""
     seed = [tag for tag in tags if _SEED.match(tag.text)]
-    ours = [tag for tag in tags if not tag.text.startswith("{{") or "|" in tag.text]
-    if seed and ours:
-        line = max(seed[0].line, ours[0].line)
+    native = [tag for tag in tags if not tag.text.startswith("{{") or "|" in tag.text]
+    if seed and native:
+        line = max(seed[0].line, native[0].line)
         raise TemplateInvalid(label, line, "{{#each}} and {% for %} styles are mixed in one file")
     return bool(seed)
 

@@ -89,13 +89,13 @@ def template_values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]
 
 def _values(failure: Failure) -> dict[str, Any]:
     items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
-    given = {name: value for name, value in failure.params.items() if value is not None}
+    params = {name: value for name, value in failure.params.items() if value is not None}
     own = [name for name in OWN_PARAMS.get(failure.pattern, ()) if name in FILES | RECORDS]
-    from_items = {own[0]: items} if own and not any(given.get(name) for name in own) else {}
+    from_items = {own[0]: items} if own and not any(params.get(name) for name in own) else {}
     return {
         "errorOutput": failure.output,
         "items": items,
-        **given,
+        **params,
         **from_items,
         "kind": failure.kind.value,
         "pattern": failure.pattern,

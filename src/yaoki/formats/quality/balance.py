@@ -95,12 +95,14 @@ def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
     open_: list[_Branch] = []
     parts: list[str] = []
     continued = False
-    for line, whole in zip(reading.code.split("\n"), reading.text.split("\n"), strict=True):
+    for line, raw_line in zip(reading.code.split("\n"), reading.text.split("\n"), strict=True):
         directive = None if continued else _DIRECTIVE.match(line)
         if directive and not every and directive[1] not in _CONDITIONS:
             directive = None
         hidden = continued or directive is not None or any(branch.off for branch in open_)
-        continued = every and (continued or directive is not None) and whole.rstrip().endswith("\\")
+        continued = (
+            every and (continued or directive is not None) and raw_line.rstrip().endswith("\\")
+        )
         if directive is not None:
             parts += _change_branch(open_, directive[1], directive[2].strip())
         elif open_ and not hidden:
@@ -121,7 +123,7 @@ def _change_branch(open_: list[_Branch], word: str, condition: str) -> list[str]
         open_[-1].off = open_[-1].taken
         open_[-1].taken = True
     elif word == "endif" and open_:
-        left = open_.pop()
+        branch = open_.pop()
         # A guard around a whole header says nothing about its content.
-        return [] if left.guard == "#" else ["\n".join(left.lines)]
+        return [] if branch.guard == "#" else ["\n".join(branch.lines)]
     return []

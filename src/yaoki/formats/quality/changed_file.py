@@ -65,8 +65,8 @@ def unread_words(changes: Sequence[Change], files: str = "changed files") -> str
 
 def changed_files_of(change: Change) -> list[ChangedFile]:
     """A changed file for every language in it; none for a file that cannot be judged."""
-    found = (_pair(part) for part in split_languages(change))
-    return [pair for pair in found if pair is not None]
+    pairs = (_pair(part) for part in split_languages(change))
+    return [pair for pair in pairs if pair is not None]
 
 
 def _pair(part: LanguagePart) -> ChangedFile | None:

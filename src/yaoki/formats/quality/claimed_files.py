@@ -100,8 +100,8 @@ def _claims_in_line(line: str, *, listing: bool) -> Iterator[str]:
 
 def _files(names: str) -> list[str]:
     """All entries of a list, or none: a list with other entries is no list of files."""
-    found = [hit[0].strip('*`"').removeprefix("./").rstrip(".") for hit in _EACH.finditer(names)]
-    return found if all(_is_file(path) for path in found) else []
+    paths = [hit[0].strip('*`"').removeprefix("./").rstrip(".") for hit in _EACH.finditer(names)]
+    return paths if all(_is_file(path) for path in paths) else []
 
 
 def _is_file(path: str) -> bool:

@@ -42,23 +42,23 @@ def comment_lines(reading: ScannedSource) -> list[CommentLine]:
     commented = {line for line, _, _ in lines}
     hollow = {line for line in commented if code[line - 1].replace(" ", "").endswith(_HOLLOW)}
     above, below = nearest_above(code), nearest_above(code[::-1])[::-1]
-    found = []
+    comments = []
     for line, text, doc in lines:
         alone = line in full
         single = not ({line - 1, line + 1} & full) and alone
         wrapped = line in hollow and not alone
         around = (code[line - 1].strip(), above[line - 1], below[line - 1])
-        found.append(CommentLine(line, text.strip(_MARKS), alone, single, doc, wrapped, *around))
-    return found
+        comments.append(CommentLine(line, text.strip(_MARKS), alone, single, doc, wrapped, *around))
+    return comments
 
 
 def nearest_above(code: list[str]) -> list[str]:
     """The last line before each line that is not blank."""
-    found, last = [], ""
+    lines_above, last = [], ""
     for line in code:
-        found.append(last)
+        lines_above.append(last)
         last = line.strip() or last
-    return found
+    return lines_above
 
 
 def _lines(reading: ScannedSource) -> Iterator[tuple[int, str, bool]]:

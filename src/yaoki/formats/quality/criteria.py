@@ -37,7 +37,7 @@ def judge_criteria(
     """
     pairs = [pair for change in changes for pair in changed_files_of(change)]
     present = frozenset(change.path for change in changes if change.after is not None)
-    found = (
+    findings = (
         _missing(find_missing_files(claims, present, exists)),
         _marked("Q2", "todo-added", "todos", "left to do", new_violations(pairs, find_todos)),
         _marked("Q3", "omission", "omissions", "left out", new_violations(pairs, find_omissions)),
@@ -46,7 +46,7 @@ def judge_criteria(
         _claim_finding(claims),
         *_unread_findings(changes),
     )
-    return tuple(finding for finding in found if finding is not None)
+    return tuple(finding for finding in findings if finding is not None)
 
 
 def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
@@ -82,13 +82,13 @@ def _key(mark: Violation) -> str:
 
 
 def _marked(
-    check: str, pattern: str, name: str, what: str, marks: list[Violation]
+    check: str, pattern: str, name: str, label: str, marks: list[Violation]
 ) -> Finding | None:
     if not marks:
         return None
     shown = [_as_param(mark) for mark in marks[:VIOLATIONS_MAX]]
     first = shown[0]
-    message = f"{what}: {first['text']} ({first['file']}:{first['line']})"
+    message = f"{label}: {first['text']} ({first['file']}:{first['line']})"
     return _finding(check, pattern, message, _items(shown, "text", len(marks)), {name: shown})
 
 

@@ -33,9 +33,9 @@ def find_lost_tests(changes: Sequence[Change], tests: Sequence[Change]) -> Itera
     there = _total(
         _after(c).names for c in other if is_collected_path(c.path) or c.path[-3:] == ".rs"
     )
-    seen = [c for c in tests if is_collected_path(c.path) or c.path.endswith(".rs")]
-    lost = _total(_before(c).names for c in seen) - there
-    for change in seen:
+    collected = [c for c in tests if is_collected_path(c.path) or c.path.endswith(".rs")]
+    lost = _total(_before(c).names for c in collected) - there
+    for change in collected:
         for name in sorted(_before(change).names - _after(change).names):
             moved = [c for c in other if c.path != change.path and name in _after(c).hollow_tests]
             if lost[name] > 0 or (moved and name not in _before(change).hollow_tests):
@@ -60,17 +60,17 @@ def find_skipped_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
     known = _total(_before(c).names for c in tests)
     for change in tests:
         known_names = known + Counter({"": 1} if _before(change).names else {})
-        seen: set[int] = set()
+        reported_lines: set[int] = set()
         for skip, line in _after(change).skips:
             skipped_before[_key(skip)] -= 1
             old = skipped_before[_key(skip)] >= 0
             # A new test may be skipped where it cannot run.
             if (
                 not old
-                and line not in seen
+                and line not in reported_lines
                 and (not skip.is_conditional or known_names[skip.owner])
             ):
-                seen.add(line)
+                reported_lines.add(line)
                 words = f"{skip.word} was added in line {line}"
                 yield FindingItem(skip.owner or change.path, words, change.path)
 
@@ -83,9 +83,9 @@ def find_collection_hooks(tests: Sequence[Change]) -> Iterator[FindingItem]:
     for change in tests:
         before = change.before or ""
         for line, text in change.added:
-            found = _HOOKS.search(text)
-            if found and found[0] not in before:
-                name = found[0].strip().removeprefix("def ")
+            hook = _HOOKS.search(text)
+            if hook and hook[0] not in before:
+                name = hook[0].strip().removeprefix("def ")
                 yield FindingItem(name, f"it changes which tests count (line {line})", change.path)
 
 

@@ -46,7 +46,7 @@ def split_languages(change: Change) -> Iterator[LanguagePart]:
         return
     ending, grammar = ending_of(change.path), language_of(change.path)
     if grammar is not None and ending in _COMPONENTS:
-        yield from _component(change, grammar, judged=ending in {"vue", "svelte"})
+        yield from _component(change, grammar, balanced=ending in {"vue", "svelte"})
     elif grammar is not None:
         yield LanguagePart(change, grammar)
         if ending == "ipynb":
@@ -58,21 +58,21 @@ def split_languages(change: Change) -> Iterator[LanguagePart]:
 def _by_first_line(change: Change) -> Grammar | None:
     if "." in change.path.rsplit("/", 1)[-1].strip("."):
         return None
-    found = _SHEBANG.match(change.after or change.before or "")
-    return GRAMMARS[_BY_PROGRAM.get(found[1], "shell")] if found else None
+    shebang = _SHEBANG.match(change.after or change.before or "")
+    return GRAMMARS[_BY_PROGRAM.get(shebang[1], "shell")] if shebang else None
 
 
 # ------------------------------------------------------------------ components
 
 
-def _component(change: Change, grammar: Grammar, *, judged: bool) -> Iterator[LanguagePart]:
+def _component(change: Change, grammar: Grammar, *, balanced: bool) -> Iterator[LanguagePart]:
     """A page may be filled in later, so only a component's own brackets are judged."""
     yield LanguagePart(_mask_change(change, _without), grammar)
     for name, mask in (("javascript", _script), ("scss", _style)):
         part = _mask_change(change, mask)
         if (part.after or part.before or "").strip():
-            spoken = GRAMMARS[name]
-            yield LanguagePart(part, spoken if judged else replace(spoken, pairs=""))
+            part_grammar = GRAMMARS[name]
+            yield LanguagePart(part, part_grammar if balanced else replace(part_grammar, pairs=""))
 
 
 def _mask_change(change: Change, mask: Mask) -> Change:

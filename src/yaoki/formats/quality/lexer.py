@@ -71,25 +71,25 @@ def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
     words += ["'"] if grammar.has_char_literals else []
     words += ["/"] if grammar.has_regex_literals else []
     words += list("{}()") if in_hole else []
-    found = [re.escape(word) for word in sorted(set(words), key=len, reverse=True)]
-    found = [_RAW_RUST.pattern] * grammar.has_char_literals + found
-    found = [_RAW_CPP.pattern] * (grammar.name == "c") + found
-    found = [grammar.heredoc.replace(r"\1", r"['\"`]?")] * bool(grammar.heredoc) + found
-    return re.compile("|".join(found) or r"(?!)")
+    patterns = [re.escape(word) for word in sorted(set(words), key=len, reverse=True)]
+    patterns = [_RAW_RUST.pattern] * grammar.has_char_literals + patterns
+    patterns = [_RAW_CPP.pattern] * (grammar.name == "c") + patterns
+    patterns = [grammar.heredoc.replace(r"\1", r"['\"`]?")] * bool(grammar.heredoc) + patterns
+    return re.compile("|".join(patterns) or r"(?!)")
 
 
 @cache
 def _stops(quote: Quote) -> re.Pattern[str]:
     """The pattern that ends a string, or interrupts it."""
-    ends = [re.escape(quote.close)] + ([] if quote.multiline else [r"\n"])
+    closings = [re.escape(quote.close)] + ([] if quote.multiline else [r"\n"])
     if quote.hole:
         doubled = [r"\{\{"] if quote.hole == "{" else []
-        ends = [*doubled, re.escape(quote.hole), *ends]
+        closings = [*doubled, re.escape(quote.hole), *closings]
     if quote.escape == quote.close:
-        return re.compile("|".join([re.escape(quote.close * 2), *ends]))
+        return re.compile("|".join([re.escape(quote.close * 2), *closings]))
     escaped = [re.escape(quote.escape) + r"[\s\S]"] if quote.escape else []
     holes = [re.escape(quote.hole)] if quote.hole.startswith("\\") else []
-    return re.compile("|".join([*holes, *escaped, *ends]))
+    return re.compile("|".join([*holes, *escaped, *closings]))
 
 
 class _Pass:
@@ -147,10 +147,10 @@ class _Pass:
         return self._heredoc(word, start)
 
     def _skip_to(self, end: str, start: int, inside: int) -> bool:
-        found = self.text.find(end, inside)
-        if found < 0:
+        position = self.text.find(end, inside)
+        if position < 0:
             return self._unfinished(start)
-        return self._blank(start, found + len(end))
+        return self._blank(start, position + len(end))
 
     def _heredoc(self, word: str, start: int) -> bool:
         name = re.sub(r"\W", "", word)
@@ -197,12 +197,12 @@ class _Pass:
         return False
 
     def _pattern(self, pattern: re.Pattern[str], word: str, start: int) -> bool:
-        found = pattern.match(self.text, start)
-        if found is None:
+        match = pattern.match(self.text, start)
+        if match is None:
             if word == "/":
                 self.dead[word] = self._line_end(start)
             return False
-        return self._blank(start, found.end())
+        return self._blank(start, match.end())
 
     def _bracket(self, word: str, start: int) -> bool:
         quote, depth = self.holes[-1]
@@ -224,8 +224,8 @@ class _Pass:
     def _block_end(self, word: str, at: int) -> int:
         close, depth = self.blocks[word], 1
         if not self.grammar.nested_comments:
-            found = self.text.find(close, at)
-            return found + len(close) if found >= 0 else -1
+            position = self.text.find(close, at)
+            return position + len(close) if position >= 0 else -1
         for hit in re.compile(f"{re.escape(word)}|{re.escape(close)}").finditer(self.text, at):
             depth += 1 if hit[0] == word else -1
             if depth == 0:
@@ -282,6 +282,6 @@ def strip_comments(reading: ScannedSource) -> str:
     for comment in reading.comments:
         parts += [reading.text[at : comment.start], _NOT_NEWLINE.sub(" ", comment.raw)]
         at = comment.start + len(comment.raw)
-    whole = "".join([*parts, reading.text[at:]])
+    text = "".join([*parts, reading.text[at:]])
     # A comma in a string does not count.
-    return _TRAILING_COMMA.sub(lambda hit: " " if reading.code[hit.start()] == "," else ",", whole)
+    return _TRAILING_COMMA.sub(lambda hit: " " if reading.code[hit.start()] == "," else ",", text)

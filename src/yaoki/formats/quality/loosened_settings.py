@@ -186,10 +186,10 @@ def _makefile(change: Change) -> str:
     if change.before is None:
         return ""
     old, new = change.before.splitlines(), (change.after or "").splitlines()
-    gone, come = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
+    removed, added = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
     again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
-    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], again))
-    return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in gone) or any(turned) else ""
+    turned = (t for t in added if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], again))
+    return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in removed) or any(turned) else ""
 
 
 def _redirects(line: str, hit: str, known: set[str]) -> bool:

@@ -210,8 +210,8 @@ def _call_skips(
     """`pytest.skip()`, `self.skipTest()`, `raise SkipTest`, and marks that are only named."""
     if isinstance(node, ast.Call):
         func, word = node.func, last_name(node.func)
-        ours = last_name(func.value) in _RUNNERS if isinstance(func, ast.Attribute) else False
-        if word in _CALLED | _PERHAPS and (ours or word in imported or word == "skipTest"):
+        is_runner = last_name(func.value) in _RUNNERS if isinstance(func, ast.Attribute) else False
+        if word in _CALLED | _PERHAPS and (is_runner or word in imported or word == "skipTest"):
             maybe = perhaps or _conditional(node, word)
             yield PythonSkip(owner, word, maybe or word in _PERHAPS, node.lineno)
             return

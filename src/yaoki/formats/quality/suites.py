@@ -127,10 +127,10 @@ def without_comments(reading: ScannedSource) -> str:
 def _skips(bare: str, places: list[tuple[int, str]]) -> Iterator[tuple[Skip, int]]:
     at, before = 0, ""
     for n, line in enumerate(bare.split("\n"), 1):
-        if found := _SKIPS.search(line):
+        if match := _SKIPS.search(line):
             above = [name for start, name in places if start <= at + len(line)]
             perhaps = bool(_CONDITION.match(before) or _CONDITION.match(line))
-            yield Skip(above[-1] if above else "", found[0].strip(), perhaps), n
+            yield Skip(above[-1] if above else "", match[0].strip(), perhaps), n
         at += len(line) + 1
         before = line if line.strip() else before
 

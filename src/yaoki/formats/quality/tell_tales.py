@@ -116,8 +116,10 @@ def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _always_returns(node: ast.FunctionDef, value: bool) -> bool:
-    ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return bool(ends) and all(isinstance(e, ast.Constant) and e.value is value for e in ends)
+    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return bool(returned) and all(
+        isinstance(e, ast.Constant) and e.value is value for e in returned
+    )
 
 
 def _belongs_to_runner(target: ast.expr) -> bool:

@@ -32,6 +32,6 @@ def read_registry(
     """The draft of a registry; each defect has its position in the registry."""
     registry = build_model(RegistryModel, raw, defects)
     invalid = judge_registry(registry, defects, environment)
-    judged = translate_registry(registry, settings, defects, invalid)
-    judge_parts(judged.draft)
-    return judged
+    draft = translate_registry(registry, settings, defects, invalid)
+    judge_parts(draft.draft)
+    return draft

@@ -165,9 +165,9 @@ class RegistryRules:
             return
         self._success(path, one.successWhen)
 
-    def _success(self, path: KeyPath, wanted: str) -> None:
+    def _success(self, path: KeyPath, condition: str) -> None:
         try:
-            check_success(wanted)
+            check_success(condition)
         except FieldRefused as fault:
             self.defects.add((*path, "successWhen"), str(fault))
 
@@ -204,16 +204,16 @@ class RegistryRules:
             self._fits(path, one, name, patterns[name].params)
 
     def _fits(self, path: KeyPath, one: ValidatorModel, name: str, declared: list[str]) -> None:
-        at, meant = (*path, "extractParams"), set[str]()
+        at, similar = (*path, "extractParams"), set[str]()
         for param in one.extractParams:
             if param not in declared:
                 near = self.defects.closest_name(param, declared)
-                meant.add(near)
+                similar.add(near)
                 hint = f"; did you mean {near!r}?" if near else ""
                 reason = f"pattern {name!r} declares no param {param[:80]!r}{hint}"
                 self.defects.add((*at, param), reason, at=self.defects.keys.get((*at, param)))
         for param in dict.fromkeys(declared):
-            if param not in one.extractParams and param not in meant:
+            if param not in one.extractParams and param not in similar:
                 reason = f"no extractor gives {param[:80]!r}, which pattern {name!r} declares"
                 self.defects.add(at if one.is_given("extractParams") else path, reason)
 

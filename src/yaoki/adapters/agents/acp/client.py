@@ -248,9 +248,9 @@ def _initialize_params() -> dict[str, Any]:
 
 
 def _check_version(start: Mapping[str, Any]) -> int:
-    spoken = value_at(start, "protocolVersion")
-    if spoken != VERSION:
-        raise RpcError(INVALID_PARAMS, f"it speaks version {str(spoken)[:20]}, we speak {VERSION}")
+    version = value_at(start, "protocolVersion")
+    if version != VERSION:
+        raise RpcError(INVALID_PARAMS, f"it speaks version {str(version)[:20]}, we speak {VERSION}")
     return VERSION
 
 

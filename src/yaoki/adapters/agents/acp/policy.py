@@ -80,8 +80,8 @@ def _tool_names(call: Mapping[str, Any]) -> Iterable[str]:
 
 def choose_outcome(options: Sequence[Any], *, allowed: bool) -> dict[str, Any]:
     """Selects among the options of the agent: allows once, never permanently; otherwise cancels."""
-    wanted = ("allow_once",) if allowed else ("reject_once", "reject_always")
-    for kind in wanted:
+    kinds = ("allow_once",) if allowed else ("reject_once", "reject_always")
+    for kind in kinds:
         for option in options:
             if text_at(option, "kind") == kind and (chosen := text_at(option, "optionId")):
                 return {"outcome": "selected", "optionId": chosen}

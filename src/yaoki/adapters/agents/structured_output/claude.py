@@ -117,8 +117,8 @@ def _denied_request(final: AgentEvent) -> str:
         and (question := text_at(questions[0], "question"))
     ):
         return question
-    wanted = text_at(denial, "tool_input", "command") or text_at(denial, "tool_input", "file_path")
-    return f"the agent was not allowed to use {text_at(denial, 'tool_name') or 'a tool'}: {wanted}"
+    target = text_at(denial, "tool_input", "command") or text_at(denial, "tool_input", "file_path")
+    return f"the agent was not allowed to use {text_at(denial, 'tool_name') or 'a tool'}: {target}"
 
 
 def _retry_after(output: AgentOutput, message: str) -> timedelta | None:

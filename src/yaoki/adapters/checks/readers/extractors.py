@@ -121,19 +121,19 @@ def extractor_names() -> tuple[str, ...]:
     return tuple(sorted({*EXTRACTORS, *_installed_extractors()}))
 
 
-def extract(wanted: Mapping[str, str], command: CommandOutput) -> dict[str, Any]:
+def extract(extractors: Mapping[str, str], command: CommandOutput) -> dict[str, Any]:
     """Turns `{param: extractor}` of the plan into `{param: value}`, bounded.
 
     If names of failures are wanted but none are found, the raw output is added.
     """
     values = {
         param: bound_extracted_value(_call(name, command), command)
-        for param, name in wanted.items()
+        for param, name in extractors.items()
     }
-    lists = [values[param] for param, name in wanted.items() if name in _LISTING]
+    lists = [values[param] for param, name in extractors.items() if name in _LISTING]
     if not lists or any(lists) or command.exit_code == 0:
         return values
-    texts = [param for param, name in wanted.items() if name in ("stdout", "stderr")]
+    texts = [param for param, name in extractors.items() if name in ("stdout", "stderr")]
     return {**values, **dict.fromkeys(texts or ("errorOutput",), describe_unread_output(command))}
 
 

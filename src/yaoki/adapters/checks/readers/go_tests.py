@@ -102,9 +102,9 @@ def _entries(
 def _package_entry(package: _Package, builds: list[OutputEntry]) -> OutputEntry:
     lines = package.output.get("", [])
     folder = package.name.rpartition("/")[2]
-    mine = [entry for entry in builds if entry.file.split("/")[-2:-1] == [folder]]
-    if mine:
-        return replace(mine[0], message=f"does not build: {mine[0].message}")
+    own_builds = [entry for entry in builds if entry.file.split("/")[-2:-1] == [folder]]
+    if own_builds:
+        return replace(own_builds[0], message=f"does not build: {own_builds[0].message}")
     return OutputEntry(message="\n".join(lines[:3]) or "failed outside its tests")
 
 

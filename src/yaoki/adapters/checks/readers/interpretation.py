@@ -66,19 +66,19 @@ class Interpretation:
 
 
 def interpret_entries(
-    result: ParsedOutput | None, command: CommandOutput, wanted: str
+    result: ParsedOutput | None, command: CommandOutput, plan_pattern: str
 ) -> Interpretation:
     """The output of a failed command without any problem in it was not understood."""
     if result is None:
         return Interpretation(
-            params=params_for_pattern(wanted, (), "", command) | raw_params(command)
+            params=params_for_pattern(plan_pattern, (), "", command) | raw_params(command)
         )
     entries = _relevant_entries(result, command)
     count = len(entries) + result.unlisted_count
     listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
     pattern = result.pattern if listed else ""
     params: dict[str, Any] = {"failureCount": count} if listed else {}
-    for name in dict.fromkeys((pattern, wanted)):
+    for name in dict.fromkeys((pattern, plan_pattern)):
         params |= params_for_pattern(name, listed, result.diff, command)
     return Interpretation(
         bool(listed) or command.exit_code == 0,

@@ -113,6 +113,6 @@ def _unittest(lines: Iterable[str]) -> Iterator[OutputEntry]:
 def _exception(trace: list[str]) -> str:
     """The line below the frames; the output of the test may follow it."""
     start = next((i for i, line in enumerate(trace) if line.startswith("Traceback ")), None)
-    ends = (line for line in trace[(start or 0) + 1 :] if line and not line[0].isspace())
-    exception = next(ends, "") if start is not None else ""
+    unindented = (line for line in trace[(start or 0) + 1 :] if line and not line[0].isspace())
+    exception = next(unindented, "") if start is not None else ""
     return exception or next((line for line in reversed(trace) if line.strip()), "")

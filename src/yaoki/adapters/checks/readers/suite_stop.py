@@ -200,8 +200,8 @@ def list_declared_packages(missing: Sequence[MissingPackage], worktree: Path) ->
 
 
 def _declares(text: str, package: MissingPackage) -> bool:
-    wanted = {package.name.lower(), package.install_command.rpartition(" ")[2].lower()}
-    shapes = (re.escape(name).replace("_", "[-_]").replace(r"\-", "[-_]") for name in wanted)
+    names = {package.name.lower(), package.install_command.rpartition(" ")[2].lower()}
+    shapes = (re.escape(name).replace("_", "[-_]").replace(r"\-", "[-_]") for name in names)
     return any(re.search(rf"(?<![\w-]){shape}(?![\w-])", text) for shape in shapes)
 
 

@@ -43,8 +43,8 @@ def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> Suite
 
 def names_if_complete(names: Sequence[str], passed: int) -> tuple[str, ...]:
     """All names; empty if some are missing or there are too many."""
-    whole = len(names) == passed <= NAMES_MAX
-    return tuple(names) if whole and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
+    is_complete = len(names) == passed <= NAMES_MAX
+    return tuple(names) if is_complete and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
 
 
 def match_lines(output: OutputLines, shape: re.Pattern[str]) -> Iterator[re.Match[str]]:

@@ -50,13 +50,13 @@ class BudgetLimits:
         """
         if not self._applies_to_next_claim(tx, run_id):
             return UNLIMITED
-        left = [UNLIMITED]
+        remaining = [UNLIMITED]
         for _, use in self._uses(tx, load_run(tx, run_id), now):
             if use.name == BudgetMeasure.ATTEMPTS:
                 all_runs = use.scope is totals.BudgetScope.DAY
                 counted = (row["n"] for row in active if all_runs or row["run_id"] == run_id)
-                left.append(max(0, int(use.limit - use.used) - sum(counted)))
-        return min(left)
+                remaining.append(max(0, int(use.limit - use.used) - sum(counted)))
+        return min(remaining)
 
     def warn_if_near(
         self, tx: Transaction, task: Task, events: Sequence[Event], now: datetime

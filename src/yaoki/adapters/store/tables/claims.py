@@ -239,8 +239,8 @@ class ClaimQueries:
                 if not tx.run(sql.EXTEND_LEASE, {**_lease_params(each), "lease_ms": until})
             }
             to_stop = {TaskId(row["id"]) for row in tx.rows(sql.ACTIVE_TO_STOP)}
-            mine = {each.task_id for each in leases}
-            return HeartbeatResult(frozenset(lost), frozenset(to_stop & mine - lost))
+            held_ids = {each.task_id for each in leases}
+            return HeartbeatResult(frozenset(lost), frozenset(to_stop & held_ids - lost))
 
         return self._db.write(work)
 

@@ -33,9 +33,11 @@ def update_dependencies(
             _recount(tx, dependents, rank_params)
         case Planned(names=names):
             dependents = [row["task_id"] for row in tx.rows(sql.DEPENDENTS, {"id": task_id})]
-            ends = _ends(tx, [ids[name] for name in names])
+            final_tasks = _final_tasks(tx, [ids[name] for name in names])
             edges = [
-                {"task_id": dependent, "need_id": end} for dependent in dependents for end in ends
+                {"task_id": dependent, "need_id": end}
+                for dependent in dependents
+                for end in final_tasks
             ]
             tx.many(sql.ADD_NEED, edges)
             _recount(tx, dependents, rank_params)
@@ -55,7 +57,7 @@ def _recount(tx: Transaction, tasks: Iterable[str], rank_params: Mapping[str, in
     tx.many(sql.RANK_IF_READY, [{"id": task_id, **rank_params} for task_id in tasks])
 
 
-def _ends(tx: Transaction, new_ids: list[TaskId]) -> list[TaskId]:
+def _final_tasks(tx: Transaction, new_ids: list[TaskId]) -> list[TaskId]:
     """The new tasks that no other new task needs: once they are done, all are.
 
     An optional task delays nothing, unless all are optional.

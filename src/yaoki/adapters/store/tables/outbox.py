@@ -134,8 +134,8 @@ def take_due(tx: Transaction, now: datetime, limit: int) -> list[Notice]:
     )
     for row in rows:
         tx.run(TAKE, {"id": row["id"], "due_ms": to_ms(now + SENDING_LEASE)})
-    taken = [tx.row(ONE, {"id": row["id"]}) for row in rows]
-    return [notice_from_row(row) for row in taken if row is not None]
+    taken_rows = [tx.row(ONE, {"id": row["id"]}) for row in rows]
+    return [notice_from_row(row) for row in taken_rows if row is not None]
 
 
 def next_try_at(tries: int, now: datetime, retry_after: timedelta | None = None) -> datetime:

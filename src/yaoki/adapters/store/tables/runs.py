@@ -156,9 +156,9 @@ class RunQueries:
         """Another transaction may have taken a name since the caller looked it up."""
         self._refuse_too_many_tasks(task_count(tx, run_id) + len(specs))
         ids = load_ids_by_name(tx, run_id)
-        taken = next((spec.name for spec in specs if spec.name in ids), "")
-        if taken:
-            sentence = f"run {run_id} has a task {taken!r} already: {ids[taken]}"
+        taken_name = next((spec.name for spec in specs if spec.name in ids), "")
+        if taken_name:
+            sentence = f"run {run_id} has a task {taken_name!r} already: {ids[taken_name]}"
             raise NotNow(sentence, hint=f"yaoki status {run_id}")
 
     # -------------------------------------------------------------- pause

@@ -190,8 +190,8 @@ class TaskChanges:
     ) -> Task:
         request: tuple[Event, ...] = () if task.cancel_requested else (CancelRequested(why),)
         # A task that awaits its re-run cannot be claimed, and its last attempt is recorded.
-        begun = task.state is State.WAITING and task.epoch > 0 and not task.awaiting_rerun
-        if task.state is State.ACTIVE or begun:
+        was_claimed = task.state is State.WAITING and task.epoch > 0 and not task.awaiting_rerun
+        if task.state is State.ACTIVE or was_claimed:
             # An agent may still run, or the work may have landed unrecorded.
             return self._writer.write(tx, task, request)
         events = (*request, Cancelled(why))

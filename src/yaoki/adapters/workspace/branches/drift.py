@@ -92,7 +92,7 @@ class DriftDetector:
         if self._is_foreign(run, head):
             sentence = f"{run.branch} is at {head.sha[:12]}, which yaoki did not make"
             return self._describe_foreign_head(run, head, recorded, sentence, landed)
-        if self.lacks_remembered_head(run, head.sha) or self._lacks(landed, head):
+        if self.lacks_remembered_head(run, head.sha) or self._lacks_landing(landed, head):
             return self.describe_missing_commits(run, head, recorded, landed)
         self.remember_head(run, head.sha)
         return None
@@ -154,15 +154,15 @@ class DriftDetector:
         if (
             recorded is not None
             and not self.lacks_remembered_head(run, recorded.sha)
-            and not self._lacks(landed, recorded)
+            and not self._lacks_landing(landed, recorded)
         ):
             return recorded.sha
-        if remembered is not None and not self._lacks(landed, remembered):
+        if remembered is not None and not self._lacks_landing(landed, remembered):
             return remembered.sha
         fallback = remembered or recorded
         return self._newest(landed) or (fallback.sha if fallback else run.base)
 
-    def _lacks(self, landed: Sequence[str], head: GitCommit) -> bool:
+    def _lacks_landing(self, landed: Sequence[str], head: GitCommit) -> bool:
         return bool(landed and commits_not_reachable(self._git, landed, head.sha))
 
     def _newest(self, landed: Sequence[str]) -> str:

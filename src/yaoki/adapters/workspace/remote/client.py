@@ -80,12 +80,12 @@ class RemoteClient:
 
     def fetch_refs(self, refs: Sequence[str]) -> dict[str, str]:
         """Fetch these refs; returns the commits of those that exist."""
-        wanted = list(dict.fromkeys(refs))
-        while wanted:
-            heads, missing = self._fetch(wanted)
+        names = list(dict.fromkeys(refs))
+        while names:
+            heads, missing = self._fetch(names)
             if not missing:
                 return heads
-            wanted = [ref for ref in wanted if ref != missing]
+            names = [ref for ref in names if ref != missing]
         return {}
 
     def fetch_matching(self, *patterns: str) -> dict[str, str]:

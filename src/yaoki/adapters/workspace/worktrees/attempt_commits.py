@@ -73,9 +73,9 @@ class AttemptCommits:
         if start is None:
             raise GitFailed(f"there is no commit that {task.id} started from")
         contains_base = base_commit is None or self._refs.is_ancestor(base_commit.sha, start.sha)
-        found = AttemptBase(start, base_commit or start, contains_base, saved)
-        merge_heads = self._merge_heads(task, worktree, found.parent.sha)
-        return replace(found, merge_heads=merge_heads)
+        attempt_base = AttemptBase(start, base_commit or start, contains_base, saved)
+        merge_heads = self._merge_heads(task, worktree, attempt_base.parent.sha)
+        return replace(attempt_base, merge_heads=merge_heads)
 
     def _merge_heads(self, task: Task, worktree: Worktree, parent: str) -> tuple[str, ...]:
         """Only a person's merge counts: an agent may have abandoned one half-way."""

@@ -62,10 +62,10 @@ class PreparedWorktreePool:
                 self._worktrees.remove(name)
             return None
 
-    def fill(self, commit: str, wanted: int) -> None:
-        """Make worktrees until `wanted` are ready."""
+    def fill(self, commit: str, size: int) -> None:
+        """Make worktrees until `size` are ready."""
         with self._fill_lock:
-            while self.is_worthwhile and len(self._ready) < wanted:
+            while self.is_worthwhile and len(self._ready) < size:
                 self._acquire_lock_file()
                 name = f"spare-{self._owner}-{next(self._numbers)}"
                 self._worktrees.add_detached(name, commit)

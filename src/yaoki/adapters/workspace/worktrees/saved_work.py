@@ -73,8 +73,8 @@ class WorkSaver:
             files = self._attempts.read_files(worktree, index, base)
             left_out, excess = _new_files_outside_scope(task, files), files.excess
             if left_out:
-                whole = self._attempts.commit(task, files.tree, base, excess)
-                self._saved_refs.save(task, whole, OUTSIDE)
+                full_commit = self._attempts.commit(task, files.tree, base, excess)
+                self._saved_refs.save(task, full_commit, OUTSIDE)
                 files = self._trees.read_folder_without(
                     worktree.path, index, left_out, base.base.sha
                 )

@@ -170,7 +170,7 @@ def _is_always_true(test: ast.expr) -> bool:
 def _call_assertions(node: ast.stmt) -> Iterator[Assertion]:
     """Calls that may fail by design, and any call whose result is discarded."""
     inner: list[ast.AST] = [node]
-    asked = False
+    has_assertion = False
     while inner:
         one = inner.pop(0)
         if isinstance(one, ast.Lambda):
@@ -178,14 +178,14 @@ def _call_assertions(node: ast.stmt) -> Iterator[Assertion]:
         if isinstance(one, ast.Call):
             name = last_name(one.func).lower()
             if any(word in name for word in _ASKS):
-                asked = True
+                has_assertion = True
                 if kind := _call_kind(name, one):
                     yield _assertion(one, kind, one.lineno, but=one.func)
                 continue
         inner += ast.iter_child_nodes(one)
     value = node.value if isinstance(node, ast.Expr) else None
     value = value.value if isinstance(value, ast.Await) else value
-    if isinstance(value, ast.Call) and not asked:
+    if isinstance(value, ast.Call) and not has_assertion:
         yield _assertion(value, AssertionKind.CALL, node.lineno)
 
 
@@ -243,8 +243,8 @@ def _is_used(name: str, around: Sequence[ast.stmt], own: ast.stmt) -> bool:
 def is_empty(node: ast.expr) -> bool:
     """A literal, call or slice that is certainly empty."""
     match node:
-        case ast.List(elts=held) | ast.Tuple(elts=held) | ast.Set(elts=held):
-            return not held
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return not elements
         case ast.Dict(keys=keys):
             return not keys
         case ast.Constant(value=value):

@@ -50,23 +50,23 @@ class Judgement:
     is_unsure: bool = False
 
 
-def compare_units(old: CodeUnit, new: CodeUnit, path: str, judged: Judgement) -> None:
+def compare_units(old: CodeUnit, new: CodeUnit, path: str, judgement: Judgement) -> None:
     if old.text == new.text or old.shape == new.shape:
         return
     name = path if old.name == MODULE else old.name.rpartition(".")[2]
     if new.never_runs_because and not old.never_runs_because:
-        judged.items.append(FindingItem(name, new.never_runs_because, path))
+        judgement.items.append(FindingItem(name, new.never_runs_because, path))
         return
     lost, gained = _differences(old.assertions, new.assertions)
     for one in lost:
         verdict = _match_state(one, lost, gained, new)
         if verdict is Coverage.LOST:
             words = CASE if one.kind is AssertionKind.ROW else LOOSENED
-            judged.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
-        judged.is_unsure |= verdict is Coverage.UNSURE
+            judgement.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
+        judgement.is_unsure |= verdict is Coverage.UNSURE
     if not lost and old.name != MODULE:
-        judged.is_unsure |= not _only_adds(old, new)
-    judged.is_unsure |= _has_new_decorator(old, new)
+        judgement.is_unsure |= not _only_adds(old, new)
+    judgement.is_unsure |= _has_new_decorator(old, new)
 
 
 def _differences(
@@ -77,12 +77,12 @@ def _differences(
 
 
 def _unmatched(assertions: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
-    found = []
+    unmatched = []
     for one in assertions:
         if many[one.text] > 0:
             many[one.text] -= 1
-            found.append(one)
-    return found
+            unmatched.append(one)
+    return unmatched
 
 
 def _match_state(
@@ -102,9 +102,13 @@ def _match_state(
         shared = any(one.names & g.names for g in gained if g.kind in _MAY_ASSERT)
         if shared and any(g.kind is AssertionKind.CALL for g in gained):
             return Coverage.UNSURE
-    many = sum(1 for a in lost if a.kind is one.kind)
-    come = sum(1 for a in gained if _as_strong(a, one))
-    return Coverage.UNSURE if come >= many and one.constants <= new.constants else Coverage.LOST
+    lost_count = sum(1 for a in lost if a.kind is one.kind)
+    gained_count = sum(1 for a in gained if _as_strong(a, one))
+    return (
+        Coverage.UNSURE
+        if gained_count >= lost_count and one.constants <= new.constants
+        else Coverage.LOST
+    )
 
 
 def _as_strong(new: Assertion, old: Assertion) -> bool:
@@ -126,8 +130,8 @@ def is_table_case(one: Assertion, unit: CodeUnit) -> bool:
 
 def coverage_of(old: CodeUnit, new: CodeUnit) -> Coverage:
     """Does this other test assert everything that one did?"""
-    asked = [a for a in old.assertions if a.kind is not AssertionKind.CALL]
-    if not asked:
+    asserted = [a for a in old.assertions if a.kind is not AssertionKind.CALL]
+    if not asserted:
         calls = {a.text for a in old.assertions}
         return (
             Coverage.KEPT if calls and calls <= {a.text for a in new.assertions} else Coverage.LOST
@@ -135,9 +139,9 @@ def coverage_of(old: CodeUnit, new: CodeUnit) -> Coverage:
     known = table_forms(new) | {
         form_of_text(a.text) for a in new.assertions if a.kind is not AssertionKind.ROW
     }
-    if all(form_of_text(one.text) in known for one in asked):
+    if all(form_of_text(one.text) in known for one in asserted):
         return Coverage.KEPT
-    return Coverage.UNSURE if all(_has_same_values(one, new) for one in asked) else Coverage.LOST
+    return Coverage.UNSURE if all(_has_same_values(one, new) for one in asserted) else Coverage.LOST
 
 
 def _has_same_values(one: Assertion, new: CodeUnit) -> bool:
@@ -200,16 +204,16 @@ def _replaces(name: str) -> bool:
 
 def _has_new_decorator(old: CodeUnit, new: CodeUnit) -> bool:
     """A new decorator may do anything to its test; marks and tables do not."""
-    come = set(new.decorators) - set(old.decorators)
-    known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in come)
-    gone = [one for one in set(old.decorators) - set(new.decorators) if "parametrize" not in one]
-    return not all(known) or bool(gone)
+    added = set(new.decorators) - set(old.decorators)
+    known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in added)
+    removed = [one for one in set(old.decorators) - set(new.decorators) if "parametrize" not in one]
+    return not all(known) or bool(removed)
 
 
 # ------------------------------------------------------------------ the module
 
 
-def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judgement) -> None:
+def compare_values(old: PythonSource, new: PythonSource, path: str, judgement: Judgement) -> None:
     """Named tables and expected values beside the tests."""
     changed = [name for name, value in old.values.items() if new.values.get(name) != value]
     if not changed:
@@ -221,27 +225,29 @@ def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judg
         if not re.search(rf"\b{re.escape(bare)}\b", texts):
             continue
         if name not in new.values:
-            judged.is_unsure = True
+            judgement.is_unsure = True
             continue
         lost, gained = _differences(value, new.values[name])
-        gone = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
-        gone = [one for one in gone if one.constants or one not in gained]
+        unmatched = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
+        unmatched = [one for one in unmatched if one.constants or one not in gained]
         table = len(value) != 1 or value[0].text not in value[0].constants
-        if gone and (table or bare in asserted):
-            judged.items.append(FindingItem(bare, f"{CASE}: {gone[0].text[:TEXT_CHARS_MAX]}", path))
+        if unmatched and (table or bare in asserted):
+            judgement.items.append(
+                FindingItem(bare, f"{CASE}: {unmatched[0].text[:TEXT_CHARS_MAX]}", path)
+            )
         elif lost:
-            judged.is_unsure = True
+            judgement.is_unsure = True
 
 
-def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> None:
+def compare_modules(old: PythonSource, new: PythonSource, judgement: Judgement) -> None:
     """Compare the statements that run when the file is loaded, without values and assertions."""
     before, after = (tuple(_load_statements(source, old)) for source in (old, new))
     if before == after:
         return
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
-    gone = Counter(before) - Counter(after)
-    come = Counter(after) - Counter(before)
-    judged.is_unsure |= bool(gone) or not all(_harmless(text, used) for text in come)
+    removed = Counter(before) - Counter(after)
+    added = Counter(after) - Counter(before)
+    judgement.is_unsure |= bool(removed) or not all(_harmless(text, used) for text in added)
 
 
 def _load_statements(source: PythonSource, old: PythonSource) -> Iterator[str]:

@@ -47,14 +47,14 @@ def table_forms(unit: CodeUnit) -> frozenset[Form]:
 def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     """The forms of assertions in loops, whose cases a runner counts as one test."""
     body = unit.node.body if unit.node is not None else ()
-    found: set[Form] = set()
+    forms: set[Form] = set()
     for one in body:
         # Any other statement before a loop may end the test, or change what it compares.
         if isinstance(one, ast.For) and not one.orelse:
-            found |= _collect_questions(one.body, _row_bindings(one.target, one.iter))
+            forms |= _collect_questions(one.body, _row_bindings(one.target, one.iter))
         elif not _questions([one]):
-            return frozenset(found)
-    return frozenset(found)
+            return frozenset(forms)
+    return frozenset(forms)
 
 
 def _parametrized(unit: CodeUnit) -> frozenset[Form]:
@@ -75,8 +75,8 @@ def _decorator_bindings(table: ast.expr, node: FunctionNode) -> Iterator[Binding
                     parts = [str(e.value) for e in elts if isinstance(e, ast.Constant)]
                 case _:
                     return
-            given = {arg.arg for arg in node.args.args}
-            if not parts or not given >= set(parts):
+            params = {arg.arg for arg in node.args.args}
+            if not parts or not params >= set(parts):
                 return
             targets: list[ast.expr] = [ast.Name(part, ast.Store()) for part in parts]
             target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
@@ -109,27 +109,27 @@ def _collect_questions(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> se
 
 def _questions(body: Sequence[ast.stmt]) -> list[ast.expr]:
     """The assertions of a block that contains nothing else; none otherwise."""
-    found: list[ast.expr] = []
+    assertions: list[ast.expr] = []
     for one in body:
         match one:
             case ast.Expr(value=ast.Constant()):
                 continue
             case ast.Assert(test=ast.BoolOp(op=ast.And(), values=values)):
-                found += values
+                assertions += values
             case ast.Assert(test=test):
-                found.append(test)
+                assertions.append(test)
             case ast.Expr(value=ast.Call(func=func) as call) if _asserts(func):
-                found.append(call)
+                assertions.append(call)
             case ast.With(items=[ast.withitem(context_expr=ast.Call(func=func))], body=inner) if (
                 last_name(func) == "subTest"
             ):
-                asked = _questions(inner)
-                if not asked:
+                inner_assertions = _questions(inner)
+                if not inner_assertions:
                     return []
-                found += asked
+                assertions += inner_assertions
             case _:
                 return []
-    return found
+    return assertions
 
 
 def _asserts(func: ast.expr) -> bool:

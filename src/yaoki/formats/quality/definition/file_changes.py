@@ -38,40 +38,44 @@ class FileChanges:
     after: ReachedFiles
     product: Product
 
-    def judge(self, change: Change, changes: Sequence[Change], judged: Judgement) -> None:
+    def judge(self, change: Change, changes: Sequence[Change], judgement: Judgement) -> None:
         """Judge a file that the base has."""
         path, role = change.path, self.before.roles.get(change.path)
         if change.after is None:
-            self._deleted(change, changes, judged)
+            self._deleted(change, changes, judgement)
         elif role is FileRole.DECLARED:
-            self._declared(change, judged)
+            self._declared(change, judgement)
         elif is_data(path) and (role is not None or is_in_test_folder(path) or is_snapshot(path)):
             if (
                 not CONFIGURED.search(path)
                 and role is not FileRole.SETTINGS
                 and role is not FileRole.RECIPE
             ):
-                self._data(change, judged)
+                self._data(change, judgement)
         elif is_test_path(path):
             return
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM):
-            self.judge_script(change, judged)
+            self.judge_script(change, judgement)
         elif role is FileRole.SUPPORT and not path.endswith(".py"):
-            compare_shapes(path, change.before or "", change.after or "", judged)
+            compare_shapes(path, change.before or "", change.after or "", judgement)
             if scripts.has_lost_verdict(path, change.before or "", change.after):
-                judged.items.append(FindingItem(path, "a helper of the check was loosened", path))
+                judgement.items.append(
+                    FindingItem(path, "a helper of the check was loosened", path)
+                )
         elif role is FileRole.SETTINGS and not loosened_settings.knows_settings(path):
-            judged.is_unsure |= change.before != change.after
+            judgement.is_unsure |= change.before != change.after
 
-    def _deleted(self, change: Change, changes: Sequence[Change], judged: Judgement) -> None:
+    def _deleted(self, change: Change, changes: Sequence[Change], judgement: Judgement) -> None:
         """A moved file is no loss, as long as the check still reaches it."""
         path, role = change.path, self.before.roles.get(change.path)
         lines = scripts.plain_lines(change.before or "")
         for other in changes:
-            moved = other.before is None and scripts.plain_lines(other.after or "") == lines
-            found = other.path in self.after.roles or is_test_path(other.path)
-            run = path not in self.before.started_files or other.path in self.after.started_files
-            if moved and found and run:
+            is_same_text = other.before is None and scripts.plain_lines(other.after or "") == lines
+            is_reached = other.path in self.after.roles or is_test_path(other.path)
+            is_started = (
+                path not in self.before.started_files or other.path in self.after.started_files
+            )
+            if is_same_text and is_reached and is_started:
                 return
         # The tests themselves are judged one by one.
         if (
@@ -83,30 +87,30 @@ class FileChanges:
         if path.endswith(".rs"):
             return
         if role in (FileRole.DECLARED, FileRole.DATA) or (is_test_path(path) and is_data(path)):
-            judged.items.append(FindingItem(path, "a file of the tests was deleted", path))
+            judgement.items.append(FindingItem(path, "a file of the tests was deleted", path))
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM) and not is_test_path(path):
             made_verdict = path in self.before.started_files or scripts.makes_verdict(
                 path, change.before or ""
             )
             if made_verdict and not self.product.is_product(path, change.before or ""):
-                judged.items.append(
+                judgement.items.append(
                     FindingItem(path, "the check's script was deleted or renamed", path)
                 )
-            judged.is_unsure = True
+            judgement.is_unsure = True
         elif role is FileRole.SUPPORT or is_test_path(path):
-            judged.is_unsure = True
+            judgement.is_unsure = True
 
-    def _declared(self, change: Change, judged: Judgement) -> None:
+    def _declared(self, change: Change, judgement: Judgement) -> None:
         before, after = change.before or "", change.after or ""
         if _is_same_data(before, after) or is_test_path(change.path):
             return
         if _only_extends(before, after):
-            judged.is_unsure = True
+            judgement.is_unsure = True
         else:
             words = "the plan says that it defines a check, and it was changed"
-            judged.items.append(FindingItem(change.path, words, change.path))
+            judgement.items.append(FindingItem(change.path, words, change.path))
 
-    def _data(self, change: Change, judged: Judgement) -> None:
+    def _data(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
         if _is_same_data(before, after):
             return
@@ -114,19 +118,19 @@ class FileChanges:
         if not own and self.product.is_product_data(path):
             return
         if is_expected(path) and not _only_extends(before, after):
-            judged.items.append(FindingItem(path, EXPECTED_CHANGED, path))
-        judged.is_unsure = True
+            judgement.items.append(FindingItem(path, EXPECTED_CHANGED, path))
+        judgement.is_unsure = True
 
-    def judge_script(self, change: Change, judged: Judgement) -> None:
+    def judge_script(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
         if _runs_doctest(path, self.before.commands):
             lost = _has_lost_examples(before, after)
-            judged.items += [FindingItem(path, EXAMPLE_LOST, path)] if lost else []
+            judgement.items += [FindingItem(path, EXAMPLE_LOST, path)] if lost else []
             return
         old, new = scripts.plain_lines(before), scripts.plain_lines(after)
         if old == new or self.product.is_product(path, before):
             return
-        judged.is_unsure = True
+        judgement.is_unsure = True
         if not scripts.makes_verdict(path, before):
             return
         shell = script_language(path, before) in ("sh", "")
@@ -135,7 +139,7 @@ class FileChanges:
         # A sourced script may make the same verdicts in other words.
         helper = path in self.before.sourced_files and scripts.holds_verdict(path, after)
         if lost and not helper:
-            judged.items.append(FindingItem(path, scripts.SCRIPT, path))
+            judgement.items.append(FindingItem(path, scripts.SCRIPT, path))
 
 
 # ------------------------------------------------------------------ expected files and lists

@@ -27,26 +27,26 @@ class FileIndex:
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
         """Every folder with all paths below it."""
-        found: dict[str, list[str]] = defaultdict(list)
+        folders: dict[str, list[str]] = defaultdict(list)
         for path in self.paths:
             above = dirname(path)
             while above:
-                found[above].append(path)
+                folders[above].append(path)
                 above = dirname(above)
-            found[""].append(path)
-        return {folder: sorted(paths) for folder, paths in found.items()}
+            folders[""].append(path)
+        return {folder: sorted(paths) for folder, paths in folders.items()}
 
     def find_unique(self, word: str) -> str:
         """The only file of this name, in any folder; empty when there is none or more than one."""
-        found = self._by_name.get(word.rsplit("/", 1)[-1], [])
-        return found[0] if len(found) == 1 else ""
+        matches = self._by_name.get(word.rsplit("/", 1)[-1], [])
+        return matches[0] if len(matches) == 1 else ""
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
+        paths_by_name: dict[str, list[str]] = defaultdict(list)
         for path in self.paths:
-            found[path.rsplit("/", 1)[-1]].append(path)
-        return found
+            paths_by_name[path.rsplit("/", 1)[-1]].append(path)
+        return paths_by_name
 
     def text(self, path: str) -> str:
         return (self.read(path) if path in self.paths else None) or ""
@@ -76,8 +76,8 @@ class FileIndex:
                 at = resolve_path(one, place)
                 if at and at in self.paths:
                     return [at]
-                if at and wild and (found := self._matching(at)):
-                    return found
+                if at and wild and (matches := self._matching(at)):
+                    return matches
         return []
 
     def find_plain(self, word: str, places: Iterable[str]) -> str:

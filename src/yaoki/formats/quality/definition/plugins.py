@@ -60,22 +60,22 @@ _NODE_RUNNER = re.compile(
 
 
 def judge_replaced_names(
-    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
+    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judgement: Judgement
 ) -> None:
     """Names of the runner, or of the program under test, that the file rebinds."""
     was = {words for words, _ in old.replaced_names}
     patches = _runner_patches(new) - _runner_patches(old)
     for words in sorted(patches):
-        judged.items.append(FindingItem(words, "it replaces a part of the test runner", path))
+        judgement.items.append(FindingItem(words, "it replaces a part of the test runner", path))
     if not is_test_path(path):
         return
     for words, line in new.replaced_names:
         if words in was or words in patches or _OWN.search(words):
             continue
         if _belongs_to_repository(words, new.imported_names, path, base):
-            judged.items.append(FindingItem(words, f"{REPLACES} (line {line})", path))
+            judgement.items.append(FindingItem(words, f"{REPLACES} (line {line})", path))
         else:
-            judged.is_unsure = True
+            judgement.is_unsure = True
 
 
 def may_patch(text: str) -> bool:
@@ -85,17 +85,17 @@ def may_patch(text: str) -> bool:
 
 def _runner_patches(source: PythonSource) -> set[str]:
     """Assignments to the runner's own names, also in functions, which may be called at any time."""
-    found: set[str] = set()
+    patches: set[str] = set()
     for node in ast.walk(source.tree) if source.tree is not None else ():
         targets: list[ast.expr] = []
         if isinstance(node, (ast.Assign, ast.Delete)):
             targets = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript))]
         elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "delattr"):
             targets = node.args[:1]
-        found |= {
+        patches |= {
             ast.unparse(one) for one in targets if _belongs_to_runner(one, source.imported_names)
         }
-    return found
+    return patches
 
 
 def _belongs_to_runner(target: ast.expr, imported: dict[str, str]) -> bool:
@@ -120,21 +120,21 @@ def _belongs_to_repository(
 
 
 def judge_plugin(
-    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
+    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judgement: Judgement
 ) -> None:
     """Hooks, plugin lists and fixtures of a file that the runner loads by itself."""
-    _hooks(path, old, new, judged)
-    _assigned(path, old, new, judged)
+    _hooks(path, old, new, judgement)
+    _assigned(path, old, new, judgement)
     for name, unit in new.units.items():
         fixture = any("fixture" in one for one in unit.decorators)
         # In a test file only the autouse fixtures reach the existing tests.
         own = is_test_path(path) and not path.endswith("conftest.py")
-        asked = own and not any("autouse=True" in one for one in unit.decorators)
-        if fixture and name not in old.units and not asked:
-            _fixture(path, unit, new.imported_names, base, judged)
+        is_opt_in = own and not any("autouse=True" in one for one in unit.decorators)
+        if fixture and name not in old.units and not is_opt_in:
+            _fixture(path, unit, new.imported_names, base, judgement)
 
 
-def _hooks(path: str, old: PythonSource, new: PythonSource, judged: Judgement) -> None:
+def _hooks(path: str, old: PythonSource, new: PythonSource, judgement: Judgement) -> None:
     for name, unit in new.units.items():
         marked = any("hookimpl" in one for one in unit.decorators)
         hook = marked or name.startswith("pytest_") or name == "load_tests"
@@ -146,9 +146,9 @@ def _hooks(path: str, old: PythonSource, new: PythonSource, judged: Judgement) -
         if name == "pytest_configure" and _only_marks(unit.node):
             continue
         if _DECIDES.fullmatch(name) or (marked and not name.startswith("pytest_")):
-            judged.items.append(FindingItem(name, "it changes which tests count", path))
+            judgement.items.append(FindingItem(name, "it changes which tests count", path))
         else:
-            judged.is_unsure = True
+            judgement.is_unsure = True
 
 
 def _only_marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -157,30 +157,30 @@ def _only_marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(last_name(n.func) == "addinivalue_line" for n in calls) and not any(stores)
 
 
-def _assigned(path: str, old: PythonSource, new: PythonSource, judged: Judgement) -> None:
+def _assigned(path: str, old: PythonSource, new: PythonSource, judgement: Judgement) -> None:
     for text in set(new.module_statements) - set(old.module_statements):
         if text.startswith("collect_ignore"):
             name = text.partition(" ")[0]
-            judged.items.append(FindingItem(name, "it changes which tests count", path))
+            judgement.items.append(FindingItem(name, "it changes which tests count", path))
         elif text.startswith("pytest_plugins"):
-            judged.items.append(
+            judgement.items.append(
                 FindingItem("pytest_plugins", "it loads a plugin into the runner", path)
             )
         elif path.endswith("conftest.py") and _ACT.match(text):
-            judged.is_unsure = True
+            judgement.is_unsure = True
 
 
 def _fixture(
-    path: str, unit: CodeUnit, imported: dict[str, str], base: FileIndex, judged: Judgement
+    path: str, unit: CodeUnit, imported: dict[str, str], base: FileIndex, judgement: Judgement
 ) -> None:
     """A new fixture is a risk only if existing tests get it without asking."""
     autouse = any("autouse=True" in one for one in unit.decorators)
     patches = re.search(r"\.(?:setattr|setitem|patch)\b|patch\(", unit.shape)
     replaced = list(find_replaced_names(unit.node, imported)) if unit.node is not None else []
     if autouse and (patches or replaced):
-        judged.items.append(FindingItem(unit.name, f"{REPLACES}, in every test", path))
+        judgement.items.append(FindingItem(unit.name, f"{REPLACES}, in every test", path))
     elif autouse or _asked_for(unit.name, base):
-        judged.is_unsure = True
+        judgement.is_unsure = True
 
 
 def _asked_for(name: str, base: FileIndex) -> bool:

@@ -104,11 +104,11 @@ class Product:
 
     def _runs_program(self, path: str) -> bool:
         text = self.base.text(path)
-        spoken = script_language(path, text)
-        if spoken == "py":
+        language = script_language(path, text)
+        if language == "py":
             own = (one for one in python_imports(text, path, self.base) if not is_test_path(one))
             return any(own) or _STARTS.search(text) is not None
-        if spoken == "sh":
+        if language == "sh":
             programs = {program_of(call.words) for call in parse_calls(text)}
             return bool(programs - READERS - _BUILT_IN)
         return True

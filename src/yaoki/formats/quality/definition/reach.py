@@ -65,17 +65,17 @@ class _Walk:
 
     def check(self, spec: CheckSpec) -> None:
         folder = "" if spec.cwd == "." else spec.cwd.strip("/")
-        judged = not spec.success.startswith("exitCode:")
+        is_output_judged = not spec.success.startswith("exitCode:")
         self.found.commands.append(" ".join(spec.argv) or spec.shell)
         for name, value in spec.env.items():
             self._variable(name, value, folder)
         if spec.argv:
-            self._call(ShellCall(spec.argv, folder, judged), (folder,), 0)
+            self._call(ShellCall(spec.argv, folder, is_output_judged), (folder,), 0)
         for call in parse_calls(spec.shell, folder) if spec.shell else ():
             one = ShellCall(
                 call.words,
                 call.folder,
-                call.is_observed or judged,
+                call.is_observed or is_output_judged,
                 call.input_files,
                 call.variables,
             )
@@ -115,8 +115,8 @@ class _Walk:
         role = self.found.roles[path]
         if not text or role is FileRole.PROGRAM:
             return
-        spoken = script_language(path, text)
-        if spoken == "sh" or (role is FileRole.SCRIPT and not spoken):
+        language = script_language(path, text)
+        if language == "sh" or (role is FileRole.SCRIPT and not language):
             for call in parse_calls(text):
                 at = tuple(join(place, call.folder) if call.folder else place for place in places)
                 self._call(call, at, 1)
@@ -127,9 +127,9 @@ class _Walk:
             FileRole.DECLARED,
             FileRole.SETTINGS,
         ):
-            self._imports(path, text, spoken)
-            self._literals(path, text, spoken, places)
-        elif role is FileRole.DATA and spoken in (
+            self._imports(path, text, language)
+            self._literals(path, text, language, places)
+        elif role is FileRole.DATA and language in (
             "txt",
             "list",
             "lst",
@@ -141,17 +141,17 @@ class _Walk:
         ):
             self._add_listed_files(text, places)
 
-    def _imports(self, path: str, text: str, spoken: str) -> None:
-        find = {"py": references.python_imports, "rb": references.ruby_imports}.get(spoken)
-        find = references.js_imports if spoken in ("js", "ts", "json") else find
+    def _imports(self, path: str, text: str, language: str) -> None:
+        find = {"py": references.python_imports, "rb": references.ruby_imports}.get(language)
+        find = references.js_imports if language in ("js", "ts", "json") else find
         for one in find(text, path, self._files) if find else ():
             beside = dirname(one) == dirname(path) and is_support(path) and not is_test_path(path)
             if is_support(one) or (beside and not is_in_test_folder(path)):
                 self._add(one, FileRole.SUPPORT)
 
-    def _literals(self, path: str, text: str, spoken: str, places: tuple[str, ...]) -> None:
+    def _literals(self, path: str, text: str, language: str, places: tuple[str, ...]) -> None:
         """Strings that name a tracked file: expectations, lists, started scripts."""
-        runs = self.found.roles[path] is FileRole.SCRIPT and spoken != "py"
+        runs = self.found.roles[path] is FileRole.SCRIPT and language != "py"
         for word in references.string_literals(text):
             plain = "." in word or "/" in word
             one = self._files.find_plain(word, (dirname(path), *places)) if plain else ""
@@ -282,8 +282,8 @@ class _Walk:
             )
         elif name == "find":
             started = bool({"-executable", "-perm"} & set(words))
-            found = found_scripts(words[1:], self._files, places)
-            self._all(found, FileRole.SCRIPT, places, started=started)
+            scripts = found_scripts(words[1:], self._files, places)
+            self._all(scripts, FileRole.SCRIPT, places, started=started)
         elif name == "python" and "-m" in words[:-1]:
             module = words[words.index("-m") + 1]
             self._all(module_files(module, self._files, places), FileRole.SCRIPT, places)
@@ -305,9 +305,9 @@ class _Walk:
     def _make(
         self, words: Sequence[str], places: tuple[str, ...], names: Sequence[str], depth: int
     ) -> None:
-        given, folder, goals = recipes.parse_make_words(words, self._files, places)
+        named_files, folder, goals = recipes.parse_make_words(words, self._files, places)
         path = recipes.find_makefile(self._files, folder, names)
-        for word in given:
+        for word in named_files:
             path = next(iter(self._files.find(word, (folder, *places))), "")
         if not path or (path, goals) in self._recipes:
             return

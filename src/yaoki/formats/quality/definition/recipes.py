@@ -59,10 +59,10 @@ class Recipes:
     variables: dict[str, str] = field(default_factory=dict)
     included_names: list[str] = field(default_factory=list)
 
-    def goals(self, asked: Sequence[str]) -> tuple[str, ...]:
+    def goals(self, wanted_goals: Sequence[str]) -> tuple[str, ...]:
         """Every target that making these would make."""
         plain = (name for name in self.needs if not name.startswith("."))
-        todo = list(asked) or [self.variables.get(".DEFAULT_GOAL", "") or next(plain, "")]
+        todo = list(wanted_goals) or [self.variables.get(".DEFAULT_GOAL", "") or next(plain, "")]
         seen: dict[str, None] = {}
         while todo and len(seen) < 500:
             goal = todo.pop(0)
@@ -71,11 +71,11 @@ class Recipes:
                 todo += self.needs.get(goal, ())
         return tuple(seen)
 
-    def meaning(self, asked: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def meaning(self, wanted_goals: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The definition of these goals, by name: prerequisites, lines, and the
         variables in them.
         """
-        goals = self.goals(asked)
+        goals = self.goals(wanted_goals)
         recipes: dict[str, tuple[str, ...]] = {}
         for goal in goals:
             recipes[f"needs of {goal}"] = self.needs.get(goal, ())
@@ -93,18 +93,18 @@ class Recipes:
         return recipes
 
     def _used_variables(self, text: str) -> tuple[str, ...]:
-        found = {name: None for name in _EVERYWHERE if name in self.variables}
+        used = {name: None for name in _EVERYWHERE if name in self.variables}
         todo = [one or other for one, other in _USED.findall(text)]
         while todo:
             name = todo.pop()
-            if name in self.variables and name not in found:
-                found[name] = None
+            if name in self.variables and name not in used:
+                used[name] = None
                 todo += [one or other for one, other in _USED.findall(self.variables[name])]
-        return tuple(sorted(found))
+        return tuple(sorted(used))
 
-    def texts(self, asked: Sequence[str]) -> Iterator[str]:
+    def texts(self, wanted_goals: Sequence[str]) -> Iterator[str]:
         """The shell lines of these goals, with variables expanded."""
-        for goal in (*self.goals(asked), *(name for name in self.lines if "%" in name)):
+        for goal in (*self.goals(wanted_goals), *(name for name in self.lines if "%" in name)):
             yield "\n".join(self._filled(line) for line in self.lines.get(goal, ()))
 
     def _filled(self, line: str) -> str:
@@ -149,33 +149,33 @@ def _add_line(recipes: Recipes, targets: tuple[str, ...], line: str) -> None:
 
 def _statement(files: FileIndex, path: str, recipes: Recipes, line: str) -> tuple[str, ...]:
     """Read a line that is no recipe; returns the targets whose recipe follows."""
-    if found := _INCLUDE.match(line):
-        for word in (found[1] or found[2] or "").split():
+    if match := _INCLUDE.match(line):
+        for word in (match[1] or match[2] or "").split():
             recipes.included_names.append(word)
             for one in files.find(word, (dirname(path), "")):
                 _gather(files, one, recipes)
         return ()
-    if found := _VARIABLE.match(line):
-        more = line[: found.start(2)].rstrip().endswith("+=")
-        old = recipes.variables.get(found[1], "")
-        recipes.variables[found[1]] = f"{old} {found[2]}".strip() if more else found[2].strip()
+    if match := _VARIABLE.match(line):
+        more = line[: match.start(2)].rstrip().endswith("+=")
+        old = recipes.variables.get(match[1], "")
+        recipes.variables[match[1]] = f"{old} {match[2]}".strip() if more else match[2].strip()
         return ()
-    if found := _RULE.match(line):
-        return _rule(path, recipes, found)
+    if match := _RULE.match(line):
+        return _rule(path, recipes, match)
     return ()
 
 
-def _rule(path: str, recipes: Recipes, found: re.Match[str]) -> tuple[str, ...]:
+def _rule(path: str, recipes: Recipes, match: re.Match[str]) -> tuple[str, ...]:
     # A justfile's recipe may have parameters after its name; a makefile several targets.
-    names = found[1].split()
+    names = match[1].split()
     targets = tuple(names[:1] if path.rsplit("/", 1)[-1] in JUSTFILES else names)
     for target in targets:
         needs = recipes.needs.get(target, ())
-        recipes.needs[target] = (*needs, *found[2].replace("|", " ").split())
+        recipes.needs[target] = (*needs, *match[2].replace("|", " ").split())
         recipes.origin[target] = path
         # A second recipe replaces the first.
-        recipes.lines[target] = (found[3].strip(),) if found[3] else recipes.lines.get(target, ())
-        if not found[3]:
+        recipes.lines[target] = (match[3].strip(),) if match[3] else recipes.lines.get(target, ())
+        if not match[3]:
             recipes.lines[target] = ()
     return targets
 
@@ -189,24 +189,24 @@ def parse_make_words(
     words: Sequence[str], files: FileIndex, places: Sequence[str]
 ) -> tuple[list[str], str, tuple[str, ...]]:
     """The `-f` files, the folder, and the goals of a make command."""
-    given: list[str] = []
+    named_files: list[str] = []
     goals: list[str] = []
     folder, rest = places[0], list(words)
     while rest:
         word = rest.pop(0)
         if word in ("-f", "--file", "--makefile", "--justfile") and rest:
-            given.append(rest.pop(0))
+            named_files.append(rest.pop(0))
         elif word in ("-C", "--directory", "-d", "--working-directory") and rest:
             folder = files.find_folder(rest.pop(0), places) or folder
         elif word.startswith("-f") and len(word) > 2:
-            given.append(word[2:])
+            named_files.append(word[2:])
         elif word.startswith("-C") and len(word) > 2:
             folder = files.find_folder(word[2:], places) or folder
         elif word in ("-j", "-l", "-o", "-W", "-I") and rest and rest[0].isdigit():
             rest.pop(0)
         elif not word.startswith("-") and "=" not in word:
             goals.append(word)
-    return given, folder, tuple(goals)
+    return named_files, folder, tuple(goals)
 
 
 # ------------------------------------------------------------------ npm
@@ -228,9 +228,9 @@ def npm_scripts(text: str) -> Mapping[str, str]:
     return {str(name): value for name, value in named.items() if isinstance(value, str)}
 
 
-def npm_meaning(scripts: Mapping[str, str], asked: str) -> dict[str, str]:
+def npm_meaning(scripts: Mapping[str, str], script: str) -> dict[str, str]:
     """The scripts that running one of them runs, including its pre and post scripts."""
-    todo, recipes = [_OWN_SCRIPTS.get(asked, asked)], {}  # type: list[str], dict[str, str]
+    todo, recipes = [_OWN_SCRIPTS.get(script, script)], {}  # type: list[str], dict[str, str]
     while todo and len(recipes) < 200:
         name = todo.pop()
         if name in recipes or name not in scripts:

@@ -56,9 +56,9 @@ def module_paths(name: str, path: str, files: FileIndex) -> Iterator[str]:
     if not stem:
         return
     for top in dict.fromkeys((dirname(path), *_above(path), "", "src", "lib", "tests", "test")):
-        found = list(_files_of(f"{top}/{stem}".lstrip("/"), files))
-        if found:
-            yield from found
+        paths = list(_files_of(f"{top}/{stem}".lstrip("/"), files))
+        if paths:
+            yield from paths
             return
 
 
@@ -78,8 +78,8 @@ def js_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
     for name in _JS_IMPORT.findall(text):
         if name.startswith("."):
             stem = resolve_path(name, dirname(path))
-            found = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
-            yield from (at for at in list(found) if at in files.paths)
+            paths = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
+            yield from (at for at in list(paths) if at in files.paths)
 
 
 def ruby_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:

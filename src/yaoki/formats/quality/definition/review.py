@@ -104,14 +104,14 @@ class _Review:
         folding = self.suites.count_folded_tests()
         return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
-    def judge(self, given: Sequence[Change]) -> None:
+    def judge(self, listed: Sequence[Change]) -> None:
         # Data and helpers are found only through the tests, which are slow to read.
-        changed = {change.path for change in given} | self._differing()
+        changed = {change.path for change in listed} | self._differing()
         followed = any(path in self.base.paths and _may_serve(path) for path in changed)
         self.before = find_reached_files(self.checks, self.base, tests=followed)
         self.product = Product(self.base, self.before, self.scope, self.goal)
         self.files = FileChanges(self.before, self.after, self.product)
-        changes = [*given, *self._changes_left_out(given)]
+        changes = [*listed, *self._changes_left_out(listed)]
         self._suites(changes)
         for one in find_recipe_changes(
             self.before, self.after, {change.path for change in changes}
@@ -127,9 +127,9 @@ class _Review:
         old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
-    def _changes_left_out(self, given: Sequence[Change]) -> Iterator[Change]:
-        """Changed files of the definition that `given` lacks, because it is bounded."""
-        known = {change.path for change in given}
+    def _changes_left_out(self, listed: Sequence[Change]) -> Iterator[Change]:
+        """Changed files of the definition that `listed` lacks, because it is bounded."""
+        known = {change.path for change in listed}
         for path in sorted(self._differing() - known):
             if path in self.base.paths and (is_test_path(path) or path in self.before.roles):
                 text = self.candidate.read(path) if path in self.candidate.paths else None
@@ -150,8 +150,8 @@ class _Review:
                 suites.add(change)
             elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
-        for path, judged in suites.judge(self.candidate, self.before.commands).items():
-            self._add_judgement(path, judged)
+        for path, judgement in suites.judge(self.candidate, self.before.commands).items():
+            self._add_judgement(path, judgement)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
         self.items += integrity.find_lost_tests(changes, others)
         self.items += integrity.find_emptied_tests(tests)
@@ -162,9 +162,9 @@ class _Review:
             if change.before is not None and change.after is not None:
                 self._shape(change)
             elif change.after is not None:
-                judged = Judgement()
-                judge_new_file(change.path, change.after, judged)
-                self._add_judgement(change.path, judged)
+                judgement = Judgement()
+                judge_new_file(change.path, change.after, judgement)
+                self._add_judgement(change.path, judgement)
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
@@ -174,30 +174,30 @@ class _Review:
         return FileRole.SUPPORT in roles and not self.product.is_tested(path)
 
     def _shape(self, change: Change) -> None:
-        judged = Judgement()
+        judgement = Judgement()
         if change.path.endswith((".sh", ".bash", ".bats")):
-            self.files.judge_script(change, judged)
+            self.files.judge_script(change, judgement)
         elif not change.path.endswith(".rs") or "#[test]" in (change.before or ""):
-            compare_shapes(change.path, change.before or "", change.after or "", judged)
+            compare_shapes(change.path, change.before or "", change.after or "", judgement)
         # Rust has its tests beside the code, so other lines of the file are the work itself.
-        judged.is_unsure &= not change.path.endswith(".rs")
-        self._add_judgement(change.path, judged)
+        judgement.is_unsure &= not change.path.endswith(".rs")
+        self._add_judgement(change.path, judgement)
 
     # -------------------------------------------------------------- one file
 
     def _file(self, change: Change, changes: Sequence[Change]) -> None:
-        judged, path = Judgement(), change.path
+        judgement, path = Judgement(), change.path
         after = change.after or ""
         loaded = is_test_path(path) or self._is_plugin(path)
         if path.endswith(".py") and after and (loaded or plugins.may_patch(after)):
             old, new = self._sources(change)
-            plugins.judge_replaced_names(path, old, new, self.base, judged)
+            plugins.judge_replaced_names(path, old, new, self.base, judgement)
             if loaded:
-                plugins.judge_plugin(path, old, new, self.base, judged)
-        self._settings(change, judged)
+                plugins.judge_plugin(path, old, new, self.base, judgement)
+        self._settings(change, judgement)
         if change.before is not None:
-            self.files.judge(change, changes, judged)
-        self._add_judgement(path, judged)
+            self.files.judge(change, changes, judgement)
+        self._add_judgement(path, judgement)
 
     def _sources(self, change: Change) -> tuple[PythonSource, PythonSource]:
         if change.path in self.suites.old:
@@ -214,7 +214,7 @@ class _Review:
         listed = re.compile(rf"pytest_plugins[^\n]*[\"'.]{re.escape(stem)}[\"']")
         return any(listed.search(self.base.text(p)) for p in lists)
 
-    def _settings(self, change: Change, judged: Judgement) -> None:
+    def _settings(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
         makes = path.rsplit("/", 1)[-1] in recipes.MAKEFILES
         followed = makes and self.before.roles.get(path) is FileRole.RECIPE
@@ -222,7 +222,7 @@ class _Review:
         if change.before is None:
             hidden, surely = settings.find_displaced_settings(path, after, self.base)
             words = words or (settings.PLACE.format(hidden) if surely else "")
-            judged.is_unsure |= bool(hidden) or (
+            judgement.is_unsure |= bool(hidden) or (
                 loosened_settings.knows_settings(path) and settings.loads_code(after)
             )
         if settings.leaves_tests_out(path, before, after, self.base):
@@ -234,9 +234,9 @@ class _Review:
         if path.rsplit("/", 1)[-1] == ".gitattributes" and _filters(after) - _filters(before):
             words = "files are changed by a filter when they are checked out"
         if words:
-            judged.items.append(FindingItem(path, words, path))
+            judgement.items.append(FindingItem(path, words, path))
         elif CONFIGURED.search(path) and before != after:
-            judged.is_unsure |= bool(before) or "babel" in path
+            judgement.is_unsure |= bool(before) or "babel" in path
 
     # -------------------------------------------------------------- modes and shadows
 
@@ -257,7 +257,7 @@ class _Review:
             elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
 
-    def _add_judgement(self, path: str, judged: Judgement) -> None:
-        self.items += judged.items
-        if judged.is_unsure:
+    def _add_judgement(self, path: str, judgement: Judgement) -> None:
+        self.items += judgement.items
+        if judgement.is_unsure:
             self.unsure[path] = None

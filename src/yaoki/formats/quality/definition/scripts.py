@@ -49,25 +49,25 @@ def makes_verdict(path: str, text: str) -> bool:
 
 
 def holds_verdict(path: str, text: str) -> bool:
-    spoken = script_language(path, text)
-    if spoken == "py":
+    language = script_language(path, text)
+    if language == "py":
         return bool(_python_verdicts(text))
-    shape = _SHELL_VERDICT if spoken in ("sh", "") else _OTHER_VERDICT
+    shape = _SHELL_VERDICT if language in ("sh", "") else _OTHER_VERDICT
     return any(shape.search(line) for line in plain_lines(text))
 
 
 def _python_verdicts(text: str) -> Counter[str]:
     """Assertions, and exits with a failure."""
-    tree, found = parse_python(text), Counter[str]()
+    tree, verdicts = parse_python(text), Counter[str]()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Assert):
-            found[ast.unparse(node.test)] += 1
+            verdicts[ast.unparse(node.test)] += 1
         elif isinstance(node, ast.Raise) and node.exc is not None:
             if last_name(node.exc) in ("SystemExit", "AssertionError"):
-                found[ast.unparse(node)] += 1
+                verdicts[ast.unparse(node)] += 1
         elif isinstance(node, ast.Call) and _fails(node):
-            found[ast.unparse(node)] += 1
-    return found
+            verdicts[ast.unparse(node)] += 1
+    return verdicts
 
 
 def _fails(node: ast.Call) -> bool:

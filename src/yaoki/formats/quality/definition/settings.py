@@ -117,8 +117,10 @@ def brings_plugin(path: str, before: str, after: str) -> bool:
 
 def _entries(text: str) -> tuple[str, ...]:
     """The lines of the section for pytest plugins, in any file."""
-    found = re.search(r"pytest11[^\n]*\n?((?:\s*[\w.\-\"']+\s*=\s*[^\n]+\n?)*)", text)
-    return tuple(line.strip() for line in found[0].splitlines() if line.strip()) if found else ()
+    section = re.search(r"pytest11[^\n]*\n?((?:\s*[\w.\-\"']+\s*=\s*[^\n]+\n?)*)", text)
+    return (
+        tuple(line.strip() for line in section[0].splitlines() if line.strip()) if section else ()
+    )
 
 
 def _toml(text: str) -> dict[str, Any]:

@@ -70,21 +70,21 @@ class AssertionShape:
     is_loose: bool
 
 
-def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> None:
+def compare_shapes(path: str, before: str, after: str, judgement: Judgement) -> None:
     """Assertions that are gone or changed, and what newly keeps the others from failing."""
     if max(len(before), len(after)) > FILE_CHARS_MAX:
-        judged.is_unsure = True
+        judgement.is_unsure = True
         return
     old, new = _strip_comments(path, before), _strip_comments(path, after)
-    _add_mutes(path, old, new, judged)
+    _add_mutes(path, old, new, judgement)
     lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
     for one in lost:
         verdict = _match_state(one, gained)
         if verdict is Coverage.LOST:
-            judged.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
-        judged.is_unsure |= verdict is Coverage.UNSURE
+            judgement.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
+        judgement.is_unsure |= verdict is Coverage.UNSURE
     if old != new and not lost:
-        judged.is_unsure |= not _only_adds(old, new)
+        judgement.is_unsure |= not _only_adds(old, new)
 
 
 def _strip_comments(path: str, text: str) -> str:
@@ -92,34 +92,34 @@ def _strip_comments(path: str, text: str) -> str:
     return without_comments(scan_source(text, grammar)) if grammar else text
 
 
-def judge_new_file(path: str, text: str, judged: Judgement) -> None:
+def judge_new_file(path: str, text: str, judgement: Judgement) -> None:
     """A new test file can harm others only by changing the runner."""
     bare = _strip_comments(path, text)
     for shape, words in _MUTES:
         if "runner" in words and shape.search(bare):
-            judged.items.append(FindingItem(path, f"a test {words}", path))
-    _main(path, "", bare, judged)
+            judgement.items.append(FindingItem(path, f"a test {words}", path))
+    _main(path, "", bare, judgement)
 
 
-def _main(path: str, old: str, new: str, judged: Judgement) -> None:
+def _main(path: str, old: str, new: str, judgement: Judgement) -> None:
     """`TestMain` of Go decides whether any test runs."""
     if len(_TEST_MAIN.findall(new)) > len(_TEST_MAIN.findall(old)):
         if ".Run()" not in new:
-            judged.items.append(FindingItem("TestMain", "it runs no test", path))
-        judged.is_unsure = True
+            judgement.items.append(FindingItem("TestMain", "it runs no test", path))
+        judgement.is_unsure = True
 
 
-def _add_mutes(path: str, old: str, new: str, judged: Judgement) -> None:
+def _add_mutes(path: str, old: str, new: str, judgement: Judgement) -> None:
     for shape, words in _MUTES:
         if len(shape.findall(new)) > len(shape.findall(old)):
-            judged.items.append(FindingItem(path, f"a test {words}", path))
-    _main(path, old, new, judged)
+            judgement.items.append(FindingItem(path, f"a test {words}", path))
+    _main(path, old, new, judgement)
 
 
 def _shapes(text: str) -> Iterator[AssertionShape]:
     at = 0
-    for found in _GO.finditer(text):
-        yield _shape(found[1])
+    for match in _GO.finditer(text):
+        yield _shape(match[1])
     while hit := _START.search(text, at):
         end = _end(text, hit.end())
         yield _shape(text[hit.start() : end])
@@ -167,12 +167,12 @@ def _differences(
 
 
 def _unmatched(shapes: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
-    found = []
+    unmatched = []
     for one in shapes:
         if many[one.text] > 0:
             many[one.text] -= 1
-            found.append(one)
-    return found
+            unmatched.append(one)
+    return unmatched
 
 
 def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:

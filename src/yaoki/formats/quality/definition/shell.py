@@ -55,31 +55,31 @@ def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall,
     """Every command of the text; those in substitutions follow the one that contains them."""
     if depth > DEPTH_MAX:
         return ()
-    found: list[ShellCall] = []
+    calls: list[ShellCall] = []
     folders, pipe = [folder], []  # type: list[str], list[int]
     for draft, operator in _split_calls(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
-        if len(found) > CALLS_MAX:
+        if len(calls) > CALLS_MAX:
             break
         call = _call(draft, folders[-1])
         if call is not None:
-            _mark_observed(found, pipe, call)
-            pipe = [*pipe, len(found)] if operator in ("|", "|&") else []
-            found.append(call)
+            _mark_observed(calls, pipe, call)
+            pipe = [*pipe, len(calls)] if operator in ("|", "|&") else []
+            calls.append(call)
             folders[-1] = _folder_after(call)
         for inner in draft.inner:
             nested = parse_calls(inner, folders[-1], depth + 1)
-            found += [_observed(one) for one in nested]
+            calls += [_observed(one) for one in nested]
         if operator == "(":
             folders.append(folders[-1])
         elif operator == ")" and len(folders) > 1:
             folders.pop()
-    return tuple(found)
+    return tuple(calls)
 
 
-def _mark_observed(found: list[ShellCall], pipe: list[int], call: ShellCall) -> None:
+def _mark_observed(calls: list[ShellCall], pipe: list[int], call: ShellCall) -> None:
     if call.words and call.words[0] in JUDGES:
         for at in pipe:
-            found[at] = _observed(found[at])
+            calls[at] = _observed(calls[at])
 
 
 def _observed(call: ShellCall) -> ShellCall:

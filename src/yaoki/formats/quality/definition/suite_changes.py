@@ -55,44 +55,44 @@ class SuiteChanges:
 
     def judge(self, candidate: FileIndex, commands: Sequence[str]) -> Mapping[str, Judgement]:
         for path, source in self.old.items():
-            judged, now = self.judged[path], self.new[path]
+            judgement, now = self.judged[path], self.new[path]
             for name, unit in source.units.items():
                 self._unit(path, name, unit, commands)
-            compare_values(source, now, path, judged)
+            compare_values(source, now, path, judgement)
             if now.units:
-                compare_modules(source, now, judged)
-            self._classes(path, judged)
+                compare_modules(source, now, judgement)
+            self._classes(path, judgement)
         for path, source in self.new.items():
-            come = source.units.keys() - self.old[path].units.keys()
-            self.judged[path].is_unsure |= any(map(_takes_over, come))
+            added = source.units.keys() - self.old[path].units.keys()
+            self.judged[path].is_unsure |= any(map(_takes_over, added))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
             for _, before, after in find_swapped_imports(self.old[path], self.new[place]):
                 self.judged[place].is_unsure |= not _is_renamed(before, after, place, candidate)
         return self.judged
 
     def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
-        judged, bare = self.judged[path], name.rpartition(".")[2]
+        judgement, bare = self.judged[path], name.rpartition(".")[2]
         test = bare.startswith("test") and self._is_collected(self.old, path, name)
         now = self.new[path].units.get(name)
         place = path
         if now is None and name != MODULE:
             place, now = self._find_moved(path, name, unit)
         if now is not None:
-            found = self._is_collected(self.new, place, now.name) and _in_reach(
+            is_collected = self._is_collected(self.new, place, now.name) and _in_reach(
                 path, place, commands
             )
-            if test and not found:
-                judged.items.append(FindingItem(bare, UNCOLLECTED, path))
-            compare_units(unit, now, path, judged)
+            if test and not is_collected:
+                judgement.items.append(FindingItem(bare, UNCOLLECTED, path))
+            compare_units(unit, now, path, judgement)
         elif test:
             self._judge_removed(path, bare, unit)
         elif name != MODULE and not test:
-            judged.is_unsure |= self._is_still_used(path, bare, unit)
+            judgement.is_unsure |= self._is_still_used(path, bare, unit)
 
     def _find_moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
         """The unit of that name that is new: in this file first, then in others."""
         bare = name.rpartition(".")[2]
-        found = [
+        candidates = [
             (place, other)
             for place in (path, *(p for p in self.new if p != path))
             for other in self.new[place].units.values()
@@ -101,8 +101,8 @@ class SuiteChanges:
             and (place, other.name) not in self._taken
         ]
         texts = {a.text for a in unit.assertions}
-        found.sort(key=lambda pair: -len(texts & {a.text for a in pair[1].assertions}))
-        for place, other in found[:1]:
+        candidates.sort(key=lambda pair: -len(texts & {a.text for a in pair[1].assertions}))
+        for place, other in candidates[:1]:
             self._taken.add((place, other.name))
             self._moves.add((path, place))
             return place, other
@@ -120,9 +120,9 @@ class SuiteChanges:
 
     def _record_folded(self, name: str, unit: CodeUnit) -> None:
         """A runner counts the cases of a loop as one test, although all of them are checked."""
-        asked = {form_of_text(a.text) for a in unit.assertions}
+        forms = {form_of_text(a.text) for a in unit.assertions}
         for one, other in self._new_or_changed():
-            if asked <= loop_forms(other):
+            if forms <= loop_forms(other):
                 self.folded_tests[name] = one
                 return
 
@@ -131,9 +131,9 @@ class SuiteChanges:
         for place, source in self.new.items():
             for other in source.units.values():
                 known = self.old[place].units.get(other.name)
-                grown = known is None or known.text != other.text
+                is_changed = known is None or known.text != other.text
                 test = other.name.rpartition(".")[2].startswith("test")
-                if grown and test and self._is_collected(self.new, place, other.name):
+                if is_changed and test and self._is_collected(self.new, place, other.name):
                     yield (place, other.name), other
 
     def count_folded_tests(self) -> ParametrizedTests:
@@ -168,14 +168,14 @@ class SuiteChanges:
         named = bare.startswith("Test") and f"{name}.__init__" not in sources[path].units
         return named or any(_CASE.search(base) for base in _ancestors(sources, path, name))
 
-    def _classes(self, path: str, judged: Judgement) -> None:
+    def _classes(self, path: str, judgement: Judgement) -> None:
         """`__test__ = False` and similar exclude a whole class or file."""
         now, before = self.new[path].values, self.old[path].values
         for name, value in now.items():
             bare = name.rpartition(".")[2]
             off = bare in ("__test__", "__unittest_skip__") and value != before.get(name)
             if off and value and value[0].text in ("False", "True"):
-                judged.items.append(FindingItem(name, UNCOLLECTED, path))
+                judgement.items.append(FindingItem(name, UNCOLLECTED, path))
 
 
 def _takes_over(name: str) -> bool:
@@ -219,9 +219,9 @@ def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
 
 def _is_renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
     """Is this the same thing under a new name, rather than a replacement?"""
-    gone = not any(_files_of(before, path, candidate))
-    found = list(_files_of(after, path, candidate))
-    return gone and bool(found) and not any(is_support(one) for one in found)
+    is_removed = not any(_files_of(before, path, candidate))
+    files = list(_files_of(after, path, candidate))
+    return is_removed and bool(files) and not any(is_support(one) for one in files)
 
 
 def _files_of(name: str, path: str, files: FileIndex) -> Iterator[str]:

@@ -121,14 +121,14 @@ def _is_words(node: ast.stmt) -> bool:
 
 def _imported(text: str) -> dict[str, str]:
     """Every name that an import binds, and its module."""
-    found = {}
+    modules = {}
     for module, names, plain in IMPORT.findall(text):
         for name, _, other in (word.strip().partition(" as ") for word in plain.split(",")):
-            found[other.strip() or name.partition(".")[0]] = name
+            modules[other.strip() or name.partition(".")[0]] = name
         for word in names.strip("()\\ ").split(",") if module else ():
             name, _, other = word.partition("#")[0].strip(" \n\t()\\").partition(" as ")
-            found[other.strip() or name] = f"{module}.{name}"
-    return {name: module for name, module in found.items() if name}
+            modules[other.strip() or name] = f"{module}.{name}"
+    return {name: module for name, module in modules.items() if name}
 
 
 # ------------------------------------------------------------------ bindings

@@ -45,7 +45,7 @@ def count_go(output: OutputLines) -> SuiteTally | None:
     tests = list(_go_tests(output))
     if tests:
         names = [name for end, name in tests if end == "PASS"]
-        failed, skipped = (sum(end == wanted for end, _ in tests) for wanted in ("FAIL", "SKIP"))
+        failed, skipped = (sum(end == state for end, _ in tests) for state in ("FAIL", "SKIP"))
         return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
     return _go_packages([*match_lines(output, _GO_PACKAGE)])
 
