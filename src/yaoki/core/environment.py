@@ -52,9 +52,10 @@ def rooted(environ: Mapping[str, str]) -> dict[str, str]:
     the same name.
     """
     return {
-        name: _whole_paths(value) if name in FOLDERS else value for name, value in environ.items()
+        name: _absolute_paths(value) if name in FOLDERS else value
+        for name, value in environ.items()
     }
 
 
-def _whole_paths(value: str) -> str:
+def _absolute_paths(value: str) -> str:
     return ":".join(path for path in value.split(":") if path.startswith("/"))

@@ -104,7 +104,7 @@ def mask_values(text: str, secrets: Iterable[str]) -> str:
     """
     secrets = tuple(secrets)
     if len(text) > LONG_CHARS:
-        for form in _kept_forms(secrets):
+        for form in _cached_forms(secrets):
             text = text.replace(form, MARK)
         return text
     known = _pattern(secrets)
@@ -112,14 +112,14 @@ def mask_values(text: str, secrets: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _kept_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
+def _cached_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
     return written_forms(secrets)
 
 
 # Screens mask ten thousand texts with the same few values.
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    forms = _kept_forms(secrets)
+    forms = _cached_forms(secrets)
     return re.compile("|".join(map(re.escape, forms))) if forms else None
 
 

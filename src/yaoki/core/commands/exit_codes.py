@@ -41,7 +41,7 @@ _TOOLS = frozenset(
         *("unittest", "uv", "poetry", "hatch", "pdm", "coverage", "docker", "gcc", "clang"),
     )
 )
-_TELLING = frozenset({"--help", "-h", "--version", "-V", "help", "version", "-version"})
+_INFO_OPTIONS = frozenset({"--help", "-h", "--version", "-V", "help", "version", "-version"})
 _DRY = {
     "make": ("-n", "--dry-run", "--just-print", "--recon"),
     "gmake": ("-n", "--dry-run", "--just-print", "--recon"),
@@ -208,7 +208,7 @@ def _ends_well(program: Program) -> bool:
         return not args
     if name in _ZERO:
         return not any("$(" in word or "`" in word for word in args) or name in PRINTING_COMMANDS
-    if name in _TOOLS and args and (args[-1] in _TELLING) and len(args) <= 3:
+    if name in _TOOLS and args and (args[-1] in _INFO_OPTIONS) and len(args) <= 3:
         return True
     if any(
         arg.partition("=")[0] in _DRY.get(name, ()) or arg in _DRY.get(name, ()) for arg in args

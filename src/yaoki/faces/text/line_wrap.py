@@ -17,7 +17,7 @@ _STYLE = lazy_compile(r"\x1b\[[0-9;]*m")
 # Latin letters and the punctuation of messages take one column each.
 _NARROW = lazy_compile("[ -~\u00a1-\u02ff\u2010-\u2027]*")
 # Text that is typed again: in backticks, or a command up to the end of its clause.
-_WHOLE = lazy_compile(
+_UNBREAKABLE = lazy_compile(
     r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
 )
 # A character of a script without blanks, with the brackets and marks that stay on its line.
@@ -106,7 +106,7 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
 
 def _parts(text: str, room: int) -> Iterator[str]:
     at = 0
-    for match in _WHOLE.finditer(text):
+    for match in _UNBREAKABLE.finditer(text):
         unbroken = match.group().rstrip(" ").partition("   ")[0]
         if cell_width(unbroken) > room:
             continue

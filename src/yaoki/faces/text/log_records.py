@@ -87,8 +87,8 @@ class JournalRecords:
         self._app, self._holder = app, current_holder()
         self._over = threading.Event()
         self._after = app.reads.last_seq()
-        self._seen = -1
-        self._mine: set[str] = set()
+        self._last_version = -1
+        self._own_tasks: set[str] = set()
 
     @contextmanager
     def follow_in_background(self) -> Iterator[None]:
@@ -111,9 +111,9 @@ class JournalRecords:
 
     def _read_journal(self) -> None:
         version = self._app.reads.version()
-        if version == self._seen:
+        if version == self._last_version:
             return
-        self._seen = version
+        self._last_version = version
         while page := self._app.reads.journal(after=self._after, limit=PAGE):
             self._after = page[-1].seq
             for entry in page:
@@ -122,8 +122,8 @@ class JournalRecords:
     def _print_entry(self, entry: JournalEntry) -> None:
         if entry.event == "TASK_CLAIMED":
             is_ours = str(entry.data["holder"]).startswith(self._holder)
-            (self._mine.add if is_ours else self._mine.discard)(entry.task_id)
-        if entry.task_id and entry.task_id not in self._mine:
+            (self._own_tasks.add if is_ours else self._own_tasks.discard)(entry.task_id)
+        if entry.task_id and entry.task_id not in self._own_tasks:
             return
         _print_record(
             self._app,
@@ -139,4 +139,4 @@ class JournalRecords:
             trace_id=derive_trace_id(entry.run_id).hex(),
         )
         if entry.event in OVER_EVENTS:
-            self._mine.discard(entry.task_id)
+            self._own_tasks.discard(entry.task_id)

@@ -58,7 +58,7 @@ class _ChecklistReader:
     """Reads the lines once."""
 
     def __init__(self, result: ImportedList) -> None:
-        self._made, self._document = result, ChecklistDocument()
+        self._result, self._document = result, ChecklistDocument()
         self._headings: tuple[tuple[int, str], ...] = ()
         self._open: list[Checkbox] = []
 
@@ -82,11 +82,11 @@ class _ChecklistReader:
     def _box(self, match: re.Match[str], line: MarkdownLine) -> None:
         mark, words = match[1], (match[2] or "").strip()
         if mark not in " \txX":
-            self._made.add_unreadable(
+            self._result.add_unreadable(
                 line.number, f"[{mark}] is neither open nor done: {words[:80]}"
             )
         elif not words:
-            self._made.add_unreadable(line.number, "a box without text")
+            self._result.add_unreadable(line.number, "a box without text")
         else:
             self._add(Checkbox(words, mark in "xX", line.number, line.indent, self._headings))
 
@@ -94,7 +94,7 @@ class _ChecklistReader:
         while self._open and self._open[-1].indent >= box.indent:
             self._open.pop()
         if len(self._open) >= DEPTH_MAX:
-            self._made.add_unreadable(
+            self._result.add_unreadable(
                 box.line, f"a box more than {DEPTH_MAX} levels deep: {box.words[:80]}"
             )
             return
@@ -104,7 +104,7 @@ class _ChecklistReader:
 
     def _other(self, line: MarkdownLine) -> None:
         if not line.fence and _ALMOST.fullmatch(line.text):
-            self._made.add_unreadable(line.number, f"almost a box: {line.text.strip()[:80]}")
+            self._result.add_unreadable(line.number, f"almost a box: {line.text.strip()[:80]}")
         elif self._belongs(line):
             below = self._open[-1].lines_below
             below.append(line.text.strip() if not line.fence else line.text)

@@ -46,13 +46,13 @@ class _ChecklistImport:
     """Takes the boxes in the order of the text."""
 
     def __init__(self, result: ImportedList, options: ImportOptions) -> None:
-        self._made, self._asked = result, options
+        self._result, self._options = result, options
         self._taken: set[str] = set()
 
     def take(self, boxes: list[Checkbox], frames: tuple[Checkbox, ...]) -> None:
         for box in boxes:
             if box.done:
-                self._made.add_skipped(box.words[:120], box.line, "done")
+                self._result.add_skipped(box.words[:120], box.line, "done")
                 self.take(box.children, (*frames, box))
             elif any(self._open(one) for one in box.children):
                 self.take(box.children, (*frames, box))
@@ -64,14 +64,16 @@ class _ChecklistImport:
         return not box.done or any(self._open(one) for one in box.children)
 
     def _item(self, box: Checkbox, frames: tuple[Checkbox, ...]) -> None:
-        before = self._made.items[-1:] if not self._asked.parallel else []
+        before = self._result.items[-1:] if not self._options.parallel else []
         heads = [words for level, words in box.headings if level > 1]
         above = " — ".join((*heads, *(frame.words for frame in frames)))
         details = join_paragraphs(*(frame.details for frame in frames))
         part_of = f"Part of: {above}" if above else ""
         goal = join_paragraphs(box.words, box.details, part_of, details)
         name = make_slug(_strip_markup(box.words), self._taken, f"item-{box.line}")
-        self._made.items.append(ImportedTask(name, goal, box.line, tuple(one.id for one in before)))
+        self._result.items.append(
+            ImportedTask(name, goal, box.line, tuple(one.id for one in before))
+        )
 
 
 def _strip_markup(words: str) -> str:

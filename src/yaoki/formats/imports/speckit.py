@@ -32,7 +32,7 @@ _DEPENDS = re.compile(
 _ID = re.compile(r"\bT\d{1,6}[a-z]?\b")
 _RANGE = re.compile(r"\bT(\d{1,6})[ \t]*(?:-|–|\.\.|to|through)[ \t]*T(\d{1,6})\b")
 _STORY = re.compile(r"user story|\bUS\d", re.IGNORECASE)
-_TELLING = re.compile(
+_SECTION_LINE = re.compile(
     r"\*\*(Goal|Purpose|Independent Test|Checkpoint|Acceptance[^*]{0,40})\*\*:?[ \t]*(.*)",
     re.IGNORECASE,
 )
@@ -44,8 +44,8 @@ class _SpeckitPhase:
     """A phase: its tasks in order, each with its sub-heading."""
 
     title: str
-    story: bool
-    told: str
+    is_story: bool
+    description: str
     tasks: list[tuple[ImportedTask, bool, str]] = field(default_factory=list)
     id: str = ""
 
@@ -109,15 +109,17 @@ def _take(
     labels, words = _labels(match[2])
     heads = tuple(head for head in box.headings if head[0] <= 2)
     title = heads[-1][1] if heads and heads[-1][0] == 2 else ""
-    story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
-    part = parts.setdefault(heads, _SpeckitPhase(title, story, _describe_section(heads, sheet)))
+    is_story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
+    part = parts.setdefault(heads, _SpeckitPhase(title, is_story, _describe_section(heads, sheet)))
     if box.done:
         done.add(match[1])
         result.add_skipped(f"{match[1]} {words}"[:120], box.line, "done")
         return
     head = box.headings[-1][1] if box.headings and box.headings[-1][0] > 2 else ""
     about = " — ".join(one for one in (part.title, head) if one)
-    goal = join_paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
+    goal = join_paragraphs(
+        words, box.details, f"Part of: {about}" if about else "", part.description
+    )
     item = ImportedTask(match[1], goal, box.line, needs=tuple(_find_names(box.words, match[1])))
     part.tasks.append((item, "P" in labels, head))
 
@@ -146,7 +148,7 @@ def _describe_section(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocume
     """Goal, independent test and checkpoint of a phase."""
     below = (prose_lines for at, prose_lines in sheet.prose.items() if at[: len(heads)] == heads)
     lines = [line.text.strip() for prose_lines in below for line in prose_lines]
-    matches = [_TELLING.fullmatch(line) for line in lines]
+    matches = [_SECTION_LINE.fullmatch(line) for line in lines]
     return "\n".join(
         f"{match[1]}: {match[2].strip()}" for match in matches if match and match[2].strip()
     )
@@ -174,10 +176,10 @@ def _before(parts: Sequence[_SpeckitPhase], at: int) -> Iterator[str]:
     the last one that is no story.
     """
     for earlier in reversed(parts[:at]):
-        if parts[at].story and earlier.story:
+        if parts[at].is_story and earlier.is_story:
             continue
         yield earlier.id
-        if not earlier.story:
+        if not earlier.is_story:
             return
 
 

@@ -189,5 +189,5 @@ def _planning_task(plan: PlanModel, phase: PhaseModel) -> TaskModel:
     }
     # The values come from a valid model, so they are not validated again.
     task: Any = QuickPart("TaskModel", values)
-    made: TaskModel = task
-    return made
+    model: TaskModel = task
+    return model

@@ -27,7 +27,7 @@ _KIND = (
     r"|config|configuration|helper|source|markdown|python|typescript|javascript|shell) ){0,4}"
     r"(?:(?:files?|modules?|scripts?|documents?|pages?|components?)(?: called| named)?:? )?"
 )
-_WHO = (
+_AUTHOR = (
     r"(?:^|[.!;:] |[-*•✅✓] |\d[.)] )\**"
     r"(?:(?:i|we)(?:'ve| have)? |(?:i|we) also |also |then |and |next, |finally, |"
     r"successfully ){0,3}"
@@ -35,12 +35,14 @@ _WHO = (
 # After the name: an end, a bracket, a dash, or words that say what the file is for.
 _END = r"(?:[.!;:,)]?\s{0,2}\Z|[.!;:,](?= )|\s?\(| [-–—] |, (?!`))"
 _FOR = r"| (?:with|which|that|containing|holding|implementing|defining|for|as|so)\b"
-_MADE = re.compile(
-    rf"{_WHO}(?:created|wrote|generated|authored) {_KIND}{_NAMES}(?={_END}{_FOR}| to (?!the ))",
+_CREATED = re.compile(
+    rf"{_AUTHOR}(?:created|wrote|generated|authored) {_KIND}{_NAMES}(?={_END}{_FOR}| to (?!the ))",
     re.IGNORECASE,
 )
 # Something added "to" a thing is no file, and what it is added "for" may be anything.
-_ADDED = re.compile(rf"{_WHO}added {_KIND}{_NAMES}(?={_END}| with\b| containing\b)", re.IGNORECASE)
+_ADDED = re.compile(
+    rf"{_AUTHOR}added {_KIND}{_NAMES}(?={_END}| with\b| containing\b)", re.IGNORECASE
+)
 _PASSIVE = re.compile(
     rf"(?:^|[.!] |[-*•] )(?:the )?(?:new )?files? {_NAMES} (?:was|were|has been|have been)"
     r" (?:created|added|written|generated)\b",
@@ -90,7 +92,7 @@ def find_claimed_paths(text: str) -> Iterator[str]:
 def _claims_in_line(line: str, *, listing: bool) -> Iterator[str]:
     if listing and (hit := _BULLET.match(line)):
         yield from _files(hit[1])
-    shapes = [_MADE, _ADDED, _PASSIVE, _JAPANESE]
+    shapes = [_CREATED, _ADDED, _PASSIVE, _JAPANESE]
     # 「〜に〜を追加」 adds a line to a file, as "added X to Y" does.
     shapes += [_JAPANESE_ADDED] if "に" not in line.replace("新規に", "") else []
     for shape in shapes:

@@ -11,6 +11,8 @@ from yaoki.formats.quality.changed_file import unread_words
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.suites import FileTests, Skip, is_collected_path, read_file_tests
 
+TEST_LOST = "the test was deleted, or is never run"
+
 # Hooks that collect tests, or that report how they ended.
 _HOOKS = re.compile(
     r"\bcollect_ignore|\bdef pytest_(?:collection_\w{1,40}|ignore_collect|collect_file"
@@ -39,7 +41,7 @@ def find_lost_tests(changes: Sequence[Change], tests: Sequence[Change]) -> Itera
         for name in sorted(_before(change).names - _after(change).names):
             moved = [c for c in other if c.path != change.path and name in _after(c).hollow_tests]
             if lost[name] > 0 or (moved and name not in _before(change).hollow_tests):
-                yield FindingItem(name, "the test was deleted, or is never run", change.path)
+                yield FindingItem(name, TEST_LOST, change.path)
 
 
 def find_emptied_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:

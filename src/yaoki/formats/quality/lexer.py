@@ -22,7 +22,7 @@ _REGEX = re.compile(r"/(?![*/>])(?:[^\\/\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\
 _BEFORE_REGEX = re.compile(
     r"(?:^|[(,=:\[!&|?{};+\-*%~^\n]|=>|\b(?:return|typeof|case|in|of|do|else|void|await|yield|throw|delete))\Z"
 )
-_ASKED = re.compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
+_CONDITION_BEFORE = re.compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
 _STRUCTURE = frozenset("<>{}=;(),:?&|+")
 _PAGE = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
 _CLOSER = {"{": "}", "(": ")"}
@@ -95,7 +95,7 @@ def _stops(quote: Quote) -> re.Pattern[str]:
 class _Pass:
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text, self.grammar = text, grammar
-        self.at, self.kept, self.open_at = 0, 0, -1
+        self.at, self.copied_to, self.open_at = 0, 0, -1
         self.code: list[str] = []
         self.comments: list[Comment] = []
         # Strings that contain the current hole: the quote, and the number of open brackets inside.
@@ -109,7 +109,7 @@ class _Pass:
         while hit := _openers(self.grammar, bool(self.holes)).search(self.text, self.at):
             if not self._enter(hit):
                 self.at = hit.end() if len(hit[0]) == 1 else hit.start() + 1
-        self.code.append(self.text[self.kept :])
+        self.code.append(self.text[self.copied_to :])
         return ScannedSource(self.text, "".join(self.code), tuple(self.comments), self.open_at)
 
     def _enter(self, hit: re.Match[str]) -> bool:
@@ -162,8 +162,8 @@ class _Pass:
             self.dead[word] = len(self.text)
             return False
         # The rest of the line that names it is code; only the body is blanked.
-        self.code.append(self.text[self.kept : body + 1])
-        self.kept = body + 1
+        self.code.append(self.text[self.copied_to : body + 1])
+        self.copied_to = body + 1
         return self._blank(body + 1, end.end())
 
     def _regex_may_stand(self, start: int) -> bool:
@@ -181,7 +181,7 @@ class _Pass:
         for at in range(len(before) - 1, -1, -1):
             depth += {")": 1, "(": -1}.get(before[at], 0)
             if depth == 0:
-                return _ASKED.search(before, 0, at) is not None
+                return _CONDITION_BEFORE.search(before, 0, at) is not None
         return False
 
     def _between_tags(self, start: int) -> bool:
@@ -266,9 +266,9 @@ class _Pass:
 
     def _blank(self, start: int, end: int) -> bool:
         """Keep the layout: spaces for characters, line ends stay."""
-        self.code.append(self.text[self.kept : start])
+        self.code.append(self.text[self.copied_to : start])
         self.code.append(_NOT_NEWLINE.sub(" ", self.text[start:end]))
-        self.kept = self.at = end
+        self.copied_to = self.at = end
         return True
 
     def _line_end(self, start: int) -> int:

@@ -57,9 +57,9 @@ def find_loosening(change: Change) -> str:
             and change.after is not None
             and re.search(r"\.ini$|\.coveragerc$|\.flake8$", change.path)
         ):
-            return _sections(change, _whole_ini)
+            return _sections(change, _parse_ini)
         if existed and change.after is not None and change.path.endswith(".toml"):
-            return _sections(change, _whole_toml)
+            return _sections(change, _parse_toml)
         return LOOSENED_MESSAGE if existed else find_narrowing(change.after or "")
     judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _family_judge(change.path)
     return judge(change) if judge is not None else ""
@@ -98,7 +98,7 @@ def _tools_of(text: str) -> Mapping[str, Any]:
     return {name: values[name] for name in _TOOLS if isinstance(values, dict) and name in values}
 
 
-def _whole_toml(text: str) -> Mapping[str, Any]:
+def _parse_toml(text: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
@@ -111,11 +111,11 @@ def _setup_cfg(change: Change) -> str:
 
 def _ini_of(text: str) -> Mapping[str, Any]:
     return {
-        n: values for n, values in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)
+        n: values for n, values in _parse_ini(text).items() if any(tool in n for tool in _TOOLS)
     }
 
 
-def _whole_ini(text: str) -> Mapping[str, Any]:
+def _parse_ini(text: str) -> Mapping[str, Any]:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)

@@ -27,8 +27,8 @@ _HOLLOW_BRACES = re.compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
 STORY_LINES = 15
 # Another value is copied: what is beside it may well be unchanged.
 _SPREAD = re.compile(r"\.\.\.?[A-Za-z_$(\[]")
-_LEAVES = re.compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
-_ASKS = re.compile(r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b")
+_EXIT_STATEMENT = re.compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
+_CONDITION = re.compile(r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
 
@@ -72,7 +72,7 @@ def _in_a_list(note: CommentLine) -> bool:
 
 def _explained(note: CommentLine) -> bool:
     """`if old == new:  # unchanged` gives a reason, and the code follows."""
-    return bool(_LEAVES.match(note.below) or _ASKS.match(note.above))
+    return bool(_EXIT_STATEMENT.match(note.below) or _CONDITION.match(note.above))
 
 
 def _in_code(side: FileVersion) -> Iterator[Violation]:

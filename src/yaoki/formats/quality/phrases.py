@@ -22,7 +22,7 @@ _ANY_PART = (
     "|types|options|props|hooks|configuration|config|settings|values|lines)"
 )
 _IS = "(?: (?:is|are|was|were|has been|have been|will be|remains?|stays?|kept|left|continues))?"
-_GONE = "(?:omitted|elided|snipped|not shown|left out)"
+_OMITTED = "(?:omitted|elided|snipped|not shown|left out)"
 _SAME = (
     "(?:unchanged|truncated|(?:exactly )?the same|same|same as before|as before|as is|as-is|intact"
     "|goes here|go here|here|below|continues)"
@@ -32,12 +32,12 @@ _THE = "(?:(?:the|this|your|my|our|all|any|other|existing|original|of) ){0,3}"
 
 # Certain in any comment line: it says that something was left out.
 SURE = re.compile(
-    rf"(?:the )?(?:rest|remainder)(?: of {_THE}(?:\w+ ){{0,2}}\w+)?{_IS} {_GONE}{_WHY}"
+    rf"(?:the )?(?:rest|remainder)(?: of {_THE}(?:\w+ ){{0,2}}\w+)?{_IS} {_OMITTED}{_WHY}"
     rf"|(?:the )?(?:rest|remainder) of {_THE}(?:\w+ ){{0,2}}{_PART}{_IS} {_SAME}{_WHY}"
     rf"|{_THE}(?:existing|previous|other|remaining|original) (?:\w+ ){{0,2}}{_PART}{_IS}"
-    rf" (?:{_GONE}|{_SAME}){_WHY}"
+    rf" (?:{_OMITTED}|{_SAME}){_WHY}"
     rf"|(?:code|implementation|boilerplate|(?:function |method )?body|details)(?: is| are)?"
-    rf" {_GONE}{_WHY}"
+    rf" {_OMITTED}{_WHY}"
     r"|(?:[\w'-]+ ){0,8}(?:omitted|elided|snipped|not shown|left out)"
     r" for (?:brevity|clarity|space|simplicity|conciseness|readability)"
     # A value may be shortened for its reader; code may not.
@@ -74,11 +74,11 @@ DOTTED = re.compile(
 FOLLOWING = re.compile(
     r"(?:(?:the|your|all|any|and|keep|with|some|plus) ){0,3}"
     r"(?:(?:existing|rest|remaining|remainder|others?|previous|original|more|additional|similar|same|unchanged)"
-    rf"(?: of)? {_THE}(?:[\w'-]+ ){{0,2}}{_ANY_PART}(?:{_IS} (?:{_GONE}|{_SAME}))?{_WHY}"
+    rf"(?: of)? {_THE}(?:[\w'-]+ ){{0,2}}{_ANY_PART}(?:{_IS} (?:{_OMITTED}|{_SAME}))?{_WHY}"
     r"|(?:existing|original|unchanged|the|some|any|all)? ?(?:code|implementation)"
     r"|rest|remainder|omitted|snip|truncated|etc|elided|more|unchanged|others?"
     r"|same as (?:before|above)|as before|(?:is |are )?the same as before"
-    rf"|(?:the )?(?:rest|remainder){_IS} (?:{_GONE}|{_SAME}){_WHY})"
+    rf"|(?:the )?(?:rest|remainder){_IS} (?:{_OMITTED}|{_SAME}){_WHY})"
 )
 ENDING = re.compile(rf"(?:the )?(?:rest of|existing|remaining|other) (?:\w+ ){{0,3}}{_ANY_PART}")
 

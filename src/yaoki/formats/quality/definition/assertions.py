@@ -12,10 +12,14 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
+from yaoki.formats.quality.python_suites import (
+    ASSERTING_WORDS,
+    last_name,
+    never_holds,
+    surely_holds,
+)
 
 TEXT_CHARS_MAX = 120
-_ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fail", "ensure")
 ANY_ERROR = frozenset({"AssertionError", "Exception", "BaseException"})
 _EQUAL = ("equal", "tobe", "eq", "assertis", "same", "match_array", "countequal", "approx")
 _LOOSE = ("isnotnone", "istrue", "true", "isinstance", "assertin", "greater", "less", "isnot")
@@ -121,7 +125,7 @@ def _with_assertions(
     for item in items:
         context = item.context_expr
         name = last_name(context).lower()
-        if isinstance(context, ast.Call) and any(word in name for word in _ASKS):
+        if isinstance(context, ast.Call) and any(word in name for word in ASSERTING_WORDS):
             yield _assertion(context, AssertionKind.RAISES, context.lineno)
     heads = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
     swallowed = any(
@@ -177,7 +181,7 @@ def _call_assertions(node: ast.stmt) -> Iterator[Assertion]:
             continue
         if isinstance(one, ast.Call):
             name = last_name(one.func).lower()
-            if any(word in name for word in _ASKS):
+            if any(word in name for word in ASSERTING_WORDS):
                 has_assertion = True
                 if kind := _call_kind(name, one):
                     yield _assertion(one, kind, one.lineno, but=one.func)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import Enum, auto
+from typing import Protocol, TypeVar
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
@@ -42,6 +43,16 @@ _WEAKER = frozenset({AssertionKind.TRUTH, AssertionKind.OTHER})
 _MAY_ASSERT = frozenset({AssertionKind.CALL, AssertionKind.TRUTH})
 
 
+class AssertionText(Protocol):
+    """An assertion in any language, compared by its text."""
+
+    @property
+    def text(self) -> str: ...
+
+
+AssertionT = TypeVar("AssertionT", bound=AssertionText)
+
+
 @dataclass(slots=True)
 class Judgement:
     """`items`: certainly weaker.  `is_unsure`: changed in a way whose effect is unclear."""
@@ -57,7 +68,7 @@ def compare_units(old: CodeUnit, new: CodeUnit, path: str, judgement: Judgement)
     if new.never_runs_because and not old.never_runs_because:
         judgement.items.append(FindingItem(name, new.never_runs_because, path))
         return
-    lost, gained = _differences(old.assertions, new.assertions)
+    lost, gained = differences(old.assertions, new.assertions)
     for one in lost:
         verdict = _match_state(one, lost, gained, new)
         if verdict is Coverage.LOST:
@@ -69,14 +80,15 @@ def compare_units(old: CodeUnit, new: CodeUnit, path: str, judgement: Judgement)
     judgement.is_unsure |= _has_new_decorator(old, new)
 
 
-def _differences(
-    old: Sequence[Assertion], new: Sequence[Assertion]
-) -> tuple[list[Assertion], list[Assertion]]:
+def differences(
+    old: Sequence[AssertionT], new: Sequence[AssertionT]
+) -> tuple[list[AssertionT], list[AssertionT]]:
+    """The assertions that only the old or only the new code has, compared by their text."""
     before, after = Counter(a.text for a in old), Counter(a.text for a in new)
     return _unmatched(old, before - after), _unmatched(new, after - before)
 
 
-def _unmatched(assertions: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
+def _unmatched(assertions: Sequence[AssertionT], many: Counter[str]) -> list[AssertionT]:
     unmatched = []
     for one in assertions:
         if many[one.text] > 0:
@@ -227,7 +239,7 @@ def compare_values(old: PythonSource, new: PythonSource, path: str, judgement: J
         if name not in new.values:
             judgement.is_unsure = True
             continue
-        lost, gained = _differences(value, new.values[name])
+        lost, gained = differences(value, new.values[name])
         unmatched = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
         unmatched = [one for one in unmatched if one.constants or one not in gained]
         table = len(value) != 1 or value[0].text not in value[0].constants

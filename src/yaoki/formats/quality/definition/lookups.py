@@ -42,7 +42,7 @@ def run_parts_scripts(
                 yield path
 
 
-def found_scripts(words: Sequence[str], files: FileIndex, places: Sequence[str]) -> Iterator[str]:
+def scripts_of_find(words: Sequence[str], files: FileIndex, places: Sequence[str]) -> Iterator[str]:
     """`find tests -name '*.sh' -exec sh {} ;`: every match runs."""
     names = [name for option, name in pairwise(words) if option in ("-name", "-iname", "-path")]
     tops = [word for word in words if not word.startswith("-")][:1] or ["."]

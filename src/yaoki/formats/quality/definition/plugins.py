@@ -179,14 +179,14 @@ def _fixture(
     replaced = list(find_replaced_names(unit.node, imported)) if unit.node is not None else []
     if autouse and (patches or replaced):
         judgement.items.append(FindingItem(unit.name, f"{REPLACES}, in every test", path))
-    elif autouse or _asked_for(unit.name, base):
+    elif autouse or _is_requested(unit.name, base):
         judgement.is_unsure = True
 
 
-def _asked_for(name: str, base: FileIndex) -> bool:
-    asks = re.compile(rf"def test\w*\([^)]*\b{re.escape(name)}\b")
+def _is_requested(name: str, base: FileIndex) -> bool:
+    request = re.compile(rf"def test\w*\([^)]*\b{re.escape(name)}\b")
     tests = (path for path in sorted(base.paths) if path.endswith(".py") and is_test_path(path))
-    return any(asks.search(base.text(path)) for path in list(tests)[:500])
+    return any(request.search(base.text(path)) for path in list(tests)[:500])
 
 
 # ------------------------------------------------------------------ modules that take a place

@@ -12,10 +12,10 @@ from yaoki.formats.quality.definition import recipes, references
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.lookups import (
     code_kind,
-    found_scripts,
     module_files,
     plugin_files,
     run_parts_scripts,
+    scripts_of_find,
     settings_files,
     starts_file,
 )
@@ -49,9 +49,9 @@ def find_reached_files(
     walk = _Walk(files)
     for check in checks:
         walk.check(check)
-    if tests or (tests is None and walk.found.tools & RUNNERS):
+    if tests or (tests is None and walk.reached.tools & RUNNERS):
         walk.follow_tests()
-    return walk.found
+    return walk.reached
 
 
 class _Walk:
@@ -59,14 +59,14 @@ class _Walk:
 
     def __init__(self, files: FileIndex) -> None:
         self._files = files
-        self.found = ReachedFiles()
+        self.reached = ReachedFiles()
         self._todo: list[tuple[str, tuple[str, ...]]] = []
         self._recipes: set[tuple[str, tuple[str, ...]]] = set()
 
     def check(self, spec: CheckSpec) -> None:
         folder = "" if spec.cwd == "." else spec.cwd.strip("/")
         is_output_judged = not spec.success.startswith("exitCode:")
-        self.found.commands.append(" ".join(spec.argv) or spec.shell)
+        self.reached.commands.append(" ".join(spec.argv) or spec.shell)
         for name, value in spec.env.items():
             self._variable(name, value, folder)
         if spec.argv:
@@ -96,14 +96,14 @@ class _Walk:
     # -------------------------------------------------------------- files
 
     def _add(self, path: str, role: FileRole, places: Sequence[str] = ("",)) -> None:
-        old = self.found.roles.get(path)
-        if old is None and len(self.found.roles) < REACHED_MAX:
-            self.found.roles[path] = (
+        old = self.reached.roles.get(path)
+        if old is None and len(self.reached.roles) < REACHED_MAX:
+            self.reached.roles[path] = (
                 FileRole.TEST if is_test_path(path) and not is_data(path) else role
             )
             self._todo.append((path, tuple(dict.fromkeys((*places, dirname(path), "")))))
         elif old is FileRole.PROGRAM and role is FileRole.SCRIPT:
-            self.found.roles[path] = role
+            self.reached.roles[path] = role
 
     def _drain(self) -> None:
         while self._todo:
@@ -112,7 +112,7 @@ class _Walk:
 
     def _open(self, path: str, places: tuple[str, ...]) -> None:
         text = self._files.text(path)
-        role = self.found.roles[path]
+        role = self.reached.roles[path]
         if not text or role is FileRole.PROGRAM:
             return
         language = script_language(path, text)
@@ -151,7 +151,7 @@ class _Walk:
 
     def _literals(self, path: str, text: str, language: str, places: tuple[str, ...]) -> None:
         """Strings that name a tracked file: expectations, lists, started scripts."""
-        runs = self.found.roles[path] is FileRole.SCRIPT and language != "py"
+        runs = self.reached.roles[path] is FileRole.SCRIPT and language != "py"
         for word in references.string_literals(text):
             plain = "." in word or "/" in word
             one = self._files.find_plain(word, (dirname(path), *places)) if plain else ""
@@ -211,7 +211,7 @@ class _Walk:
             for part in re.split(r"[:;]", value):
                 at = self._files.find_folder(part or ".", (folder, ""))
                 if at is not None:
-                    self.found.searched_folders.add(at)
+                    self.reached.searched_folders.add(at)
         for word in value.split():
             for path in self._files.find(word, (folder, "")):
                 self._add_named_file(path, (folder,))
@@ -257,7 +257,7 @@ class _Walk:
                     or starts_file(call.words[:at])
                 ):
                     self._add(path, role, places)
-                    self.found.started_files |= {path} if at == 0 else set()
+                    self.reached.started_files |= {path} if at == 0 else set()
 
     def _tool(self, name: str, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
         """A program that is known to run or read other files."""
@@ -271,7 +271,7 @@ class _Walk:
             self._npm(words[1:], places, depth)
         elif name in _SOURCES and len(words) > 1:
             sourced = list(self._files.find(words[1], places))
-            self.found.sourced_files.update(sourced)
+            self.reached.sourced_files.update(sourced)
             self._all(sourced, FileRole.SCRIPT, places)
         elif name == "run-parts":
             self._all(
@@ -282,7 +282,7 @@ class _Walk:
             )
         elif name == "find":
             started = bool({"-executable", "-perm"} & set(words))
-            scripts = found_scripts(words[1:], self._files, places)
+            scripts = scripts_of_find(words[1:], self._files, places)
             self._all(scripts, FileRole.SCRIPT, places, started=started)
         elif name == "python" and "-m" in words[:-1]:
             module = words[words.index("-m") + 1]
@@ -290,7 +290,7 @@ class _Walk:
         self._all(plugin_files(words, self._files, places), FileRole.SUPPORT, places)
 
     def _settings(self, name: str, places: tuple[str, ...]) -> None:
-        self.found.tools.add(name)
+        self.reached.tools.add(name)
         self._all(settings_files(name, self._files, places), FileRole.SETTINGS, places)
 
     def _all(
@@ -298,7 +298,7 @@ class _Walk:
     ) -> None:
         for path in paths:
             self._add(path, role, places)
-            self.found.started_files |= {path} if started else set()
+            self.reached.started_files |= {path} if started else set()
 
     # -------------------------------------------------------------- recipes
 
@@ -314,12 +314,12 @@ class _Walk:
         self._recipes.add((path, goals))
         recipe_file = recipes.read_recipes(self._files, path)
         key = " ".join((folder or ".", *goals))
-        self.found.participants[key] = tuple(recipe_file.files)
+        self.reached.participants[key] = tuple(recipe_file.files)
         for one in recipe_file.files:
             self._add(one, FileRole.RECIPE, (folder,))
-        self.found.meanings[key] = recipe_file.meaning(goals)
+        self.reached.meanings[key] = recipe_file.meaning(goals)
         built = set(recipe_file.goals(goals)) - set(recipe_file.needs.get(".PHONY", ()))
-        self.found.targets |= {join(folder, goal) for goal in built}
+        self.reached.targets |= {join(folder, goal) for goal in built}
         for text in recipe_file.texts(goals):
             for call in parse_calls(
                 text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder
@@ -339,8 +339,8 @@ class _Walk:
             return
         self._recipes.add(key)
         self._add(path, FileRole.RECIPE, places)
-        self.found.participants[" ".join(key[:1] + key[1])] = (path,)
-        self.found.meanings[" ".join(key[:1] + key[1])] = {
+        self.reached.participants[" ".join(key[:1] + key[1])] = (path,)
+        self.reached.meanings[" ".join(key[:1] + key[1])] = {
             f"script {name}": (text,) for name, text in scripts.items()
         }
         for text in scripts.values():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement
+from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement, differences
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
@@ -77,7 +76,7 @@ def compare_shapes(path: str, before: str, after: str, judgement: Judgement) -> 
         return
     old, new = _strip_comments(path, before), _strip_comments(path, after)
     _add_mutes(path, old, new, judgement)
-    lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
+    lost, gained = differences(list(_shapes(old)), list(_shapes(new)))
     for one in lost:
         verdict = _match_state(one, gained)
         if verdict is Coverage.LOST:
@@ -157,22 +156,6 @@ def _line_rest(text: str, at: int) -> int:
     end = text.find("\n", at)
     rest = text[at : len(text) if end < 0 else end]
     return at + len(rest) if re.match(r"\s+[\w:\"'\[{]", rest) else at
-
-
-def _differences(
-    old: list[AssertionShape], new: list[AssertionShape]
-) -> tuple[list[AssertionShape], list[AssertionShape]]:
-    before, after = Counter(s.text for s in old), Counter(s.text for s in new)
-    return _unmatched(old, before - after), _unmatched(new, after - before)
-
-
-def _unmatched(shapes: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
-    unmatched = []
-    for one in shapes:
-        if many[one.text] > 0:
-            many[one.text] -= 1
-            unmatched.append(one)
-    return unmatched
 
 
 def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:

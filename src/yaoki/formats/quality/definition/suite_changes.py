@@ -25,9 +25,9 @@ from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_support
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource, parse_source
+from yaoki.formats.quality.integrity import TEST_LOST
 from yaoki.formats.quality.suites import is_collected_path
 
-GONE = "the test was deleted, or is never run"
 UNCOLLECTED = "no runner collects it any more"
 # Methods that a test case inherits, and that an override can disable.
 _UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
@@ -43,7 +43,7 @@ class SuiteChanges:
 
     old: dict[str, PythonSource] = field(default_factory=dict)
     new: dict[str, PythonSource] = field(default_factory=dict)
-    judged: dict[str, Judgement] = field(default_factory=dict)
+    judgements: dict[str, Judgement] = field(default_factory=dict)
     folded_tests: dict[str, tuple[str, str]] = field(default_factory=dict)
     _taken: set[tuple[str, str]] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
@@ -51,11 +51,11 @@ class SuiteChanges:
     def add(self, change: Change) -> None:
         self.old[change.path] = parse_source(change.before or "")
         self.new[change.path] = parse_source(change.after or "")
-        self.judged[change.path] = Judgement()
+        self.judgements[change.path] = Judgement()
 
     def judge(self, candidate: FileIndex, commands: Sequence[str]) -> Mapping[str, Judgement]:
         for path, source in self.old.items():
-            judgement, now = self.judged[path], self.new[path]
+            judgement, now = self.judgements[path], self.new[path]
             for name, unit in source.units.items():
                 self._unit(path, name, unit, commands)
             compare_values(source, now, path, judgement)
@@ -64,14 +64,14 @@ class SuiteChanges:
             self._classes(path, judgement)
         for path, source in self.new.items():
             added = source.units.keys() - self.old[path].units.keys()
-            self.judged[path].is_unsure |= any(map(_takes_over, added))
+            self.judgements[path].is_unsure |= any(map(_takes_over, added))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
             for _, before, after in find_swapped_imports(self.old[path], self.new[place]):
-                self.judged[place].is_unsure |= not _is_renamed(before, after, place, candidate)
-        return self.judged
+                self.judgements[place].is_unsure |= not _is_renamed(before, after, place, candidate)
+        return self.judgements
 
     def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
-        judgement, bare = self.judged[path], name.rpartition(".")[2]
+        judgement, bare = self.judgements[path], name.rpartition(".")[2]
         test = bare.startswith("test") and self._is_collected(self.old, path, name)
         now = self.new[path].units.get(name)
         place = path
@@ -114,9 +114,9 @@ class SuiteChanges:
         if Coverage.KEPT in verdicts:
             self._record_folded(name, unit)
         elif Coverage.UNSURE in verdicts:
-            self.judged[path].is_unsure = True
+            self.judgements[path].is_unsure = True
         else:
-            self.judged[path].items.append(FindingItem(name, GONE, path))
+            self.judgements[path].items.append(FindingItem(name, TEST_LOST, path))
 
     def _record_folded(self, name: str, unit: CodeUnit) -> None:
         """A runner counts the cases of a loop as one test, although all of them are checked."""
