@@ -48,7 +48,7 @@ from yaoki.engine.loop.admission import AdmissionDecision
 from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stages.stages import Stages
-from yaoki.ports import Workspace
+from yaoki.ports import Claimant, Workspace
 
 RUN = RunId("bench001")
 LEASE = timedelta(hours=1)
@@ -122,7 +122,7 @@ def drain(store: SqlStore, holder: str, stamp: Stamp, over: Callable[[], bool]) 
     Finishes of threads that wait for the disk at the same time share a commit: the store's doing.
     """
     while not over():
-        batch = store.claim(holder, LEASE, CLAIMED_AT_ONCE)
+        batch = store.claim(Claimant(holder, LEASE), CLAIMED_AT_ONCE)
         for task in batch:
             assert task.lease is not None
             store.record(task.lease, whole_attempt)
@@ -188,11 +188,7 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
         cast(Stages, stages),
         BranchGuard(store, cast(Workspace, stages)),
         clock,
-        holder=name,
-        host=name,
-        lease=LEASE,
-        parallel=slots,
-        is_alive=lambda _: False,
+        Claimant(name, LEASE, host=name, host_max=slots),
     )
     return Pool(
         store,

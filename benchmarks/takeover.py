@@ -24,7 +24,7 @@ from benchmarks.place import Place, python
 from benchmarks.repositories import Repository
 from benchmarks.results import Line, Part, at_most
 from yaoki.core.model import RunId
-from yaoki.ports import JournalEntry, TaskRow
+from yaoki.ports import Claimant, JournalEntry, TaskRow
 
 LEASE_S, HEARTBEAT_S, PATIENCE_S = 3.0, 0.5, 2.0
 SETTINGS = f"""\
@@ -149,7 +149,9 @@ def _elsewhere(place: Place) -> dict[str, Any]:
 def main(address: str, file: Path, lease_s: float) -> None:
     """Claims everything, renews, and is killed from outside."""
     store, lease = noop.opened(address), timedelta(seconds=lease_s)
-    held = store.claim(f"elsewhere:{os.getpid()}:1", lease, 10, host="elsewhere", host_max=10)
+    held = store.claim(
+        Claimant(f"elsewhere:{os.getpid()}:1", lease, host="elsewhere", host_max=10), 10
+    )
     leases = [task.lease for task in held if task.lease]
     part = file.with_suffix(".part")
     part.write_text(json.dumps([task.id for task in held]))

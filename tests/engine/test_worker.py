@@ -18,6 +18,7 @@ from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.worker import TRACEBACK_CHARS_MAX, Worker
 from yaoki.engine.stages.stages import Stages
+from yaoki.ports import Claimant
 
 
 class Broken:
@@ -48,11 +49,7 @@ def a_worker(store: SqlStore, stages: Broken) -> Worker:
         cast(Stages, stages),
         cast(BranchGuard, None),
         HandClock(),
-        holder="host:1",
-        host="host",
-        lease=timedelta(minutes=1),
-        parallel=1,
-        is_alive=lambda _: True,
+        Claimant("host:1", timedelta(minutes=1), "host", host_max=1, is_alive=lambda _: True),
     )
 
 

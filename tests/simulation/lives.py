@@ -35,10 +35,12 @@ from yaoki.engine.commands.control import Control
 from yaoki.engine.commands.extend import ExtendCommand
 from yaoki.engine.commands.submit import Submission
 from yaoki.engine.completion.completion import RunCompletion
+from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.engine.loop.notifier import Notifier
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
-from yaoki.engine.stages.stages import Stages
+from yaoki.engine.stages.stages import AgentPorts, CheckPorts, Stages
+from yaoki.ports import Claimant
 
 LEASE = timedelta(seconds=60)
 RUN = RunId("simulate")
@@ -195,39 +197,43 @@ class Life:
             verify_commit=stages.verify_commit,
             complete=self.closing.complete,
             mask=lambda text: text,
-            archived_hint=lambda _: "",
-            on_release=lambda _: None,
-            host="",
-            end_processes=lambda _: None,
+            leftovers=LeftoverWorktrees(
+                self.store,
+                self.workspace,
+                host="",
+                end_processes=lambda _: None,
+                on_release=lambda _: None,
+                is_archived=lambda _: "",
+            ),
         )
         self.worker = Worker(
             self.store,
             stages,
             BranchGuard(self.store, self.workspace),
             self.clock,
-            holder=holder,
-            host="host",
-            lease=LEASE,
-            parallel=100,
-            is_alive=lambda _: False,
+            Claimant(holder, LEASE, host="host", host_max=100),
         )
 
     def _stages(self, home: Path, *, adopt: bool) -> Stages:
         return Stages(
             self.workspace,
             NumberedProcesses(self.world, self.touch, home),
-            DictRooms(self.world, self.touch),
-            TreeChecker(self.world, self.touch),
-            lambda _: PlainAgent(),
             self.clock,
-            lambda _: PlainTelling(),
             StageSettings(home, "host", LEASE, adopt=adopt),
-            self.real,
-            NoCriteria(),
-            lambda: FreeCapacity(1 << 40, 1 << 40),
-            PlanAnswerReader(self.real, 1 << 16),
-            self.real.task,
-            None,
+            AgentPorts(
+                lambda _: PlainAgent(),
+                lambda _: PlainTelling(),
+                PlanAnswerReader(self.real, 1 << 16),
+            ),
+            CheckPorts(
+                TreeChecker(self.world, self.touch),
+                DictRooms(self.world, self.touch),
+                self.real,
+                NoCriteria(),
+            ),
+            find_task=self.real.task,
+            free_capacity=lambda: FreeCapacity(1 << 40, 1 << 40),
+            resources=None,
         )
 
     def another(self, holder: str) -> bool:
@@ -276,7 +282,7 @@ class Life:
         """A person cancels, and whoever is there carries the rest to its end."""
         self.real.cancel_run(RUN, "a person")
         self.real.expire_claims(self.another, counted=False)
-        while tasks := self.real.claim_to_cancel(self.holder, LEASE, [RUN]):
+        while tasks := self.real.claim_to_cancel(Claimant(self.holder, LEASE), [RUN]):
             for task in tasks:
                 self.worker.run_task(task, lambda: StopReason.CANCEL, nullcontext)
 

@@ -16,7 +16,7 @@ from yaoki.core.machine.events import Event
 from yaoki.core.model import Lease, Task, TaskId, TaskSpec
 from yaoki.core.model.stage_report import StageFaulted
 from yaoki.errors import FatalCode
-from yaoki.ports import Clock
+from yaoki.ports import Claimant, Clock
 
 # A file, or the URL of a database on a server.
 Where = Path | str
@@ -38,7 +38,7 @@ def plan(**needs: Sequence[str]) -> list[TaskSpec]:
 
 def take(store: SqlStore, holder: str = "host:1", **options: Any) -> Task:
     """Claim exactly one."""
-    (task,) = store.claim(holder, MINUTE, 1, **options)
+    (task,) = store.claim(Claimant(holder, MINUTE), 1, **options)
     return task
 
 

@@ -10,6 +10,7 @@ from tests.builders import MINUTE, RUN_ID
 from tests.store.acts import Where, finish, opened
 from yaoki.adapters.store import SqlStore
 from yaoki.errors import StoreError
+from yaoki.ports import Claimant
 
 OPEN_S = 30.0
 
@@ -19,7 +20,7 @@ def main(where: str, holder: str, durable: bool) -> None:
     store = _open_patiently(place, durable=durable)
     deadline = time.monotonic() + 60
     while not store.is_idle(RUN_ID) and time.monotonic() < deadline:
-        for task in store.claim(holder, MINUTE, 3):
+        for task in store.claim(Claimant(holder, MINUTE), 3):
             finish(store, task)
             print(task.id)
     store.close()

@@ -25,6 +25,7 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.model.stage_report import CandidateVerified
+from yaoki.ports import Claimant
 
 LEASE = timedelta(minutes=1)
 PAID = AgentSpec("paid", account="shared")
@@ -74,20 +75,22 @@ def test_a_limited_account_stops_its_tasks_only_and_one_probe_reopens_it(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store)
-    (first,) = store.claim("w:1", LEASE, 1)
+    (first,) = store.claim(Claimant("w:1", LEASE), 1)
     limit_account(store, first, clock, timedelta(seconds=7))
 
-    assert names(store.claim("w:1", LEASE, 9)) == ["other"], "the account waits, others go on"
+    assert names(store.claim(Claimant("w:1", LEASE), 9)) == ["other"], (
+        "the account waits, others go on"
+    )
     assert [a.name for a in store.accounts()] == ["shared"]
     assert store.next_due() == clock.now() + timedelta(seconds=7)
 
     clock.advance(timedelta(seconds=7))
-    (probe,) = store.claim("w:1", LEASE, 9)
-    assert store.claim("w:1", LEASE, 9) == [], "one probe at a time"
+    (probe,) = store.claim(Claimant("w:1", LEASE), 9)
+    assert store.claim(Claimant("w:1", LEASE), 9) == [], "one probe at a time"
 
     finish(store, probe, AgentExit(code=0))
     assert store.accounts() == []
-    assert len(store.claim("w:1", LEASE, 9)) == 2
+    assert len(store.claim(Claimant("w:1", LEASE), 9)) == 2
 
 
 @pytest.mark.spec("5.4")
@@ -95,33 +98,33 @@ def test_a_probe_that_meets_the_limit_closes_the_account_again(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store)
-    (first,) = store.claim("w:1", LEASE, 1)
+    (first,) = store.claim(Claimant("w:1", LEASE), 1)
     limit_account(store, first, clock, timedelta(seconds=7))
-    store.claim("w:1", LEASE, 9)
+    store.claim(Claimant("w:1", LEASE), 9)
     clock.advance(timedelta(seconds=7))
-    (probe,) = store.claim("w:1", LEASE, 9)
+    (probe,) = store.claim(Claimant("w:1", LEASE), 9)
 
     limit_account(store, probe, clock, timedelta(hours=20))
 
     clock.advance(timedelta(hours=19))
     assert "shared" in {a.name for a in store.accounts()}
     # The lease of "other" expired long ago; no task of the account starts.
-    assert {t.agent.name for t in store.claim("w:1", LEASE, 9) if t.agent} <= {"free"}
+    assert {t.agent.name for t in store.claim(Claimant("w:1", LEASE), 9) if t.agent} <= {"free"}
     clock.advance(timedelta(hours=1))
-    assert len([t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE]) == 1
+    assert len([t for t in store.claim(Claimant("w:1", LEASE), 9) if t.agent != FREE]) == 1
 
 
 @pytest.mark.spec("5.4", "0.2")
 def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: HandClock) -> None:
     submit(store)
-    (first,) = store.claim("w:1", LEASE, 1)
+    (first,) = store.claim(Claimant("w:1", LEASE), 1)
     limit_account(store, first, clock, timedelta(seconds=1))
     clock.advance(timedelta(seconds=1))
-    store.claim("w:1", LEASE, 9)
+    store.claim(Claimant("w:1", LEASE), 9)
 
     store.expire_claims(lambda _: True, counted=False)
 
-    assert len([t for t in store.claim("w:2", LEASE, 9) if t.agent != FREE]) == 1
+    assert len([t for t in store.claim(Claimant("w:2", LEASE), 9) if t.agent != FREE]) == 1
 
 
 @pytest.mark.spec("5.4")
@@ -130,14 +133,14 @@ def test_an_agent_that_started_before_the_limit_does_not_end_the_wait(
     store: SqlStore, clock: HandClock, limit: str
 ) -> None:
     submit(store)
-    first, second = store.claim("w:1", LEASE, 2)
+    first, second = store.claim(Claimant("w:1", LEASE), 2)
     limit_account(store, first, clock, timedelta(seconds=50))
 
     finish(store, second, AgentExit(code=0, limit=AgentLimit(limit)))
 
     assert [a.name for a in store.accounts()] == ["shared"]
     clock.advance(timedelta(seconds=49))
-    assert names(store.claim("w:2", LEASE, 9)) == ["other"]
+    assert names(store.claim(Claimant("w:2", LEASE), 9)) == ["other"]
 
 
 @pytest.mark.spec("5.4", "3.7")
@@ -146,10 +149,10 @@ def test_a_probe_that_never_asked_the_service_is_followed_by_another(
 ) -> None:
     """The agent could not continue its conversation: that says nothing about the account."""
     submit(store)
-    (first,) = store.claim("w:1", LEASE, 1)
+    (first,) = store.claim(Claimant("w:1", LEASE), 1)
     limit_account(store, first, clock, timedelta(seconds=7))
     clock.advance(timedelta(seconds=7))
-    probe = next(t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE)
+    probe = next(t for t in store.claim(Claimant("w:1", LEASE), 9) if t.agent != FREE)
 
     finish(store, probe, AgentExit(code=42, limit=AgentLimit.SESSION))
 

@@ -26,6 +26,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.model import PendingRequest, Reason, RunId, State
 from yaoki.errors import LeaseLost, NotNow
+from yaoki.ports import Claimant
 
 
 @pytest.mark.spec("9.5")
@@ -155,12 +156,12 @@ def test_cancelled_tasks_of_another_repository_do_not_starve_those_of_this_one(
     other, ours = RunId("run00001"), RunId("run00002")
     submit(store, *(a_spec(f"t{n}") for n in range(20)), run=other)
     submit(store, a_spec("a"), run=ours)
-    store.claim("dead:1", MINUTE, 21)
+    store.claim(Claimant("dead:1", MINUTE), 21)
     for run in (other, ours):
         store.cancel_run(run, "enough")
     store.expire_claims(lambda _: True, counted=True)
 
-    claimed = store.claim_to_cancel("host:2", MINUTE, [ours])
+    claimed = store.claim_to_cancel(Claimant("host:2", MINUTE), [ours])
 
     assert [task.run_id for task in claimed] == [ours]
 

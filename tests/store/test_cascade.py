@@ -18,13 +18,14 @@ from yaoki.core.model import (
     TaskId,
     TaskKind,
 )
+from yaoki.ports import Claimant
 
 RUN = RunId(RUN_ID)
 DIAMOND = plan(root=[], left=["root"], right=["root"], low=["left", "right"], last=["low"])
 
 
 def ready(store: SqlStore) -> list[str]:
-    return sorted(names(store.claim("looker:1", MINUTE, 1_000)))
+    return sorted(names(store.claim(Claimant("looker:1", MINUTE), 1_000)))
 
 
 @pytest.mark.full

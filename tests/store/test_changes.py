@@ -11,6 +11,7 @@ from tests.store.acts import finish, lease_of, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.core.model import RunId
+from yaoki.ports import Claimant
 
 RUN = RunId(RUN_ID)
 
@@ -64,7 +65,7 @@ def test_many_rows_are_read_in_few_different_statements(store: SqlStore) -> None
 def test_a_page_of_a_task_has_only_entries_of_that_task(store: SqlStore) -> None:
     first, _ = submit(store, *plan(one=[], two=["one"]))
     finish(store, take(store))
-    store.claim("host:1", MINUTE, 1)
+    store.claim(Claimant("host:1", MINUTE), 1)
     all_seqs = [entry.seq for entry in journal_pages.read_forward(store.database, task_id=first)]
 
     def seqs(run: str, after: int = 0, before: int = 0) -> list[int]:

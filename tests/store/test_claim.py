@@ -29,12 +29,13 @@ from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Answered, LandingRefused, LeaseReleased
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
+from yaoki.ports import Claimant
 
 ROOT = Path(__file__).parents[2]
 
 
 def claim(store: SqlStore, limit: int = 99, holder: str = "host:1") -> list[Task]:
-    return store.claim(holder, MINUTE, limit)
+    return store.claim(Claimant(holder, MINUTE), limit)
 
 
 @pytest.mark.spec("11.1")
@@ -181,7 +182,7 @@ def test_a_claim_takes_tasks_of_the_named_runs_only(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
 
-    (task,) = store.claim("host:1", MINUTE, 9, runs=[RunId("run00002")])
+    (task,) = store.claim(Claimant("host:1", MINUTE), 9, runs=[RunId("run00002")])
 
     assert task.run_id == "run00002"
 
@@ -209,10 +210,10 @@ def test_the_concurrency_of_an_agent_is_limited_over_all_runs(store: SqlStore) -
 def test_the_tasks_of_a_machine_are_limited_over_all_its_workers(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(9)))
 
-    one = store.claim("here:1", MINUTE, 2, host="here", host_max=3)
-    two = store.claim("here:2", MINUTE, 2, host="here", host_max=3)
-    full = store.claim("here:3", MINUTE, 2, host="here", host_max=3)
-    elsewhere = store.claim("there:1", MINUTE, 2, host="there", host_max=3)
+    one = store.claim(Claimant("here:1", MINUTE, host="here", host_max=3), 2)
+    two = store.claim(Claimant("here:2", MINUTE, host="here", host_max=3), 2)
+    full = store.claim(Claimant("here:3", MINUTE, host="here", host_max=3), 2)
+    elsewhere = store.claim(Claimant("there:1", MINUTE, host="there", host_max=3), 2)
 
     assert [len(x) for x in (one, two, full, elsewhere)] == [2, 1, 0, 2]
 
@@ -246,7 +247,7 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
     taken: list[list[Task]] = [[] for _ in range(8)]
 
     def work(n: int) -> None:
-        while tasks := store.claim(f"host:{n}", MINUTE, 2):
+        while tasks := store.claim(Claimant(f"host:{n}", MINUTE), 2):
             taken[n].extend(tasks)
             for task in tasks:
                 finish(store, task)
@@ -291,7 +292,7 @@ def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: 
 
     assert other.version() != before
     assert other.task(task_id) == store.task(task_id)
-    assert names(other.claim("there:1", timedelta(seconds=1), 1)) == ["a"]
+    assert names(other.claim(Claimant("there:1", timedelta(seconds=1)), 1)) == ["a"]
     assert claim(store) == []
     other.close()
 
@@ -305,7 +306,7 @@ def test_competing_tasks_on_the_same_branch_are_listed_with_their_refused_landin
     refuse(store, a)
     refuse(store, b)
 
-    first, second, fresh = store.claim("w:1", MINUTE, 9)
+    first, second, fresh = store.claim(Claimant("w:1", MINUTE), 9)
 
     assert store.competing_tasks(first) == [CompetingTask(second.id, 1)]
     assert store.competing_tasks(fresh) == [CompetingTask(first.id, 1), CompetingTask(second.id, 1)]

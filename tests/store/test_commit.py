@@ -18,6 +18,7 @@ from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.model import State, Task
 from yaoki.errors import RowInvalid, StoreError, StoreFull, YaokiError
+from yaoki.ports import Claimant
 
 
 class Boom(Exception):
@@ -133,7 +134,7 @@ def test_a_change_and_its_journal_entry_are_one_transaction(store: SqlStore) -> 
 @pytest.mark.spec("13.1", "0.3")
 def test_waiting_transactions_share_one_commit(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(40)))
-    tasks = store.claim("host:1", MINUTE, 40)
+    tasks = store.claim(Claimant("host:1", MINUTE), 40)
     before = store.database.commit_count
 
     raised = CommitBlocker(store.database).together([lambda t=t: finish(store, t) for t in tasks])  # type: ignore[misc]
@@ -154,7 +155,7 @@ def test_concurrent_threads_share_commits(path: Path, clock: HandClock) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(64 * rounds)))
     commits = [64]
     while commits[-1] >= 48 and len(commits) <= rounds:
-        tasks = store.claim("host:1", MINUTE, 64)
+        tasks = store.claim(Claimant("host:1", MINUTE), 64)
         before = store.database.commit_count
         works = [lambda t=tasks[n::16]: [finish(store, task) for task in t] for n in range(16)]
 
@@ -170,7 +171,7 @@ def test_concurrent_threads_share_commits(path: Path, clock: HandClock) -> None:
 @pytest.mark.spec("0.3", "0.6")
 def test_a_failed_transaction_does_not_affect_others_in_its_batch(store: SqlStore) -> None:
     ids = submit(store, *(a_spec(f"t{n}") for n in range(6)))
-    tasks = store.claim("host:1", MINUTE, 6)
+    tasks = store.claim(Claimant("host:1", MINUTE), 6)
     works: list[Callable[[], object]] = [
         lambda t=t: finish(store, t)  # type: ignore[misc]
         for t in tasks[:5]

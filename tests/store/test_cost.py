@@ -13,6 +13,7 @@ from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.sqlite.transaction import SqliteTransaction
 from yaoki.adapters.store.tables import statements as sql
+from yaoki.ports import Claimant
 
 PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x", "place": ""}
 
@@ -82,11 +83,11 @@ class Steps:
 def cost(store: SqlStore, tasks: int) -> float:
     """Steps for one claim and finish, in the middle of a run of this many tasks."""
     submit(store, *(a_spec(f"t{n}") for n in range(tasks)))
-    for task in store.claim("host:1", MINUTE, tasks // 2):
+    for task in store.claim(Claimant("host:1", MINUTE), tasks // 2):
         finish(store, task)
     steps = Steps(store)
     for _ in range(20):
-        for task in store.claim("host:1", MINUTE, 1):
+        for task in store.claim(Claimant("host:1", MINUTE), 1):
             finish(store, task)
     return steps.taken / 20
 
@@ -114,7 +115,7 @@ def test_tasks_that_wait_for_a_date_do_not_slow_down_claims(
     submit(store, *(a_spec(f"t{n}") for n in range(1_100)))
     plain = cost_of_one(store)
     later = clock.now() + 60 * MINUTE
-    for task in store.claim("host:1", MINUTE, 1_000):
+    for task in store.claim(Claimant("host:1", MINUTE), 1_000):
         store.record(lease_of(task), lambda _: (a_retry(due_at=later),))
     clock.advance(SECOND)
 
@@ -124,7 +125,7 @@ def test_tasks_that_wait_for_a_date_do_not_slow_down_claims(
 def cost_of_one(store: SqlStore) -> float:
     steps = Steps(store)
     for _ in range(10):
-        for task in store.claim("host:1", MINUTE, 1):
+        for task in store.claim(Claimant("host:1", MINUTE), 1):
             finish(store, task)
     return steps.taken / 10
 

@@ -19,6 +19,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Answered, LeaseReleased, UndoCompleted
 from yaoki.core.model import Choice, Question, Reason, State
 from yaoki.errors import LeaseLost, NotNow
+from yaoki.ports import Claimant
 
 
 @pytest.mark.spec("10.1")
@@ -75,7 +76,7 @@ def live(store: SqlStore, clock: HandClock, dice: Random) -> None:
     try:
         match dice.randrange(8):
             case 0 | 1:
-                store.claim(f"host:{dice.randrange(3)}", MINUTE, dice.randrange(1, 4))
+                store.claim(Claimant(f"host:{dice.randrange(3)}", MINUTE), dice.randrange(1, 4))
             case 2:
                 store.expire_claims(lambda _: True, counted=dice.random() < 0.5)
             case 3 if dice.random() < 0.2:
@@ -241,7 +242,7 @@ def test_dependents_of_reverted_work_are_no_longer_ready(store: SqlStore) -> Non
     store.amend(ids[0], lambda task: (UndoCompleted(task.landed_commit, asked),))
 
     assert store.rows(RUN_ID)[1].open_needs == 1
-    assert store.claim("host:1", MINUTE, 9) == []
+    assert store.claim(Claimant("host:1", MINUTE), 9) == []
     assert store.audit(RUN_ID) == []
     events = [e.event for e in store.journal(task_id=ids[0])]
     assert events[-2:] == ["TASK_UNDONE", "TASK_BLOCKED"]

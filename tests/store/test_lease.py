@@ -12,6 +12,7 @@ from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Cancelled, Event, JournalNote, Landed
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow, Unknown
+from yaoki.ports import Claimant
 
 
 @pytest.mark.spec("11.3", "3.7", "5.2")
@@ -34,7 +35,7 @@ def test_a_claim_is_valid_until_its_lease_expires(store: SqlStore, clock: HandCl
     take(store)
     clock.advance(MINUTE)
 
-    assert store.claim("host:2", MINUTE, 1) == []
+    assert store.claim(Claimant("host:2", MINUTE), 1) == []
 
 
 @pytest.mark.spec("11.3")
@@ -47,11 +48,14 @@ def test_a_living_holder_keeps_its_task_for_a_bounded_time(
     clock.advance(MINUTE + SECOND)
     for _ in range(29):
         clock.advance(MINUTE)
-        assert store.claim("here:2", MINUTE, 1, is_alive=lambda holder: holder == "here:1") == []
+        assert (
+            store.claim(Claimant("here:2", MINUTE, is_alive=lambda holder: holder == "here:1"), 1)
+            == []
+        )
     assert store.task(task_id).epoch == first.epoch
     clock.advance(MINUTE)
 
-    (second,) = store.claim("here:2", MINUTE, 1, is_alive=lambda _: True)
+    (second,) = store.claim(Claimant("here:2", MINUTE, is_alive=lambda _: True), 1)
 
     assert (second.epoch, lease_of(second).holder) == (2, "here:2")
 
@@ -63,7 +67,7 @@ def test_a_worker_does_not_claim_its_own_expired_task(store: SqlStore, clock: Ha
     first = take(store, "here:1")
     clock.advance(300 * MINUTE)
 
-    assert store.claim("here:1", MINUTE, 1, is_alive=lambda _: True) == []
+    assert store.claim(Claimant("here:1", MINUTE, is_alive=lambda _: True), 1) == []
     assert store.heartbeat([lease_of(first)], MINUTE).lost == frozenset()
     assert lease_of(store.task(task_id)).expires_at == clock.now() + MINUTE
     assert store.audit(RUN_ID) == []
@@ -176,14 +180,14 @@ def test_a_refused_result_does_not_run_its_rule(store: SqlStore, clock: HandCloc
 @pytest.mark.spec("11.1")
 def test_a_heartbeat_extends_every_lease_it_names(store: SqlStore, clock: HandClock) -> None:
     submit(store, *plan(a=[], b=[]))
-    tasks = store.claim("host:1", MINUTE, 2)
+    tasks = store.claim(Claimant("host:1", MINUTE), 2)
     clock.advance(50 * SECOND)
 
     beat = store.heartbeat([lease_of(task) for task in tasks], MINUTE)
 
     assert (beat.lost, beat.cancel_requested) == (frozenset(), frozenset())
     clock.advance(50 * SECOND)
-    assert store.claim("host:2", MINUTE, 2) == []
+    assert store.claim(Claimant("host:2", MINUTE), 2) == []
     assert store.audit(RUN_ID) == []
 
 
@@ -258,12 +262,12 @@ def test_the_claims_of_a_dead_holder_are_returned_at_once(
 def test_claims_are_expired_in_the_named_runs_only(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
-    store.claim("dead:1", MINUTE, 2)
+    store.claim(Claimant("dead:1", MINUTE), 2)
 
     back = store.expire_claims(lambda _: True, counted=False, runs=[RunId("run00002")])
 
     assert back == ["run00002-1"]
-    assert names(store.claim("host:1", MINUTE, 9)) == ["a"]
+    assert names(store.claim(Claimant("host:1", MINUTE), 9)) == ["a"]
 
 
 # ------------------------------------------------------------------ what people change

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import MINUTE, a_spec
 from tests.store.acts import Where, opened, submit
 from yaoki.core.model import Catalogue, RunId
+from yaoki.ports import Claimant
 
 RUNS, CACHED_MAX = 1_100, 1_000
 
@@ -29,7 +30,7 @@ def test_a_process_caches_the_catalogues_of_the_newest_runs_only(where: Where) -
     for n in range(RUNS):
         run = RunId(f"run{n:05}")
         submit(store, a_spec("a"), run=run)
-        assert store.claim("host:1", MINUTE, 1, runs=[run])
+        assert store.claim(Claimant("host:1", MINUTE), 1, runs=[run])
 
     # The local variable holds one more.
     assert count_catalogues() - before <= CACHED_MAX + 1

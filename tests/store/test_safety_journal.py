@@ -22,6 +22,7 @@ from yaoki.adapters.store.tables.retention import delete_archived_run, last_seq_
 from yaoki.core.machine.events import Answered, UndoCompleted, UndoRequested
 from yaoki.core.model import Choice, FailureKind, Pause, PauseCause, Question, RunId, TaskId
 from yaoki.errors import StoreCorrupt
+from yaoki.ports import Claimant
 
 # About the file of a store, and the files beside it.
 pytestmark = pytest.mark.sqlite
@@ -70,9 +71,9 @@ def live(store: SqlStore, clock: HandClock) -> None:
     store.record(lease_of(limited), lambda _: (wait,))
     done = finish(store, take(store), "c0ffee")
     store.record(lease_of(take(store)), lambda _: (a_retry(due_at=clock.advance(MINUTE)),))
-    store.claim("dead:1", MINUTE, 1)
+    store.claim(Claimant("dead:1", MINUTE), 1)
     clock.advance(6 * MINUTE)
-    (probe, *_) = store.claim("host:2", MINUTE, 9)
+    (probe, *_) = store.claim(Claimant("host:2", MINUTE), 9)
     assert names([probe]) == ["limited"]
     store.expire_claims(lambda holder: holder == "dead:1", counted=True)
     asked = store.task(f"{RUN_ID}-3")
@@ -379,7 +380,7 @@ def test_a_lost_line_is_counted_and_dependent_lines_become_notes(
     assert report["skipped"][-1] == "0001.jsonl:6"
     assert again.audit(RUN_ID) == []
     clock.advance(2 * MINUTE)
-    assert set(names(again.claim("host:3", MINUTE, 2))) == {"a", "b"}
+    assert set(names(again.claim(Claimant("host:3", MINUTE), 2))) == {"a", "b"}
     again.close()
 
 

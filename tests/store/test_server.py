@@ -20,6 +20,7 @@ from yaoki.adapters.store import SqlStore, is_store_known, open_store
 from yaoki.adapters.store.database import Transaction
 from yaoki.core.model import RunId, State
 from yaoki.errors import StoreCorrupt, StoreError
+from yaoki.ports import Claimant
 
 pytestmark = pytest.mark.postgres
 RUN = RunId(RUN_ID)
@@ -147,8 +148,8 @@ def test_a_wrong_clock_on_one_machine_does_not_affect_leases(url: str, wrong: ti
 
     held = take(skewed, "skewed:1")
 
-    assert skewed.claim("skewed:1", MINUTE, 9) == []
-    assert right.claim("right:1", MINUTE, 9) == []
+    assert skewed.claim(Claimant("skewed:1", MINUTE), 9) == []
+    assert right.claim(Claimant("right:1", MINUTE), 9) == []
     late = lease_of(held).expires_at - datetime.now(UTC)
     assert timedelta(0) < late < 2 * MINUTE
     assert skewed.heartbeat([lease_of(held)], MINUTE).lost == frozenset()

@@ -14,6 +14,7 @@ from tests.store.acts import Where, finish, opened, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, Task
 from yaoki.errors import OverLimit
+from yaoki.ports import Claimant
 
 # More rounds by hand: YAOKI_ROUNDS=1000
 ROUNDS = int(os.environ.get("YAOKI_ROUNDS", "12"))
@@ -62,7 +63,7 @@ def test_of_fifty_concurrent_claims_of_one_task_exactly_one_succeeds(
         won: list[Task] = []
 
         def claim(n: int, won: list[Task] = won) -> None:
-            won.extend(stores[n % len(stores)].claim(f"host{n}:1", MINUTE, 3))
+            won.extend(stores[n % len(stores)].claim(Claimant(f"host{n}:1", MINUTE), 3))
 
         assert at_once([lambda n=n: claim(n) for n in range(CLAIMERS)]) == []  # type: ignore[misc]
         assert len(won) == 1
@@ -82,7 +83,7 @@ def test_a_task_with_many_needs_becomes_ready_when_the_last_one_ends(
     roots = [f"r{n}" for n in range(30)]
     sinks = {"all": roots, "back": roots[::-1], "some": roots[10:]}
     submit(stores[0], *plan(**{name: [] for name in roots}, **sinks))
-    tasks = stores[0].claim("host:1", MINUTE, 30)
+    tasks = stores[0].claim(Claimant("host:1", MINUTE), 30)
 
     def end(n: int) -> None:
         for task in tasks[n :: len(stores)]:
@@ -91,14 +92,14 @@ def test_a_task_with_many_needs_becomes_ready_when_the_last_one_ends(
     assert at_once([lambda n=n: end(n) for n in range(len(stores))]) == []  # type: ignore[misc]
 
     assert stores[0].audit(RUN) == []
-    assert len(stores[1].claim("host:2", MINUTE, 9)) == 3
+    assert len(stores[1].claim(Claimant("host:2", MINUTE), 9)) == 3
 
 
 @pytest.mark.spec("9.2", "13.1", "0.3")
 def test_a_task_added_while_its_need_ends_becomes_ready(stores: list[SqlStore]) -> None:
     """Whichever transaction comes first, the new task counts its need correctly."""
     submit(stores[0], *plan(**{f"t{n}": [] for n in range(12)}))
-    tasks = stores[0].claim("host:1", MINUTE, 12)
+    tasks = stores[0].claim(Claimant("host:1", MINUTE), 12)
 
     def add(n: int) -> None:
         stores[1 + n % 2].add_tasks(RUN, [a_spec(f"after{n}", needs=(f"t{n}",))])
@@ -107,7 +108,7 @@ def test_a_task_added_while_its_need_ends_becomes_ready(stores: list[SqlStore]) 
     assert at_once([*works, *(lambda n=n: add(n) for n in range(12))]) == []
 
     assert stores[0].audit(RUN) == []
-    assert len(stores[3].claim("host:2", MINUTE, 20)) == 12
+    assert len(stores[3].claim(Claimant("host:2", MINUTE), 20)) == 12
     assert [row.n for row in stores[3].rows(RUN)] == list(range(1, 25))
 
 
@@ -118,7 +119,7 @@ def test_a_shared_limit_holds_for_concurrent_claims(stores: list[SqlStore]) -> N
     submit(stores[0], *(a_spec(f"t{n}", agents=(small,)) for n in range(30)), catalogue=shared)
 
     def claim(n: int) -> None:
-        stores[n % len(stores)].claim(f"host{n}:1", MINUTE, 2)
+        stores[n % len(stores)].claim(Claimant(f"host{n}:1", MINUTE), 2)
 
     assert at_once([lambda n=n: claim(n) for n in range(10)]) == []  # type: ignore[misc]
 
@@ -130,7 +131,7 @@ def test_the_limit_of_a_machine_holds_for_concurrent_claims(stores: list[SqlStor
     submit(stores[0], *(a_spec(f"t{n}") for n in range(30)))
 
     def claim(n: int) -> None:
-        stores[n % len(stores)].claim(f"here:{n}", MINUTE, 2, host="here", host_max=5)
+        stores[n % len(stores)].claim(Claimant(f"here:{n}", MINUTE, host="here", host_max=5), 2)
 
     assert at_once([lambda n=n: claim(n) for n in range(10)]) == []  # type: ignore[misc]
 
@@ -157,7 +158,7 @@ def test_a_cancellation_during_claims_ends_every_task(stores: list[SqlStore]) ->
     submit(stores[0], *(a_spec(f"t{n}") for n in range(20)))
 
     def claim(n: int) -> None:
-        for task in stores[n].claim(f"host{n}:1", MINUTE, 4):
+        for task in stores[n].claim(Claimant(f"host{n}:1", MINUTE), 4):
             assert task.lease is not None
 
     works: list[Callable[[], object]] = [lambda n=n: claim(n) for n in range(1, 5)]  # type: ignore[misc]

@@ -13,6 +13,7 @@ from tests.store.acts import Where, finish, names, opened, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, TaskId
 from yaoki.errors import OverLimit, StoreCorrupt, StoreError, Unknown
+from yaoki.ports import Claimant
 
 
 def open_with_limits(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:
@@ -148,7 +149,7 @@ def test_an_added_task_waits_for_its_unfinished_needs(store: SqlStore) -> None:
     store.add_tasks(RUN_ID, plan(c=["a"], d=["b"], e=["c"]))
 
     assert [row.open_needs for row in store.rows(RUN_ID)] == [0, 0, 0, 1, 1]
-    assert names(store.claim("host:1", NOW - NOW, 9)) == ["b", "c"]
+    assert names(store.claim(Claimant("host:1", NOW - NOW), 9)) == ["b", "c"]
     assert store.audit(RUN_ID) == []
 
 

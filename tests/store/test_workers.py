@@ -13,7 +13,7 @@ from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Answered, AttemptStarted, LeaseReleased
 from yaoki.core.model import Choice
 from yaoki.core.settings.resources import PortRanges
-from yaoki.ports import BEGUN, NOTHING_NEW, WorkerInfo
+from yaoki.ports import BEGUN, NOTHING_NEW, Claimant, WorkerInfo
 
 HERE = WorkerInfo("here:1:2:3", "here", "desk", 4, ("big", "gpu"), background=True)
 TEN = PortRanges(20_000, 20_029, 10)
@@ -51,19 +51,21 @@ def test_a_removed_worker_is_not_listed(store: SqlStore) -> None:
 def test_a_task_is_left_to_workers_that_have_all_its_tags(store: SqlStore) -> None:
     submit(store, a_spec("plain"), a_spec("one", tags=("gpu",)), a_spec("two", tags=("big", "gpu")))
 
-    assert names(store.claim("a:1", MINUTE, 9)) == ["plain"]
-    assert names(store.claim("b:1", MINUTE, 9, tags=["gpu"])) == ["one"]
-    assert names(store.claim("c:1", MINUTE, 9, tags=["big"])) == []
-    assert names(store.claim("d:1", MINUTE, 9, tags=["big", "gpu", "more"])) == ["two"]
+    assert names(store.claim(Claimant("a:1", MINUTE), 9)) == ["plain"]
+    assert names(store.claim(Claimant("b:1", MINUTE, tags=frozenset(["gpu"])), 9)) == ["one"]
+    assert names(store.claim(Claimant("c:1", MINUTE, tags=frozenset(["big"])), 9)) == []
+    assert names(
+        store.claim(Claimant("d:1", MINUTE, tags=frozenset(["big", "gpu", "more"])), 9)
+    ) == ["two"]
 
 
 @pytest.mark.spec("11.5")
 def test_a_machine_without_room_claims_no_new_work(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
-    assert store.claim("a:1", MINUTE, 9, scope=NOTHING_NEW) == []
-    assert store.claim("a:1", MINUTE, 9, scope=BEGUN) == []
-    assert names(store.claim("a:1", MINUTE, 9)) == ["a"]
+    assert store.claim(Claimant("a:1", MINUTE), 9, scope=NOTHING_NEW) == []
+    assert store.claim(Claimant("a:1", MINUTE), 9, scope=BEGUN) == []
+    assert names(store.claim(Claimant("a:1", MINUTE), 9)) == ["a"]
 
 
 @pytest.mark.spec("11.5", "4.8")
@@ -76,9 +78,9 @@ def test_a_task_returned_until_a_date_is_not_claimed_before_it(
     task = store.record(lease, lambda _: (back,))
 
     assert task.counts.faults == task.counts.deliveries == 0
-    assert store.claim("b:1", MINUTE, 9) == []
+    assert store.claim(Claimant("b:1", MINUTE), 9) == []
     clock.advance(5 * SECOND)
-    assert names(store.claim("b:1", MINUTE, 9)) == ["a"]
+    assert names(store.claim(Claimant("b:1", MINUTE), 9)) == ["a"]
     assert store.audit(task.run_id) == []
 
 
@@ -133,6 +135,6 @@ def test_a_task_that_a_person_took_over_is_claimed_only_on_the_same_machine(
     escalate(store, task)
     store.amend(task_id, lambda _: (Answered(Choice.DONE),))
 
-    assert store.claim("far:1", MINUTE, 9, place="farm") == []
+    assert store.claim(Claimant("far:1", MINUTE, place="farm"), 9) == []
     assert store.rows(task.run_id)[0].worktree_host == "desk"
-    assert names(store.claim("desk:2", MINUTE, 9, place="desk")) == ["a"]
+    assert names(store.claim(Claimant("desk:2", MINUTE, place="desk"), 9)) == ["a"]

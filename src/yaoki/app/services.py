@@ -51,6 +51,7 @@ class Services:
     @cached_property
     def control(self) -> Control:
         from yaoki.engine.commands.control import Control
+        from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 
         secrets = secret_values(os.environ)
         return Control(
@@ -62,10 +63,14 @@ class Services:
             verify_commit=lambda *given: self.stages.verify_commit(*given),
             complete=self.completion.complete,
             mask=lambda text: mask(text, secrets),
-            archived_hint=self._archive_hint,
-            on_release=self.resources.release,
-            host=self._context.workspace.remote.worktree_host(machine_id()),
-            end_processes=lambda task: self.stages.end_leftovers(task),
+            leftovers=LeftoverWorktrees(
+                self._context.store,
+                self._context.workspace,
+                host=self._context.workspace.remote.worktree_host(machine_id()),
+                end_processes=lambda task: self.stages.end_leftovers(task),
+                on_release=self.resources.release,
+                is_archived=self._archive_hint,
+            ),
         )
 
     @cached_property
@@ -110,7 +115,7 @@ class Services:
         from yaoki.adapters.checks import CheckDispatcher
         from yaoki.core.settings.settings import AdoptionMode
         from yaoki.engine.stage_settings import StageSettings
-        from yaoki.engine.stages.stages import Stages
+        from yaoki.engine.stages.stages import AgentPorts, CheckPorts, Stages
         from yaoki.formats import quality
         from yaoki.formats.prompts import PromptLibrary
 
@@ -120,11 +125,7 @@ class Services:
         return Stages(
             self._context.workspace,
             self._context.processes,
-            self._context.proof_rooms,
-            CheckDispatcher(self._context.processes, lease, find_agent=self._context.find_agent),
-            self._context.find_agent,
             self._context.clock,
-            lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
             StageSettings(
                 folder=self._context.runs_folder,
                 host=self._context.workspace.remote.worktree_host(machine_id()),
@@ -141,12 +142,22 @@ class Services:
                 worker_environment=os.environ,
                 agent_environment=self._context.agent_variables,
             ),
-            self._context.store,
-            quality,
-            self.measure_free_capacity,
-            self.plan_answers,
-            self._context.store.task,
-            self.resources,
+            AgentPorts(
+                self._context.find_agent,
+                lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
+                self.plan_answers,
+            ),
+            CheckPorts(
+                CheckDispatcher(
+                    self._context.processes, lease, find_agent=self._context.find_agent
+                ),
+                self._context.proof_rooms,
+                self._context.store,
+                quality,
+            ),
+            find_task=self._context.store.task,
+            free_capacity=self.measure_free_capacity,
+            resources=self.resources,
         )
 
     def measure_free_capacity(self) -> FreeCapacity:
@@ -195,19 +206,22 @@ class Services:
     def build_worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
         from yaoki.engine.branch_guard import BranchGuard
         from yaoki.engine.loop.worker import Worker
+        from yaoki.ports import Claimant
 
         return Worker(
             self._context.store,
             self.stages,
             BranchGuard(self._context.store, self._context.workspace),
             self._context.store.clock,
-            holder=current_holder(),
-            host=machine_id(),
-            lease=timedelta(seconds=self._context.settings.limits.lease_s),
-            parallel=slots,
-            is_alive=_is_alive_here,
-            tags=tags,
-            place=self._context.workspace.remote.worktree_host(machine_id()),
+            Claimant(
+                current_holder(),
+                timedelta(seconds=self._context.settings.limits.lease_s),
+                host=machine_id(),
+                host_max=slots,
+                is_alive=_is_alive_here,
+                tags=frozenset(tags),
+                place=self._context.workspace.remote.worktree_host(machine_id()),
+            ),
         )
 
     def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:

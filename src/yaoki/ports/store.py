@@ -18,7 +18,7 @@ from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
 from yaoki.ports.notices import Notice
 from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
-from yaoki.ports.workers import ClaimScope, WorkerInfo, WorkerSeen
+from yaoki.ports.workers import Claimant, ClaimScope, WorkerInfo, WorkerSeen
 
 # ------------------------------------------------------------------ reading
 
@@ -97,28 +97,15 @@ class Claims(Protocol):
 
     def claim(
         self,
-        holder: str,
-        lease: timedelta,
+        claimant: Claimant,
         limit: int,
         *,
         runs: Sequence[RunId] = (),
-        host: str = "",
-        host_max: int = 0,
-        is_alive: Callable[[str], bool] = ...,
-        tags: Collection[str] = ...,
-        place: str = "",
         scope: ClaimScope = ...,
     ) -> list[Task]:
-        """Claim up to `limit` ready tasks.
+        """Claim up to `limit` ready tasks; `scope` says what may be begun."""
 
-        A holder that `is_alive` on this machine keeps its task for a while after its lease expired.
-        Tasks that need more than `tags`, or a person's work that is in another `place`, are left to
-        other workers; `scope` says what may be begun.
-        """
-
-    def claim_to_cancel(
-        self, holder: str, lease: timedelta, runs: Sequence[RunId]
-    ) -> list[Task]: ...
+    def claim_to_cancel(self, claimant: Claimant, runs: Sequence[RunId]) -> list[Task]: ...
 
     def competing_tasks(self, task: Task) -> list[CompetingTask]:
         """The other tasks that are being verified or landed on the same branch."""

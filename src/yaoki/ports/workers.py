@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,28 @@ class ClaimScope(StrEnum):
 
 
 ALL, BEGUN, NOTHING_NEW = ClaimScope.ALL, ClaimScope.BEGUN, ClaimScope.NOTHING_NEW
+
+
+def _is_never_alive(_: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A worker that claims tasks for the time of its `lease`.
+
+    All workers of `host` together hold at most `host_max` tasks; 0 means no limit.  A holder that
+    `is_alive` on this machine keeps its task for a while after its lease expired.  Tasks that need
+    more than `tags`, or a person's work that is in another `place`, are left to other workers.
+    """
+
+    holder: str
+    lease: timedelta
+    host: str = ""
+    host_max: int = 0
+    is_alive: Callable[[str], bool] = _is_never_alive
+    tags: frozenset[str] = frozenset()
+    place: str = ""
 
 
 @unique

@@ -22,7 +22,7 @@ from yaoki.app.run_watch import RunWatch
 from yaoki.core.machine.events import Answered, UndoRequested
 from yaoki.core.model import Choice, RunId, State, Task, TaskId
 from yaoki.faces.cli.live.task_table import TaskTable
-from yaoki.ports import TaskRow
+from yaoki.ports import Claimant, TaskRow
 from yaoki.views import RunView
 
 RUN = RunId(RUN_ID)
@@ -55,7 +55,7 @@ def some(store: SqlStore, dice: Random, *states: State) -> Task | None:
 
 
 def claim(store: SqlStore, dice: Random) -> None:
-    store.claim("elsewhere:1:1:a", LEASE, dice.randint(1, 3))
+    store.claim(Claimant("elsewhere:1:1:a", LEASE), dice.randint(1, 3))
 
 
 def land(store: SqlStore, dice: Random) -> None:
@@ -178,8 +178,8 @@ def test_only_changed_tasks_are_read_again(place: Place) -> None:
     """A landing changes one of two hundred tasks, and those that waited for it."""
     with an_app(place, 200, 10) as app:
         store, database = app.store, app.store.database
-        (task,) = store.claim("elsewhere:1:1:a", LEASE, 1)
-        (other,) = store.claim("elsewhere:1:1:a", LEASE, 1)
+        (task,) = store.claim(Claimant("elsewhere:1:1:a", LEASE), 1)
+        (other,) = store.claim(Claimant("elsewhere:1:1:a", LEASE), 1)
         before = store.last_seq()
         finish(store, task)
 

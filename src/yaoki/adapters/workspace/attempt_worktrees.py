@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import candidate_ref
-from yaoki.adapters.git.trees import TreeBuilder
-from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.os_errors import translates_os_errors
+from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.preparation import WorktreePreparation
-from yaoki.adapters.workspace.remote.mode import RemoteMode
-from yaoki.adapters.workspace.worktrees.agent_repository import AgentRepositories
-from yaoki.adapters.workspace.worktrees.allocation import Worktrees
-from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
-from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
-from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
-from yaoki.adapters.workspace.worktrees.snapshots import Snapshots
 from yaoki.core.model import Run, Task
 from yaoki.ports import CommittedAttempt, PreparedWorktree, SandboxFolders
 
@@ -26,25 +17,14 @@ PACK_EVERY = 100
 
 class GitAttemptWorktrees:
     def __init__(
-        self,
-        *,
-        git: Git,
-        mode: RemoteMode,
-        trees: TreeBuilder,
-        worktrees: Worktrees,
-        pool: PreparedWorktreePool,
-        preparation: WorktreePreparation,
-        saver: WorkSaver,
-        saved_refs: SavedRefs,
-        snapshots: Snapshots,
-        ignored: IgnoredFileStore,
-        agent_repositories: AgentRepositories,
-        branch: RunBranch,
+        self, parts: WorkspaceParts, pool: PreparedWorktreePool, preparation: WorktreePreparation
     ) -> None:
-        self._git, self._mode, self._trees, self._branch = git, mode, trees, branch
-        self._worktrees, self._pool, self._preparation = worktrees, pool, preparation
-        self._saver, self._saved_refs, self._snapshots = saver, saved_refs, snapshots
-        self._ignored, self._agent_repositories = ignored, agent_repositories
+        self._git, self._mode, self._trees = parts.git, parts.mode, parts.trees
+        self._branch, self._worktrees = parts.branch, parts.worktrees
+        self._pool, self._preparation = pool, preparation
+        self._saver, self._saved_refs = parts.saver, parts.saved_refs
+        self._snapshots, self._ignored = parts.snapshots, parts.ignored
+        self._agent_repositories = parts.agent_repositories
         self._removal_count = 0
 
     @translates_os_errors

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.history import LandingHistory
 from yaoki.adapters.git.refs import Refs
@@ -18,46 +17,19 @@ from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
 from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
 from yaoki.adapters.workspace.branches.landing import GitLandings
 from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
-from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.commit_contents import GitCommitContents
+from yaoki.adapters.workspace.parts import build_parts
 from yaoki.adapters.workspace.preparation import WorktreePreparation
 from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
-from yaoki.adapters.workspace.remote.mode import RemoteMode, RemoteStatus, open_remote_mode
+from yaoki.adapters.workspace.remote.mode import RemoteStatus, open_remote_mode
 from yaoki.adapters.workspace.run_branches import GitRunBranches
 from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
 from yaoki.adapters.workspace.worktrees.agent_repository import AgentRepositories
-from yaoki.adapters.workspace.worktrees.allocation import Worktrees
-from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
-from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
-from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
-from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
-from yaoki.adapters.workspace.worktrees.snapshots import Snapshots
 from yaoki.adapters.workspace.worktrees.work_elsewhere import WorkElsewhere
-from yaoki.core.lazy_dataclass import dataclass
 
 SAVED_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The objects that several roles share."""
-
-    git: Git
-    repository: GitRepository
-    refs: Refs
-    commits: Commits
-    trees: TreeBuilder
-    worktrees: Worktrees
-    leftovers: LeftoverFiles
-    ignored: IgnoredFileStore
-    agent_repositories: AgentRepositories
-    mode: RemoteMode
-    branch: RunBranch
-    saved_refs: SavedRefs
-    saver: WorkSaver
-    snapshots: Snapshots
 
 
 class GitWorkspace:
@@ -86,7 +58,7 @@ class GitWorkspace:
         mode = open_remote_mode(git, self.repository, remote, self.root / ".unpushed", warn)
         trees = TreeBuilder(git, self.root / ".index", bounds)
         agents = AgentRepositories(git, Refs(git), self.root, sandbox)
-        parts = _build_parts(self.repository, self.root, git, mode, trees, agents, saved_bytes)
+        parts = build_parts(self.repository, self.root, git, mode, trees, agents, saved_bytes)
         queue = MergeQueue(mode.run_refs, parts.branch, warn)
         self.branches = GitRunBranches(
             refs=parts.refs,
@@ -105,7 +77,8 @@ class GitWorkspace:
             queue=queue,
         )
         pool = PreparedWorktreePool(parts.worktrees, self.root, ahead_from_files)
-        self.worktrees = _build_attempt_worktrees(parts, pool, include=include)
+        preparation = WorktreePreparation(parts, pool, include=include)
+        self.worktrees = GitAttemptWorktrees(parts, pool, preparation)
         self.uncommitted = GitUncommittedWork(
             git=git,
             repository=self.repository,
@@ -132,80 +105,3 @@ class GitWorkspace:
             saved_refs=parts.saved_refs,
         )
         self.remote = RemoteStatus(mode)
-
-
-def _build_parts(
-    repository: GitRepository,
-    root: Path,
-    git: Git,
-    mode: RemoteMode,
-    trees: TreeBuilder,
-    agent_repositories: AgentRepositories,
-    saved_bytes: int,
-) -> _Parts:
-    refs, commits = Refs(git), Commits(git)
-    worktrees, leftovers = Worktrees(git, root), LeftoverFiles(git)
-    ignored = IgnoredFileStore(git, leftovers, root / ".prepared", saved_bytes)
-    saved_refs = SavedRefs(refs, commits)
-    saver = WorkSaver(
-        refs=refs,
-        commits=commits,
-        trees=trees,
-        worktrees=worktrees,
-        ignored=ignored,
-        agent_repositories=agent_repositories,
-        saved_refs=saved_refs,
-    )
-    snapshots = Snapshots(
-        git=git, refs=refs, commits=commits, trees=trees, worktrees=worktrees, saver=saver
-    )
-    return _Parts(
-        git=git,
-        repository=repository,
-        refs=refs,
-        commits=commits,
-        trees=trees,
-        worktrees=worktrees,
-        leftovers=leftovers,
-        ignored=ignored,
-        agent_repositories=agent_repositories,
-        mode=mode,
-        branch=RunBranch(git, mode),
-        saved_refs=saved_refs,
-        saver=saver,
-        snapshots=snapshots,
-    )
-
-
-def _build_attempt_worktrees(
-    parts: _Parts, pool: PreparedWorktreePool, *, include: bool
-) -> GitAttemptWorktrees:
-    preparation = WorktreePreparation(
-        git=parts.git,
-        repository=parts.repository,
-        refs=parts.refs,
-        commits=parts.commits,
-        trees=parts.trees,
-        worktrees=parts.worktrees,
-        pool=pool,
-        saver=parts.saver,
-        saved_refs=parts.saved_refs,
-        branch=parts.branch,
-        mode=parts.mode,
-        ignored=parts.ignored,
-        include=include,
-    )
-    return GitAttemptWorktrees(
-        git=parts.git,
-        mode=parts.mode,
-        trees=parts.trees,
-        worktrees=parts.worktrees,
-        pool=pool,
-        preparation=preparation,
-        saver=parts.saver,
-        saved_refs=parts.saved_refs,
-        snapshots=parts.snapshots,
-        ignored=parts.ignored,
-        agent_repositories=parts.agent_repositories,
-        branch=parts.branch,
-    )

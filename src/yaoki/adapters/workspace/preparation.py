@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.conflict_tree import ConflictTrees
-from yaoki.adapters.git.refs import GitCommit, Refs, require_commit, task_branch_ref
-from yaoki.adapters.git.repository import GitRepository
-from yaoki.adapters.git.trees import TreeBuilder
-from yaoki.adapters.workspace.branches.run_branch import RunBranch
-from yaoki.adapters.workspace.remote.mode import RemoteMode
-from yaoki.adapters.workspace.worktrees.allocation import Worktrees
-from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
+from yaoki.adapters.git.refs import GitCommit, require_commit, task_branch_ref
+from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.worktrees.included_files import copy_included
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
-from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
-from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.model import FailureKind, Run, Task
 from yaoki.errors import GitFailed
@@ -27,28 +18,12 @@ from yaoki.ports import PreparedWorktree
 class WorktreePreparation:
     """Makes and removes worktrees; their content is saved before it goes."""
 
-    def __init__(
-        self,
-        *,
-        git: Git,
-        repository: GitRepository,
-        refs: Refs,
-        commits: Commits,
-        trees: TreeBuilder,
-        worktrees: Worktrees,
-        pool: PreparedWorktreePool,
-        saver: WorkSaver,
-        saved_refs: SavedRefs,
-        branch: RunBranch,
-        mode: RemoteMode,
-        ignored: IgnoredFileStore,
-        include: bool,
-    ) -> None:
-        self._git, self._repository, self._include = git, repository, include
-        self._refs, self._commits, self._trees = refs, commits, trees
-        self._worktrees, self._pool, self._saver = worktrees, pool, saver
-        self._saved_refs, self._branch, self._mode = saved_refs, branch, mode
-        self._ignored, self._conflicts = ignored, ConflictTrees(git, trees)
+    def __init__(self, parts: WorkspaceParts, pool: PreparedWorktreePool, *, include: bool) -> None:
+        self._git, self._repository, self._include = parts.git, parts.repository, include
+        self._refs, self._commits, self._trees = parts.refs, parts.commits, parts.trees
+        self._worktrees, self._pool, self._saver = parts.worktrees, pool, parts.saver
+        self._saved_refs, self._branch, self._mode = parts.saved_refs, parts.branch, parts.mode
+        self._ignored, self._conflicts = parts.ignored, ConflictTrees(parts.git, parts.trees)
 
     def prepare(self, run: Run, task: Task) -> PreparedWorktree:
         worktree, head = self._find(task)

@@ -39,24 +39,14 @@ class Control:
         verify_commit: VerifyCommit,
         complete: Callable[[RunId], object],
         mask: Callable[[str], str],
-        archived_hint: Callable[[str], str],
-        on_release: Callable[[Task], None],
-        host: str,
-        end_processes: Callable[[Task], None],
+        leftovers: LeftoverWorktrees,
     ) -> None:
         self._store = store
         self._guard = BranchGuard(store, workspace)
         self._submit = SubmitCommand(store, workspace, clock, new_id)
         self._undo = UndoCommand(store, self._guard)
         self._merge = MergeCommand(store, workspace, self._guard, verify_commit)
-        self._leftovers = LeftoverWorktrees(
-            store,
-            workspace,
-            host=host,
-            end_processes=end_processes,
-            on_release=on_release,
-            is_archived=archived_hint,
-        )
+        self._leftovers = leftovers
         self._is_dead = is_dead
         self._complete = complete
         self._mask = mask

@@ -58,7 +58,7 @@ from yaoki.errors import (
     WorkspaceError,
     YaokiError,
 )
-from yaoki.ports import ALL, ClaimScope, Clock, WorkerStore
+from yaoki.ports import ALL, Claimant, ClaimScope, Clock, WorkerStore
 
 # The wait before trying an unreachable remote again.
 UNREACHABLE_WAIT = timedelta(seconds=15)
@@ -79,27 +79,14 @@ class Worker:
         stages: Stages,
         guard: BranchGuard,
         clock: Clock,
-        *,
-        holder: str,
-        host: str,
-        lease: timedelta,
-        parallel: int,
-        is_alive: Callable[[str], bool],
-        tags: Sequence[str] = (),
-        place: str = "",
+        claimant: Claimant,
     ) -> None:
         self._store = store
         self._stages = stages
         self._guard = guard
         self._clock = clock
         self._rows = RowGuard(store, clock)
-        self._holder = holder
-        self._host = host
-        self._lease = lease
-        self._parallel = parallel
-        self._is_alive = is_alive
-        self._tags = frozenset(tags)
-        self._place = place
+        self._claimant = claimant
         self._lock = threading.Lock()
         # Since when the remote has rejected the pushes of a run.
         self._rejected_since: dict[RunId, datetime] = {}
@@ -112,25 +99,12 @@ class Worker:
 
     def claim(self, limit: int, runs: Sequence[RunId], scope: ClaimScope = ALL) -> list[Task]:
         return self._rows.run_guarded(
-            lambda: self._store.claim(
-                self._holder,
-                self._lease,
-                limit,
-                runs=runs,
-                host=self._host,
-                host_max=self._parallel,
-                is_alive=self._is_alive,
-                tags=self._tags,
-                place=self._place,
-                scope=scope,
-            )
+            lambda: self._store.claim(self._claimant, limit, runs=runs, scope=scope)
         )
 
     def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:
         """Claim only tasks that a person cancelled; nothing new is started."""
-        return self._rows.run_guarded(
-            lambda: self._store.claim_to_cancel(self._holder, self._lease, runs)
-        )
+        return self._rows.run_guarded(lambda: self._store.claim_to_cancel(self._claimant, runs))
 
     def run_task(
         self, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
@@ -286,9 +260,9 @@ class Worker:
         assert lease is not None, f"{task.id} is not claimed"
         current = self._store.task(task.id).lease
         own = current and (current.holder, current.epoch) == (lease.holder, lease.epoch)
-        if current and own and current.expires_at - self._clock.now() > self._lease / 2:
+        if current and own and current.expires_at - self._clock.now() > self._claimant.lease / 2:
             return
-        if self._store.heartbeat([lease], self._lease).lost:
+        if self._store.heartbeat([lease], self._claimant.lease).lost:
             self._store.record(lease, lambda _: ())
             raise ClaimSuperseded
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
 from yaoki.core.model.stage_report import StageReport
 from yaoki.engine.claim_context import ClaimContext
@@ -37,6 +38,25 @@ from yaoki.ports import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class AgentPorts:
+    """The agents of a run by name, their prompts, and the plans that they answer with."""
+
+    find: Callable[[str], AgentDriver]
+    prompt_writer: Callable[[TaskSpec], PromptWriter]
+    plan_reader: PlanReader
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPorts:
+    """The parts of a verification: checks, their rooms, earlier results, and criteria."""
+
+    checker: Checker
+    rooms: ProofRooms
+    baselines: Baselines
+    quality: QualityCriteria
+
+
 class Stages:
     """The stages of an attempt, a method each; the worker calls the one that the task's
     row names.
@@ -46,38 +66,36 @@ class Stages:
         self,
         workspace: Workspace,
         processes: Processes,
-        rooms: ProofRooms,
-        checker: Checker,
-        find_agent: Callable[[str], AgentDriver],
         clock: Clock,
-        prompt_writer: Callable[[TaskSpec], PromptWriter],
         settings: StageSettings,
-        baselines: Baselines,
-        quality: QualityCriteria,
-        free_capacity: Callable[[], FreeCapacity],
-        planning: PlanReader,
+        agents: AgentPorts,
+        checks: CheckPorts,
+        *,
         find_task: Callable[[TaskId], Task],
+        free_capacity: Callable[[], FreeCapacity],
         resources: TaskResources | None,
     ) -> None:
         self._workspace = workspace
         self._processes = attempts = AttemptProcesses(processes, clock, settings)
-        plan_task = PlanTaskStages(workspace, planning)
+        plan_task = PlanTaskStages(workspace, agents.plan_reader)
         self._prepare = PrepareStage(
-            workspace, attempts, find_agent, settings, free_capacity, resources
+            workspace, attempts, agents.find, settings, free_capacity, resources
         )
         self._work = WorkStage(
             workspace,
             processes,
             attempts,
             self._prepare.task_environment,
-            find_agent,
-            prompt_writer,
+            agents.find,
+            agents.prompt_writer,
             plan_task,
             settings,
         )
-        sessions = ProofSessions(rooms, checker, processes, attempts)
+        sessions = ProofSessions(checks.rooms, checks.checker, processes, attempts)
         started_at = attempts.agent_started_at
-        verifier = CandidateVerifier(workspace, checker, sessions, baselines, quality, started_at)
+        verifier = CandidateVerifier(
+            workspace, checks.checker, sessions, checks.baselines, checks.quality, started_at
+        )
         bisection = LandingBisection(workspace, sessions, find_task)
         queue = PredecessorWait(workspace, clock)
         self._verify = VerifyStage(

@@ -13,6 +13,7 @@ from yaoki.adapters.store import SqlStore
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.machine.events import AttemptStarted
 from yaoki.core.model import TaskSpec
+from yaoki.ports import Claimant
 
 LEASE = timedelta(hours=1)
 AT_ONCE = 64
@@ -51,7 +52,7 @@ def crowd(place: Place, count: int, *, wide: int, done: int, active: int = 3, as
 def _carry(store: SqlStore, done: int, active: int, asks: int) -> None:
     for holder, count in (("crowd:1:1:a", asks), ("crowd:2:2:b", active), ("crowd:3:3:c", done)):
         while count > 0:
-            batch = store.claim(holder, LEASE, min(count, AT_ONCE))
+            batch = store.claim(Claimant(holder, LEASE), min(count, AT_ONCE))
             assert batch, f"only so much is ready: {count} are left"
             count -= len(batch)
             for task in batch:

@@ -5,7 +5,7 @@ transaction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Claimed, LeaseExpired
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
-from yaoki.ports import ClaimScope, HeartbeatResult
+from yaoki.ports import Claimant, ClaimScope, HeartbeatResult
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.clock import StoreClock
@@ -54,40 +54,27 @@ class ClaimQueries:
 
     def claim(
         self,
-        holder: str,
-        lease: timedelta,
+        claimant: Claimant,
         limit: int,
         *,
         runs: Sequence[RunId] = (),
-        host: str = "",
-        host_max: int = 0,
-        is_alive: Callable[[str], bool] = lambda _: False,
-        tags: Collection[str] = (),
-        place: str = "",
         scope: ClaimScope = ClaimScope.ALL,
     ) -> list[Task]:
-        """Claim up to `limit` tasks: expired claims are returned first, then runs take turns.
-
-        Tasks that need more than `tags`, or a person's work in another `place`, are left to other
-        workers; `scope` says what may be begun.
-        """
+        """Claim up to `limit` tasks: expired claims are returned first, then runs take turns."""
 
         def work(tx: Transaction) -> list[Task]:
             now = self._clock.row_time()
-            self._lock_shared_limits(tx, host if host_max else "")
-            self._return_expired(tx, now, holder, is_alive)
+            self._lock_shared_limits(tx, claimant.host if claimant.host_max else "")
+            self._return_expired(tx, now, claimant)
             active = tx.rows(sql.ACTIVE_COUNTS)
-            room = limit
-            if host_max:
-                on_host = sum(row["n"] for row in active if row["holder"].startswith(f"{host}:"))
-                room = min(limit, host_max - on_host)
+            room = min(limit, _room_on_host(claimant, active)) if claimant.host_max else limit
             if room <= 0:
                 return []
-            claim_filter = ClaimFilter.load(tx, now, frozenset(tags), place, scope)
+            claim_filter = ClaimFilter.load(tx, now, claimant.tags, claimant.place, scope)
             to_cancel = self._tasks_to_cancel(tx, runs)[:room]
-            claimed = [self._take(tx, task, holder, now + lease) for task in to_cancel]
+            claimed = [self._take(tx, task, claimant, now) for task in to_cancel]
             picked = self._pick(tx, room - len(to_cancel), runs, active, now, claim_filter)
-            return claimed + [self._take(tx, task, holder, now + lease) for task in picked]
+            return claimed + [self._take(tx, task, claimant, now) for task in picked]
 
         return self._db.write(work)
 
@@ -105,12 +92,11 @@ class ClaimQueries:
         if any(limits) or tx.row(accounts.SELECT) is not None:
             tx.lock_by_name("accounts")
 
-    def _take(self, tx: Transaction, task: Task, holder: str, until: datetime) -> Task:
-        return self._writer.write(tx, task, (Claimed(holder, task.epoch + 1, until),))
+    def _take(self, tx: Transaction, task: Task, claimant: Claimant, now: datetime) -> Task:
+        event = Claimed(claimant.holder, task.epoch + 1, now + claimant.lease)
+        return self._writer.write(tx, task, (event,))
 
-    def _return_expired(
-        self, tx: Transaction, now: datetime, holder: str, is_alive: Callable[[str], bool]
-    ) -> None:
+    def _return_expired(self, tx: Transaction, now: datetime, claimant: Claimant) -> None:
         """Return claims whose lease expired.
 
         A worker never takes a task from itself, and a holder that lives on this machine keeps its
@@ -119,9 +105,9 @@ class ClaimQueries:
         for row in tx.rows(sql.EXPIRED_LEASES + tx.for_update_skip_locked, {"now": to_ms(now)}):
             late_ms = to_ms(now) - row["lease_ms"]
             late = timedelta(milliseconds=late_ms)
-            if row["holder"] == holder:
+            if row["holder"] == claimant.holder:
                 continue
-            if is_alive(row["holder"]) and late < self._max_in_progress:
+            if claimant.is_alive(row["holder"]) and late < self._max_in_progress:
                 continue
             task = self._loader.task(tx, row["id"])
             reason = f"the lease ran out {late_ms} ms ago"
@@ -130,13 +116,12 @@ class ClaimQueries:
 
     # -------------------------------------------------------------- tasks to cancel
 
-    def claim_to_cancel(self, holder: str, lease: timedelta, runs: Sequence[RunId]) -> list[Task]:
+    def claim_to_cancel(self, claimant: Claimant, runs: Sequence[RunId]) -> list[Task]:
         """Claim tasks that a person cancelled and no worker holds, whatever they waited for."""
 
         def work(tx: Transaction) -> list[Task]:
-            until = self._clock.row_time() + lease
-            tasks = self._tasks_to_cancel(tx, runs)
-            return [self._take(tx, task, holder, until) for task in tasks]
+            now = self._clock.row_time()
+            return [self._take(tx, task, claimant, now) for task in self._tasks_to_cancel(tx, runs)]
 
         return self._db.write(work)
 
@@ -278,6 +263,13 @@ def _rows_to_cancel(tx: Transaction, runs: Sequence[RunId]) -> list[SqlRow]:
 
 def _lease_params(lease: Lease) -> dict[str, str | int]:
     return {"id": lease.task_id, "epoch": lease.epoch, "holder": lease.holder}
+
+
+def _room_on_host(claimant: Claimant, active: Sequence[SqlRow]) -> int:
+    """The number of further tasks that the claimant's host may hold."""
+    prefix = f"{claimant.host}:"
+    count: int = sum(row["n"] for row in active if row["holder"].startswith(prefix))
+    return claimant.host_max - count
 
 
 def _within_concurrency(picked: list[Task], active_of_account: Counter[str]) -> list[Task]:
