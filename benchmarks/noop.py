@@ -45,7 +45,8 @@ from yaoki.core.model.stage_report import (
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.admission import AdmissionDecision
-from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep
+from yaoki.engine.loop.pool import Pool, PoolSettings
+from yaoki.engine.loop.upkeep import PoolUpkeep
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stages.stages import Stages
 from yaoki.ports import Claimant, Workspace

@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import MINUTE, a_finding, a_verdict, an_exit
-from yaoki.core.decide.classification import (
+from yaoki.core.decide.exit_classification import (
     classify_before_verify,
     classify_exit,
     classify_no_change,
-    classify_verdict,
 )
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_fault
+from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.model import (
     AgentExit,
     FailureKind,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import SECOND, a_failure, a_finding, an_exit
-from yaoki.core.decide.classification import (
+from yaoki.core.decide.exit_classification import (
     add_work_location,
     classify_before_verify,
     classify_contradiction,
@@ -17,9 +17,9 @@ from yaoki.core.decide.classification import (
     classify_no_change,
     classify_oversize,
     classify_own_report,
-    classify_verdict,
 )
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
+from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.model import (
     AgentExit,
     AgentLimit,

@@ -21,7 +21,7 @@ from tests.builders import (
     an_agent,
     an_exit,
 )
-from yaoki.core.decide import classification
+from yaoki.core.decide import exit_classification
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import PERSON_AGENT, decide
 from yaoki.core.machine.events import (
@@ -234,7 +234,7 @@ def test_a_task_without_changes_is_retried_although_all_checks_pass() -> None:
 
 @pytest.mark.spec("3.5")
 def test_a_second_attempt_without_changes_is_escalated() -> None:
-    before = classification.classify_needless_run(an_exit())
+    before = exit_classification.classify_needless_run(an_exit())
     work = Work(head="head", exit=an_exit(output_tail="Done."))
     task = an_active_task(Stage.VERIFY, work=work, feedback=before)
 

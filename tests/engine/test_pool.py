@@ -13,7 +13,8 @@ from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import SlotRelease, StopCheck, StopReason
 from yaoki.engine.loop.admission import Admission, AdmissionDecision
-from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep
+from yaoki.engine.loop.pool import Pool, PoolSettings
+from yaoki.engine.loop.upkeep import PoolUpkeep
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import StoreError, WorkspaceError
 from yaoki.ports import ALL, NOTHING_NEW, HeartbeatResult

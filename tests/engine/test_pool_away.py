@@ -13,7 +13,9 @@ from tests.builders import HandClock
 from tests.engine.test_pool import NO_CALLS, RUN, SOON, FakeWorker, Heart
 from yaoki.core.model import RunId, Task
 from yaoki.engine.loop.admission import Admission
-from yaoki.engine.loop.pool import COMPLETION_FAILURES_MAX, Pool, PoolSettings, PoolUpkeep
+from yaoki.engine.loop.completion_schedule import COMPLETION_FAILURES_MAX
+from yaoki.engine.loop.pool import Pool, PoolSettings
+from yaoki.engine.loop.upkeep import PoolUpkeep
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import GitFailed, RemoteUnreachable
 

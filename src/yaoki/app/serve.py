@@ -15,8 +15,9 @@ from yaoki.app.upkeep import Upkeep
 from yaoki.app.warning_output import print_warning
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import Admission
-from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep, StopRequest
+from yaoki.engine.loop.pool import Pool, PoolSettings, StopRequest
 from yaoki.engine.loop.presence import Presence
+from yaoki.engine.loop.upkeep import PoolUpkeep
 from yaoki.ports import WorkerInfo
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from yaoki.app.remedies import (
     suggest_project_python,
 )
 from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
-from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.decide.integrity import describe_test_count
+from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome

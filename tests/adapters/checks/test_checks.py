@@ -16,7 +16,7 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.decide.classification import TIMED_OUT_PARAM
+from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.core.text import format_duration

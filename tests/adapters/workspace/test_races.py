@@ -10,7 +10,8 @@ import pytest
 from tests.adapters.workspace.clones import clones
 from tests.repositories import World, a_world, approve, git, land_task, run_attempt, write
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import GitCommit, Refs, recorded_head_ref
+from yaoki.adapters.git.ref_names import recorded_head_ref
+from yaoki.adapters.git.refs import GitCommit, Refs
 from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
 from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
 from yaoki.adapters.workspace.branches.landing import GitLandings

@@ -13,7 +13,7 @@ from yaoki.adapters.checks.output import OUT, contains_text, is_blank
 from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_params
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
-from yaoki.core.decide.classification import TIMED_OUT_PARAM
+from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import EndCause, Finding
 from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import FatalCode

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, git_environment, run_git
 from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
-from yaoki.adapters.git.refs import Refs, target_branch_ref
+from yaoki.adapters.git.ref_names import target_branch_ref
+from yaoki.adapters.git.refs import Refs
 from yaoki.errors import RepositoryUnusable
 
 if TYPE_CHECKING:

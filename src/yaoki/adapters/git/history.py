@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.commits import Commits, compose_message
-from yaoki.adapters.git.refs import BranchRefs, require_commit, target_branch_ref
+from yaoki.adapters.git.ref_names import target_branch_ref
+from yaoki.adapters.git.refs import BranchRefs, require_commit
 from yaoki.core.model import Run, TaskId
 from yaoki.ports import BranchStep, LandedStep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.adapters.git.refs import candidate_ref
+from yaoki.adapters.git.ref_names import candidate_ref
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.preparation import WorktreePreparation

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 
 from yaoki.adapters.git.conflict_tree import ConflictTrees
-from yaoki.adapters.git.refs import GitCommit, require_commit, task_branch_ref
+from yaoki.adapters.git.ref_names import task_branch_ref
+from yaoki.adapters.git.refs import GitCommit, require_commit
 from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.worktrees.included_files import copy_included
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool

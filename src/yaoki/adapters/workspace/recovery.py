@@ -7,7 +7,8 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
-from yaoki.adapters.git.refs import OWN_BRANCHES, SAVED_WORK, SNAPSHOTS, Refs
+from yaoki.adapters.git.ref_names import OWN_BRANCHES, SAVED_WORK, SNAPSHOTS
+from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.workspace.branches.bundle import RunRefArchive
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode

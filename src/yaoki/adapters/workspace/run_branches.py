@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yaoki.adapters.git.history import LandingHistory
-from yaoki.adapters.git.refs import Refs, refuse_checked_out, target_branch_ref
+from yaoki.adapters.git.ref_names import target_branch_ref
+from yaoki.adapters.git.refs import Refs, refuse_checked_out
 from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode

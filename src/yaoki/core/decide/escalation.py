@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any
 
-from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM
+from yaoki.core.decide.exit_classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision

@@ -5,9 +5,10 @@ Pure: the present time and the random number are arguments.
 
 from __future__ import annotations
 
-from yaoki.core.decide import classification, escalation
+from yaoki.core.decide import escalation, exit_classification
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
+from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AgentFinished,
@@ -210,7 +211,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
     finished = _note_agent_end(task, report)
     failure_ = _before_verify(task, report.exit)
     if failure_ is None and report.size_excess:
-        failure_ = classification.classify_oversize(report.size_excess)
+        failure_ = exit_classification.classify_oversize(report.size_excess)
     if failure_ is not None:
         return (
             *finished,
@@ -227,9 +228,9 @@ def _work_identity(diff: str, tree: str) -> str:
 
 
 def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
-    cut_off = classification.classify_before_verify(exit_)
+    cut_off = exit_classification.classify_before_verify(exit_)
     if cut_off is None and exit_.contradiction:
-        return classification.classify_contradiction(task.spec.goal, exit_.contradiction)
+        return exit_classification.classify_contradiction(task.spec.goal, exit_.contradiction)
     return cut_off
 
 
@@ -257,20 +258,20 @@ def _after_verify(
     notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
         return (*notes, judgment)
-    failure = classification.classify_verdict(verdict, exit_)
+    failure = classify_verdict(verdict, exit_)
     if report.bisect_result is not None:
         return (*notes, judgment, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
-        failure = classification.add_work_location(
-            classification.classify_needless_run(exit_), report.work_elsewhere
+        failure = exit_classification.add_work_location(
+            exit_classification.classify_needless_run(exit_), report.work_elsewhere
         )
         work = _work_identity(task.work.diff_digest, task.work.tree)
         return (*notes, judgment, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
     is_external = failure.is_our_fault or bool(failure.account)
     if unchanged and not is_external and not final and exit_ is not None:
-        nothing = classification.add_work_location(
-            classification.classify_no_change(exit_), report.work_elsewhere
+        nothing = exit_classification.add_work_location(
+            exit_classification.classify_no_change(exit_), report.work_elsewhere
         )
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (

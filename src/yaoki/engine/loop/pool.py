@@ -8,24 +8,18 @@ from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
 
-from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import AdmissionDecision
-from yaoki.engine.loop.background_task import BackgroundTask
+from yaoki.engine.loop.completion_schedule import CompletionSchedule, RunWarnings
 from yaoki.engine.loop.presence import Presence
+from yaoki.engine.loop.upkeep import BackgroundTask, PoolUpkeep
 from yaoki.engine.loop.worker import Worker
-from yaoki.errors import GitFailed, RemoteUnreachable, StoreError, YaokiError
 from yaoki.ports import Clock, PoolStore
 
 POLL_S = 0.2
-# Deadlines pass without a commit to the store, so runs are checked at least this often.
-COMPLETION_INTERVAL = timedelta(seconds=1)
 PREPARE_AHEAD_INTERVAL = timedelta(seconds=1)
-# When git fails while a run is completed: the wait, and the tries if it is not the remote.
-COMPLETION_RETRY_WAIT = timedelta(seconds=5)
-COMPLETION_FAILURES_MAX = 5
 # Extra threads per slot for tasks that only wait to land.
 EXTRA_THREADS_MAX = 4
 
@@ -41,24 +35,6 @@ class PoolSettings:
     lease: timedelta
     heartbeat: timedelta
     park_after: timedelta
-
-
-def _do_nothing(*_: object) -> None:
-    """Upkeep that this pool does not need."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolUpkeep:
-    """The work alongside the tasks.
-
-    `scan` runs at each heartbeat.  `when_idle` runs when a slot is free and nothing can be claimed.
-    `prepare_ahead` runs while tasks are active, to prepare worktrees for as many others of these
-    runs.
-    """
-
-    scan: Callable[[], None] = _do_nothing
-    when_idle: Callable[[], None] = _do_nothing
-    prepare_ahead: Callable[[Sequence[RunId], int], None] = _do_nothing
 
 
 @dataclass(slots=True)
@@ -95,10 +71,6 @@ class _State:
     idle_until: datetime | None = None
     idle_for: tuple[RunId, ...] = ()
     admission: AdmissionDecision = field(default_factory=AdmissionDecision)
-    completed_version: int = -1
-    complete_at: datetime | None = None
-    git_failures: int = 0
-    warned: BoundedCache[RunId, str] = field(default_factory=BoundedCache)
 
 
 class Pool:
@@ -120,7 +92,8 @@ class Pool:
         self._worker = worker
         self._clock = clock
         self._settings = settings
-        self._complete = complete
+        self._warnings = RunWarnings(store)
+        self._completion = CompletionSchedule(store, clock, complete, self._warnings)
         self._admission = admission
         self._presence = presence
         self._scan = upkeep.scan
@@ -190,46 +163,13 @@ class Pool:
             return True
         if self._state.slots or self.stop.drain:
             return False
-        return self._complete_all(runs) or self._is_parked(runs)
-
-    def _complete_all(self, runs: Sequence[RunId]) -> bool:
-        """A transient failure of git is retried, and an unreachable remote without limit."""
-        state, now = self._state, self._clock.now()
-        if state.complete_at is not None and now < state.complete_at:
-            return False
-        try:
-            completed = [self._complete(run_id) for run_id in runs]
-        except GitFailed as failed:
-            state.git_failures += not isinstance(failed, RemoteUnreachable)
-            if not failed.transient or state.git_failures > COMPLETION_FAILURES_MAX:
-                raise
-            state.complete_at = now + COMPLETION_RETRY_WAIT
-            for run_id in runs:
-                self._warn_once(run_id, failed.sentence)
-            return False
-        state.git_failures = 0
-        return all(completed)
+        return self._completion.complete_all(runs) or self._is_parked(runs)
 
     def _complete_due(self, runs: Sequence[RunId]) -> bool:
         """Complete idle runs while the tasks of others run; False, since the pool never ends."""
-        state, version, now = self._state, self._store.version(), self._clock.now()
-        is_due = state.complete_at is None or now >= state.complete_at
-        if self.stop.drain or (version == state.completed_version and not is_due):
-            return False
-        state.completed_version, state.complete_at = version, now + COMPLETION_INTERVAL
-        for run_id in runs:
-            try:
-                self._complete(run_id)
-            except StoreError:
-                raise
-            except YaokiError as error:
-                self._warn_once(run_id, error.sentence)
+        if not self.stop.drain:
+            self._completion.complete_due(runs)
         return False
-
-    def _warn_once(self, run_id: RunId, message: str, key: str = "") -> None:
-        if self._state.warned.get(run_id) != (key or message):
-            self._state.warned[run_id] = key or message
-            self._store.note(run_id, "WARNING", {"message": message})
 
     def _is_parked(self, runs: Sequence[RunId]) -> bool:
         """Every remaining task is due too late to wait for it in the foreground."""
@@ -290,7 +230,9 @@ class Pool:
         self._state.admission = now
         if before.shortage != now.shortage:
             for run_id in runs if now.shortage else ():
-                self._warn_once(run_id, f"no new task is started here: {now.reason}", now.shortage)
+                self._warnings.warn_once(
+                    run_id, f"no new task is started here: {now.reason}", now.shortage
+                )
             self._announce()
         return now
 

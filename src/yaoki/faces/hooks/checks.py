@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
-from yaoki.core.decide.classification import classify_verdict
+from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, GitCheck, Outcome, Verdict

@@ -12,20 +12,17 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, explain_failure, git_environment, run_git
 from yaoki.adapters.git.reachability import has_commits_beyond
-from yaoki.adapters.git.refs import (
+from yaoki.adapters.git.ref_names import (
     CANDIDATES,
     GROUP_BASES,
     OWN_BRANCHES,
     RECORDED_HEADS,
     SAVED_WORK,
     SNAPSHOTS,
-    Ref,
-    RefMove,
-    Refs,
-    move_or_fail,
     ref_component,
     run_branch_ref,
 )
+from yaoki.adapters.git.refs import Ref, RefMove, Refs, move_or_fail
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import LocalOnly, RemoteMode
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.reachability import commits_not_reachable
-from yaoki.adapters.git.refs import (
-    GitCommit,
-    RefMove,
-    recorded_head_ref,
-    target_branch_ref,
-    work_ref,
-)
+from yaoki.adapters.git.ref_names import recorded_head_ref, target_branch_ref, work_ref
+from yaoki.adapters.git.refs import GitCommit, RefMove
 from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.lazy_dataclass import dataclass

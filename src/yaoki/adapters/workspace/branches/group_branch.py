@@ -7,15 +7,14 @@ deleted once the group has landed.  Its commits stay reachable.
 from __future__ import annotations
 
 from yaoki.adapters.git.commits import Commits, compose_message
-from yaoki.adapters.git.refs import (
-    BranchRefs,
-    RefMove,
+from yaoki.adapters.git.ref_names import (
     group_base_ref,
     merge_queue_ref,
     recorded_head_ref,
     target_branch_ref,
     work_ref,
 )
+from yaoki.adapters.git.refs import BranchRefs, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.core.model import Run

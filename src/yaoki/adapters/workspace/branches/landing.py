@@ -10,15 +10,13 @@ from dataclasses import replace
 
 from yaoki.adapters.git.commits import Commits, compose_message, first_line
 from yaoki.adapters.git.conflict_tree import is_conflict_side
+from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
 from yaoki.adapters.git.refs import (
     GitCommit,
     RefMove,
-    candidate_ref,
     move_or_fail,
     refuse_checked_out,
     require_commit,
-    target_branch_ref,
-    task_branch_ref,
 )
 from yaoki.adapters.git.tree_diff import LINK, ChangeStatus, TreeChange, printable_path
 from yaoki.adapters.git.trees import TreeBuilder

@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from itertools import takewhile
 
-from yaoki.adapters.git.refs import (
-    BranchRefs,
-    GitCommit,
-    RefMove,
-    merge_queue_ref,
-    target_branch_ref,
-)
+from yaoki.adapters.git.ref_names import merge_queue_ref, target_branch_ref
+from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, TaskId

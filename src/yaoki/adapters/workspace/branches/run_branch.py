@@ -7,13 +7,8 @@ from datetime import timedelta
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.reachability import commits_not_reachable
-from yaoki.adapters.git.refs import (
-    GitCommit,
-    RefMove,
-    recorded_head_ref,
-    require_commit,
-    target_branch_ref,
-)
+from yaoki.adapters.git.ref_names import recorded_head_ref, target_branch_ref
+from yaoki.adapters.git.refs import GitCommit, RefMove, require_commit
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.branches.drift import BranchDrift, DriftDetector
 from yaoki.adapters.workspace.remote.mode import RemoteMode

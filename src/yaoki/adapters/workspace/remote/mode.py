@@ -12,18 +12,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import (
+from yaoki.adapters.git.ref_names import (
     GROUP_BASES,
     OWN_BRANCHES,
     RECORDED_HEADS,
     SAVED_WORK,
     SNAPSHOTS,
-    BranchRefs,
-    GitCommit,
-    RefMove,
-    Refs,
     run_branch_ref,
 )
+from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove, Refs
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.system.machine import load_or_create_machine_id
 from yaoki.adapters.workspace.os_errors import translates_os_errors

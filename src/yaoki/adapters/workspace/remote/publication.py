@@ -13,18 +13,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
-from yaoki.adapters.git.refs import (
+from yaoki.adapters.git.ref_names import (
     REF_COMPONENT,
     SAVED_WORK,
     SNAPSHOTS,
-    RefMove,
-    Refs,
-    move_or_fail,
     ref_component,
     snapshot_ref,
     task_branch_ref,
     work_ref,
 )
+from yaoki.adapters.git.refs import RefMove, Refs, move_or_fail
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.remote.client import PushOutcome, RemoteClient
 from yaoki.adapters.workspace.worktrees.snapshots import Snapshot

@@ -12,18 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import (
+from yaoki.adapters.git.ref_names import (
     GROUP_BASES,
     MERGE_QUEUE_SUFFIX,
     OWN_BRANCHES,
     RECORDED_HEADS,
-    GitCommit,
-    RefMove,
-    Refs,
-    move_or_fail,
     run_branch_ref,
     work_ref,
 )
+from yaoki.adapters.git.refs import GitCommit, RefMove, Refs, move_or_fail
 from yaoki.adapters.workspace.remote.client import PushOutcome, RemoteClient
 from yaoki.errors import GitFailed, RemoteRejectedPush
 

@@ -17,7 +17,8 @@ from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import Refs, ref_component
+from yaoki.adapters.git.ref_names import ref_component
+from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.tree_diff import OBJECT_ID
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.adapters.system.files import make_private_folder

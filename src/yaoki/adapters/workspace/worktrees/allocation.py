@@ -15,7 +15,8 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from yaoki.adapters.git.command import Git, GitLocation
-from yaoki.adapters.git.refs import REF_COMPONENT, Refs, ref_component, task_branch_ref
+from yaoki.adapters.git.ref_names import REF_COMPONENT, ref_component, task_branch_ref
+from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree

@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.git.commits import Commits, add_trailers
-from yaoki.adapters.git.refs import (
-    GitCommit,
-    Refs,
-    require_commit,
+from yaoki.adapters.git.ref_names import (
     run_branch_ref,
     target_branch_ref,
     task_branch_ref,
     work_ref,
 )
+from yaoki.adapters.git.refs import GitCommit, Refs, require_commit
 from yaoki.adapters.git.trees import FolderTree, TreeBuilder
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from yaoki.adapters.git.commits import Commits
-from yaoki.adapters.git.refs import (
+from yaoki.adapters.git.ref_names import (
     SAVED_WORK,
     SNAPSHOTS,
-    Ref,
-    RefMove,
-    Refs,
-    move_or_fail,
     run_branch_ref,
     task_branch_ref,
     work_ref,
 )
+from yaoki.adapters.git.refs import Ref, RefMove, Refs, move_or_fail
 from yaoki.core.model import Task
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import SavedWork

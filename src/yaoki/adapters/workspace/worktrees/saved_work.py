@@ -6,16 +6,18 @@ import shlex
 from pathlib import Path
 
 from yaoki.adapters.git.commits import Commits
+from yaoki.adapters.git.ref_names import (
+    candidate_ref,
+    run_branch_ref,
+    task_branch_ref,
+    work_ref,
+)
 from yaoki.adapters.git.refs import (
     GitCommit,
     RefMove,
     Refs,
-    candidate_ref,
     move_or_fail,
     refuse_checked_out,
-    run_branch_ref,
-    task_branch_ref,
-    work_ref,
 )
 from yaoki.adapters.git.tree_diff import ChangeStatus, digest_changes, printable_path
 from yaoki.adapters.git.trees import FolderTree, TreeBuilder

@@ -7,15 +7,14 @@ from datetime import datetime
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits
+from yaoki.adapters.git.ref_names import SNAPSHOTS, snapshot_ref
 from yaoki.adapters.git.refs import (
-    SNAPSHOTS,
     GitCommit,
     Ref,
     RefMove,
     Refs,
     move_or_fail,
     require_commit,
-    snapshot_ref,
 )
 from yaoki.adapters.git.tree_diff import ChangeStatus, printable_path
 from yaoki.adapters.git.trees import TreeBuilder

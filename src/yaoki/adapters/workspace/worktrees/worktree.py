@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.adapters.git.command import GitLocation
-from yaoki.adapters.git.refs import task_branch_ref
+from yaoki.adapters.git.ref_names import task_branch_ref
 from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_tree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import WorkspaceError

@@ -1,12 +1,10 @@
-"""Facts to failures: exit codes, signals, limits and findings decide first, text last."""
+"""The end of an agent as a failure: exit codes, signals and limits decide first, text last."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
-from yaoki.core.decide.fingerprint import fingerprint
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
@@ -15,29 +13,20 @@ from yaoki.core.model import (
     EndCause,
     Failure,
     FailureKind,
-    Finding,
-    OnFailure,
-    Outcome,
     Reason,
-    Verdict,
 )
-from yaoki.core.text import clip_bytes, format_bytes, format_duration, shorten
+from yaoki.core.text import format_bytes, format_duration, shorten
 from yaoki.errors import FatalCode
 
-FAILURE_OUTPUT_BYTES_MAX = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
 SAID_CHARS = 500
 SIDE_CHARS = 800
-# Patterns of unfinished work, as opposed to bad work.
-INCOMPLETE_PATTERNS = frozenset({"no-change", "omission", "syntax-error"})
 # The param that says where an agent without changes has worked.
 ELSEWHERE_PARAM = "elsewhere"
 PLACES_MAX = 5
 # The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
-# The param of a finding whose check was ended at its deadline.
-TIMED_OUT_PARAM = "timedOut"
 # Values of `AgentExit.limit` that explain a failing check: temporary ones, and permanent ones.
 _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
@@ -66,7 +55,7 @@ _REFUSED: Mapping[AgentLimit, tuple[FatalCode, str]] = {
         "the agent lacks the permission to run or read what it needs",
     ),
 }
-_CUT: Mapping[AgentLimit, str] = {
+CUT_OFF_MESSAGES: Mapping[AgentLimit, str] = {
     AgentLimit.CONTEXT: "the conversation grew too long for the agent's model",
     AgentLimit.TURNS: "the agent reached its own limit of turns, cost or length",
     AgentLimit.UNFINISHED: "the agent ended without a final message",
@@ -196,14 +185,14 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
         number = exit_.signal or (exit_.code or 0) - 128
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
-    if exit_.limit and exit_.limit not in _CUT:
+    if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
         return _needs_person(exit_)
     if exit_.reports_failure:
         return classify_own_report(exit_, "nothing was changed, and ")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
     words = f"nothing was changed{ended}"
     if exit_.limit:
-        words = f"{words}; {_CUT[exit_.limit]}"
+        words = f"{words}; {CUT_OFF_MESSAGES[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")
     return _add_stderr(failure, exit_) if ended else failure
 
@@ -215,7 +204,7 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     """
     known = classify_exit(exit_)
     if known is not None:
-        return _add_agent_claim(known, exit_)
+        return add_agent_claim(known, exit_)
     head = f"{beginning}{_own_report(exit_)}"
     failure = make_failure(FailureKind.INCOMPLETE, head, pattern=AGENT_FAILED_PATTERN)
     params = {"claim": exit_.failure_claim, "exitCode": exit_.code, "unreadable": exit_.unreadable}
@@ -223,7 +212,7 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     return replace(failure, message=words, params=params)
 
 
-def _add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
+def add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
     """The failure with the agent's own words about it, if any."""
     if not exit_.failure_claim or exit_.failure_claim in failure.message:
         return failure
@@ -261,103 +250,3 @@ def _last_stderr_line(exit_: AgentExit) -> str:
     """The last line of its stderr."""
     lines = exit_.stderr_tail.strip().splitlines()
     return lines[-1] if lines else "no reason given"
-
-
-def _merge_findings(verdict: Verdict) -> Finding | None:
-    """All failing findings as one, so that one attempt can fix all of them."""
-    stopped = [finding for finding in verdict.findings if not finding.is_acceptable]
-    if len(stopped) < 2:
-        return verdict.first_failing
-    params: dict[str, Any] = {}
-    for finding in reversed(stopped):
-        params.update(finding.params)
-    return replace(
-        stopped[0],
-        message="; ".join(finding.message for finding in stopped),
-        items=tuple(item for finding in stopped for item in finding.items),
-        params=params,
-        replan=any(finding.replan for finding in stopped),
-    )
-
-
-def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
-    """Classify a verdict that did not pass, or a passing one that does not count."""
-    if verdict.passed and exit_ is not None and exit_.reports_failure:
-        return classify_own_report(exit_)
-    finding = _merge_findings(verdict)
-    if finding is None:
-        return make_failure(
-            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_without_proof(verdict)}"
-        )
-    if finding.outcome is Outcome.BROKEN:
-        return _of_broken_check(finding)
-    if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
-        # A check that ends the retries does so however the agent ended.
-        return _of_finding(finding)
-    known = classify_exit(exit_)
-    if known is not None and not _limit_explains_nothing(known, exit_):
-        return known
-    return _add_agent_claim(_as_incomplete(_of_finding(finding), exit_), exit_)
-
-
-def _without_proof(verdict: Verdict) -> str:
-    """No check failed, but no required check that can fail has passed."""
-    skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
-    beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
-    return f"no required check that can fail has passed{beside}"
-
-
-def _of_broken_check(finding: Finding) -> Failure:
-    """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
-    problem = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
-    words = f"{problem}: {finding.message}"
-    if finding.account:
-        limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
-        return replace(limited, retry_after=finding.retry_after, account=finding.account)
-    code = FatalCode.NONE if finding.transient else finding.code or FatalCode.RESOURCE_NOT_FOUND
-    return replace(make_fault(words, transient=finding.transient, code=code), check=finding.check)
-
-
-def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
-    """Is the agent's limit unrelated to the failing check?  An agent that ended cleanly has left
-    work, so of all limits only a rate limit explains it.
-
-    A rejected key or a network error of some tool would otherwise stop the task, or repeat it
-    without telling the agent what failed.
-    """
-    return exit_.code == 0 and not exit_.ended_by and known.kind is not FailureKind.RATE_LIMIT
-
-
-def _as_incomplete(failure: Failure, exit_: AgentExit) -> Failure:
-    """Half of the work is not bad work: the failure is reported as INCOMPLETE."""
-    if exit_.limit not in _CUT or failure.kind is not FailureKind.QUALITY_FAILURE:
-        return failure
-    kind, words = FailureKind.INCOMPLETE, f"{_CUT[exit_.limit]}; {failure.message}"
-    mark = fingerprint(kind.value, failure.pattern, failure.check, words, failure.items)
-    return replace(failure, kind=kind, message=words, fingerprint=mark)
-
-
-def _of_finding(finding: Finding) -> Failure:
-    kind = (
-        FailureKind.INCOMPLETE
-        if finding.pattern in INCOMPLETE_PATTERNS
-        else FailureKind.QUALITY_FAILURE
-    )
-    if finding.on_failure is OnFailure.ABORT or finding.replan:
-        # The plan, or a judge, forbids another attempt after a failure of this check.
-        kind = FailureKind.ESCALATE_REQUIRED
-    failure = make_failure(
-        kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items
-    )
-    return Failure(
-        failure.kind,
-        failure.message,
-        pattern=failure.pattern,
-        check=failure.check,
-        items=failure.items,
-        reason=Reason.NEEDS_HUMAN if finding.check == NO_CHANGE_CHECK else None,
-        params=finding.params,
-        output=clip_bytes(finding.output, FAILURE_OUTPUT_BYTES_MAX),
-        fingerprint=failure.fingerprint,
-        replan=finding.replan,
-    )

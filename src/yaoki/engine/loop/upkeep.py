@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import RunId
 
 BACKGROUND_INTERVAL = timedelta(seconds=5)
 # A stopping worker does not wait longer: the next worker finds what is left.
 JOIN_S_MAX = 2.0
+
+
+def _do_nothing(*_: object) -> None:
+    """Upkeep that this pool does not need."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUpkeep:
+    """The work alongside the tasks.
+
+    `scan` runs at each heartbeat.  `when_idle` runs when a slot is free and nothing can be claimed.
+    `prepare_ahead` runs while tasks are active, to prepare worktrees for as many others of these
+    runs.
+    """
+
+    scan: Callable[[], None] = _do_nothing
+    when_idle: Callable[[], None] = _do_nothing
+    prepare_ahead: Callable[[Sequence[RunId], int], None] = _do_nothing
 
 
 class BackgroundTask:

@@ -1,0 +1,134 @@
+"""A verdict as a failure: the findings of checks, and what the end of the agent explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yaoki.core.decide.exit_classification import (
+    CUT_OFF_MESSAGES,
+    add_agent_claim,
+    classify_exit,
+    classify_own_report,
+)
+from yaoki.core.decide.failures import make_failure, make_fault
+from yaoki.core.decide.fingerprint import fingerprint
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.model import (
+    NO_CHANGE_CHECK,
+    AgentExit,
+    Failure,
+    FailureKind,
+    Finding,
+    OnFailure,
+    Outcome,
+    Reason,
+    Verdict,
+)
+from yaoki.core.text import clip_bytes
+from yaoki.errors import FatalCode
+
+FAILURE_OUTPUT_BYTES_MAX = 6000
+# Patterns of unfinished work, as opposed to bad work.
+INCOMPLETE_PATTERNS = frozenset({"no-change", "omission", "syntax-error"})
+# The param of a finding whose check was ended at its deadline.
+TIMED_OUT_PARAM = "timedOut"
+
+
+def _merge_findings(verdict: Verdict) -> Finding | None:
+    """All failing findings as one, so that one attempt can fix all of them."""
+    stopped = [finding for finding in verdict.findings if not finding.is_acceptable]
+    if len(stopped) < 2:
+        return verdict.first_failing
+    params: dict[str, Any] = {}
+    for finding in reversed(stopped):
+        params.update(finding.params)
+    return replace(
+        stopped[0],
+        message="; ".join(finding.message for finding in stopped),
+        items=tuple(item for finding in stopped for item in finding.items),
+        params=params,
+        replan=any(finding.replan for finding in stopped),
+    )
+
+
+def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
+    """Classify a verdict that did not pass, or a passing one that does not count."""
+    if verdict.passed and exit_ is not None and exit_.reports_failure:
+        return classify_own_report(exit_)
+    finding = _merge_findings(verdict)
+    if finding is None:
+        return make_failure(
+            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_without_proof(verdict)}"
+        )
+    if finding.outcome is Outcome.BROKEN:
+        return _of_broken_check(finding)
+    if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
+        # A check that ends the retries does so however the agent ended.
+        return _of_finding(finding)
+    known = classify_exit(exit_)
+    if known is not None and not _limit_explains_nothing(known, exit_):
+        return known
+    return add_agent_claim(_as_incomplete(_of_finding(finding), exit_), exit_)
+
+
+def _without_proof(verdict: Verdict) -> str:
+    """No check failed, but no required check that can fail has passed."""
+    skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
+    beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    return f"no required check that can fail has passed{beside}"
+
+
+def _of_broken_check(finding: Finding) -> Failure:
+    """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
+    problem = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
+    words = f"{problem}: {finding.message}"
+    if finding.account:
+        limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
+        return replace(limited, retry_after=finding.retry_after, account=finding.account)
+    code = FatalCode.NONE if finding.transient else finding.code or FatalCode.RESOURCE_NOT_FOUND
+    return replace(make_fault(words, transient=finding.transient, code=code), check=finding.check)
+
+
+def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
+    """Is the agent's limit unrelated to the failing check?  An agent that ended cleanly has left
+    work, so of all limits only a rate limit explains it.
+
+    A rejected key or a network error of some tool would otherwise stop the task, or repeat it
+    without telling the agent what failed.
+    """
+    return exit_.code == 0 and not exit_.ended_by and known.kind is not FailureKind.RATE_LIMIT
+
+
+def _as_incomplete(failure: Failure, exit_: AgentExit) -> Failure:
+    """Half of the work is not bad work: the failure is reported as INCOMPLETE."""
+    if exit_.limit not in CUT_OFF_MESSAGES or failure.kind is not FailureKind.QUALITY_FAILURE:
+        return failure
+    kind, words = FailureKind.INCOMPLETE, f"{CUT_OFF_MESSAGES[exit_.limit]}; {failure.message}"
+    mark = fingerprint(kind.value, failure.pattern, failure.check, words, failure.items)
+    return replace(failure, kind=kind, message=words, fingerprint=mark)
+
+
+def _of_finding(finding: Finding) -> Failure:
+    kind = (
+        FailureKind.INCOMPLETE
+        if finding.pattern in INCOMPLETE_PATTERNS
+        else FailureKind.QUALITY_FAILURE
+    )
+    if finding.on_failure is OnFailure.ABORT or finding.replan:
+        # The plan, or a judge, forbids another attempt after a failure of this check.
+        kind = FailureKind.ESCALATE_REQUIRED
+    failure = make_failure(
+        kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items
+    )
+    return Failure(
+        failure.kind,
+        failure.message,
+        pattern=failure.pattern,
+        check=failure.check,
+        items=failure.items,
+        reason=Reason.NEEDS_HUMAN if finding.check == NO_CHANGE_CHECK else None,
+        params=finding.params,
+        output=clip_bytes(finding.output, FAILURE_OUTPUT_BYTES_MAX),
+        fingerprint=failure.fingerprint,
+        replan=finding.replan,
+    )
