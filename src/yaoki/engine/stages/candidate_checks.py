@@ -7,17 +7,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaoki.core.decide.baseline import (
-    KNOWN_FAILURES,
-    as_baseline,
-    command_key,
-    unmatched_fixes,
     weigh,
 )
-from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
-from yaoki.core.decide.integrity import compare_tests_run, has_test_count
+from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
-    NO_CHANGE_CHECK,
     BaselineMode,
     Finding,
     GitCheck,
@@ -27,8 +21,9 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
+from yaoki.core.model.check_definition import DefinitionReview
 from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.check_definition import DefinitionGuard
 from yaoki.engine.stages.check_rerun import CheckRerun
 from yaoki.engine.stages.missing_files import MissingFiles
@@ -38,7 +33,6 @@ from yaoki.engine.stages.own_findings import (
     report_finding,
     trivial_change_finding,
     unfit_finding,
-    unmatched_fixes_finding,
     waived_finding,
     waived_rule_findings,
 )
@@ -51,9 +45,6 @@ from yaoki.engine.stages.proof_room import (
 )
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
 from yaoki.ports import WORKTREE_LINK, Baselines, Candidate, Checker, QualityCriteria, Workspace
-
-# Tasks without an agent.
-AGENTLESS_TASK_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 
 
 class CandidateVerifier:
@@ -68,7 +59,8 @@ class CandidateVerifier:
         quality: QualityCriteria,
         agent_started_at: Callable[[Task], float],
     ) -> None:
-        self._workspace, self._checker, self._baselines = workspace, checker, baselines
+        self._workspace, self._checker = workspace, checker
+        self._comparison = BaselineComparison(baselines)
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
         self._check_rerun = CheckRerun(checker)
@@ -83,7 +75,7 @@ class CandidateVerifier:
         review, trivial = DefinitionReview(), False
         findings = tuple(built_in_findings(task, candidate))
         # The subtasks of a group were judged one by one.
-        by_agent = candidate.changed and task.spec.kind not in AGENTLESS_TASK_KINDS
+        by_agent = candidate.changed and task.spec.kind not in AGENTLESS_KINDS
         if not findings and by_agent:
             findings = self._secrets.findings(run, task, candidate)
         if not findings and by_agent:
@@ -186,16 +178,20 @@ class CandidateVerifier:
             yield finding
             if not finding.is_acceptable:
                 return
-            fewer = self._fewer_tests(check, finding, facts, review.parametrized)
+            fewer = self._comparison.fewer_tests(check, finding, facts, review.parametrized)
             if fewer is not None:
                 yield fewer
                 return
             if spec.type == "command" and spec.required and finding.outcome is Outcome.PASSED:
                 passed.append(check)
         facts["findings"] = ()
-        yield from self._unmatched_fixes(run, task, findings, home, facts, claim, session)
-        yield from self._definitions.check_with_base_definition(passed, review, facts, self._weigh)
-        if trivial and not self._change_matters(task, passed, facts):
+        yield from self._comparison.unmatched_fixes(
+            run, task, findings, home, facts, claim, session
+        )
+        yield from self._definitions.check_with_base_definition(
+            passed, review, facts, self._comparison.weigh
+        )
+        if trivial and not self._comparison.change_matters(task, passed, facts):
             yield trivial_change_finding()
 
     def _facts(
@@ -226,7 +222,7 @@ class CandidateVerifier:
             return finding
         guard = check.spec.baseline is BaselineMode.KNOWN
         if guard or finding.params.get("missingModules"):
-            base = self._baseline(check, facts, facts["before"])
+            base = self._comparison.baseline(check, facts, facts["before"])
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
         return self._missing_files.explain(check, finding, facts)
 
@@ -248,79 +244,6 @@ class CandidateVerifier:
             reason = "protected files changed while it ran, by the check or another process"
             return unfit_finding(finding, reason, changed)
         return finding
-
-    def _baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
-        """The finding on a commit without this task; the check runs once per commit."""
-        key = command_key(check.spec, check.task.spec.setup)
-        stored = self._baselines.baseline(commit, key)
-        if stored is not None:
-            return stored
-        base = as_baseline(check.run_on(commit, facts, "-base"))
-        if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
-            self._baselines.save_baseline(commit, key, base)
-        return base
-
-    def _change_matters(self, task: Task, checks: Sequence[ProofCheck], facts: CheckFacts) -> bool:
-        """Did blank lines or comments make a check pass?  Then they were the task."""
-        if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not checks:
-            return True
-        bases = (self._baseline(check, facts, facts["onto"]) for check in checks)
-        return any(base.outcome is not Outcome.PASSED for base in bases)
-
-    def _weigh(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
-        """Failures that the base has as well do not count, if the check has a baseline."""
-        if check.spec.baseline is not BaselineMode.KNOWN or finding.outcome is not Outcome.FAILED:
-            return finding
-        base = self._baseline(check, facts, facts["before"])
-        return weigh(finding, base, check.task.spec.fixes)
-
-    def _fewer_tests(
-        self, check: ProofCheck, finding: Finding, facts: CheckFacts, tests: ParametrizedTests
-    ) -> Finding | None:
-        """The finding that a passing check runs fewer tests than without this task, if it does.
-
-        A pass is stored as the baseline of whatever is built on this commit.
-        """
-        task, claim = check.task, check.claim
-        if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
-            key = command_key(check.spec, task.spec.setup)
-            self._baselines.save_baseline(facts["commit"], key, finding)
-        by_agent = task.spec.kind not in AGENTLESS_TASK_KINDS and facts["changed"]
-        if not by_agent or not has_test_count(finding):
-            return None
-        if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
-            return None
-        return compare_tests_run(finding, self._baseline(check, facts, facts["onto"]), tests)
-
-    def _unmatched_fixes(
-        self,
-        run: Run,
-        task: Task,
-        findings: Sequence[Finding],
-        home: Path,
-        facts: CheckFacts,
-        claim: ClaimContext,
-        session: ProofSession,
-    ) -> Iterator[Finding]:
-        """Each test in `fixes` must have failed somewhere, or a wrong name would pass.
-
-        Needed only where failures of the base were ignored: if every test passes, so does that one.
-        """
-        passed = next((finding for finding in findings if KNOWN_FAILURES in finding.params), None)
-        if passed is None or not task.spec.fixes:
-            return
-        guards = [spec for spec in task.spec.checks if spec.baseline is BaselineMode.KNOWN]
-        bases: list[Finding] = []
-        # The run branch may contain the fixed test already, so the run's own base counts as well.
-        for commit in dict.fromkeys((facts["onto"], run.base)):
-            for spec in guards:
-                if unmatched_fixes(task.spec.fixes, bases) and not claim.stop_reason():
-                    folder = home / f"aims-{spec.name}-{commit[:12]}"
-                    check = ProofCheck(task, spec, folder, claim, session)
-                    bases.append(self._baseline(check, facts, commit))
-        unmatched = unmatched_fixes(task.spec.fixes, bases)
-        if unmatched and not claim.stop_reason():
-            yield unmatched_fixes_finding(passed, unmatched, bases)
 
 
 def _task_facts(run: Run, task: Task, candidate: Candidate) -> dict[str, Any]:

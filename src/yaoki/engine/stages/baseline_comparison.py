@@ -1,0 +1,103 @@
+"""The checks of a candidate compared with commits that do not contain the task's work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from yaoki.core.decide.baseline import (
+    KNOWN_FAILURES,
+    as_baseline,
+    command_key,
+    unmatched_fixes,
+    weigh,
+)
+from yaoki.core.decide.escalation import AGENTLESS_KINDS
+from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
+from yaoki.core.decide.integrity import compare_tests_run, has_test_count
+from yaoki.core.model import NO_CHANGE_CHECK, BaselineMode, Finding, Outcome, Run, Task
+from yaoki.core.model.check_definition import ParametrizedTests
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stages.own_findings import unmatched_fixes_finding
+from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck, ProofSession
+from yaoki.ports import Baselines
+
+
+class BaselineComparison:
+    """Runs a check on a base commit at most once; its finding is stored for other tasks."""
+
+    def __init__(self, baselines: Baselines) -> None:
+        self._baselines = baselines
+
+    def baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
+        """The finding on a commit without this task; the check runs once per commit."""
+        key = command_key(check.spec, check.task.spec.setup)
+        stored = self._baselines.baseline(commit, key)
+        if stored is not None:
+            return stored
+        base = as_baseline(check.run_on(commit, facts, "-base"))
+        if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
+            self._baselines.save_baseline(commit, key, base)
+        return base
+
+    def change_matters(self, task: Task, checks: Sequence[ProofCheck], facts: CheckFacts) -> bool:
+        """Did blank lines or comments make a check pass?  Then they were the task."""
+        if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not checks:
+            return True
+        bases = (self.baseline(check, facts, facts["onto"]) for check in checks)
+        return any(base.outcome is not Outcome.PASSED for base in bases)
+
+    def weigh(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
+        """Failures that the base has as well do not count, if the check has a baseline."""
+        if check.spec.baseline is not BaselineMode.KNOWN or finding.outcome is not Outcome.FAILED:
+            return finding
+        base = self.baseline(check, facts, facts["before"])
+        return weigh(finding, base, check.task.spec.fixes)
+
+    def fewer_tests(
+        self, check: ProofCheck, finding: Finding, facts: CheckFacts, tests: ParametrizedTests
+    ) -> Finding | None:
+        """The finding that a passing check runs fewer tests than without this task, if it does.
+
+        A pass is stored as the baseline of whatever is built on this commit.
+        """
+        task, claim = check.task, check.claim
+        if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
+            key = command_key(check.spec, task.spec.setup)
+            self._baselines.save_baseline(facts["commit"], key, finding)
+        by_agent = task.spec.kind not in AGENTLESS_KINDS and facts["changed"]
+        if not by_agent or not has_test_count(finding):
+            return None
+        if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
+            return None
+        return compare_tests_run(finding, self.baseline(check, facts, facts["onto"]), tests)
+
+    def unmatched_fixes(
+        self,
+        run: Run,
+        task: Task,
+        findings: Sequence[Finding],
+        home: Path,
+        facts: CheckFacts,
+        claim: ClaimContext,
+        session: ProofSession,
+    ) -> Iterator[Finding]:
+        """Each test in `fixes` must have failed somewhere, or a wrong name would pass.
+
+        Needed only where failures of the base were ignored: if every test passes, so does that one.
+        """
+        passed = next((finding for finding in findings if KNOWN_FAILURES in finding.params), None)
+        if passed is None or not task.spec.fixes:
+            return
+        guards = [spec for spec in task.spec.checks if spec.baseline is BaselineMode.KNOWN]
+        bases: list[Finding] = []
+        # The run branch may contain the fixed test already, so the run's own base counts as well.
+        for commit in dict.fromkeys((facts["onto"], run.base)):
+            for spec in guards:
+                if unmatched_fixes(task.spec.fixes, bases) and not claim.stop_reason():
+                    folder = home / f"aims-{spec.name}-{commit[:12]}"
+                    check = ProofCheck(task, spec, folder, claim, session)
+                    bases.append(self.baseline(check, facts, commit))
+        unmatched = unmatched_fixes(task.spec.fixes, bases)
+        if unmatched and not claim.stop_reason():
+            yield unmatched_fixes_finding(passed, unmatched, bases)
