@@ -51,8 +51,8 @@ def _reruns(spec: TaskSpec) -> int:
 def _judging(spec: TaskSpec, attempts: int) -> int:
     """Each attempt is verified, again whenever the run branch moved, and after our faults."""
     policy, judges = spec.policy, sum(check.agent is not None for check in spec.checks)
-    again = policy.faults_max + policy.deliveries_max
-    return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landing_refusals_max) + again)
+    interrupted = policy.faults_max + policy.deliveries_max
+    return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landing_refusals_max) + interrupted)
 
 
 def _runs(policy: RetryPolicy) -> WorstCase:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TypeVar
 
 KeyT = TypeVar("KeyT")
-ValueT = TypeVar("ValueT")
+CachedT = TypeVar("CachedT")
 CACHE_ENTRIES_MAX = 1_000
 
 
-class BoundedCache(dict[KeyT, ValueT]):
+class BoundedCache(dict[KeyT, CachedT]):
     """A dictionary that keeps only the entries that were set last.
 
     Only for values that can be computed again: a dropped entry costs time or repeats a warning, and
@@ -20,7 +20,7 @@ class BoundedCache(dict[KeyT, ValueT]):
         super().__init__()
         self._most = most
 
-    def __setitem__(self, key: KeyT, value: ValueT) -> None:
+    def __setitem__(self, key: KeyT, value: CachedT) -> None:
         self.pop(key, None)
         super().__setitem__(key, value)
         while len(self) > self._most:

@@ -242,8 +242,8 @@ def _claims_more(
         return f"the row of {name} says REPLACED, {source} names nothing in its place"
     if claim.state is not State.DONE:
         return ""
-    why = _missing(claim, proof, lacking)
-    return f"the row of {name} says DONE, {source} has no proof of it: {why}" if why else ""
+    reason = _missing(claim, proof, lacking)
+    return f"the row of {name} says DONE, {source} has no proof of it: {reason}" if reason else ""
 
 
 def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> str:

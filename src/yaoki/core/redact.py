@@ -168,12 +168,12 @@ def _quoted(value: str, unquoted: frozenset[int]) -> str:
     return "".join(chr(byte) if byte in unquoted else f"%{byte:02X}" for byte in raw)
 
 
-def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Values of the variables with a secret name, and of those that a plan passes on (`handed`).
+def secret_values(environ: Mapping[str, str], passed_names: Iterable[str] = ()) -> tuple[str, ...]:
+    """Values of the variables with a secret name, and of those that a plan passes on.
 
-    `handed` are names and globs; variables that every child gets anyway are not secret.
+    `passed_names` are names and globs; variables that every child gets anyway are not secret.
     """
-    passed_on = filter_environment(environ, handed)
+    passed_on = filter_environment(environ, passed_names)
     passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return _longest_first(
         value
@@ -183,7 +183,7 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
 
 
 def confidential_variables(
-    environ: Mapping[str, str], handed: Iterable[str] = ()
+    environ: Mapping[str, str], passed_names: Iterable[str] = ()
 ) -> dict[str, str]:
     """The variables, by name, whose value must not be in a commit.
 
@@ -191,7 +191,7 @@ def confidential_variables(
     number, a switch or a path; nor, unless the name of the variable says secret, by a value that
     reads like words, such as a mode, a model or a region.
     """
-    passed_on = filter_environment(environ, handed)
+    passed_on = filter_environment(environ, passed_names)
     passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return {
         name: value

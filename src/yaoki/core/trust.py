@@ -135,8 +135,8 @@ def digest_check(spec: CheckSpec) -> CommandDigest | None:
 def digest_agent(spec: AgentSpec) -> CommandDigest:
     command = _quote(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
-    handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
-    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{handed}"
+    passed_on = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
+    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}"
     return _digest(text, _pick_fields(spec, AGENT_FIELDS))
 
 

@@ -31,15 +31,15 @@ class Checker(Protocol):
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for only the tests that failed; None where they cannot run alone."""
 
-    def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
-        """The finding with the values of the variables that agents get (`handed`) masked."""
+    def mask_finding(self, finding: Finding, passed_names: Sequence[str]) -> Finding:
+        """The finding with the values of the variables that agents get (`passed_names`) masked."""
 
     def confidential_variables(
-        self, handed: Sequence[str], written: Mapping[str, str]
+        self, passed_names: Sequence[str], written: Mapping[str, str]
     ) -> Mapping[str, str]:
         """The variables, by name, whose value must not be in a commit.
 
-        `handed` are names and globs from a plan, `written` variables whose value the plan sets.
+        `passed_names` are names and globs from a plan, `written` variables that the plan sets.
         """
 
 

@@ -28,7 +28,7 @@ class MetricFamily(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One line: `name` is the name of the family, or of one part of a histogram."""
+    """A measured value; `name` is the name of the family, or of one part of a histogram."""
 
     family: str
     name: str

@@ -87,9 +87,9 @@ class CommandAgent:
     def build_launch(self, request: AttemptRequest) -> Launch:
         return self._launch(request, request.agent.pass_env)
 
-    def _launch(self, request: AttemptRequest, handed: tuple[str, ...]) -> Launch:
-        """`handed`: variables that the plan names; variables of a preset are not secret by that."""
-        prompt = write_prompt(request, self._environ, handed)
+    def _launch(self, request: AttemptRequest, passed_names: tuple[str, ...]) -> Launch:
+        """`passed_names` are variables that the plan names; those of a preset are not secret."""
+        prompt = write_prompt(request, self._environ, passed_names)
         self._write_call_record(request)
         env = build_agent_environment(request, self._environ)
         return Launch(
@@ -101,7 +101,7 @@ class CommandAgent:
             hang=request.hang,
             lease=request.lease,
             output_bytes_max=request.output_bytes_max,
-            secrets=secret_values(env, handed),
+            secrets=secret_values(env, passed_names),
         )
 
     def can_resume(self, spec: AgentSpec) -> bool:

@@ -71,13 +71,15 @@ def build_agent_environment(order: AttemptRequest, environ: Mapping[str, str]) -
     }
 
 
-def write_prompt(order: AttemptRequest, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
+def write_prompt(
+    order: AttemptRequest, environ: Mapping[str, str], passed_names: tuple[str, ...]
+) -> str:
     """Writes the prompt to a file that only its owner can read, and returns it.
 
     Only known secret values are masked: text that looks like a secret may belong to the task.
     """
     text = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
-    prompt = mask_values(text, secret_values(environ, handed))
+    prompt = mask_values(text, secret_values(environ, passed_names))
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     outbox(order.folder).mkdir(mode=0o700, exist_ok=True)
     file = order.folder / PROMPT

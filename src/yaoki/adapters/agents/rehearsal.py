@@ -72,8 +72,10 @@ class Rehearsal:
                 "resume", True, "it cannot resume; each attempt gets the whole prompt"
             )
             return
-        again = replace(request, folder=folder / "2", prompt=SECOND_PROMPT, session=first.session)
-        second = self._attempt(again)
+        second_request = replace(
+            request, folder=folder / "2", prompt=SECOND_PROMPT, session=first.session
+        )
+        second = self._attempt(second_request)
         has_resumed = self._lines(worktree) == [WORD, WORD.upper()]
         yield self._make_step(has_resumed, "resume", f"it continued {first.session}", second)
 

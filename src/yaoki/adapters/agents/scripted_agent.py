@@ -33,8 +33,8 @@ class ScriptedAgent(CommandAgent):
             ) from fault
 
     def build_launch(self, order: AttemptRequest) -> Launch:
-        handed = order.agent.pass_env
-        write_prompt(order, self._environ, handed)
+        passed_names = order.agent.pass_env
+        write_prompt(order, self._environ, passed_names)
         env = build_agent_environment(order, self._environ)
         script = order.folder / SCENARIO
         script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
@@ -47,5 +47,5 @@ class ScriptedAgent(CommandAgent):
             hang=order.hang,
             lease=order.lease,
             output_bytes_max=order.output_bytes_max,
-            secrets=secret_values(env, handed),
+            secrets=secret_values(env, passed_names),
         )

@@ -186,8 +186,8 @@ def read_earlier_usage(folder: Path, rule: UsageRule, session: str) -> Usage:
 
     A run that was cut off reported nothing: the next report includes its share.
     """
-    beside = [place / OUT for place in folder.parent.iterdir() if place != folder]
-    runs = [log for log in beside if _is_same_session(log, session, rule.thread)]
+    other_logs = [place / OUT for place in folder.parent.iterdir() if place != folder]
+    runs = [log for log in other_logs if _is_same_session(log, session, rule.thread)]
     usages = [_sum_events(list(_events(log, rule.event)), rule) for log in runs]
     if not usages:
         return UNKNOWN_USAGE

@@ -51,9 +51,11 @@ class CheckDispatcher:
         facts: Mapping[str, Any],
         stop: Callable[[], bool],
     ) -> Finding:
-        handed = facts.get("handed", ())
+        passed_names = facts.get("handed", ())
         logs = folder.absolute()
-        runner = CheckProcesses(self._processes, self._lease, logs, self._environ, stop, handed)
+        runner = CheckProcesses(
+            self._processes, self._lease, logs, self._environ, stop, passed_names
+        )
         try:
             return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
         except OSError as fault:
@@ -66,9 +68,9 @@ class CheckDispatcher:
         """The check for the failed tests alone; None if they cannot be run alone."""
         return narrow_to_failures(spec, finding)
 
-    def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
-        """Masks in a finding the values of the variables that agents are `handed`."""
-        secrets = secret_values(self._environ, handed)
+    def mask_finding(self, finding: Finding, passed_names: Sequence[str]) -> Finding:
+        """Masks in a finding the values of the variables that agents are `passed_names`."""
+        secrets = secret_values(self._environ, passed_names)
         return replace(
             finding,
             message=mask(finding.message, secrets),
@@ -78,10 +80,10 @@ class CheckDispatcher:
         )
 
     def confidential_variables(
-        self, handed: Sequence[str], written: Mapping[str, str]
+        self, passed_names: Sequence[str], written: Mapping[str, str]
     ) -> Mapping[str, str]:
         """Variables of our environment and of the plan whose values must not be committed."""
-        return confidential_variables({**self._environ, **written}, handed)
+        return confidential_variables({**self._environ, **written}, passed_names)
 
     def _run(
         self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]

@@ -218,8 +218,8 @@ def _make_finding(
         },
     }
     if answer.passed:
-        again = f" (asked {len(defects) + 1} times: {defects[-1]})" if defects else ""
-        return make_passed(spec, f"{one_line(reason)}{again}", **fields)
+        retries = f" (asked {len(defects) + 1} times: {defects[-1]})" if defects else ""
+        return make_passed(spec, f"{one_line(reason)}{retries}", **fields)
     full_reason = reason if len(reason) > MESSAGE_CHARS_MAX else ""
     fields = {**fields, "items": items, "output": full_reason}
     if answer.next is JudgeNext.IMPOSSIBLE:

@@ -58,12 +58,12 @@ class CheckProcesses:
         folder: Path,
         environ: Mapping[str, str],
         stop: Callable[[], bool],
-        handed: Sequence[str] = (),
+        passed_names: Sequence[str] = (),
     ) -> None:
-        """`handed`: names and globs of the variables that the agents of the run get."""
+        """`passed_names`: names and globs of the variables that the agents of the run get."""
         self._processes, self._stop = processes, stop
         self.lease, self.folder, self.environ = lease, folder, environ
-        self._handed = tuple(handed)
+        self._handed = tuple(passed_names)
 
     def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
         """Secret values in our environment and in these variables of the check."""

@@ -102,7 +102,7 @@ def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
 
 
 def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
-    why = attempt.rationale
+    reason = attempt.rationale
     return AwaitingRerun(
         failure=attempt.failure,
         blocked=blocked,
@@ -113,7 +113,7 @@ def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
         current_retry_count=attempt.decision.tries,
         max_retries=attempt.decision.tries_max,
         why=replace(
-            why, otherwise=(*why.otherwise, "a re-run follows if other tasks land (rule 8.4)")
+            reason, otherwise=(*reason.otherwise, "a re-run follows if other tasks land (rule 8.4)")
         ),
     )
 

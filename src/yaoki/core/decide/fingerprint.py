@@ -37,8 +37,8 @@ _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def normalize(text: str) -> str:
     """The text without the parts that change from run to run."""
-    for noise, stands_for in _NOISE:
-        text = noise.sub(stands_for, text)
+    for noise, placeholder in _NOISE:
+        text = noise.sub(placeholder, text)
     return text.strip()
 
 

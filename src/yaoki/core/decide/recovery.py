@@ -36,18 +36,18 @@ def decide_recovery(
     """
     if group.counts.reruns == 0:
         return _recover(group, failed, succeeded, needs)
-    again = f"{format_count(len(failed), 'subtask')} failed again"
+    failed_again = f"{format_count(len(failed), 'subtask')} failed again"
     landable = bool(succeeded) and not group.spec.atomic
     dropped = [one for one in subtasks_to_leave_out(group, failed, needs) if one not in succeeded]
     if landable and not any(one in required for one in dropped):
-        words = f"{again}, none of them required; {len(succeeded)} succeeded and may land"
+        words = f"{failed_again}, none of them required; {len(succeeded)} succeeded and may land"
         return RecoveryDecision(
             RecoveryStrategy.PARTIAL_COMMIT, words, "required: true on one that failed"
         )
     if landable and group.spec.partial:
-        words = f"{again}; {len(succeeded)} succeeded and may land"
+        words = f"{failed_again}; {len(succeeded)} succeeded and may land"
         return RecoveryDecision(RecoveryStrategy.PARTIAL_COMMIT, words, "partial: false")
-    words = f"{again} after the group was recovered once"
+    words = f"{failed_again} after the group was recovered once"
     return RecoveryDecision(
         RecoveryStrategy.ESCALATE, words, "partial: true with a subtask that succeeded"
     )

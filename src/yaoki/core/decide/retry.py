@@ -76,21 +76,21 @@ def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
     return task.same_fingerprint_failures + 1
 
 
-def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod | None:
+def choose_retry_strategy(task: Task, same_work: int, alike: int = 1) -> RetryMethod | None:
     """Choose the change for the next attempt: none, the worktree, or the agent; None if all were
     tried.
 
     Different work with the same failure is no reason to give up, but to use the next agent.
     """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
-    if max(same, alike) >= FUTILE_FAILURES and agents_left > 0:
+    if max(same_work, alike) >= FUTILE_FAILURES and agents_left > 0:
         return RetryMethod.NEXT_AGENT
-    if same >= FUTILE_FAILURES:
+    if same_work >= FUTILE_FAILURES:
         return None
-    return RetryMethod.FRESH if same == FUTILE_FAILURES - 1 else RetryMethod.CONTINUE
+    return RetryMethod.FRESH if same_work == FUTILE_FAILURES - 1 else RetryMethod.CONTINUE
 
 
-def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> RetryDecision:
+def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) -> RetryDecision:
     """Rule 5.1.  Retries are counted per kind, so a rate limit never uses up the retries of a
     failing test; failures of the work share one more limit; a kind without a rule is not retried.
     """
@@ -123,7 +123,7 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
     limit = _limit_decision(task, failure, policy)
     if limit is not None:
         return limit
-    return _retry(task, failure, same, chance, current, rule.retries_max)
+    return _retry(task, failure, same_work, chance, current, rule.retries_max)
 
 
 def _retry_after_fault(
@@ -239,16 +239,16 @@ _RULE = {RetryMethod.CONTINUE: "5.1", RetryMethod.PARK: "5.4"}
 
 
 def _retry(
-    task: Task, failure: Failure, same: int, chance: float, current: int, most: int
+    task: Task, failure: Failure, same_work: int, chance: float, current: int, most: int
 ) -> RetryDecision:
     alike = count_same_fingerprint_failures(task, failure)
     strategy: RetryMethod | None = RetryMethod.CONTINUE
     if failure.kind in CONTENT_KINDS:
-        strategy = choose_retry_strategy(task, same, alike)
+        strategy = choose_retry_strategy(task, same_work, alike)
     elif failure.kind is FailureKind.LOST:
         strategy = RetryMethod.FRESH
     if strategy is None:
-        times = format_count(same, "time")
+        times = format_count(same_work, "time")
         reasoning = f"the same failure {times} in a row with the same work, and no other agent"
         return _escalate(
             failure,
@@ -270,7 +270,7 @@ def _retry(
         f"retry {current + 1} of {most} for {failure.kind}, in {time} ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
         f"{_with_article(failure.kind)} count of {most} would ask a person"
-        f"{_next_step(task, failure, same)}",
+        f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
     )
@@ -280,7 +280,7 @@ def _with_article(kind: FailureKind) -> str:
     return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
-def _next_step(task: Task, failure: Failure, same: int) -> str:
+def _next_step(task: Task, failure: Failure, same_work: int) -> str:
     """Only failures of the work change the method of the next attempt."""
     if failure.kind not in CONTENT_KINDS:
         return ""
@@ -289,7 +289,7 @@ def _next_step(task: Task, failure: Failure, same: int) -> str:
         RetryMethod.NEXT_AGENT: "the next agent",
         None: "a person",
     }
-    step = choose_retry_strategy(task, max(same, 1) + 1)
+    step = choose_retry_strategy(task, max(same_work, 1) + 1)
     return f"; the same failure with the same work would bring {following[step]}"
 
 

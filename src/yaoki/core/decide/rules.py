@@ -102,14 +102,14 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
         case StageFaulted(message=message, transient=transient, code=code, source=source):
             fault = make_fault(message, transient=transient, code=code)
             return plan_retry_or_escalate(task, replace(fault, source=source), moment)
-        case AgentLost(reason=why, counts_as_failure=charged):
+        case AgentLost(reason=reason, counts_as_failure=charged):
             kind = FailureKind.INCOMPLETE if charged else FailureKind.LOST
-            return plan_retry_or_escalate(task, make_failure(kind, why), moment)
-        case WorkInterrupted(reason=why):
-            return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, why), moment)
-        case StageDeferred(reason=why, wait=wait):
+            return plan_retry_or_escalate(task, make_failure(kind, reason), moment)
+        case WorkInterrupted(reason=reason):
+            return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, reason), moment)
+        case StageDeferred(reason=reason, wait=wait):
             assert task.lease is not None, f"{task.id} has no lease"
-            return (LeaseReleased(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
+            return (LeaseReleased(task.lease.holder, task.lease.epoch, reason, moment.now + wait),)
 
 
 def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
@@ -238,8 +238,8 @@ def _checkout_note(names: tuple[str, ...]) -> JournalNote:
     """The author is unknown: people work in their checkout while a run is active."""
     changed_names = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
-    yours = f"{refs}your checkout or your own settings"
-    words = f"{yours} changed while the agent was at work: {changed_names}"
+    places = f"{refs}your checkout or your own settings"
+    words = f"{places} changed while the agent was at work: {changed_names}"
     data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
     return JournalNote("CHECKOUT_CHANGED", data)
 
@@ -292,8 +292,8 @@ def _may_change_nothing(task: Task) -> bool:
 
 def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
     """The failure of the final check becomes that of the task whose landing caused it."""
-    beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
-    words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
+    partners = f" together with {', '.join(blame.partners)}" if blame.partners else ""
+    words = f"passed alone; {failure.check} fails since it landed{partners}: {failure.message}"
     blamed = make_failure(
         FailureKind.QUALITY_FAILURE,
         words,

@@ -74,8 +74,8 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
 def _without_proof(verdict: Verdict) -> str:
     """No check failed, but no required check that can fail has passed."""
     skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
-    beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
-    return f"no required check that can fail has passed{beside}"
+    skipped_part = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    return f"no required check that can fail has passed{skipped_part}"
 
 
 def _of_broken_check(finding: Finding) -> Failure:

@@ -52,6 +52,6 @@ class BudgetSettings:
     def day(self) -> Mapping[str, float]:
         return self._of("day")
 
-    def _of(self, whose: str) -> dict[str, float]:
-        limits = {name: getattr(self, f"{whose}_{name}", 0) for name in BudgetMeasure}
+    def _of(self, scope: str) -> dict[str, float]:
+        limits = {name: getattr(self, f"{scope}_{name}", 0) for name in BudgetMeasure}
         return {name: float(limit) for name, limit in limits.items() if limit}

@@ -61,10 +61,10 @@ class UndoCommand:
     def _record(self, task: Task, dependents: Sequence[TaskRow], how: str) -> None:
         """Active dependents are interrupted, and their work is saved."""
         active = [row.id for row in dependents if row.state is State.ACTIVE]
-        why = f"{task.id}, on which it depends, is undone"
+        reason = f"{task.id}, on which it depends, is undone"
 
         def recall(now: Task) -> Sequence[Event]:
-            return (RecallRequested(why),) if now.state is State.ACTIVE else ()
+            return (RecallRequested(reason),) if now.state is State.ACTIVE else ()
 
         def request(now: Task) -> Sequence[Event]:
             return () if now.undo_requested else (UndoRequested(now.landed_commit, how=how),)

@@ -72,11 +72,11 @@ class RecoverStep:
         failed = [
             task for task in self._store.tasks_awaiting_rerun(run.id) if task.spec.defers_escalation
         ]
-        why = "no planner is left to plan the missing work"
+        reason = "no planner is left to plan the missing work"
         if self._store.run(run.id).pause_reason:
             return False
         if failed:
-            self._apply([(task.id, self._escalate(why)) for task in failed], failed)
+            self._apply([(task.id, self._escalate(reason)) for task in failed], failed)
         return bool(failed)
 
     # -------------------------------------------------------------- tasks without a group
@@ -108,8 +108,8 @@ class RecoverStep:
         # Subtasks of an optional group are optional for the run, but required for the group.
         required = {row.id for row in rows if row.required or not group.spec.required}
         decision = decide_recovery(group, failed, [row.id for row in done], needs, required)
-        strategy, why = decision.strategy, _rationale(decision)
-        started = RecoveryStarted(strategy, tuple(failed), tuple(row.id for row in done), why)
+        strategy, reason = decision.strategy, _rationale(decision)
+        started = RecoveryStarted(strategy, tuple(failed), tuple(row.id for row in done), reason)
         match strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
                 head = self._workspace.branches.head(
@@ -160,8 +160,8 @@ class RecoverStep:
                 "deleted_files": [p for s, p in files if s == "D"][:FILES_LISTED_MAX],
             },
         )
-        why = "rolled back with its group"
-        reverts = [(row.id, _revert_landing(to, why)) for row in done]
+        reason = "rolled back with its group"
+        reverts = [(row.id, _revert_landing(to, reason)) for row in done]
         strategy = RecoveryStrategy.ROLLBACK_AND_RETRY
         reruns = [(task.id, _grant_rerun(to, strategy)) for task in failed]
         return [(group.id, lambda _: (started, restored)), *reverts, *reruns]
@@ -182,8 +182,8 @@ def _revert_landing(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
 
 def _grant_rerun(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task], Sequence[Event]]:
     inputs = {"head": head, "strategy": strategy.value if strategy else ""}
-    why = Rationale("8.3" if strategy else "8.4", inputs)
-    return lambda task: (RerunGranted(head, strategy, why),) if task.awaiting_rerun else ()
+    reason = Rationale("8.3" if strategy else "8.4", inputs)
+    return lambda task: (RerunGranted(head, strategy, reason),) if task.awaiting_rerun else ()
 
 
 def _no_rerun_reason(task: Task) -> str:
@@ -193,8 +193,8 @@ def _no_rerun_reason(task: Task) -> str:
 
 
 def _drop(task: Task) -> Sequence[Event]:
-    why = "dropped: its group lands without it"
-    return () if task.state.is_final else (CancelRequested(why), Cancelled(why))
+    reason = "dropped: its group lands without it"
+    return () if task.state.is_final else (CancelRequested(reason), Cancelled(reason))
 
 
 def _rationale(decision: RecoveryDecision) -> Rationale:

@@ -103,7 +103,7 @@ class ReplanStep:
     def _time_out(self, task: Task) -> None:
         brief = task.spec.planning_brief
         assert brief is not None, f"{task.id} is not a planning task"
-        why = f"phase {brief.phase!r} was not filled within {brief.deadline}"
+        reason = f"phase {brief.phase!r} was not filled within {brief.deadline}"
         dependents = downstream(task.id, self._store.needs(task.run_id))
         note = JournalNote(
             "PHASE_TIMED_OUT",
@@ -119,7 +119,7 @@ class ReplanStep:
             return (note, *events) if events else ()
 
         def cancel_dependent(now: Task) -> Sequence[Event]:
-            return () if now.cancel_requested or now.state.is_final else _cancel(now, why)
+            return () if now.cancel_requested or now.state.is_final else _cancel(now, reason)
 
         changes = [(TaskId(one), cancel_dependent) for one in dependents]
         self._store.amend_all([(task.id, cancel_phase), *changes])

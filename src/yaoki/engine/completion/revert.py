@@ -52,8 +52,8 @@ class RevertStep:
                     approve = self._approval(run, task, removed if one.id == last else None)
                     head = self._workspace.landings.undo(branch, one.landed_commit, one.id, approve)
         except NotNow as refused:
-            why = refused.sentence
-            self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_requested else ())
+            reason = refused.sentence
+            self._store.amend(task.id, lambda t: (UndoDropped(reason),) if t.undo_requested else ())
             return
         changes = [(one.id, _revert_landing(one, head, task.id)) for one in dependents]
         changes += [
@@ -118,20 +118,20 @@ def _has_changes(task: Task) -> bool:
 
 def _supersede() -> Callable[[Task], Sequence[Event]]:
     """A final check of a commit that is no longer the head is replaced by a new one."""
-    why = "work was undone since: the final check runs again"
+    reason = "work was undone since: the final check runs again"
 
     def decide(now: Task) -> Sequence[Event]:
-        return (Replaced("", why),) if now.state is State.DONE else ()
+        return (Replaced("", reason),) if now.state is State.DONE else ()
 
     return decide
 
 
 def _revert_landing(task: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:
     """Only this landing: another worker may have reverted it, and it may have landed again."""
-    why = f"{cause}, on which it depends, was undone"
+    reason = f"{cause}, on which it depends, was undone"
 
     def decide(now: Task) -> Sequence[Event]:
         same = now.state is State.DONE and now.landed_commit == task.landed_commit
-        return (LandingReverted(head, why),) if same else ()
+        return (LandingReverted(head, reason),) if same else ()
 
     return decide

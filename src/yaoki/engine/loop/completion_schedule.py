@@ -17,7 +17,7 @@ COMPLETION_RETRY_WAIT = timedelta(seconds=5)
 COMPLETION_FAILURES_MAX = 5
 
 
-class RunWarnings:
+class JournalWarnings:
     """Warnings in the journals of runs; the same one is not repeated."""
 
     def __init__(self, store: PoolStore) -> None:
@@ -39,7 +39,7 @@ class CompletionSchedule:
         store: PoolStore,
         clock: Clock,
         complete: Callable[[RunId], bool],
-        warnings: RunWarnings,
+        warnings: JournalWarnings,
     ) -> None:
         self._store, self._clock = store, clock
         self._complete, self._warnings = complete, warnings

@@ -32,15 +32,15 @@ class Notifier:
     def _send(self, notice: Notice) -> bool:
         channel = self._channels.get(notice.channel)
         if channel is None:
-            why = f"the settings have no channel {notice.channel!r} any more"
-            self._store.mark_notice_failed(notice, why, permanent=True)
+            reason = f"the settings have no channel {notice.channel!r} any more"
+            self._store.mark_notice_failed(notice, reason, permanent=True)
             return False
         try:
             channel.send(notice)
         except NoticeFailed as failed:
-            why = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
+            reason = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
             self._store.mark_notice_failed(
-                notice, why, permanent=failed.permanent, retry_after=failed.retry_after
+                notice, reason, permanent=failed.permanent, retry_after=failed.retry_after
             )
             return False
         self._store.mark_notice_sent(notice)

@@ -12,7 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import AdmissionDecision
-from yaoki.engine.loop.completion_schedule import CompletionSchedule, RunWarnings
+from yaoki.engine.loop.completion_schedule import CompletionSchedule, JournalWarnings
 from yaoki.engine.loop.presence import Presence
 from yaoki.engine.loop.upkeep import BackgroundTask, PoolUpkeep
 from yaoki.engine.loop.worker import Worker
@@ -92,7 +92,7 @@ class Pool:
         self._worker = worker
         self._clock = clock
         self._settings = settings
-        self._warnings = RunWarnings(store)
+        self._warnings = JournalWarnings(store)
         self._completion = CompletionSchedule(store, clock, complete, self._warnings)
         self._admission = admission
         self._presence = presence

@@ -159,8 +159,8 @@ def report_finding(task: Task, candidate: Candidate) -> Finding:
         return Finding("report", Outcome.PASSED, message=f"{size} bytes of report")
     code = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
     clean = exit_ is None or exit_.ended_cleanly
-    why = "no report was written" if clean else f"the agent did not end by itself{code}"
-    return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
+    reason = "no report was written" if clean else f"the agent did not end by itself{code}"
+    return Finding("report", Outcome.FAILED, pattern="no-change", message=reason)
 
 
 def waived_finding(name: str) -> Finding:

@@ -100,9 +100,9 @@ class AttemptProcesses:
             if stop_reason is StopReason.LOST:
                 # The next worker may wait for the same process tree, so leave it running.
                 raise ClaimSuperseded
-            why = stop_reason or stop_if()
-            if why:
-                return self._processes.end(folder, EndCause(why))
+            reason = stop_reason or stop_if()
+            if reason:
+                return self._processes.end(folder, EndCause(reason))
             self._processes.renew_lease(folder)
             self._clock.sleep(pause)
         raise AssertionError("the pauses never end")

@@ -67,11 +67,11 @@ def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded
     notes = SettingsDefects(name)
     settings = read_settings(_table(file, name), notes)
     if notes.lines:
-        raise _refused(name, *notes.lines)
+        raise _refusal(name, *notes.lines)
     return LoadedSettings(replace(settings, source=name), frozenset(notes.given_keys), file)
 
 
-def _refused(name: str, *lines: str) -> SettingsInvalid:
+def _refusal(name: str, *lines: str) -> SettingsInvalid:
     return SettingsInvalid(
         f"{name}: {format_count(len(lines), 'problem')} found, nothing was started",
         hint=f"fix {name}; then `yaoki config show --origin` lists every key",
@@ -87,12 +87,12 @@ def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
         return Path(file)
     own, shared = top / "yaoki.toml", top / "pyproject.toml"
     if own.is_fifo() or own.is_socket():
-        raise _refused("yaoki.toml", "yaoki.toml: is not a regular file")
+        raise _refusal("yaoki.toml", "yaoki.toml: is not a regular file")
     if not own.exists():
         return shared if _mentions(shared) else None
     if _mentions(shared):
         line = "yaoki.toml: pyproject.toml has [tool.yaoki] as well; keep one of them"
-        raise _refused("yaoki.toml", line)
+        raise _refusal("yaoki.toml", line)
     return own
 
 
@@ -109,9 +109,9 @@ def _bytes(file: Path, name: str) -> bytes:
             raw = opened.read(BYTES_MAX + 1)
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        raise _refused(name, f"{name}: cannot be read: {reason}") from fault
+        raise _refusal(name, f"{name}: cannot be read: {reason}") from fault
     if len(raw) > BYTES_MAX:
-        raise _refused(name, f"{name}: more than the limit of {BYTES_MAX} bytes")
+        raise _refusal(name, f"{name}: more than the limit of {BYTES_MAX} bytes")
     return raw
 
 
@@ -121,15 +121,15 @@ def _table(file: Path, name: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
     except UnicodeDecodeError as fault:
-        raise _refused(name, f"{name}: byte {fault.start} is not UTF-8") from fault
+        raise _refusal(name, f"{name}: byte {fault.start} is not UTF-8") from fault
     except (ValueError, RecursionError) as fault:  # a number of 5000 digits is no TOML error
-        raise _refused(name, _syntax(name, str(fault))) from fault
+        raise _refusal(name, _syntax(name, str(fault))) from fault
     if file.name != "pyproject.toml":
         return table
     for key in ("tool", "yaoki"):
         table = table.get(key, {})
         if not isinstance(table, dict):
-            raise _refused(name, f"{name}: {key} must be a table")
+            raise _refusal(name, f"{name}: {key} must be a table")
     return table
 
 

@@ -124,8 +124,8 @@ def _order(limits: LimitSettings, notes: SettingsDefects) -> None:
 
 
 def _describe_time(name: str, value: float, notes: SettingsDefects) -> str:
-    aside = "" if f"limits.{name}" in notes.given_keys else ", not given"
-    return f"limits.{name} ({value:g}{aside})"
+    remark = "" if f"limits.{name}" in notes.given_keys else ", not given"
+    return f"limits.{name} ({value:g}{remark})"
 
 
 # ------------------------------------------------------------------ notify

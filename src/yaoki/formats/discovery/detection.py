@@ -81,7 +81,7 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
     named = _name_checks([*first_checks, *late_checks])
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
-    unread = {file: why for folder in folders for file, why in folder.unreadable.items()}
+    unread = {file: reason for folder in folders for file, reason in folder.unreadable.items()}
     listed = tuple(named[:CHECKS_MAX])
     return Discovery(listed, tuple(managers), more + over, unread, beside)
 

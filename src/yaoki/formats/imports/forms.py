@@ -53,18 +53,18 @@ def read_list(
     """The tasks of a list; `PlanInvalid` when the text is no list at all."""
     chosen = options or ImportOptions()
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
-        raise _refused(name, f"{size} bytes are over the limit of {BYTES_MAX}")
+        raise _refusal(name, f"{size} bytes are over the limit of {BYTES_MAX}")
     form = form or detect_form(text)
     if not form:
         known = ", ".join(FORMS)
-        raise _refused(name, f"this is not a list that can be imported ({known})")
+        raise _refusal(name, f"this is not a list that can be imported ({known})")
     result = ImportedList(form, name)
     FORMS[form](text, result, chosen)
     result.items = _valid_items(result, chosen)
     return result
 
 
-def _refused(name: str, why: str) -> PlanInvalid:
+def _refusal(name: str, why: str) -> PlanInvalid:
     return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
 
 

@@ -174,11 +174,15 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
     name, usual, catalogue = one["id"], context.defaults, context.run.catalogue
     kind = _kind(one, context)
     old = context.find(one["replaces"]) if one.get("replaces") else None
-    heir = old.spec if old is not None and old.spec is not None else None
-    check_names = one.get("checks") or [c.name for c in heir.checks] if heir else one.get("checks")
+    replaced_spec = old.spec if old is not None and old.spec is not None else None
+    check_names = (
+        one.get("checks") or [c.name for c in replaced_spec.checks]
+        if replaced_spec
+        else one.get("checks")
+    )
     checks = check_names if check_names is not None else list(catalogue.checks)
     _known(name, "check", checks, catalogue.checks, context)
-    inherited = (heir.agents if heir else ()) or usual.agents
+    inherited = (replaced_spec.agents if replaced_spec else ()) or usual.agents
     agents = [one["agent"]] if one.get("agent") else [a.name for a in inherited]
     _known(name, "agent", agents, catalogue.agents, context)
     if kind is not TaskKind.CHECK and not agents:
@@ -196,22 +200,23 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
         agents=()
         if kind is TaskKind.CHECK
         else tuple(catalogue.agents[a] for a in agents if a in catalogue.agents),
-        scope=tuple(one.get("scope", heir.scope if heir else ())),
+        scope=tuple(one.get("scope", replaced_spec.scope if replaced_spec else ())),
         priority=one.get("priority", 0),
-        required=one.get("required", heir.required if heir else True),
+        required=one.get("required", replaced_spec.required if replaced_spec else True),
         timeout=usual.timeout,
         hang=usual.hang,
         policy=catalogue.policies.get("default", RetryPolicy(rules={})),
-        setup=(heir or usual).setup,
-        setup_inputs=(heir or usual).setup_inputs,
-        may_change_nothing=heir.may_change_nothing if heir else False,
-        discard=(heir or usual).discard,
-        phase=(heir.phase if heir else "") or context.planning_brief.phase,
+        setup=(replaced_spec or usual).setup,
+        setup_inputs=(replaced_spec or usual).setup_inputs,
+        may_change_nothing=replaced_spec.may_change_nothing if replaced_spec else False,
+        discard=(replaced_spec or usual).discard,
+        phase=(replaced_spec.phase if replaced_spec else "") or context.planning_brief.phase,
         language=usual.language,
-        budget=heir.budget if heir else {},
-        group=heir.group if heir else "",
-        tags=heir.tags if heir else (),
-        iteration=(heir.iteration if heir else 0) or context.planning_brief.iteration,
+        budget=replaced_spec.budget if replaced_spec else {},
+        group=replaced_spec.group if replaced_spec else "",
+        tags=replaced_spec.tags if replaced_spec else (),
+        iteration=(replaced_spec.iteration if replaced_spec else 0)
+        or context.planning_brief.iteration,
     )
 
 

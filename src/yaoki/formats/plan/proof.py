@@ -50,8 +50,8 @@ def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
     required = [name for name in names if draft.checks[name].required]
     if not required:
         return _NO_REQUIRED_CHECK
-    why = {name: why_vacuous(check_spec(name, draft.checks[name])) for name in required}
-    if not all(why.values()):
+    reason = {name: why_vacuous(check_spec(name, draft.checks[name])) for name in required}
+    if not all(reason.values()):
         return ""
-    name, first = next(iter(why.items()))
-    return f"check {name}: {first}" if len(why) == 1 else f"no check can fail ({name}: {first})"
+    name, first = next(iter(reason.items()))
+    return f"check {name}: {first}" if len(reason) == 1 else f"no check can fail ({name}: {first})"

@@ -53,8 +53,8 @@ def load_template(hit: TemplateFile) -> Template:
     used = {name: body.lines.get(name, 1) for name in free}
     for name, line in sorted(used.items(), key=lambda pair: pair[1]):
         if name not in source.params:
-            why = f"{name!r} is used but not declared; add it to params in the front matter"
-            raise TemplateInvalid(source.label, line, why)
+            reason = f"{name!r} is used but not declared; add it to params in the front matter"
+            raise TemplateInvalid(source.label, line, reason)
     return Template(source, body.code, used)
 
 
@@ -75,11 +75,11 @@ def is_blank(words: str) -> bool:
 
 
 def _invalid(source: TemplateSource, error: TemplateError) -> TemplateInvalid:
-    why = {
+    reason = {
         "OutOfFuel": "takes too many steps: are loops nested?",
         "UndefinedError": "uses a value that does not exist; test it with `is defined` first",
     }.get(error.kind, error.detail or error.message)
-    return TemplateInvalid(source.label, (error.line or 1) + source.lines_before, why)
+    return TemplateInvalid(source.label, (error.line or 1) + source.lines_before, reason)
 
 
 class OutputMeter:

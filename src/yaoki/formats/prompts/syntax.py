@@ -156,9 +156,9 @@ def _words(label: str, tag: str, line: int) -> Iterator[str]:
     if tag.startswith("{%") and (not tokens or tokens[0] not in STATEMENTS):
         allowed = ", ".join(sorted(STATEMENTS))
         raise TemplateInvalid(label, line, f"{tag[:60]} is not allowed; allowed are {allowed}")
-    why = _refused(tokens)
-    if why:
-        raise TemplateInvalid(label, line, why)
+    reason = _refusal(tokens)
+    if reason:
+        raise TemplateInvalid(label, line, reason)
     for n, token in enumerate(tokens):
         if _WORD.fullmatch(token) and (n == 0 or tokens[n - 1] not in {".", "|"}):
             yield token
@@ -175,7 +175,7 @@ def _tokens(label: str, inner: str, line: int) -> Iterator[str]:
         at = hit.end()
 
 
-def _refused(tokens: list[str]) -> str:
+def _refusal(tokens: list[str]) -> str:
     """The reason why these tokens are not allowed in a tag; empty when they are."""
     opened: list[str] = []
     for before_that, before, token in zip(["", "", *tokens], ["", *tokens], tokens, strict=False):

@@ -81,9 +81,9 @@ def _entries(label: str, head: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
         node = yaml.compose(head, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or "is not valid YAML"
+        reason = getattr(error, "problem", None) or "is not valid YAML"
         line = mark.line + 2 if mark else 1
-        raise TemplateInvalid(label, line, f"its front matter: {why}") from error
+        raise TemplateInvalid(label, line, f"its front matter: {reason}") from error
     except RecursionError:
         raise TemplateInvalid(label, 1, "its front matter is nested too deeply") from None
     if node is None:

@@ -118,8 +118,8 @@ def _missing(paths: list[str]) -> Finding | None:
 
 
 def _evidence_finding(claims: ChangeContext) -> Finding | None:
-    why = missing_evidence(claims)
-    return _finding("Q5", "no-change", why, (), {}) if why else None
+    reason = missing_evidence(claims)
+    return _finding("Q5", "no-change", reason, (), {}) if reason else None
 
 
 def _claim_finding(claims: ChangeContext) -> Finding | None:

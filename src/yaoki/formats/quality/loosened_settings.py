@@ -187,8 +187,10 @@ def _makefile(change: Change) -> str:
         return ""
     old, new = change.before.splitlines(), (change.after or "").splitlines()
     removed, added = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
-    again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
-    turned = (t for t in added if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], again))
+    known_targets = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
+    turned = (
+        t for t in added if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], known_targets)
+    )
     return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in removed) or any(turned) else ""
 
 

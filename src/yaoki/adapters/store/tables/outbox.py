@@ -100,8 +100,8 @@ def _subject_and_body(entry: Mapping[str, Any], data: Mapping[str, Any]) -> tupl
         case "ESCALATE_EXECUTED":
             return f"yaoki: {task} needs you", str(data.get("user_message", ""))
         case "RUN_PAUSED":
-            why = str(data.get("why", ""))
-            return f"yaoki: run {run} is paused", f"{why}\nyaoki answer {run} go"
+            reason = str(data.get("why", ""))
+            return f"yaoki: run {run} is paused", f"{reason}\nyaoki answer {run} go"
         case "FINAL_SUMMARY":
             status = str(data.get("status", ""))
             done = format_count(data.get("tasks", {}).get("DONE", 0), "task")

@@ -145,8 +145,10 @@ class _Walk:
         find = {"py": references.python_imports, "rb": references.ruby_imports}.get(language)
         find = references.js_imports if language in ("js", "ts", "json") else find
         for one in find(text, path, self._files) if find else ():
-            beside = dirname(one) == dirname(path) and is_support(path) and not is_test_path(path)
-            if is_support(one) or (beside and not is_in_test_folder(path)):
+            is_neighbour = (
+                dirname(one) == dirname(path) and is_support(path) and not is_test_path(path)
+            )
+            if is_support(one) or (is_neighbour and not is_in_test_folder(path)):
                 self._add(one, FileRole.SUPPORT)
 
     def _literals(self, path: str, text: str, language: str, places: tuple[str, ...]) -> None:

@@ -197,7 +197,7 @@ def _subclasses(
         yield one
         bare = one[1].rpartition(".")[2]
         for place, source in sources.items():
-            todo += [(place, heir) for heir, bases in source.bases.items() if bare in bases]
+            todo += [(place, subclass) for subclass, bases in source.bases.items() if bare in bases]
 
 
 def _ancestors(sources: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
