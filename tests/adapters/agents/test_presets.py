@@ -488,6 +488,40 @@ def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words
     assert words in exit_.stderr_tail
 
 
+@pytest.mark.spec("10.6", "12.8")
+@pytest.mark.parametrize(
+    ("name", "file", "note", "expected"),
+    [
+        (
+            "mini-swe-agent",
+            "trajectory.json",
+            {"info": {"model_stats": {"instance_cost": 0.25, "api_calls": 2}}},
+            (None, 2, 0.25),
+        ),
+        (
+            "vibe",
+            "vibe/export.json",
+            {
+                "usage": {"input_tokens": 90, "output_tokens": 30, "total_tokens": 120},
+                "cost_usd": 0.5,
+                "steps": 3,
+            },
+            (120, 3, 0.5),
+        ),
+    ],
+)
+def test_usage_is_read_from_the_file_that_the_agent_writes_in_its_outbox(
+    tmp_path: Path, name: str, file: str, note: Any, expected: tuple[Any, ...]
+) -> None:
+    written = tmp_path / "attempts" / "1" / "outbox" / file
+    written.parent.mkdir(parents=True)
+    written.write_text(json.dumps(note, indent=2))
+
+    exit_ = ended(tmp_path, name)
+
+    assert (exit_.tokens, exit_.turns, exit_.cost) == expected
+
+
 @pytest.mark.spec("4.2", "12.8")
 def test_an_agent_without_events_is_read_by_its_preset(tmp_path: Path) -> None:
     agent = PresetAgent(load_preset("continue"), ENVIRON)

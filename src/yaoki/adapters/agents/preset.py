@@ -36,7 +36,8 @@ class AgentProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageRule:
-    """The source of an agent's usage: fields of an event, or a pattern over a text file.
+    """The source of an agent's usage: fields of an event, or a pattern over a text file, which is
+    its standard output or lies in its outbox.
 
     `turns` is a field, or `events`: one turn for each event.  `whole_thread` names the values
     that, after a resume, include earlier runs of the conversation; `thread` is the field with its

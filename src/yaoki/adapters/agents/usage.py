@@ -21,6 +21,7 @@ from yaoki.adapters.agents.structured_output.summary import (
 )
 from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.ports import outbox
 
 BYTES_MAX = 256 << 20
 LINE_BYTES_MAX = 4 << 20
@@ -47,7 +48,8 @@ def read_usage(folder: Path, rule: UsageRule, before: Usage = NO_USAGE) -> Usage
     if rule.event:
         usage = _sum_events(list(_events(folder / OUT, rule.event)), rule)
     elif rule.pattern:
-        usage = _match_file(folder / rule.file, rule)
+        # The shim writes the logs beside the outbox; every other file is the agent's own.
+        usage = _match_file((folder if rule.file == OUT else outbox(folder)) / rule.file, rule)
     else:
         return UNKNOWN_USAGE
     cost, tokens = usage.cost, usage.tokens
