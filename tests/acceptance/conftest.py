@@ -39,5 +39,7 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path, store_url: str) -> Place:
-    return Place(tmp_path, pycache, store_url)
+def place(tmp_path: Path, pycache: Path, store_url: str) -> Iterator[Place]:
+    made = Place(tmp_path, pycache, store_url)
+    yield made
+    made.end_started()

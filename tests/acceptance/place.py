@@ -124,6 +124,7 @@ class Place:
     def __init__(self, folder: Path, pycache: Path, store: str = "") -> None:
         self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
         self.store = store
+        self._started: list[subprocess.Popen[str]] = []
         self.repo.mkdir()
         # Compiled once for all tests, and not into the source tree.
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
@@ -195,7 +196,7 @@ class Place:
         return Completed(done.returncode, done.stdout, done.stderr)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             (sys.executable, "-m", "yaoki", *words),
             cwd=self.repo,
             env=self.env,
@@ -204,6 +205,17 @@ class Place:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def end_started(self) -> None:
+        """A test that fails leaves a program and its pipe, which the next test would be blamed for."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.wait(BOUND_S)
+            if process.stdout is not None:
+                process.stdout.close()
 
     def look(self, *words: str) -> Completed:
         """As `yaoki`, for what is only looked up: never the installed program."""

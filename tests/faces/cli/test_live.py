@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,10 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Place:
-    return Place(tmp_path, pycache)
+def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
+    made = Place(tmp_path, pycache)
+    yield made
+    made.end_started()
 
 
 def the_plan(place: Place) -> dict[str, Any]:

@@ -65,8 +65,10 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Place:
-    return a_place(tmp_path, pycache)
+def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
+    made = a_place(tmp_path, pycache)
+    yield made
+    made.end_started()
 
 
 @pytest.fixture(scope="session")
