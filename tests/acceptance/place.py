@@ -209,7 +209,7 @@ class Place:
         return process
 
     def end_started(self) -> None:
-        """A test that fails leaves a program and its pipe, which the next test would be blamed for."""
+        """Else a failed test leaves a program and its pipe, and the next one is blamed for them."""
         for process in self._started:
             if process.poll() is None:
                 process.kill()
