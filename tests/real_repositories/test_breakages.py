@@ -1,4 +1,4 @@
-"""`yaoki init` on real repositories, then ten agents that each break one line of it.
+"""`yaoki init` on real repositories, then four agents that each break one line of it.
 
 Plain: as somebody has it who cloned it a minute ago, without what its tests need.  Equipped: with
 that in an environment.  In neither may a breakage land (rule 16.5).
@@ -12,9 +12,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 import venv
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,27 @@ def call(words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) 
     return Completed(done.returncode, done.stdout, done.stderr)
 
 
-def fetched(one: Repository, folder: Path) -> Path:
+@pytest.fixture(scope="session")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Beside the base of this test worker: each release is fetched once for all of them."""
+    folder = tmp_path_factory.getbasetemp().parent / "releases"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def fetched(one: Repository, releases: Path) -> Path:
+    """The release, fetched by whichever test comes first; of two at once one is thrown away."""
+    folder = releases / one.package
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=releases) as own:
+            fetch(one, Path(own) / "release")
+            with suppress(OSError):
+                (Path(own) / "release").rename(folder)
+    (top,) = folder.iterdir()
+    return top
+
+
+def fetch(one: Repository, folder: Path) -> None:
     """The release as its registry has it, by whichever registry this machine uses."""
     folder.mkdir()
     if one.npm:
@@ -57,8 +79,6 @@ def fetched(one: Repository, folder: Path) -> Path:
     with tarfile.open(archive) as held:
         held.extractall(folder, filter="data")
     archive.unlink()
-    (top,) = folder.iterdir()
-    return top
 
 
 def settle(place: Place, source: Path) -> None:
@@ -102,9 +122,11 @@ def landed(place: Place, one: Repository, env: Mapping[str, str]) -> tuple[int, 
 
 @pytest.mark.spec("16.5", "16.4")
 @pytest.mark.parametrize("name", REPOSITORIES)
-def test_nothing_lands_in_a_plain_clone_without_test_dependencies(name: str, place: Place) -> None:
+def test_nothing_lands_in_a_plain_clone_without_test_dependencies(
+    name: str, place: Place, releases: Path
+) -> None:
     one = REPOSITORIES[name]
-    settle(place, fetched(one, place.folder / "release"))
+    settle(place, fetched(one, releases))
     own = own_python(place.folder / "bin")
 
     code, names, said = landed(place, one, {"PATH": f"{own}{os.pathsep}{os.environ['PATH']}"})
@@ -114,12 +136,16 @@ def test_nothing_lands_in_a_plain_clone_without_test_dependencies(name: str, pla
 
 @pytest.mark.spec("16.5", "16.4")
 @pytest.mark.parametrize("name", [one.package for one in REPOSITORIES.values() if not one.npm])
-def test_nothing_that_breaks_a_test_lands_where_the_tests_can_run(name: str, place: Place) -> None:
+def test_nothing_that_breaks_a_test_lands_where_the_tests_can_run(
+    name: str, place: Place, releases: Path
+) -> None:
     one = REPOSITORIES[name]
-    settle(place, fetched(one, place.folder / "release"))
+    settle(place, fetched(one, releases))
     home = place.folder / "environment"
-    venv.create(home, symlinks=True, with_pip=True)
-    got = call([str(home / "bin" / "pip"), "install", "-q", "pytest", *one.needs], place.folder)
+    venv.create(home, symlinks=True)
+    # Our own pip installs there: an environment with a pip of its own takes longer than its tests.
+    into = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-q"]
+    got = call([*into, "pytest", *one.needs], place.folder)
     assert got.code == 0, got.err
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
