@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 from yaoki.core.machine.value_codec import fields_from_data, fields_to_data, from_data, to_data
@@ -20,6 +21,8 @@ from yaoki.ports import JournalEntry
 RUN_DOC_FIELDS = ("planner", "default_agents", "budget", "continuous", "language", "approved")
 # Errors that reading a row or an entry may raise if yaoki did not write it.
 ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+# A worker has few runs at a time.
+CATALOGUES_KEPT = 32
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -84,7 +87,7 @@ def run_from_row(row: SqlRow) -> Run:
         base_branch=row["base_branch"],
         base=row["base"],
         created_at=from_ms(row["created_ms"]),
-        catalogue=from_data(Catalogue, json.loads(row["catalogue"])),
+        catalogue=_parse_catalogue(row["catalogue"]),
         done_when=tuple(json.loads(row["done_when"])),
         source=row["source"],
         parallel=row["parallel"],
@@ -100,6 +103,12 @@ def run_from_row(row: SqlRow) -> Run:
         acknowledged_iteration=row["acknowledged"],
         **fields_from_data(Run, RUN_DOC_FIELDS, json.loads(row["doc"])),
     )
+
+
+@lru_cache(CATALOGUES_KEPT)
+def _parse_catalogue(text: str) -> Catalogue:
+    """The row of a run is read at every step, and its catalogue is by far its longest value."""
+    return from_data(Catalogue, json.loads(text))
 
 
 def entry_from_row(row: SqlRow) -> JournalEntry:
