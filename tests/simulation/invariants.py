@@ -73,14 +73,14 @@ def _between(mine: Any, its: Any) -> str:
 
 def ending(life: Life) -> Ending:
     """Held against every invariant first; then nothing more must happen by itself."""
-    check_invariants(life)
+    lines = check_invariants(life)
     check_rests(life)
     store, world = life.real, life.world
     rows = store.rows(RUN)
     names: dict[str, str] = {row.id: row.name for row in rows}
     tasks = {row.name: store.task(row.id) for row in rows}
     run = store.run(RUN)
-    told = Counter((e.event, names.get(e.task_id, "")) for e in journal(store) if e.event in ONCE)
+    told = Counter((e.event, names.get(e.task_id, "")) for e in lines if e.event in ONCE)
     return Ending(
         states={row.name: row.state.value for row in rows},
         tree=dict(world.tree(world.refs[run.branch])),
@@ -97,7 +97,7 @@ def ending(life: Life) -> Ending:
         run=(run.iteration, run.failures_in_row, run.budget_grants, run.revision, run.pause_reason),
         cascades=sorted(
             (e.event, names[e.task_id], tuple(names[one] for one in e.data["tasks"]))
-            for e in journal(store)
+            for e in lines
             if e.event in {"TASK_BLOCKED", "TASK_REVIVED"}
         ),
         touches=tuple(life.touch.names),
@@ -108,8 +108,8 @@ def journal(store: SqlStore) -> list[JournalEntry]:
     return store.journal(run_id=RUN, limit=100_000)
 
 
-def check_invariants(life: Life) -> None:
-    """What must hold however often the worker died."""
+def check_invariants(life: Life) -> list[JournalEntry]:
+    """What must hold however often the worker died; the journal, read once."""
     world, store = life.world, life.real
     misfolded = store.audit(RUN)
     assert not misfolded, f"the journal does not fold to the rows: {misfolded}"
@@ -123,6 +123,7 @@ def check_invariants(life: Life) -> None:
     check_order(store, told)
     check_bounds(store, told)
     check_notices(life, told)
+    return told
 
 
 def check_rows(store: SqlStore, told: Sequence[JournalEntry]) -> None:

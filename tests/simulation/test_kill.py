@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.simulation.invariants import ending
+from tests.simulation.invariants import Ending, ending
 from tests.simulation.lives import (
     LEASE,
     RUN,
@@ -32,9 +32,20 @@ CHUNK = 25
 GOOD = {"README": "hello", **dict.fromkeys("abcd", "good")}
 
 
+ENDINGS: dict[int, tuple[Story, Ending]] = {}
+
+
+def unkilled(story: Story) -> Ending:
+    """How the story ends when nobody dies: played once for all its tests in this process."""
+    if id(story) not in ENDINGS:
+        # With the story itself, or another one might get its number.
+        ENDINGS[id(story)] = story, to_the_end(story, ending)
+    return ENDINGS[id(story)][1]
+
+
 def like(story: Story) -> Callable[[Scene], None]:
     """Whoever goes on from here must end as if nobody had died."""
-    whole = to_the_end(story, ending)
+    whole = unkilled(story)
 
     def then(left: Scene) -> None:
         differs = to_the_end(story, ending, scene=left, born=1).differs(whole)
@@ -57,7 +68,7 @@ def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
 @pytest.mark.spec("8.6", "8.2")
 def test_worktrees_that_vanish_between_two_lives_are_made_again() -> None:
     """Those of work that is committed and not yet proven."""
-    whole = to_the_end(PLAIN, ending)
+    whole = unkilled(PLAIN)
     vanished: list[str] = []
 
     def then(left: Scene) -> None:

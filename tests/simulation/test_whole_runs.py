@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from tests.simulation.invariants import Ending, ending
 from tests.simulation.lives import LEASE, Life, Scene, Story, at_every_touch, to_the_end
 from tests.simulation.stories import WHOLE_RUNS
-from tests.simulation.test_kill import like, tossed
+from tests.simulation.test_kill import like, tossed, unkilled
 from tests.simulation.world import Touches
 
 SEEDS = 1
@@ -98,20 +97,8 @@ def test_no_iteration_no_failure_and_no_pause_is_counted_twice(name: str, machin
 # ------------------------------------------------------------------ the stories tell what they mean
 
 
-@pytest.fixture(scope="module")
-def endings() -> Callable[[str], Ending]:
-    made: dict[str, Ending] = {}
-
-    def of(name: str) -> Ending:
-        if name not in made:
-            made[name] = to_the_end(WHOLE_RUNS[name], ending)
-        return made[name]
-
-    return of
-
-
 @pytest.mark.spec("8.3", "8.4", "9.1", "9.3", "9.7", "10.6")
-def test_the_stories_go_where_they_are_meant_to_go(endings: Callable[[str], Ending]) -> None:
+def test_the_stories_go_where_they_are_meant_to_go() -> None:
     """A story that never comes to its point would prove nothing."""
     for name, event, task, count in (
         ("rerun", "RERUN_GRANTED", "first", 1),
@@ -134,18 +121,21 @@ def test_the_stories_go_where_they_are_meant_to_go(endings: Callable[[str], Endi
         ("failing", "RUN_PAUSED", "", 1),
         ("budget", "RUN_PAUSED", "", 1),
     ):
-        assert endings(name).told.get((event, task), 0) == count, f"{name}: {event} {task}"
+        assert unkilled(WHOLE_RUNS[name]).told.get((event, task), 0) == count, (
+            f"{name}: {event} {task}"
+        )
 
 
 @pytest.mark.spec("8.5", "9.2")
-def test_the_planner_revives_four_levels_and_a_diamond(endings: Callable[[str], Ending]) -> None:
+def test_the_planner_revives_four_levels_and_a_diamond() -> None:
     waiting = ("left", "right", "join", "last")
+    end = unkilled(WHOLE_RUNS["mended"])
 
-    assert endings("mended").cascades == [
+    assert end.cascades == [
         ("TASK_BLOCKED", "root", waiting),
         ("TASK_REVIVED", "root", waiting),
     ]
-    assert endings("mended").states["last"] == "DONE"
+    assert end.states["last"] == "DONE"
 
 
 # ------------------------------------------------------------------ many deaths, two workers
@@ -166,7 +156,7 @@ def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
 def test_two_workers_that_decide_at_once_decide_once(name: str, to_its_end: bool) -> None:
     """The first stands still just before it writes; the second decides, or ends the whole run."""
     story = WHOLE_RUNS[name]
-    whole = to_the_end(story, ending)
+    whole = unkilled(story)
     for point, touch in enumerate(whole.touches, start=1):
         if touch in DECIDED:
             end = beside(story, point, to_its_end=to_its_end)
