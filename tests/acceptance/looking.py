@@ -22,13 +22,15 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from pydantic import BaseModel
+
+from yaoki.core.lazy_dataclass import fields
+from yaoki.core.lazy_pattern import lazy_compile
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
@@ -90,22 +92,27 @@ def serve(address: str) -> None:
 
 
 def _compile_classes() -> None:
-    """Methods and models that are built on their first use, so that not each fork builds them."""
-    modules = [held for name, held in list(sys.modules.items()) if name.startswith("yaoki.")]
-    classes = {each for held in modules for each in vars(held).values() if isinstance(each, type)}
-    for cls in classes:
-        if issubclass(cls, BaseModel) and cls is not BaseModel:
-            cls.model_rebuild()
-        elif is_dataclass(cls):
-            for method in (cls.__init__, cls.__eq__, cls.__hash__):
-                _compile_method(method)
+    """Methods, models and patterns that are built on first use, so that not each fork builds them.
+
+    A pattern compiles for any of its methods, a method of a dataclass for arguments that are wrong.
+    """
+    for each in gc.get_objects():
+        if isinstance(each, lazy_compile):
+            each.search  # noqa: B018 - it is compiled when it is read
+        elif not isinstance(each, type) or not str(each.__module__).startswith("yaoki."):
+            continue
+        elif issubclass(each, BaseModel):
+            each.model_rebuild()
+        elif "__lazy_fields__" in vars(each):
+            _call_wrongly(each, "__init__", *range(len(fields(each)) + 1))
+            _call_wrongly(each, "__eq__", None)
+            _call_wrongly(each, "__hash__")
 
 
-def _compile_method(method: Any) -> None:
-    code = getattr(method, "__code__", None)
-    if code is not None and code.co_name == "compile_and_call":
-        with suppress(AttributeError, TypeError):  # compiled, then called with too little
-            method(object())
+def _call_wrongly(cls: type, name: str, *args: Any) -> None:
+    if (method := vars(cls).get(name)) is not None:
+        with suppress(AttributeError, TypeError):
+            method(cls.__new__(cls), *args)
 
 
 def _end_with_tests(server: int) -> NoReturn:
