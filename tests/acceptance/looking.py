@@ -13,6 +13,7 @@ import json
 import os
 import pkgutil
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -29,8 +30,10 @@ from typing import IO, Any, NoReturn
 
 from pydantic import BaseModel
 
-from yaoki.core.lazy_dataclass import fields
+from yaoki.adapters.store.rows import RUN_DOC_FIELDS
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.machine.value_codec import fields_from_data, from_data
+from yaoki.core.model import Catalogue, Run, TaskSpec
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
@@ -75,20 +78,61 @@ def serve(address: str) -> None:
             import_module(module.name)
     _compile_classes()
     gc.freeze()
-    # Who ignores this signal need not collect its children; each fork sets its own.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(address)
         door.listen(64)
         print("ready", flush=True)
         if not os.fork():
             _end_with_tests(os.getppid())
-        while True:
-            line, _ = door.accept()
-            with line:
-                if not os.fork():
-                    door.close()
-                    _handle(line)
+        _serve_calls(door)
+
+
+def _serve_calls(door: socket.socket) -> NoReturn:
+    """One fork for each call, so that calls may run beside each other; its end is a signal."""
+    calls: dict[int, Call] = {}
+    ended, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select((door, ended), (), ())
+        if ended in ready:
+            ended.recv(4096)
+            for pid, status in _ended_children():
+                if call := calls.pop(pid, None):
+                    call.answer(os.waitstatus_to_exitcode(status))
+        if door in ready:
+            call = Call(door.accept()[0])
+            if not (pid := os.fork()):
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                _answer(call.asked, call.out.fileno(), call.err.fileno())
+            calls[pid] = call
+
+
+def _ended_children() -> Iterator[tuple[int, int]]:
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            yield ended
+
+
+class Call:
+    """What was asked over a connection, and files for what the fork says."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        with line.makefile("r") as talk:
+            self.asked: Mapping[str, Any] = json.loads(talk.readline())
+        # Closed with the answer.
+        self.out = tempfile.TemporaryFile()  # noqa: SIM115
+        self.err = tempfile.TemporaryFile()  # noqa: SIM115
+
+    def answer(self, code: int) -> None:
+        with self._line, self.out, self.err:
+            told = {"code": code, "out": _text(self.out), "err": _text(self.err)}
+            # Whoever asked may be gone.
+            with suppress(OSError):
+                self._line.sendall(f"{json.dumps(told)}\n".encode())
 
 
 def _compile_classes() -> None:
@@ -96,46 +140,36 @@ def _compile_classes() -> None:
 
     A pattern compiles for any of its methods, a method of a dataclass for arguments that are wrong.
     """
+    pattern: Any = lazy_compile
+    each: Any
     for each in gc.get_objects():
-        if isinstance(each, lazy_compile):
+        if isinstance(each, pattern):
             each.search  # noqa: B018 - it is compiled when it is read
         elif not isinstance(each, type) or not str(each.__module__).startswith("yaoki."):
             continue
         elif issubclass(each, BaseModel):
             each.model_rebuild()
         elif "__lazy_fields__" in vars(each):
-            _call_wrongly(each, "__init__", *range(len(fields(each)) + 1))
-            _call_wrongly(each, "__eq__", None)
-            _call_wrongly(each, "__hash__")
+            _compile_methods(each)
+    for stored in (Catalogue, TaskSpec):
+        with suppress(TypeError):
+            from_data(stored, {})
+    with suppress(LookupError):
+        fields_from_data(Run, RUN_DOC_FIELDS, {"": None})
 
 
-def _call_wrongly(cls: type, name: str, *args: Any) -> None:
-    if (method := vars(cls).get(name)) is not None:
-        with suppress(AttributeError, TypeError):
-            method(cls.__new__(cls), *args)
+def _compile_methods(cls: Any) -> None:
+    too_many = range(len(cls.__lazy_fields__) + 1)
+    for name, args in (("__init__", too_many), ("__eq__", (None,)), ("__hash__", ())):
+        if (method := vars(cls).get(name)) is not None:
+            with suppress(AttributeError, TypeError):
+                method(cls.__new__(cls), *args)
 
 
 def _end_with_tests(server: int) -> NoReturn:
     """Standard input closes when the process of the tests is gone."""
     sys.stdin.read()
     os.kill(server, signal.SIGTERM)
-    os._exit(0)
-
-
-def _handle(line: socket.socket) -> NoReturn:
-    """In a fork of its own for each call, so that calls may run beside each other."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with (
-        line.makefile("rw") as talk,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-    ):
-        asked = json.loads(talk.readline())
-        if not (child := os.fork()):
-            line.close()
-            _answer(asked, out.fileno(), err.fileno())
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(json.dumps({"code": code, "out": _text(out), "err": _text(err)}), file=talk)
     os._exit(0)
 
 
