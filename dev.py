@@ -72,11 +72,12 @@ def real(*more: str) -> None:
 def full(*more: str) -> None:
     """everything: all cases, real agents, long storms of kills, real repositories"""
     os.environ["YAOKI_TEST_KILLS"] = "150"
-    lint()
+    style()
     chromium()
     agents()
     docs()
-    call("pytest", *TESTS, *more)
+    with beside(*TYPES):
+        call("pytest", *TESTS, *more)
     call("python", "-m", "tests.spec_coverage")
 
 
