@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.store import server
+from tests.adapters.store import server
 
 # Later lines win: the tests' server syncs nothing.
 DURABLE = {

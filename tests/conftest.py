@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import quick
-from tests.acceptance.place import INSTALLED
-from tests.store import server
+from tests import quick_selection
+from tests.acceptance.project import INSTALLED
+from tests.adapters.store import server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("installed"):
         os.environ[INSTALLED] = "yes"
     if config.getoption("quick"):
-        os.environ[quick.VARIABLE] = "yes"
+        os.environ[quick_selection.VARIABLE] = "yes"
     # Most tests look at their agents from outside; those of the walls ask for them.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
     _let_programs_hear()
@@ -38,8 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if quick.is_quick():
-        quick.select(config, items)
+    if quick_selection.is_quick():
+        quick_selection.select(config, items)
 
 
 def _let_programs_hear() -> None:

@@ -17,7 +17,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.repositories import git
-from tests.trusting import trust_below
+from tests.trusted_folders import trust_below
 
 SETTINGS = """\
 [limits]

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.acceptance.place import WHO, Completed, Place, Stores
-from tests.model import ModelServer, Request, Step, Turn
-from tests.model.programs import Program, environ, needed
+from tests.acceptance.project import WHO, Completed, Place, Stores
+from tests.scripted_model import ModelServer, Request, Step, Turn
+from tests.scripted_model.programs import Program, environ, needed
 
 # Real programs on a busy machine take their time; the bound is for those that never end.
 BOUND_S = 240

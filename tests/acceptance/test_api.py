@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.project import Place, a_plan, holds, writes
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
 # The first try lies and is the only one; after a person's words the next one is honest.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, a_plan, holds, until, writes
+from tests.acceptance.project import SETTINGS, Place, a_plan, holds, until, writes
 
 RECORD = """\
 import json, pathlib, sys

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, SETTINGS, Place, a_plan, holds, waits_for, writes
+from tests.acceptance.project import BOUND_S, SETTINGS, Place, a_plan, holds, waits_for, writes
 
 TEST_FILE = """\
 def test_answer():

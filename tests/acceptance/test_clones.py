@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.machines import Machine
-from tests.acceptance.place import a_plan
+from tests.acceptance.project import a_plan
 from tests.repositories import a_repository, commit, git, write
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3")]

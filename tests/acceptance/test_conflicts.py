@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import WHO, Place, a_plan, waits_for
+from tests.acceptance.project import WHO, Place, a_plan, waits_for
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("3.3", "4.1", "16.4")]
 BASE, LEFT, RIGHT = (bytes([0, n, 0, n]) for n in range(3))

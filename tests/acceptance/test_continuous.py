@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until
+from tests.acceptance.project import Place, a_plan, holds, until
 
 ENOUGH = {"shell": 'test "$(cat count.txt 2>/dev/null | wc -l)" -ge 3'}
 

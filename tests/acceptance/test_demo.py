@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.acceptance.place import until
+from tests.acceptance.project import until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.faces.cli.terminal import on_a_terminal
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.alone import a_clone, own_python
-from tests.acceptance.looking import look
-from tests.acceptance.place import Place, a_plan, holds, writes
-from tests.acceptance.walking import Walk
+from tests.acceptance.docs_walkthrough import Walk
+from tests.acceptance.forked_cli import look
+from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.separate_environment import a_clone, own_python
 from tests.documents import (
     PAGES,
     ROOT,
@@ -22,7 +22,7 @@ from tests.documents import (
     mentions,
     name,
 )
-from tests.reference.words import TOLD
+from tests.reference.event_descriptions import TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
 
 # A page is a story of many commands.

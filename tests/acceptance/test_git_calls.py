@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, writes
+from tests.acceptance.project import Place, a_plan, writes
 
 # Measured: nine of the stages themselves; the rest fill the proof room, look at what a check left
 # there, list its filters and the two trees that are compared, and look for ignored files before a

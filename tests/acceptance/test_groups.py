@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.project import Place, a_plan, holds, writes
 
 ONCE = {"retry": {"max_retries": 0}}
 

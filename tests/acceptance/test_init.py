@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.acceptance.alone import a_clone, own_python
-from tests.acceptance.place import WHO, Place
+from tests.acceptance.project import WHO, Place
+from tests.acceptance.separate_environment import a_clone, own_python
 from tests.repositories import user_state
 
 pytestmark = pytest.mark.acceptance

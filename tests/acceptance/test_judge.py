@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
-from tests.acceptance.test_agents_fall import events, kinds
+from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.test_agent_failures import events, kinds
 from tests.adapters.checks.test_entry_points import installed
 
 pytestmark = pytest.mark.acceptance

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.machines import Cable, Machine
-from tests.acceptance.place import a_plan, until, waits_for
+from tests.acceptance.project import a_plan, until, waits_for
+from tests.adapters.store.server import Server, binaries, missing
 from tests.repositories import a_repository, git
-from tests.store.server import Server, binaries, missing
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import RunId, State

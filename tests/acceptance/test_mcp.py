@@ -13,8 +13,8 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
-from tests.acceptance.test_result import (
+from tests.acceptance.project import Place, a_plan, holds, waits_for, writes
+from tests.acceptance.test_agent_results import (
     CHECKS,
     at_work,
     environment_in,

@@ -16,9 +16,9 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types.methods import validate_server_result
 
-from tests.acceptance.place import Place, a_plan, waits_for, writes
+from tests.acceptance.project import Place, a_plan, waits_for, writes
+from tests.acceptance.test_agent_results import CHECKS, at_work, keeps_environment, one_task
 from tests.acceptance.test_mcp import TOOLS, Answer, with_client
-from tests.acceptance.test_result import CHECKS, at_work, keeps_environment, one_task
 from tests.faces.mcp.test_server import VERSION, Piped, framed
 from yaoki.faces.mcp.server import HANDSHAKE, MODERN
 

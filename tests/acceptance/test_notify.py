@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
 from tests.adapters.notify.notices import SECRET, a_notice, program, receiver, recorded
 from tests.builders import HandClock
 from yaoki.adapters.notify import open_channels

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, writes
+from tests.acceptance.project import Place, a_plan, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, writes
+from tests.acceptance.project import Place, a_plan, holds, until, writes
 
 CHECKS = {n: holds(f"{n}.txt") for n in ("look", "build", "last")}
 

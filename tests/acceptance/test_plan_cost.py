@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.project import Place, a_plan, holds, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1", "10.6")]
 

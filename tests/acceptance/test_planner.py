@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, a_plan, holds, writes
+from tests.acceptance.project import SETTINGS, Place, a_plan, holds, writes
 
 GOAL = "Make both files good"
 

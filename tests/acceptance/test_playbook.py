@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, WHO, Completed, Place, writes
-from tests.acceptance.test_agents_fall import events
+from tests.acceptance.project import SETTINGS, WHO, Completed, Place, writes
+from tests.acceptance.test_agent_failures import events
 from tests.formats.playbook.test_playbook import HEAD, PLAYBOOK, SEED, box, phase
 
 pytestmark = pytest.mark.acceptance

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.project import Place, a_plan, holds, writes
 
 pytestmark = pytest.mark.acceptance
 TEST_FAILED = ".yaoki/prompts/steps/retry/issue/f_failed_test-failed.md"

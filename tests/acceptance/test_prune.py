@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, Stores, a_plan, holds, writes
+from tests.acceptance.project import SETTINGS, Place, Stores, a_plan, holds, writes
 
 pytestmark = pytest.mark.acceptance
 

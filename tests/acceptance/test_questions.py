@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
 
 QUESTION = "I found two options:\n1. delete the users table\n2. keep it\u2028\nWhich one?"
 PARTS = ("I found two options:", "1. delete the users table", "2. keep it", "Which one?")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Completed
+from tests.acceptance.project import Completed
 from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
-from tests.model import Step, say, shell, write
+from tests.scripted_model import Step, say, shell, write
 
 __all__ = ["theatres"]
 

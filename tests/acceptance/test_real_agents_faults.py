@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Completed, holds
+from tests.acceptance.project import Completed, holds
 from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
-from tests.model import Cut, Fault, Hang, Step, shell
+from tests.scripted_model import Cut, Fault, Hang, Step, shell
 
 __all__ = ["theatres"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, WHO, Completed, Place
-from tests.acceptance.test_agents_fall import events
+from tests.acceptance.project import SETTINGS, WHO, Completed, Place
+from tests.acceptance.test_agent_failures import events
 
 pytestmark = pytest.mark.acceptance
 

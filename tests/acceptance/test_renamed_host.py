@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, PATIENT, Place, until
+from tests.acceptance.project import BOUND_S, PATIENT, Place, until
 from tests.acceptance.test_workers import is_done, simple, submitted, waiting, workers
 
 RENAMED = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere && exec "$@"', "sh")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, WHO, Place, a_plan, holds, writes
+from tests.acceptance.project import BOUND_S, WHO, Place, a_plan, holds, writes
 from tests.acceptance.test_judge import PASS, critic, judged
-from tests.store.acts import by_hand
+from tests.adapters.store.store_actions import by_hand
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.11")]
 ONCE = {"retry": {"max_retries": 0}}

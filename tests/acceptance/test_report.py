@@ -14,7 +14,7 @@ import pytest
 from justhtml import JustHTML
 from markdown_it import MarkdownIt
 
-from tests.acceptance.place import WHO, Completed, Place, a_plan, holds, writes
+from tests.acceptance.project import WHO, Completed, Place, a_plan, holds, writes
 
 pytestmark = pytest.mark.acceptance
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
 
 FAST = {"retry": {"max_retries": 1}}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, until, waits_for
+from tests.acceptance.project import Place, a_plan, until, waits_for
 
 TELL = 'echo "$YAOKI_PORT_BASE $YAOKI_PORT_COUNT $YAOKI_DATABASE"'
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import WHO, Place
+from tests.acceptance.project import WHO, Place
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("6.6", "16.7")]
 

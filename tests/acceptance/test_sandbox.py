@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import yaoki
-from tests.acceptance.place import WHO, Place, holds
+from tests.acceptance.project import WHO, Place, holds
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.errors import Fault
 from yaoki.ports import Launch

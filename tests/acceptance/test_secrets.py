@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import WHO, Place, holds, until
-from tests.store.acts import by_hand
+from tests.acceptance.project import WHO, Place, holds, until
+from tests.adapters.store.store_actions import by_hand
 
 # The name of the first says that it is secret; of the second only the plan knows.
 TOKEN = 'tok/en "with" ümlaut zebra'

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds
+from tests.acceptance.project import Place, a_plan, holds
 
 pytestmark = pytest.mark.acceptance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.place import WHO, Place, a_plan
+from tests.acceptance.project import WHO, Place, a_plan
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "0.2")]
 ALLOW = ("-c", "protocol.file.allow=always", "submodule", "--quiet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.project import Place, a_plan, holds, writes
 
 pytestmark = pytest.mark.spec("0.2", "3.1")
 NAMES = (

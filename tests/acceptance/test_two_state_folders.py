@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, a_plan, holds, writes
-from tests.trusting import trust_below
+from tests.acceptance.project import SETTINGS, Place, a_plan, holds, writes
+from tests.trusted_folders import trust_below
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.6", "8.2", "3.7")]
 BIN = Path(sys.executable).parent

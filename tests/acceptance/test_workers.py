@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import (
+from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
     Place,
@@ -24,7 +24,7 @@ from tests.acceptance.place import (
     waits_for,
     writes,
 )
-from tests.acceptance.sleep import fall_asleep
+from tests.acceptance.suspended_worker import fall_asleep
 
 CHECK = {"ok": {"shell": "test -s README"}}
 

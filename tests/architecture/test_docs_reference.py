@@ -9,7 +9,7 @@ import pytest
 
 from tests.documents import ROOT, name
 from tests.reference import events, exit_codes, pages, state_machine
-from tests.reference.words import TOLD
+from tests.reference.event_descriptions import TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import State
 from yaoki.formats.config import load_settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.store.store_actions import opened, submit
 from tests.builders import RUN_ID, HandClock, a_spec
-from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
 from yaoki.engine.commands.extend import ExtendCommand
 from yaoki.errors import NotNow

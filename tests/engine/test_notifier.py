@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.store.store_actions import opened, submit
 from tests.builders import RUN_ID, HandClock, a_spec
-from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables.outbox import RETRY_AFTER_MAX, RETRY_FIRST, NoticeSelection
 from yaoki.core.model import Pause, PauseCause

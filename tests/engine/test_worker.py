@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from tests.adapters.store.store_actions import opened, submit
 from tests.builders import RUN_ID, HandClock, a_spec
-from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import Run, State, Task
 from yaoki.engine.branch_guard import BranchGuard

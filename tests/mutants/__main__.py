@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.mutants import explained
+from tests.mutants.explanations import read, unneeded
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.runner import KILLED, Runner, run, say
 
@@ -79,7 +79,7 @@ def _sample(mutants: list[Mutant], most: int | None) -> list[Mutant]:
 
 
 def _tell(mutants: Sequence[Mutant], runner: Runner, seconds: float, whole: bool) -> int:
-    explanations = explained.read(EXPLAINED)
+    explanations = read(EXPLAINED)
     alive = [mutants[at] for at, result in sorted(runner.results.items()) if result != KILLED]
     open_ = [m for m in alive if not any(each.covers(m) for each in explanations)]
     for mutant in open_:
@@ -94,7 +94,7 @@ def _tell(mutants: Sequence[Mutant], runner: Runner, seconds: float, whole: bool
     print(f"{'-' * len(head)}\n{_row('all', len(mutants), len(alive), len(open_))}")
     print(f"\n{seconds / 60:.1f} minutes; {runner.timed_out} of the killed ran out of time")
     print(f"at least {SHARE_MIN} % must be killed")
-    stale = explained.unneeded(explanations, alive, modules) if whole else []
+    stale = unneeded(explanations, alive, modules) if whole else []
     for each in stale:
         print(f"explained but killed or gone: {each.module} {each.function}: {each.change}")
     return 1 if stale or _share(len(mutants) - len(alive), len(open_)) < SHARE_MIN else 0

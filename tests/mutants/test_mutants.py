@@ -10,7 +10,7 @@ from types import FunctionType
 
 import pytest
 
-from tests.mutants.explained import Explanation, read, unneeded
+from tests.mutants.explanations import Explanation, read, unneeded
 from tests.mutants.mutations import Source
 
 ROOT = Path(__file__).resolve().parents[2]

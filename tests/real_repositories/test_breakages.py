@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.alone import own_python
-from tests.acceptance.place import WHO, Completed, Place
+from tests.acceptance.project import WHO, Completed, Place
+from tests.acceptance.separate_environment import own_python
 from tests.real_repositories.breakages import REPOSITORIES, Edit, Repository
 
 pytestmark = [pytest.mark.registries, pytest.mark.timeout(5400)]

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tests.reference.told import told_events
-from tests.reference.words import CLASSES, TOLD
+from tests.reference.event_descriptions import CLASSES, TOLD
+from tests.reference.journal_notes import told_events
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
 from yaoki.core.model.stored_word import stored_word

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tests.simulation.lives import RUN, Life, Scene
+from tests.simulation.worker_lives import RUN, Life, Scene
 from tests.simulation.world import Touches
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import State, TaskKind

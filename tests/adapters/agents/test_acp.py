@@ -28,7 +28,7 @@ from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, ProcessPhase, ProcessState
 
 PROCESSES, CLOCK = ShimProcesses(), SystemClock()
-PLAYER = Path(__file__).parents[2] / "model" / "acp_agent.py"
+PLAYER = Path(__file__).parents[2] / "scripted_model" / "acp_agent.py"
 SESSION = "ses_scripted-1"
 OPTIONS = [
     {"optionId": "always", "kind": "allow_always", "name": "Always"},

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.model import official_acp_agent
-from tests.model.official_acp_agent import SESSION
+from tests.scripted_model import official_acp_agent
+from tests.scripted_model.official_acp_agent import SESSION
 
 AGENT = str(Path(official_acp_agent.__file__))
 SECONDS_MAX = 60.0

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.model import Cut, Fault, Hang, Malformed, ModelServer, Step, say, shell
-from tests.model.programs import Program, environ, needed
+from tests.scripted_model import Cut, Fault, Hang, Malformed, ModelServer, Step, say, shell
+from tests.scripted_model.programs import Program, environ, needed
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses

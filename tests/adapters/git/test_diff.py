@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.quality.weakening import weakened
+from tests.formats.quality.weakened_tests import weakened
 from tests.repositories import World, a_world, commit, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.diff import read_changes

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
 from tests.adapters.telemetry.collector import ReceivedSpan, Receiver, run_receiver
 from tests.builders import NOW
 from tests.faces.web.conftest import SECRET, the_plan
-from tests.faces.web.served import Client, Served, serving
+from tests.faces.web.page_server import Client, Served, serving
 from yaoki.adapters.telemetry.collector import find_collector
 from yaoki.adapters.telemetry.prometheus import format_samples
 from yaoki.ports import JournalEntry

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import a_plan, writes
+from tests.acceptance.project import a_plan, writes
 from tests.repositories import a_repository, git
-from tests.trusting import trust_below
+from tests.trusted_folders import trust_below
 from yaoki.app.build import App
 from yaoki.app.plan_input import read_plan
 from yaoki.app.submit import submit_plan

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import a_plan, until, waits_for, writes
+from tests.acceptance.project import a_plan, until, waits_for, writes
 from tests.repositories import a_repository, git
-from tests.trusting import trust_below
+from tests.trusted_folders import trust_below
 
 TASKS = 12
 ATTEMPTS = 6

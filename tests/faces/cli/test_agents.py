@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.model import ModelServer, shell
-from tests.model.programs import environ, needed
+from tests.scripted_model import ModelServer, shell
+from tests.scripted_model.programs import environ, needed
 from yaoki.adapters.agents.preset import shipped_preset_names
 from yaoki.faces.cli.commands.agents import agents
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from rich.cells import cell_len
 
-from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import NOW
 from tests.faces.cli.terminal import Terminal, on_a_terminal
 from tests.views.test_views import RUN, a_row, chain

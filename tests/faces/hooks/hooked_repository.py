@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.place import WHO, Place
+from tests.acceptance.project import WHO, Place
 from yaoki.app.build import App
 from yaoki.faces.cli.commands.hook import session_status_document
 from yaoki.faces.hooks.sessions import begin_phase, list_sessions

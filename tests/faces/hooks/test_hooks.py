@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import until
+from tests.acceptance.project import until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.faces.hooks.hooked_repository import BOUND_S, CHECK, HANG, Hooked, alive, context
 from tests.time_limits import has_line, reached

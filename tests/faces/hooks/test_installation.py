@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.hooks.installation import HookTarget, install, installed_entries, uninstall
 from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent

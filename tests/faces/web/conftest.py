@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
-from tests.faces.web.served import Served, serving
+from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.faces.web.page_server import Served, serving
 
 SECRET = "hunter2-hunter2-hunter2"
 

@@ -7,9 +7,9 @@ from http.client import HTTPConnection
 
 import pytest
 
-from tests.acceptance.place import WHO, Place, a_plan, holds
+from tests.acceptance.project import WHO, Place, a_plan, holds
 from tests.faces.web.conftest import SECRET
-from tests.faces.web.served import Client, Served, serving
+from tests.faces.web.page_server import Client, Served, serving
 
 pytestmark = pytest.mark.spec("14.1")
 

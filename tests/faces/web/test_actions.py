@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.faces.web.conftest import the_plan
-from tests.faces.web.served import serving
+from tests.faces.web.page_server import serving
 from tests.faces.web.test_documents import wrong
 
 pytestmark = pytest.mark.spec("12.5")

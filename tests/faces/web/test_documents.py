@@ -8,8 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from tests.acceptance.place import Place
-from tests.faces.web.served import Served, serving
+from tests.acceptance.project import Place
+from tests.faces.web.page_server import Served, serving
 from yaoki.faces.web.routes import BASE, ROUTES
 
 # Fields that only the list of runs has.

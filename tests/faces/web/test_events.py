@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
 from tests.faces.web.conftest import the_plan
-from tests.faces.web.served import Client, Heard, Served, a_port_to_come_back_to, serving
+from tests.faces.web.page_server import Client, Heard, Served, a_port_to_come_back_to, serving
 from yaoki.app.build import App
 from yaoki.faces.web.events import LISTENERS_MAX, PAGE, EventHub
 from yaoki.faces.web.request_context import RequestContext

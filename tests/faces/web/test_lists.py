@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.acceptance.place import Place
-from tests.faces.web.served import Served
+from tests.acceptance.project import Place
+from tests.faces.web.page_server import Served
 
 pytestmark = pytest.mark.spec("12.5")
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
 from tests.builders import RUN_ID
-from tests.faces.web.browser.crowds import crowd
+from tests.faces.web.browser.large_runs import crowd
 from yaoki.adapters.store.tables.journal_pages import JournalQuery as Lines
 from yaoki.faces.web import journal
 from yaoki.faces.web.parameters import PageRequest, read_query

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, holds
+from tests.acceptance.project import Place, holds
 from tests.builders import in_outbox
-from tests.faces.web.served import Served, serving
+from tests.faces.web.page_server import Served, serving
 from yaoki.adapters.agents.result_file import read_result
 from yaoki.adapters.agents.structured_output.summary import text_at, texts_at
 from yaoki.app.build import App

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.acceptance.place import Place, until
+from tests.acceptance.project import Place, until
 from tests.faces.web.conftest import the_plan
-from tests.faces.web.served import LINK, Client
+from tests.faces.web.page_server import LINK, Client
 from yaoki.errors import NotNow
 from yaoki.faces.web.listen_address import PORT, bind
 

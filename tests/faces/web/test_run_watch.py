@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
+from tests.adapters.store.store_actions import escalate, finish, lease_of
 from tests.builders import RUN_ID, a_run, a_spec
-from tests.faces.web.browser.crowds import specs
-from tests.store.acts import escalate, finish, lease_of
+from tests.faces.web.browser.large_runs import specs
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables import run_changes
 from yaoki.app.build import App

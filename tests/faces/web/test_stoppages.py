@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.project import Place
+from tests.adapters.store.store_actions import lease_of, opened, take
 from tests.builders import NOW, HandClock, a_run, a_spec
 from tests.faces.web.test_charts import at
 from tests.report.test_report import a_line, a_story, entry, landed, report_of
-from tests.store.acts import lease_of, opened, take
 from tests.views.test_views import RUN, a_row
 from yaoki.adapters.store import SqlStore
 from yaoki.core.decide.failure_response import ClockAndChance

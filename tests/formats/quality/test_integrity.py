@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.quality.weakening import weakened
+from tests.formats.quality.weakened_tests import weakened
 from yaoki.formats.quality import Change
 
 

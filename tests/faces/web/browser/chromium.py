@@ -20,7 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.faces.web.served import Served
+from tests.faces.web.page_server import Served
 from tests.tools.browser import found
 
 BROWSERS = Path(__file__).parents[4] / ".venv" / "browsers"

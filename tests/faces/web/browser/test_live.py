@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.acceptance.place import BOUND_S, PATIENT, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    PATIENT,
+    Place,
+    a_plan,
+    holds,
+    until,
+    waits_for,
+    writes,
+)
 from tests.faces.web.browser.chromium import Visit
-from tests.faces.web.served import Served, a_port_to_come_back_to, serving
+from tests.faces.web.page_server import Served, a_port_to_come_back_to, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 LIE = "All tests pass."

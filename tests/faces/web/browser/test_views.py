@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.faces.web.browser.chromium import NARROW, WIDE, Size, Visit, visiting
-from tests.faces.web.served import Served
+from tests.faces.web.page_server import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 RUN_VIEWS = ("run/-", "run/-/graph", "run/-/timeline", "run/-/tasks", "task/{0}-1", "task/{0}-3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.quality.definition.cases import Case, a_change, reviewed, view
-from tests.formats.quality.definition.roads import INCLUDED, NPM, PY
+from tests.formats.quality.definition.indirect_rewrites import INCLUDED, NPM, PY
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView

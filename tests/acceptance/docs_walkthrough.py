@@ -1,0 +1,152 @@
+"""Walks through a page of the docs as a reader would: saves its files, types its commands.
+
+The HTML comment above a fenced block says what to do with it: `<!-- file=PATH -->` saves it,
+`<!-- run -->` types it (`<!-- run exit=4 -->` is the exit code), `<!-- serve -->` types it and
+interrupts it once the next block was seen.  A block of `text` after one of them holds lines that
+must be seen, in this order; `…` stands for anything.  `RUN` is the newest run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+from tests.acceptance.forked_cli import look
+from tests.acceptance.project import until
+from tests.documents import Block, blocks
+from tests.trusted_folders import trust_below
+
+BOUND_S = 90
+EMPTY = Block("", (), "", 0)
+LINK = re.compile(r"http://127\.0\.0\.1:\S+")
+
+
+class Walk:
+    """Stands in a folder of its own, with a home of its own."""
+
+    def __init__(self, folder: Path, pycache: Path) -> None:
+        self.home, self.cwd = folder / "home", folder / "work"
+        self.cwd.mkdir(parents=True)
+        (self.home / "bin").mkdir(parents=True)
+        self._here = folder / "here"
+        drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
+        around = {name: value for name, value in os.environ.items() if name not in drop}
+        path = f"{self.home / 'bin'}:{Path(sys.executable).parent}:{around['PATH']}"
+        own = {"YAOKI_HOME": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(pycache)}
+        self.env = {**around, **own, "HOME": str(self.home), "PATH": path}
+        # A reader sits at a terminal and says yes.
+        trust_below(folder / "state", folder)
+
+    def through(self, text: str) -> int:
+        """How many blocks were typed."""
+        typed = 0
+        for block, after in pairwise((*blocks(text), EMPTY)):
+            shown = after.text.splitlines() if after.language == "text" else []
+            if where := block.mark("file"):
+                self.save(where, block.text)
+            elif "run" in block.marks:
+                self.enter(block, shown)
+                typed += 1
+            elif "serve" in block.marks:
+                self.serve(block, shown)
+                typed += 1
+        return typed
+
+    def save(self, where: str, text: str) -> None:
+        named = where.startswith("~/")
+        file = self.home / where.removeprefix("~/") if named else self.cwd / where
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def enter(self, block: Block, shown: Sequence[str]) -> None:
+        words = f"trap 'pwd > {self._here}' EXIT\n{self._filled(block.text)}"
+        done = subprocess.run(
+            ("bash", "-e", "-o", "pipefail", "-c", words),
+            cwd=self.cwd,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        self.cwd = Path(self._here.read_text().strip())
+        told = f"line {block.line}:\n{block.text}\n{done.stdout}"
+        assert done.returncode == int(block.mark("exit") or 0), f"exit {done.returncode} at {told}"
+        missing = unseen(shown, done.stdout)
+        assert not missing, f"not seen: {missing!r} at {told}"
+
+    def told(self, words: str, cwd: Path) -> str:
+        """What a shell says, somewhere else."""
+        return subprocess.run(
+            ("bash", "-e", "-c", words),
+            cwd=cwd,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=True,
+        ).stdout
+
+    def serve(self, block: Block, shown: Sequence[str]) -> None:
+        """A server of ours: its link answers, and Ctrl-C ends it in order."""
+        process = subprocess.Popen(
+            ("bash", "-c", f"exec {block.text.strip()} --port 0"),
+            cwd=self.cwd,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        told: list[str] = []
+        assert process.stdout is not None
+        reader = threading.Thread(target=_read, args=(process.stdout, told))
+        reader.start()
+        try:
+            until(lambda: not unseen(shown, "".join(told)), f"{shown} is shown", BOUND_S)
+            until(lambda: LINK.search("".join(told)), "a link is shown", BOUND_S)
+            found = LINK.search("".join(told))
+            assert found, told
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(found[0], timeout=BOUND_S) as answer:
+                assert answer.status == 200
+        finally:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(BOUND_S)
+            reader.join(BOUND_S)
+            process.stdout.close()
+        assert code == 0, told
+
+    def _filled(self, text: str) -> str:
+        if not re.search(r"\bRUN\b", text):
+            return text
+        _, out, _ = look(("status", "--json"), self.cwd, self.env)
+        return re.sub(r"\bRUN\b", json.loads(out)["run"], text)
+
+
+def _read(stream: IO[str], told: list[str]) -> None:
+    for line in stream:
+        told.append(line)
+
+
+def unseen(shown: Sequence[str], out: str) -> str:
+    """The first of these lines that does not stand in the output after the one before it."""
+    lines = iter(out.splitlines())
+    for wanted in shown:
+        pattern = ".*".join(re.escape(part) for part in wanted.strip().split("…"))
+        if not any(re.search(pattern, line) for line in lines):
+            return wanted
+    return ""

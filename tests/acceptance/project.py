@@ -1,0 +1,262 @@
+"""A repository of its own to run the installed program in, and plans for its scripted agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.acceptance.forked_cli import look
+from tests.adapters.store.server import a_database
+from tests.adapters.store.store_actions import Where, by_hand
+from tests.trusted_folders import trust_below
+
+SETTINGS = """\
+[retry.default_backoff]
+initial_delay_ms = 20
+max_delay_ms = 40
+
+[limits]
+parallel = 2
+heartbeat_s = 0.5
+lease_s = 10.0
+hang_warning_s = 20.0
+hang_s = 30.0
+deadline_s = 180.0
+"""
+# Times that no slow machine reaches by itself, for what is to happen otherwise.
+PATIENT = re.sub(r"(lease|hang_warning|hang|deadline)_s = (\d+)", r"\1_s = \g<2>0", SETTINGS)
+WHO = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+# Ten times what anything here takes, and less than a test may take.
+BOUND_S = 90
+# Set by --installed: every command starts the installed program.
+INSTALLED = "TESTS_INSTALLED"
+# Variables that say how an interpreter begins, which a fork of one does not.
+BEGINNING = ("PYTHON", "LANG", "LC_")
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How one call of the program ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Exactly one JSON document stands on standard output."""
+        held: dict[str, Any] = json.loads(self.out)
+        return held
+
+
+def a_plan(
+    script: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    checks: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """`script` holds the acts of each attempt, by task."""
+    actor = {"preset": "scripted", "options": {"scenario": {"tasks": script}}}
+    held = [{"goal": f"Do {task['id']}.", **task} for task in tasks]
+    base = {"goal": "Rehearse", "agents": {"actor": actor}, "agent": "actor", "checks": checks}
+    return {**base, "tasks": held, **more}
+
+
+def writes(path: str, text: str = "good\n") -> list[Any]:
+    return [{"write": {path: text}}]
+
+
+def waits_for(marker: Path) -> dict[str, Any]:
+    """An act that goes on when the file is there; by the time it gives up every test is over."""
+    loop = f"for i in $(seq 2400); do test -f {marker} && exit 0; sleep 0.05; done; exit 1"
+    return {"run": ["sh", "-c", loop]}
+
+
+def rest_of(process: subprocess.Popen[str]) -> str:
+    """What it says to its end, after lines were read: `communicate` loses what was read ahead."""
+    assert process.stdout is not None
+    with process.stdout as out:
+        said = out.read()
+    process.wait(BOUND_S)
+    return said
+
+
+def holds(path: str, text: str = "good") -> dict[str, Any]:
+    """A check that this file holds this line, and says so when it does not."""
+    words = f"{path} does not hold {text}"
+    return {"shell": f"grep -qx '{text}' {path} || {{ echo '{words}'; exit 1; }}"}
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where stores are made; without a server each is a file of its repository."""
+
+    server: str = ""
+
+    @contextmanager
+    def new(self, like: str = "") -> Iterator[str]:
+        """The URL of an empty store, or of a copy of one that nobody uses; "" is the file."""
+        if not self.server:
+            yield ""
+            return
+        template = urlsplit(like).path.strip("/") or "template0"
+        with a_database(self.server, template) as url:
+            yield url
+
+
+class Place:
+    """A repository with fast settings, and `yaoki` called inside it."""
+
+    # Another user's commands begin with how one becomes that user, and have another interpreter.
+    prefix: tuple[str, ...] = ()
+    python: str = sys.executable
+
+    def __init__(self, folder: Path, pycache: Path, store: str = "") -> None:
+        self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
+        self.store = store
+        self._started: list[subprocess.Popen[str]] = []
+        self.repo.mkdir()
+        # Compiled once for all tests, and not into the source tree.
+        drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
+        around = {name: value for name, value in os.environ.items() if name not in drop}
+        own = {"YAOKI_HOME": str(self.home), "PYTHONPYCACHEPREFIX": str(pycache)}
+        self.env = {**around, **own}
+        # Everything in this folder is the test's own; what trust is has tests of its own.
+        trust_below(self.home, folder)
+        self.git("init", "-q", "-b", "main")
+        (self.repo / "README").write_text("hello\n")
+        self.settings(SETTINGS)
+        self.git("add", "-A")
+        self.git(*WHO, "commit", "-qm", "begin")
+
+    def settings(self, text: str) -> None:
+        """These settings; the line of the store stands first, where no table is open yet."""
+        line = f'store = {{url = "{self.store}"}}\n' if self.store else ""
+        (self.repo / "yaoki.toml").write_text(line + text)
+
+    @property
+    def database(self) -> Where:
+        return self.store or self.repo / ".yaoki" / "state.db"
+
+    def stored(self) -> bool:
+        """Has anybody made the store: its file, or a table in its database?"""
+        if isinstance(self.database, Path):
+            return self.database.exists()
+        return bool(by_hand(self.database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"))
+
+    def bytes_stored(self) -> int:
+        """How much the store takes up."""
+        if isinstance(self.database, Path):
+            return self.database.stat().st_size
+        ours = "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        ((size,),) = by_hand(self.database, f"SELECT sum(pg_total_relation_size(oid)) {ours}")
+        return int(size)
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            (*self.prefix, "git", *words),
+            cwd=self.repo,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    def plan(self, held: Mapping[str, Any], name: str = "plan.json") -> str:
+        file = self.folder / name
+        file.write_text(json.dumps(held))
+        return str(file)
+
+    def yaoki(
+        self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        around = {**self.env, **(env or {})}
+        if INSTALLED not in os.environ and _begins_alike(around):
+            return Completed(*look(words, cwd or self.repo, around))
+        done = subprocess.run(
+            (sys.executable, "-m", "yaoki", *words),
+            cwd=cwd or self.repo,
+            env=around,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            (sys.executable, "-m", "yaoki", *words),
+            cwd=self.repo,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._started.append(process)
+        return process
+
+    def end_started(self) -> None:
+        """Else a failed test leaves a program and its pipe, and the next one is blamed for them."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.wait(BOUND_S)
+            if process.stdout is not None:
+                process.stdout.close()
+
+    def look(self, *words: str) -> Completed:
+        """As `yaoki`, for what is only looked up: never the installed program."""
+        return Completed(*look(words, self.repo, self.env))
+
+    def status(self, *words: str) -> dict[str, Any]:
+        return self.look("status", *words, "--json").document
+
+    def task(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
+        return found
+
+    def events(self, *words: str) -> list[dict[str, Any]]:
+        """The journal of a task or a run, oldest first; nothing before there is a run."""
+        told = self.look("trace", *words, "--json").document
+        held: list[dict[str, Any]] = told.get("entries", [])
+        return held
+
+    def story(self, *words: str) -> list[str]:
+        return [entry["event"] for entry in self.events(*words)]
+
+    def prompt(self, task: Mapping[str, Any], attempt: int) -> str:
+        """Exactly what the agent was told."""
+        task_id = str(task["id"])
+        home = self.repo / ".yaoki" / "runs" / task_id.partition("-")[0] / task_id
+        return (home / str(attempt) / "prompt.md").read_text()
+
+    def show(self, branch: str, path: str) -> str:
+        return self.git("show", f"{branch}:{path}")
+
+
+def _begins_alike(env: Mapping[str, str]) -> bool:
+    """Would an interpreter of these variables begin as the one that we fork did?"""
+    names = {name for name in {*env, *os.environ} if name.startswith(BEGINNING)}
+    names -= {"PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+    return all(env.get(name) == os.environ.get(name) for name in names)
+
+
+def until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S) -> None:
+    """Poll, bounded."""
+    give_up = time.monotonic() + bound_s
+    while not holds():
+        assert time.monotonic() < give_up, f"still not: {what}"
+        time.sleep(0.05)

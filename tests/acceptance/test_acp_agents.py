@@ -1,0 +1,85 @@
+"""An agent over ACP in whole runs: what it asks and claims, and a worker that dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import BOUND_S, Place, holds, until
+
+pytestmark = pytest.mark.acceptance
+PLAYER = Path(__file__).parents[1] / "scripted_model" / "acp_agent.py"
+
+
+def a_plan(script: Path, *turn: dict[str, Any], **options: Any) -> dict[str, Any]:
+    script.write_text(json.dumps({"turn": turn}))
+    words = {"program": sys.executable, "arguments": [str(PLAYER), str(script)], **options}
+    return {
+        "goal": "Speak",
+        "agents": {"mine": {"preset": "acp", "options": words}},
+        "agent": "mine",
+        "checks": {"a": holds("a.txt", "touched")},
+        "tasks": [{"id": "one", "goal": "Do one.", "checks": ["a"], "retry": {"max_retries": 0}}],
+    }
+
+
+def prompts(script: Path) -> int:
+    """How often the agent was asked to work."""
+    lines = script.with_suffix(".heard").read_text().splitlines()
+    return sum(json.loads(line).get("method") == "session/prompt" for line in lines)
+
+
+@pytest.mark.full
+@pytest.mark.spec("0.2", "0.3", "3.7", "12.8")
+def test_a_turn_outlives_a_killed_worker_and_is_not_asked_twice(
+    place: Place, tmp_path: Path
+) -> None:
+    begun, go, script = tmp_path / "begun", tmp_path / "go", tmp_path / "script.json"
+    acts = ({"touch": str(begun)}, {"until": str(go)}, {"touch": "a.txt"}, {"say": "Done."})
+    running = place.start("run", place.plan(a_plan(script, *acts)), "--quiet")
+    until(lambda: begun.exists() or running.poll() is not None, "the agent has begun")
+    running.send_signal(signal.SIGKILL)
+    running.communicate(timeout=BOUND_S)
+    go.touch()
+
+    done = place.yaoki("resume")
+
+    assert done.code == 0, done.out + done.err
+    task = place.task("one")
+    assert (task["state"], task["attempt"], task["session"]) == ("DONE", 1, "ses_scripted-1")
+    assert prompts(script) == 1
+
+
+@pytest.mark.spec("0.1", "3.9", "12.8")
+def test_what_was_denied_reaches_a_person_and_is_allowed_by_the_plan(
+    place: Place, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.json"
+    call = {"toolCallId": "c", "kind": "execute", "title": "make all"}
+    options = [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]
+    asks = {"ask": {"sessionId": "s", "toolCall": call, "options": options}}
+
+    done = place.yaoki("run", place.plan(a_plan(script, asks, {"say": "All done."})))
+
+    assert done.code == 4, done.out
+    told = place.yaoki("why", "one").out
+    assert "ESCALATE_REQUIRED" in told
+    assert "not allowed to use execute (execute is not allowed): make all" in told
+
+    allowed = a_plan(script, asks, {"touch": "a.txt"}, {"say": "Done."}, allow=["execute"])
+    assert place.yaoki("run", place.plan(allowed)).code == 0
+    assert '"allowed": true' in place.yaoki("logs", "one").out
+
+
+@pytest.mark.full
+@pytest.mark.spec("0.1", "4.2")
+def test_an_end_of_turn_proves_nothing(place: Place, tmp_path: Path) -> None:
+    plan = a_plan(tmp_path / "script.json", {"say": "Everything is done and proven."})
+
+    assert place.yaoki("run", place.plan(plan)).code == 4
+    assert place.task("one")["state"] == "ESCALATED"

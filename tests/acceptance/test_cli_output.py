@@ -1,0 +1,232 @@
+"""The face of the program: quick help, one document for machines, a live table for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import BOUND_S, Place, a_plan, holds, waits_for, writes
+from yaoki.faces.cli.table import COMMANDS
+from yaoki.faces.text import errors
+
+pytestmark = pytest.mark.acceptance
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
+LISTS_MODULES = """
+import sys
+from yaoki.faces.cli.main import main
+main(["--help"])
+print(sorted(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.spec("12.1")
+def test_help_imports_nothing_heavy(place: Place) -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", LISTS_MODULES),
+        env=place.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    modules = {name.partition("'")[0] for name in done.stderr.split("'")[1::2]}
+    heavy = {"click", "pydantic", "yaml", "rich", "sqlite3", "yaoki.app", "yaoki.adapters"}
+    assert "yaoki.faces.cli.table" in modules
+    assert modules.isdisjoint(heavy)
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])
+def test_every_command_is_there_and_documented(name: str) -> None:
+    from click.testing import CliRunner
+
+    from yaoki.faces.cli.group import group
+
+    shown = CliRunner().invoke(group, [name, "--help"])
+
+    assert shown.exit_code == 0, shown.output
+    assert f"\n## `yaoki {name}" in (DOCS / "cli.md").read_text()
+    for option in _options(shown.output):
+        assert option in (DOCS / "cli.md").read_text(), f"{option} of {name} is not documented"
+
+
+def _options(text: str) -> set[str]:
+    words = (word.strip(",") for line in text.splitlines() for word in line.split()[:3])
+    return {word for word in words if word.startswith("--") and word not in {"--help", "--repo"}}
+
+
+@pytest.mark.spec("12.1", "2.1", "10.2", "1.5")
+def test_every_listing_is_one_document_with_its_version(place: Place) -> None:
+    plan = place.plan(
+        a_plan(
+            {"one": [writes("a.txt")], "two": [writes("b.txt", "bad\n")]},
+            [
+                {"id": "one", "checks": ["a"]},
+                {"id": "two", "checks": ["b"], "retry": {"max_retries": 0}},
+            ],
+            {"a": holds("a.txt"), "b": holds("b.txt")},
+        )
+    )
+    run = place.yaoki("run", plan, "--json")
+    calls = [
+        ("status",), ("status", "--all"), ("why", "one"), ("why", "two"), ("trace",),
+        ("trace", "one"), ("logs", "one"), ("logs", "one", "--prompt"), ("diff", "one"),
+        ("diff", "two", "--stat"), ("answer", "two"), ("recover",), ("snapshots",),
+        ("validate", plan), ("plan", plan), ("config", "show"), ("doctor",), ("init",),
+    ]  # fmt: skip
+
+    documents = {words: place.yaoki(*words, "--json") for words in calls}
+
+    assert run.code == 4
+    assert run.document["schema"] == 1
+    for words, done in documents.items():
+        assert done.code == 0, f"{words}: {done.err}"
+        assert done.document["schema"] == 1, words
+    status = documents[("status",)].document
+    _fits(status, json.loads(place.yaoki("schema", "status").out))
+    assert json.loads(place.yaoki("schema", "plan").out)["title"] == "yaoki plan"
+    events = {e["event"] for e in documents[("trace",)].document["entries"]}
+    assert {"USER_REQUEST", "TASK_LANDED", "ESCALATE_DECISION", "TASK_BLOCKED"} <= events
+    assert "+good" in documents[("diff", "one")].document["diff"]
+    assert place.yaoki("status", "--exit-code").code == 4
+    assert place.yaoki("watch").code == 4
+
+
+def _fits(held: Any, shape: dict[str, Any]) -> None:
+    """As much of a schema's meaning as our own uses."""
+    if "enum" in shape:
+        assert held in shape["enum"]
+    if "const" in shape:
+        assert held == shape["const"]
+    names = shape.get("type", [])
+    kinds: dict[str, Any] = {
+        "string": str,
+        "integer": int,
+        "number": int | float,
+        "boolean": bool,
+        "object": dict,
+        "array": list,
+    }
+    if names:
+        wanted = [names] if isinstance(names, str) else names
+        assert any(held is None if n == "null" else isinstance(held, kinds[n]) for n in wanted)
+    if isinstance(held, dict) and "properties" in shape:
+        assert set(held) == set(shape["properties"]) == set(shape["required"])
+        for name, inner in shape["properties"].items():
+            _fits(held[name], inner)
+    if isinstance(held, list) and "items" in shape:
+        for item in held:
+            _fits(item, shape["items"])
+
+
+@pytest.mark.full
+@pytest.mark.spec("12.4")
+def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
+    place: Place, tmp_path: Path
+) -> None:
+    """Agent and check of `slow` go on when they were shown."""
+    work, proof = tmp_path / "work", tmp_path / "proof"
+    looks = waits_for(proof)["run"][-1]
+    plan = a_plan(
+        {"bad": [writes("b.txt", "bad\n")], "slow": [[waits_for(work), *writes("a.txt")]]},
+        [
+            {"id": "bad", "checks": ["b"], "retry": {"max_retries": 0}},
+            {"id": "slow", "checks": ["a"]},
+        ],
+        {"a": {"shell": f"test -e a.txt || exit 1; {looks}"}, "b": holds("b.txt")},
+    )
+    cues = {work: ("agent actor",), proof: ("check a", "yaoki answer")}
+
+    code, shown = _on_a_terminal(place, "run", place.plan(plan), cues=cues)
+
+    assert code == 4
+    assert "\x1b[?25l" in shown, "the table is drawn in place"
+    assert "check a" in shown
+    assert "agent actor" in shown
+    table = shown[: shown.rindex("\x1b[?25h")]
+    last = table[table.rindex("run ") :]
+    assert last.index("yaoki answer") < last.index("slow"), "who asks stands first"
+    report = shown[shown.rindex("\x1b[?25h") :]
+    assert "needs you: bad" in report
+
+
+@pytest.mark.full
+@pytest.mark.spec("12.1")
+def test_colours_appear_on_a_terminal_and_obey_no_color(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
+    )
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
+
+    coloured = _on_a_terminal(place, "status")[1]
+    place.env["NO_COLOR"] = "1"
+    bare = _on_a_terminal(place, "status")[1]
+
+    assert "\x1b[32m" in coloured
+    assert "\x1b" not in bare
+
+
+@pytest.mark.spec("12.1", "14.2")
+def test_an_internal_error_goes_to_a_file_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "hunter2hunter2")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".yaoki").mkdir()
+
+    code = errors.report_internal_error(KeyError("hunter2hunter2"), as_json=True, args=["status"])
+
+    shown = capsys.readouterr()
+    log = (tmp_path / ".yaoki" / "internal-errors.log").read_text()
+    assert code == 1
+    assert shown.err.startswith("yaoki: internal error: KeyError")
+    assert str(tmp_path / ".yaoki") in shown.err
+    assert json.loads(shown.out)["error"]["exit_code"] == 1
+    assert "KeyError" in log
+    assert "hunter2" not in log + shown.err + shown.out
+
+
+@pytest.mark.spec("12.1")
+def test_the_name_alone_shows_the_help(place: Place) -> None:
+    done = place.yaoki()
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Usage: yaoki ")
+
+
+def _on_a_terminal(
+    place: Place, *words: str, cues: Mapping[Path, Sequence[str]] | None = None
+) -> tuple[int, str]:
+    """Run the program on a terminal of its own; returns its exit code and all it wrote.
+
+    The files of `cues` are made as soon as all of their words were shown.
+    """
+    ours, theirs = pty.openpty()
+    env = {**place.env, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"}
+    process = subprocess.Popen(
+        (sys.executable, "-m", "yaoki", *words),
+        cwd=place.repo, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    parts: list[bytes] = []
+    while process.poll() is None or select.select([ours], [], [], 0)[0]:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                parts.append(os.read(ours, 65536))
+            except OSError:  # Linux says so when the other side is closed
+                break
+            for file, shown in (cues or {}).items():
+                if all(word.encode() in b"".join(parts) for word in shown):
+                    file.touch()
+    os.close(ours)
+    return process.wait(timeout=BOUND_S), b"".join(parts).decode()

@@ -1,0 +1,49 @@
+"""A worktree that is gone when its agent has ended: gone is not unchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.project import Place, a_plan, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.1", "0.6", "3.7", "8.6")]
+GREEN = {"ok": {"shell": "test -f README"}}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "harm",
+    [
+        'rm -rf "$PWD"',
+        'cd / && git -C "$OLDPWD" worktree remove --force "$OLDPWD"',
+        'mv "$PWD" "$PWD.x" && ln -s "$PWD.x" "$PWD"',
+    ],
+    ids=["removed", "removed by git", "moved"],
+)
+def test_work_that_went_with_its_worktree_is_no_work_that_was_done(place: Place, harm: str) -> None:
+    """The checks pass on the base, so nothing but the loss tells."""
+    gone = [{"write": {"a.txt": "1\n"}}, {"run": ["sh", "-c", harm]}]
+    plan = a_plan({"a": [gone, writes("a.txt")]}, [{"id": "a"}], GREEN)
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    task = place.task("a")
+    assert task["attempt"] == 2
+    assert place.show(place.status()["run_branch"], "a.txt") == "good"
+    told = [e["data"] for e in place.events("a") if e["event"] == "RETRY_DECISION"]
+    assert [one["failure"]["kind"] for one in told] == ["LOST"]
+    assert "the worktree was missing after the agent had ended" in told[0]["failure"]["message"]
+
+
+def test_what_was_committed_before_the_worktree_went_counts(place: Place) -> None:
+    commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm mine"
+    acts = [{"write": {"a.txt": "1\n"}}, {"run": ["sh", "-c", f'{commit} && rm -rf "$PWD"']}]
+
+    done = place.yaoki("run", place.plan(a_plan({"a": [acts]}, [{"id": "a"}], GREEN)), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert place.show(place.status()["run_branch"], "a.txt") == "1"
+    flat = " ".join(done.out.split())
+    warning = "the worktree was missing after the agent had ended: only committed work is saved"
+    assert warning in flat

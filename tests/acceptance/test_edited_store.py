@@ -1,0 +1,331 @@
+"""DONE is derived from the journal file and git: an edited store is named and never called done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import WHO, Place, a_plan, holds, writes
+from tests.adapters.store.store_actions import by_hand
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.spec("16.11"),
+    pytest.mark.sqlite(why="it edits the store's own file and its journal file"),
+]
+FAILS: list[Any] = [{"say": "I could not."}]
+
+
+def two_tasks(place: Place, b: list[Any], **more: Any) -> str:
+    """`a` lands, `b` does what it does; the id of the run.  `more`: further fields of `b`."""
+    script = {"a": [writes("a.txt")], "b": [b]}
+    once = {"retry": {"max_retries": 0}}
+    tasks: list[Any] = [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], **once, **more}]
+    checks = {"a": holds("a.txt"), "b": holds("b.txt")}
+    done = place.yaoki("run", "--quiet", place.plan(a_plan(script, tasks, checks)))
+    assert done.code in {0, 4}, done.out + done.err
+    return str(place.status()["run"])
+
+
+def edit(place: Place, statement: str, *params: Any) -> None:
+    by_hand(place.database, statement, *params)
+
+
+def verified(place: Place, run: str) -> dict[str, list[str]]:
+    """The red lines of `yaoki verify RUN` with their places; its exit code agrees with them."""
+    done = place.yaoki("verify", run, "--json")
+    told = done.document
+    red = {one["name"]: one["places"] for one in told["lines"] if one["ok"] is False}
+    assert (done.code, told["verified"], told["run"]) == (1 if red else 0, not red, run)
+    return red
+
+
+def journal_file(place: Place) -> Path:
+    (file,) = (place.repo / ".yaoki" / "journal").glob("*.jsonl")
+    return file
+
+
+def drop_line(place: Place, event: str, task: str) -> None:
+    """Out of the journal file, as if it had never been written."""
+    file, task_id = journal_file(place), place.task(task)["id"]
+    lines = file.read_bytes().splitlines(keepends=True)
+    gone = [n for n, line in enumerate(lines) if _is(json.loads(line), event, task_id)]
+    file.write_bytes(b"".join(line for n, line in enumerate(lines) if n != gone[-1]))
+
+
+def _is(line: dict[str, Any], event: str, task_id: str) -> bool:
+    return bool(line["event"] == event and line["task_id"] == task_id)
+
+
+# ------------------------------------------------------------------ the end of a run
+
+
+def test_a_row_edited_to_done_becomes_a_question_and_the_run_is_not_done(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    base = place.git("rev-parse", "main")
+    edit(place, "UPDATE tasks SET state = 'DONE', landed = ?, doc = '{}' WHERE name = 'b'", base)
+
+    done = place.yaoki("resume", run)
+
+    assert done.code == 4, done.out + done.err
+    b = place.task("b")
+    assert b["state"] == "ESCALATED"
+    assert "the row of b says DONE, the journal file has no proof of it" in b["question"]
+    assert "ROW_REFUSED" in place.story("b")
+    assert "FINAL_SUMMARY" not in place.story()
+    assert place.yaoki("doctor").out.count("mismatch") == 0
+    assert verified(place, run) == {}
+
+
+@pytest.mark.full
+def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    branch = place.status()["run_branch"]
+    before = place.git("rev-parse", branch)
+    evil = place.git(*WHO, "commit-tree", f"{branch}^{{tree}}", "-p", before, "-m", "unproven")
+    ((held,),) = by_hand(place.database, "SELECT doc FROM tasks WHERE name = 'b'")
+    doc = json.loads(held)
+    doc["work"] = {**doc.get("work", {}), "head": evil, "proven": evil, "onto": before}
+    doc.pop("question", None)
+    forged = "state = 'WAITING', stage = 'LAND', reason = '', due_ms = 0, doc = ?"
+    edit(place, f"UPDATE tasks SET {forged} WHERE name = 'b'", json.dumps(doc))
+
+    done = place.yaoki("resume", run)
+
+    assert done.code == 4, done.out + done.err
+    assert place.git("rev-parse", branch) == before
+    assert "which no passed verdict covers" in place.task("b")["question"]
+
+
+@pytest.mark.full
+def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    edit(place, "UPDATE tasks SET required = 0 WHERE name = 'b'")
+
+    assert place.yaoki("resume", run).code == 4
+    assert place.task("b")["required"]
+
+
+@pytest.mark.full
+def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -> None:
+    """The database proves it, its journal file does not: which of them is right, a person says.
+
+    `b` comes after `a`: a file that lacks only its last line is what a kill leaves, and completed.
+    """
+    run = two_tasks(place, FAILS, needs=["a"])
+    drop_line(place, "TASK_LANDED", "a")
+    assert place.yaoki("answer", "b", "abort").code == 0
+
+    done = place.yaoki("resume", run)
+
+    assert done.code == 4, done.out + done.err
+    status = place.status()
+    assert status["status"] == "PAUSED"
+    assert "the row of a says DONE, the journal file has no proof of it" in status["paused"]
+    assert f"yaoki verify {run}" in status["paused"]
+    assert place.task("a")["state"] == "DONE"
+
+
+@pytest.mark.full
+def test_a_row_edited_to_replaced_is_no_way_around_a_task(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    edit(place, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
+
+    assert place.yaoki("resume", run).code == 4
+    assert place.task("b")["state"] == "ESCALATED"
+
+
+@pytest.mark.full
+def test_a_question_about_a_row_is_answered_with_retry_and_the_task_lands(place: Place) -> None:
+    script = {"a": [[{"say": "no"}], writes("a.txt")]}
+    task = {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}
+    plan = a_plan(script, [task], {"a": holds("a.txt")})
+    assert place.yaoki("run", place.plan(plan)).code == 4
+    run = place.status()["run"]
+    edit(place, "UPDATE tasks SET state = 'DONE', landed = ?", place.git("rev-parse", "main"))
+    assert place.yaoki("resume", run).code == 4
+
+    assert place.yaoki("answer", "a", "retry").code == 0
+
+    assert place.yaoki("resume", run).code == 0
+    assert verified(place, run) == {}
+
+
+# ------------------------------------------------------------------ rows that cannot be
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "change",
+    [
+        "state = 'FINISHED', reason = ''",
+        "state = 'WAITING', stage = 'NOWHERE', reason = ''",
+        "state = 'WAITING', reason = '', doc = '{\"work\": 7}'",
+        "state = 'WAITING', reason = '', doc = 'not json'",
+        "state = 'ACTIVE', holder = 'nobody:1:1', lease_ms = 1, doc = '{\"counts\": []}'",
+    ],
+)
+def test_an_illegal_row_is_a_question_about_its_task_and_never_ends_the_worker(
+    place: Place, change: str
+) -> None:
+    script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
+    tasks: list[Any] = [
+        {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}},
+        {"id": "b", "checks": ["b"], "retry": {"max_retries": 0}},
+        {"id": "c", "checks": ["c"], "needs": ["b"]},
+    ]
+    checks = {name: holds(f"{name}.txt") for name in ("a", "b", "c")}
+    plan = a_plan(script, tasks, checks)
+    assert place.yaoki("run", "--quiet", place.plan(plan)).code == 4
+    run = place.status()["run"]
+    edit(place, f"UPDATE tasks SET {change} WHERE name = 'a'")
+
+    assert place.look("status").code == 0
+    done = place.yaoki("resume", run)
+
+    assert done.code == 4, done.out + done.err
+    assert "internal error" not in done.out + done.err
+    a = place.task("a")
+    assert (a["state"], place.task("c")["state"]) == ("ESCALATED", "DONE")
+    assert "is not as yaoki wrote it" in a["question"]
+
+
+@pytest.mark.full
+def test_a_row_that_changes_under_a_worker_is_a_question_and_the_others_go_on(
+    place: Place,
+) -> None:
+    """The agent itself moves its row past its proof."""
+    code = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as c: c.execute(sys.argv[2])"
+    move = "UPDATE tasks SET stage = 'LAND' WHERE name = 'a'"
+    run = {"run": [sys.executable, "-c", code, str(place.database), move]}
+    script = {"a": [[run, *writes("a.txt")]], "b": [writes("b.txt")]}
+    tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], "needs": []}]
+    checks = {name: holds(f"{name}.txt") for name in ("a", "b")}
+
+    done = place.yaoki("run", "--parallel", "1", place.plan(a_plan(script, tasks, checks)))
+
+    assert done.code == 4, done.out + done.err
+    assert (place.task("a")["state"], place.task("b")["state"]) == ("ESCALATED", "DONE")
+    assert "is not as yaoki wrote it" in place.task("a")["question"]
+    assert verified(place, place.status()["run"]) == {}
+
+
+# ------------------------------------------------------------------ yaoki verify
+
+
+def test_an_untouched_store_is_verified_with_exit_code_0(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+
+    done = place.yaoki("verify")
+
+    assert done.code == 0, done.out
+    assert f"verified: journal file and git agree with the store of run {run}" in done.out
+    assert "3 tasks, each proven by the journal file" in done.out
+
+
+@pytest.mark.full
+def test_an_edited_row_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    edit(place, "UPDATE tasks SET landed = ? WHERE name = 'b'", place.git("rev-parse", "main"))
+
+    red = verified(place, run)
+
+    (words,) = red["done"]
+    assert "the row of b says DONE, the journal file has no proof of it" in words
+    assert red["rows"][0].startswith(place.task("b")["id"])
+
+
+@pytest.mark.full
+def test_an_edited_line_of_the_journal_is_named(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    edit(
+        place,
+        "UPDATE journal SET event = 'TASK_LANDED' WHERE event = 'QUALITY_JUDGMENT' AND task_id = ?",
+        place.task("b")["id"],
+    )
+
+    (words,) = verified(place, run)["journal file"]
+
+    assert words.endswith("(TASK_LANDED) is not what the journal file has")
+
+
+@pytest.mark.full
+def test_a_line_deleted_from_the_database_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    edit(place, "DELETE FROM journal WHERE event = 'CHECK_FINISHED'")
+
+    red = verified(place, run)["journal file"]
+
+    assert all("(CHECK_FINISHED) is not in the database" in words for words in red)
+
+
+@pytest.mark.full
+def test_a_line_deleted_from_the_journal_file_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    drop_line(place, "TASK_LANDED", "b")
+
+    red = verified(place, run)
+
+    assert red["journal file"][0].endswith("(TASK_LANDED) is not in the journal file")
+    assert red["done"] == [
+        "the row of b says DONE, the journal file has no proof of it: it never landed"
+    ]
+
+
+@pytest.mark.full
+def test_a_changed_line_of_the_journal_file_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    file = journal_file(place)
+    file.write_bytes(file.read_bytes().replace(b'"outcome":"PASSED"', b'"outcome":"FAILED"', 1))
+
+    assert any("is damaged" in words for words in verified(place, run)["journal file"])
+
+
+@pytest.mark.full
+def test_a_foreign_commit_on_the_run_branch_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
+    forged = place.git(*WHO, "commit-tree", tree, "-p", f"yaoki/{run}", "-m", "x")
+    place.git("update-ref", f"refs/heads/yaoki/{run}", forged)
+
+    assert verified(place, run)["branch"] == [f"{forged} was landed by no task"]
+
+
+@pytest.mark.full
+def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    place.git("update-ref", f"refs/heads/yaoki/{run}", place.git("rev-parse", "main"))
+
+    red = verified(place, run)["done"]
+
+    assert all("the run branch does not hold" in words for words in red)
+    assert len(red) == 3
+
+
+@pytest.mark.full
+def test_a_run_that_was_edited_to_its_end_is_named(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    edit(place, "UPDATE runs SET summed_ms = 1")
+
+    assert "says that it has ended" in verified(place, run)["end"][0]
+
+
+@pytest.mark.full
+def test_a_merged_run_whose_branch_was_deleted_is_still_verified(place: Place) -> None:
+    run = two_tasks(place, writes("b.txt"))
+    place.git("merge", "-q", f"yaoki/{run}")
+    place.git("branch", "-D", f"yaoki/{run}")
+
+    assert verified(place, run) == {}
+
+
+@pytest.mark.full
+def test_a_run_that_there_is_not_is_refused(place: Place) -> None:
+    two_tasks(place, writes("b.txt"))
+
+    assert place.yaoki("verify", "nosuchrun").code == 6
+    assert place.yaoki("verify", "nosuch.json").code == 2

@@ -1,0 +1,166 @@
+"""One fixture per criterion and per pattern: exactly that one fails and is sent back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import WHO, Place, a_plan, holds, writes
+from tests.acceptance.test_agent_failures import carried, events
+
+pytestmark = pytest.mark.acceptance
+
+GOOD = [{"write": {"a.txt": "good\n"}}]
+
+
+def tool(pattern: str, says: str) -> dict[str, Any]:
+    """A check that speaks as the real tool does until a.txt is good; the tools themselves are run
+    in tests/adapters/checks/readers/test_real_tools.py."""
+    return {"shell": f"grep -qx good a.txt || {{ {says}; exit 1; }}", "pattern": pattern}
+
+
+BAD = [{"write": {"a.txt": "bad\n"}}]
+COMMANDS = {
+    "test-failed": (
+        tool("test-failed", "echo 'FAILED tests/test_it.py::test_sum - assert 1 == 2'"),
+        "tests/test_it.py::test_sum",
+    ),
+    "type-error": (
+        tool("type-error", "echo 'lib.py:3: error: Incompatible return value  [return-value]'"),
+        "Incompatible return value",
+    ),
+    "lint-error": (tool("lint-error", "echo 'lib.py:1:1: F401 `os` imported but unused'"), "F401"),
+    "format-error": (tool("format-error", "echo 'would reformat lib.py'"), "lib.py"),
+    "git-dirty": (
+        {
+            "shell": "grep -qx good a.txt || echo ' M stray.txt'",
+            "success": "empty",
+            "pattern": "git-dirty",
+        },
+        "stray.txt",
+    ),
+}
+MARKS = {name: mark for name, (_, mark) in COMMANDS.items() if name != "format-error"}
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("4.5", "6.2", "6.9", "7.4")
+@pytest.mark.parametrize("pattern", COMMANDS)
+def test_a_failing_command_is_told_by_its_pattern_and_nothing_else(
+    place: Place, pattern: str
+) -> None:
+    check, mark = COMMANDS[pattern]
+
+    code, task, entries = carried(place, {"a": [BAD, GOOD]}, {}, checks={"it": check})
+
+    assert (code, task["attempt"]) == (0, 2)
+    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", pattern)
+    assert events(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
+    said = place.prompt(task, 2).partition("# What failed")[2].partition("# How it will")[0]
+    assert mark in said
+    assert [other for name, other in MARKS.items() if other in said and name != pattern] == []
+
+
+@pytest.mark.full
+@pytest.mark.spec("4.4", "4.5")
+@pytest.mark.parametrize(
+    ("acts", "checks", "criterion", "pattern"),
+    [
+        (
+            [{"write": {"a.txt": "good\n"}}],
+            {"good": holds("a.txt"), "made": {"file": {"path": "made.txt", "exists": True}}},
+            "Q1",
+            "file-not-exists",
+        ),
+        ([{"write": {"a.txt": "good\n", "b.py": "x = 1  # FIXME\n"}}], {}, "Q2", "todo-added"),
+        (
+            [{"omit": {"b.py": "x = 1\n"}}, *GOOD],
+            {},
+            "Q3",
+            "omission",
+        ),
+        ([{"write": {"a.txt": "good\n", "b.py": "def f(\n"}}], {}, "Q4", "syntax-error"),
+        (["nothing"], {}, "Q5", "no-change"),
+        (["claim_done"], {}, "Q6", "no-change"),
+    ],
+)
+def test_each_criterion_fails_for_its_own_reason(
+    place: Place, acts: list[Any], checks: dict[str, Any], criterion: str, pattern: str
+) -> None:
+    mended = {"a.txt": "good\n", "b.py": "x = 1\n", "made.txt": "made\n"}
+
+    code, task, entries = carried(
+        place,
+        {"a": [acts, [{"write": mended}]]},
+        {},
+        checks=checks or {"good": holds("a.txt")},
+    )
+
+    assert (code, task["attempt"]) == (0, 2)
+    failed = {d["check"] for d in events(entries, "CHECK_FINISHED") if d["outcome"] == "FAILED"}
+    criteria = {name for name in failed if name.startswith("Q")}
+    assert criterion in criteria
+    # Q6 needs Q5: a claim without evidence is made where evidence is missing.
+    assert criteria <= {criterion, "Q5"}
+    assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
+
+
+@pytest.mark.full
+@pytest.mark.spec("4.5", "6.1")
+def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
+    place: Place, tmp_path: Path
+) -> None:
+    remote = tmp_path / "remote.git"
+    place.git("init", "-q", "--bare", str(remote))
+    place.git("remote", "add", "origin", str(remote))
+    push = {"run": ["git", *WHO, "push", "-q", "origin", "HEAD:refs/heads/work"]}
+    script = {"a": [GOOD, [{"append": {"a.txt": "more\n"}}, {"commit": "work"}, push]]}
+    checks = {"pushed": {"git": "pushed", "pattern": "branch-not-pushed"}}
+
+    code, _, entries = carried(place, script, {}, checks=checks)
+
+    assert code == 0
+    assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == "branch-not-pushed"
+
+
+@pytest.mark.full
+@pytest.mark.spec("5.4", "5.5")
+def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Place) -> None:
+    """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat.
+
+    One slot: whoever goes on in that time has it until its landing, however slow that is.
+    """
+    limit = [{"rate_limit": {"retry_after": 7}}]
+    script = {
+        "one": [limit, writes("one.txt")],
+        "two": [[{"sleep": 0.1}, *writes("two.txt")]],
+        "three": [writes("three.txt")],
+    }
+    actor = {"preset": "scripted", "options": {"scenario": {"tasks": script}}}
+    plan = a_plan(
+        {},
+        [{"id": n, "checks": [n], "agent": "free" if n == "three" else "paid"} for n in script],
+        {n: holds(f"{n}.txt") for n in script},
+    )
+    plan["agents"] = {"paid": {**actor, "concurrency": 1}, "free": actor}
+    plan["agent"] = "paid"
+
+    assert place.yaoki("run", place.plan(plan), "--parallel", "1").code == 0
+
+    entries = place.look("trace", "--json").document["entries"]
+    at = {(e["event"], e["task"], e["attempt"]): e["at"] for e in entries}
+    ids = {t["name"]: t["id"] for t in place.status()["tasks"]}
+
+    def when(event: str, name: str, attempt: int) -> datetime:
+        return datetime.fromisoformat(at[(event, ids[name], attempt)])
+
+    told = when("RETRY_DECISION", "one", 1)
+    first = min(when("TASK_CLAIMED", "two", 0), when("ATTEMPT_STARTED", "one", 2))
+    assert (first - told).total_seconds() >= 7
+    assert when("TASK_LANDED", "three", 1) < first
+    one = place.task("one")
+    assert place.prompt(one, 1) == place.prompt(one, 2)

@@ -1,0 +1,102 @@
+"""Whoever is judged writes his own exit: an agent that it has ended, a check that it passed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, a_plan
+
+pytestmark = pytest.mark.spec("0.1", "3.8", "4.1")
+EXIT = {
+    "code": 0,
+    "signal": None,
+    "ended_by": "",
+    "seconds": 1.0,
+    "output_bytes": 0,
+    "start_error": "",
+    "start_errno": 0,
+}
+
+
+def says_so(folder: str) -> str:
+    return f"printf '%s' '{json.dumps(EXIT)}' > {folder}/exit.json"
+
+
+def by_command(place: Place, script: str, check: str) -> str:
+    file = place.folder / "agent.sh"
+    file.write_text(script)
+    agents = {"sly": {"command": ["sh", str(file)], "prompt": "file"}}
+    plan = a_plan(
+        {}, [{"id": "a", "checks": ["c"], "retry": {"max_retries": 0}}], {"c": {"shell": check}}
+    )
+    return place.plan({**plan, "agents": agents, "agent": "sly"})
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("first", ["true", "rm -f {attempt}/started.json"], ids=["", "unstarted"])
+def test_files_that_are_only_there_while_a_check_looks_prove_nothing(
+    place: Place, first: str
+) -> None:
+    """It lives on after "its end", puts good files in place for the check, and bad ones back."""
+    attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
+    script = f"""
+echo BAD > f.txt
+{first.format(attempt=attempt)}
+{says_so(attempt)}
+for i in $(seq 200); do
+  if ls {attempt}/checks/* >/dev/null 2>&1; then
+    echo GOOD > f.txt; sleep 0.6; echo BAD > f.txt; sleep 3; exit 0
+  fi
+  sleep 0.02
+done
+"""
+    looks = "sleep 0.3; grep -qx GOOD f.txt; code=$?; sleep 1; exit $code"
+    plan = by_command(place, script, looks)
+
+    done = place.yaoki("run", plan, "--quiet")
+
+    assert done.code == 4, done.out
+    assert place.task("a")["landed"] is None
+
+
+@pytest.mark.full
+def test_a_failing_check_that_writes_its_own_exit_has_failed(place: Place) -> None:
+    folder = '"$(dirname "$YAOKI_REPORT")"'
+    script = f"cat > helper.sh <<'END'\n{says_so(folder)}; sleep 1\nEND\n"
+    plan = by_command(place, script, "sh ./helper.sh; exit 1")
+
+    done = place.yaoki("run", plan, "--quiet")
+
+    assert done.code == 4, done.out
+    assert place.task("a")["landed"] is None
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize("text", ['{"x": 1}', "[]", "{", '{"code": "0"}'])
+def test_an_exit_that_says_nothing_is_none(place: Place, text: str, tmp_path: Path) -> None:
+    attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
+    words = tmp_path / "exit"
+    words.write_text(text)
+    script = f"echo good > f.txt; cp {words} {attempt}/exit.json; sleep 0.5"
+
+    done = place.yaoki("run", by_command(place, script, "grep -qx good f.txt"), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "internal error" not in done.out + done.err
+
+
+@pytest.mark.full
+def test_the_shim_writes_through_no_link(place: Place) -> None:
+    mine = place.folder / "mine.txt"
+    mine.write_text("precious\n")
+    attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
+    links = "; ".join(f"ln -sf {mine} {attempt}/{name}.json.tmp" for name in ("exit", "beat"))
+    script = f"echo good > f.txt; {links}; sleep 1.2"
+
+    done = place.yaoki("run", by_command(place, script, "grep -qx good f.txt"), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert mine.read_text() == "precious\n"

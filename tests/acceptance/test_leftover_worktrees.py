@@ -1,0 +1,124 @@
+"""A machine that was cut off comes back: what it no longer needs goes, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.machines import Machine
+from tests.acceptance.project import a_plan, until, waits_for
+from tests.acceptance.suspended_worker import fall_asleep
+from tests.repositories import a_repository, git
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.2")]
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
+    """A remote and two clones of it; their store is a file beside them.
+
+    Only the first one is to lose what it holds: it alone has a short lease.
+    """
+    bare = tmp_path / "remote.git"
+    git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path)), str(bare))
+    machines = [Machine(tmp_path / n, bare, str(tmp_path / "state.db")) for n in ("one", "two")]
+    for machine, lease_s in zip(machines, (2, 30), strict=True):
+        settings = machine.repo / "yaoki.toml"
+        settings.write_text(settings.read_text().replace("lease_s = 8.0", f"lease_s = {lease_s}.0"))
+    yield bare, machines[0], machines[1]
+    for machine in machines:
+        for worker in machine.workers:
+            worker.send_signal(signal.SIGCONT)
+        machine.kill()
+
+
+def a_slow_task(folder: Path) -> str:
+    """Each agent leaves a file of its own at once, and ends when it is told to."""
+    mine = {"run": ["sh", "-c", "pwd | grep -q /one/ && echo half > half.txt; true"]}
+    began = {"run": ["sh", "-c", f"pwd >> {folder}/began"]}
+    acts = [mine, began, waits_for(folder / "go"), {"write": {"whole.txt": "whole\n"}}]
+    file = folder / "plan.json"
+    check = {"there": {"run": ["test", "-f", "whole.txt"]}}
+    file.write_text(
+        json.dumps(a_plan({"a": [acts] * 9}, [{"id": "a", "checks": ["there"]}], check))
+    )
+    return str(file)
+
+
+def worktrees(machine: Machine) -> list[str]:
+    found = (machine.home / "state" / "worktrees").glob("*/*")
+    return [place.name for place in found if not place.name.startswith(".")]
+
+
+def begun(folder: Path, machine: Machine) -> bool:
+    file = folder / "began"
+    return file.exists() and f"/{machine.home.name}/" in file.read_text()
+
+
+@pytest.mark.full
+@pytest.mark.timeout(120)
+def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_kept(
+    tmp_path: Path, farm: tuple[Path, Machine, Machine]
+) -> None:
+    bare, one, two = farm
+    code, said = one.say("plan", "submit", a_slow_task(tmp_path), "--json")
+    assert code == 0, said
+    task = f"{json.loads(said)['run']}-1"
+    first = one.serve(1)
+    until(lambda: begun(tmp_path, one), "the first machine is at work")
+
+    fall_asleep(first, tmp_path / "state.db")
+    two.serve(3)
+    until(lambda: begun(tmp_path, two), "the second one took it over")
+    first.send_signal(signal.SIGCONT)
+    until(lambda: worktrees(one) == [], "the first one has cleaned up behind itself")
+    still = worktrees(two)
+    (tmp_path / "go").touch()
+    until(lambda: worktrees(two) == [], "the task is over")
+
+    assert still == [task], "whoever is at work keeps its worktree"
+    kept = git(bare, "for-each-ref", "--format=%(refname)", f"refs/yaoki/work/{task}").split()
+    held = {ref: git(bare, "ls-tree", "-r", "--name-only", ref).split() for ref in kept}
+    mine = [ref for ref, names in held.items() if "half.txt" in names]
+    assert [ref for ref in mine if f"/{task}/1" in ref], held
+    landed = git(bare, "ls-tree", "-r", "--name-only", f"yaoki/{task.partition('-')[0]}").split()
+    assert "whole.txt" in landed
+    assert "half.txt" not in landed
+    assert [code for machine in (one, two) for code, _ in machine.stop()] == [0, 0]
+    told = json.loads(two.say("trace", "a", "--json")[1])["entries"]
+    assert [e["event"] for e in told].count("TASK_LANDED") == 1
+    assert not [e for e in told if e["event"] == "WARNING"]
+
+
+@pytest.mark.full
+def test_a_worktree_of_a_run_that_another_machine_archived_goes_and_its_work_is_kept(
+    tmp_path: Path, farm: tuple[Path, Machine, Machine]
+) -> None:
+    """Left by a kill; while this machine was away the run ended and left the store."""
+    _, one, two = farm
+    code, said = one.say("plan", "submit", a_slow_task(tmp_path), "--json")
+    assert code == 0, said
+    run = json.loads(said)["run"]
+    one.serve(1)
+    until(lambda: begun(tmp_path, one), "the first machine is at work")
+    one.kill()
+    (tmp_path / "go").touch()
+    assert two.say("resume", run, "--quiet")[0] == 0
+    with (two.repo / "yaoki.toml").open("a") as settings:
+        settings.write("\n[archive]\nafter_days = 0\nruns_kept = 0\n")
+    code, said = two.say("prune")
+    assert code == 0, said
+    assert json.loads(two.say("status", "--all", "--json")[1])["runs"] == []
+    left = worktrees(one)
+
+    one.serve(1)
+    until(lambda: worktrees(one) == [], "it is swept")
+
+    assert left == [f"{run}-1"]
+    refs = git(one.repo, "for-each-ref", "--format=%(refname)", f"refs/yaoki/work/{run}-1").split()
+    names = [git(one.repo, "ls-tree", "-r", "--name-only", ref).split() for ref in refs]
+    assert any("half.txt" in held for held in names)

@@ -1,0 +1,128 @@
+"""A green report that holds fewer tests than the base: nothing lands by looking at less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import WHO, Place, a_plan
+from tests.acceptance.test_agent_failures import carried, events
+
+pytestmark = pytest.mark.acceptance
+
+# A runner of tests in the fewest lines: every `t_*` beside it is one, `SKIP` in it skips it, and
+# `only` narrows the choice.  It writes JUnit XML as every other runner does, and counts its calls.
+RUNNER = """\
+import os, pathlib, sys
+only = pathlib.Path("only").read_text().split() if pathlib.Path("only").exists() else None
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write("x")
+names = [p for p in sorted(pathlib.Path(".").glob("t_*")) if only is None or p.name in only]
+texts = {p.name: p.read_text() for p in names}
+case = '<testcase name="{}">{}</testcase>'
+told = {"SKIP": "<skipped/>", "RED": '<failure message="red"/>'}
+parts = [case.format(n, told.get(t.strip(), "")) for n, t in texts.items()]
+pathlib.Path(sys.argv[1]).write_text("<testsuite>" + "".join(parts) + "</testsuite>")
+sys.exit("RED\\n" in texts.values())
+"""
+
+
+@pytest.fixture
+def tested(place: Place) -> Place:
+    for name, text in {"run.py": RUNNER, "t_a": "x\n", "t_b": "x\n", "t_c": "x\n"}.items():
+        (place.repo / name).write_text(text)
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "tests")
+    return place
+
+
+def check(place: Place, **more: Any) -> dict[str, Any]:
+    env = {"CALLS": str(place.folder / "calls")}
+    return {"tests": {"run": ["python3", "run.py", "{report}"], "env": env, **more}}
+
+
+def calls(place: Place) -> int:
+    return len((place.folder / "calls").read_text())
+
+
+def acts(path: str, text: str) -> list[Any]:
+    return [{"write": {path: text, "a.txt": "done\n"}}]
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("6.6")
+@pytest.mark.parametrize(
+    ("path", "text"), [("only", "t_a\n"), ("t_b", "SKIP\n")], ids=["narrowed", "skipped"]
+)
+def test_fewer_tests_do_not_land_and_the_agent_is_told(tested: Place, path: str, text: str) -> None:
+    back = [{"delete": "only"}] if path == "only" else [{"write": {path: "x\n"}}]
+
+    code, task, entries = carried(tested, {"a": [acts(path, text), back]}, {}, checks=check(tested))
+
+    assert (code, task["attempt"]) == (0, 2)
+    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", "test-weakened")
+    assert "3 tests ran before the change" in tested.prompt(task, 2)
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.4", "10.3")
+def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> None:
+    (tested.repo / "t_a").write_text("RED\n")
+    tested.git(*WHO, "commit", "-qam", "red")
+    plan = a_plan({"a": [acts("t_d", "x\n")]}, [{"id": "a"}], check(tested, baseline="known"))
+
+    ran = tested.yaoki("run", tested.plan(plan))
+    report = tested.look("report", "--format", "json", "-o", "-").document
+
+    words = "tests PASSED, 3 tests, 1 known failure"
+    assert ran.code == 0, ran.out
+    assert f"check {words} in " in ran.out
+    assert words in tested.yaoki("why", "a").out
+    assert words in tested.yaoki("report", "--format", "markdown", "-o", "-").out
+    assert words.partition(" ")[2] in tested.yaoki("report", "--format", "html", "-o", "-").out
+    proof = report["tasks"][0]["proof"]
+    assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6")
+def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
+    (tested.repo / "t_a").write_text("RED\n")
+    tested.git(*WHO, "commit", "-qam", "red")
+    mended = [{"delete": "only"}, {"write": {"t_a": "x\n"}}]
+
+    code, task, entries = carried(
+        tested, {"a": [acts("only", "t_b\n"), mended]}, {}, checks=check(tested)
+    )
+
+    assert (code, task["attempt"]) == (0, 2)
+    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    assert failure["pattern"] == "test-weakened"
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6")
+def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Place) -> None:
+    code, task, _ = carried(
+        tested,
+        {"a": [acts("only", "t_a\n")]},
+        {"allow_weaker_tests": True, "scope": ["**"]},
+        checks=check(tested),
+    )
+
+    assert (code, task["attempt"], calls(tested)) == (0, 1, 1)
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6")
+def test_the_base_is_run_once_and_what_landed_is_the_next_base(tested: Place) -> None:
+    script = {"a": [acts("t_d", "x\n")], "b": [acts("t_e", "SKIP\n")]}
+    tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
+
+    done = tested.yaoki("run", tested.plan(a_plan(script, tasks, check(tested))))
+
+    assert done.code == 0, done.out
+    # Once for the base of the first, once for each task.
+    assert calls(tested) == 3

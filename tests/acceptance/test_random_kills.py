@@ -1,0 +1,163 @@
+"""Twelve real tasks whose worker is killed at random moments end as if nobody had killed it."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Place, Stores, until, waits_for
+from tests.quick_selection import is_quick
+
+NAMES = [f"task{n:02}" for n in range(1, 13)]
+NEEDS = {"task05": ["task01"], "task06": ["task01", "task02"], "task12": ["task06", "task07"]}
+KILLS = 4 if is_quick() else 30
+
+SETTINGS = """\
+[retry.default_backoff]
+initial_delay_ms = 50
+max_delay_ms = 100
+
+[limits]
+parallel = 2
+heartbeat_s = 1.0
+lease_s = 20.0
+hang_warning_s = 60.0
+hang_s = 120.0
+deadline_s = 240.0
+"""
+
+
+def plan(gate: Path) -> dict[str, Any]:
+    """The last one waits for the gate, so that no run is over before all kills were."""
+    dice = random.Random(12)
+    script = {
+        name: [[{"sleep": round(dice.uniform(1, 3), 2)}, {"write": {f"{name}.txt": f"{name}\n"}}]]
+        for name in NAMES
+    }
+    # One of them lies first, so that a retry is among what is killed.
+    script["task03"] = [["claim_done"], *script["task03"]]
+    script["task12"] = [[waits_for(gate), *script["task12"][0]]]
+    return {
+        "goal": "Twelve files",
+        "agents": {"actor": {"preset": "scripted", "options": {"scenario": {"tasks": script}}}},
+        "agent": "actor",
+        "checks": {
+            name: {"run": ["grep", "-qx", name, f"{name}.txt"], "pattern": "test-failed"}
+            for name in NAMES
+        },
+        "tasks": [
+            {"id": name, "goal": f"Write {name}.", "checks": [name], "needs": NEEDS.get(name, [])}
+            for name in NAMES
+        ],
+    }
+
+
+class Rehearsal(Place):
+    """A repository of its own, with its own state home."""
+
+    def __init__(self, folder: Path, pycache: Path, store: str) -> None:
+        folder.mkdir()
+        super().__init__(folder, pycache, store)
+        self.log = folder / "yaoki.log"
+        self.settings(SETTINGS)
+
+    def carry(self, *words: str) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                (sys.executable, "-m", "yaoki", *words),
+                cwd=self.repo,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def branch(self) -> str:
+        return str(self.status()["run_branch"])
+
+    def landed(self) -> list[str]:
+        """What the tasks wrote, by name and content."""
+        return self.git(
+            "ls-tree", "-r", self.branch(), "--", *(f"{name}.txt" for name in NAMES)
+        ).splitlines()
+
+    def left_behind(self) -> list[str]:
+        """Processes, worktrees and locks that nobody needs any more."""
+        found = [str(p) for p in (self.home / "worktrees").glob("*/*") if p.name[0] != "."]
+        found += [str(p) for p in (self.repo / ".git").glob("**/*.lock")]
+        found += [str(p) for p in (self.repo / ".git" / "worktrees").glob("*")]
+        return found + self.processes()
+
+    def processes(self) -> list[str]:
+        """Whatever still runs with our home in its environment."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                environ = (place / "environ").read_bytes()
+                words = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.repo.parent).encode() in environ + words:
+                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+        return found
+
+
+@pytest.mark.acceptance
+@pytest.mark.timeout(300)
+@pytest.mark.spec("0.2", "0.3", "3.7", "9.8", "11.1", "8.6")
+def test_kills_at_random_moments_change_nothing(
+    tmp_path: Path, pycache: Path, stores: Stores, store_url: str
+) -> None:
+    with stores.new() as url:
+        whole = Rehearsal(tmp_path / "whole", pycache, url)
+        killed = Rehearsal(tmp_path / "killed", pycache, store_url)
+        # At the same time: the agents of both mostly sleep.
+        gate = tmp_path / "gate"
+        undisturbed = whole.carry("run", whole.plan(plan(gate)))
+        kills, code = killed_again_and_again(killed, gate)
+        assert undisturbed.wait() == 0, whole.log.read_text()
+        files = whole.landed()
+
+    assert kills == KILLS, "the run was over before it was killed often enough"
+    assert code == 0, killed.log.read_text()
+    assert killed.landed() == files
+    assert len(files) == len(NAMES)
+    trailers = killed.git(
+        "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", killed.branch()
+    )
+    landed = Counter(line for line in trailers.splitlines() if line.strip())
+    assert len(landed) == len(NAMES)
+    assert set(landed.values()) == {1}
+    # Whoever stood around an agent may end a moment later than the run.
+    until(lambda: killed.left_behind() == [], f"nothing is left: {killed.left_behind()}")
+    story = Counter(killed.story())
+    # The last proof of the run lands as well, though nothing of its own.
+    assert story["TASK_LANDED"] == len(NAMES) + 1
+    # An agent outlives its worker, so no attempt is lost: twelve, the retry of the lie, the proof.
+    assert story["ATTEMPT_STARTED"] == len(NAMES) + 2
+
+
+def killed_again_and_again(place: Rehearsal, gate: Path) -> tuple[int, int]:
+    """How often it was killed, and how the life that nobody ended did end."""
+    dice = random.Random(KILLS)
+    worker = place.carry("run", place.plan(plan(gate)))
+    while "started" not in place.log.read_text():
+        time.sleep(0.02)
+    kills = 0
+    while kills < KILLS and worker.poll() is None:
+        # Some lives end before the worker has claimed anything, some in the middle of a stage.
+        time.sleep(dice.uniform(0.2, 1.2))
+        worker.send_signal(signal.SIGKILL)
+        kills += worker.wait() == -signal.SIGKILL
+        worker = place.carry("resume")
+    gate.touch()
+    return kills, worker.wait()

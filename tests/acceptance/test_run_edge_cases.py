@@ -1,0 +1,235 @@
+"""What an attacker found in whole runs: each once more, as a promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
+
+ONCE = {"retry": {"max_retries": 0}}
+
+
+def files(place: Place) -> set[str]:
+    names = place.git("ls-tree", "-r", "--name-only", place.status()["run_branch"]).split()
+    return set(names) - {"README", "yaoki.toml"}
+
+
+def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    names = [task["id"] for task in tasks]
+    full = {n: [writes(f"{n}.txt")] for n in names}
+    checks = {n: holds(f"{n}.txt") for n in names}
+    inside = [{"goal": f"Do {t['id']}.", "checks": [t["id"]], **t} for t in tasks]
+    group = {"id": "g", "kind": "group", "tasks": inside, "checks": [names[0]], **more}
+    return a_plan({**full, **script}, [group], checks)
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.6", "0.1")
+def test_a_landed_group_and_its_subtasks_are_not_taken_back_by_themselves(place: Place) -> None:
+    place.yaoki("run", place.plan(a_group({}, [{"id": "a"}, {"id": "c"}])), "--quiet")
+
+    whole, part = place.yaoki("undo", "g"), place.yaoki("undo", "a", "--cascade")
+
+    assert (whole.code, part.code) == (6, 6)
+    assert "git revert -m1" in whole.err
+    assert files(place) == {"a.txt", "c.txt"}
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("8.3", "3.3")
+def test_a_subtask_sees_the_task_outside_that_it_needs(place: Place, tmp_path: Path) -> None:
+    """The group's branch was cut before `outside` landed."""
+    marker = tmp_path / "go"
+    plan = a_group({}, [{"id": "a"}, {"id": "b", "needs": ["outside"]}], partial=False)
+    scenario = plan["agents"]["actor"]["options"]["scenario"]["tasks"]
+    scenario["outside"] = [[waits_for(marker), *writes("outside.txt")]]
+    plan["tasks"].append({"id": "outside", "goal": "x", "checks": ["outside"]})
+    plan["checks"]["outside"] = holds("outside.txt")
+    plan["checks"]["b"] = {"shell": "grep -qx good b.txt && grep -qx good outside.txt"}
+
+    run = place.start("run", place.plan(plan), "--quiet")
+    until(lambda: "TASK_LANDED" in place.story("a"), "a has landed on the group's branch")
+    marker.touch()
+    out, _ = run.communicate(timeout=60)
+
+    assert run.returncode == 0, out
+    assert place.task("b")["attempt"] == 1
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "0.4")
+def test_two_culprits_are_both_found_and_each_is_sent_back_once(place: Place) -> None:
+    """After the first take-back the past stays red; only what still stands is looked at."""
+    names = ["t1", "t2", "t3", "t4"]
+    bad = {n: [writes(f"{n}.txt", f"good\nbad {n}\n"), writes(f"{n}.txt")] for n in ("t1", "t4")}
+    tasks = [
+        {"id": n, "checks": [n], **({"needs": [names[i - 1]]} if i else {})}
+        for i, n in enumerate(names)
+    ]
+    plan = a_plan(
+        {**{n: [writes(f"{n}.txt")] for n in names}, **bad},
+        [{k: v for k, v in task.items() if k != "needs"} for task in tasks],
+        {**{n: holds(f"{n}.txt") for n in names}, "clean": {"shell": "! grep -q bad t*.txt"}},
+        done_when=["clean"],
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet", "--parallel", "1")
+
+    assert done.code == 0, done.out + done.err
+    attempts = {n: place.task(n)["attempt"] for n in names}
+    assert attempts == {"t1": 2, "t2": 1, "t3": 1, "t4": 2}
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.2", "1.3", "2.2")
+def test_a_replacement_that_would_need_itself_is_refused(place: Place, tmp_path: Path) -> None:
+    plan = a_plan(
+        {"a": [writes("a.txt", "bad\n")], "s": [writes("s.txt")]},
+        [{"id": "a", "checks": ["a"], **ONCE}, {"id": "s", "checks": ["s"], "needs": ["a"]}],
+        {"a": holds("a.txt"), "s": holds("s.txt")},
+    )
+    place.yaoki("run", place.plan(plan), "--quiet")
+    for name, needs in (("own.json", ["a"]), ("cross.json", ["s"])):
+        file = tmp_path / name
+        file.write_text(
+            json.dumps({"tasks": [{"id": "r", "goal": "x", "needs": needs, "replaces": "a"}]})
+        )
+
+        refused = place.yaoki("plan", "extend", str(file))
+
+        assert refused.code == 2, refused.out
+        assert "in a circle" in refused.err
+    assert place.task("a")["state"] == "ESCALATED"
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.7", "0.3", "10.4")
+def test_after_a_failed_iteration_a_person_says_go_and_the_next_one_begins(place: Place) -> None:
+    more = {"append": {"count.txt": "line\n"}}
+    script = {f"grow-i{n}": [[more]] for n in range(3, 9)}
+    plan = a_plan(
+        {"grow": [[more]], "grow-i2": [[{"write": {"count.txt": ""}}]], **script},
+        [{"id": "grow", "checks": ["some"], **ONCE}],
+        {
+            "some": {"shell": "test -s count.txt"},
+            "enough": {"shell": 'test "$(cat count.txt | wc -l)" -ge 2'},
+        },
+        done_when=["enough"],
+        continuous={},
+    )
+    paused = place.yaoki("run", place.plan(plan), "--quiet")
+
+    place.yaoki("answer", place.status()["run"], "go")
+    done = place.yaoki("resume", "--quiet")
+
+    assert (paused.code, done.code) == (4, 0), done.out + done.err
+    story = place.events()
+    told = [e["data"]["iteration"] for e in story if e["event"] == "ITERATION_FINISHED"]
+    assert told == sorted(set(told)), "each iteration is told once"
+    assert place.task("grow-i2")["state"] == "REPLACED"
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.5", "8.3")
+def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
+    tasks: list[dict[str, Any]] = [
+        {"id": "a"},
+        {"id": "b", "needs": ["a"]},
+        {"id": "c", "needs": ["b"]},
+    ]
+    plan = a_group({"b": [["hang"]]}, tasks)
+    run = place.start("run", place.plan(plan), "--quiet")
+    until(lambda: "PROMPT_SENT" in place.story("b"), "b is at work")
+
+    place.yaoki("cancel", "g")
+    run.communicate(timeout=60)
+
+    states = {n: place.task(n)["state"] for n in ("g", "b", "c")}
+    assert set(states.values()) == {"CANCELLED"}
+    assert "ATTEMPT_STARTED" not in place.story("c")
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.1", "0.4")
+def test_a_phase_runs_out_of_time_while_it_is_planned(place: Place) -> None:
+    plan = a_plan(
+        {"look": [writes("look.txt")], "fill-build": [["hang"]], "last": [writes("last.txt")]},
+        [],
+        {n: holds(f"{n}.txt") for n in ("look", "last")},
+        planner="actor",
+    )
+    plan.pop("tasks")
+    plan["phases"] = [
+        {"id": "first", "tasks": [{"id": "look", "goal": "x", "checks": ["look"]}]},
+        {"id": "build", "needs": ["first"], "deferred": True, "deadline": "2s"},
+        {
+            "id": "end",
+            "needs": ["build"],
+            "tasks": [{"id": "last", "goal": "x", "checks": ["last"]}],
+        },
+    ]
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 3, done.out + done.err
+    assert place.task("fill-build")["state"] == "CANCELLED"
+    assert "PHASE_TIMED_OUT" in place.story("fill-build")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.6")
+def test_a_budget_of_attempts_holds_side_by_side(place: Place) -> None:
+    names = ["a", "b", "c", "d"]
+    plan = a_plan(
+        {n: [writes(f"{n}.txt")] for n in names},
+        [{"id": n, "checks": [n]} for n in names],
+        {n: holds(f"{n}.txt") for n in names},
+        budget={"attempts": 2},
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet", "--parallel", "4")
+
+    assert done.code == 5, done.out + done.err
+    began = [n for n in names if "ATTEMPT_STARTED" in place.story(n)]
+    assert len(began) == 2
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "10.5")
+def test_nobody_is_asked_while_the_planner_may_still_mend_it(place: Place) -> None:
+    task = {"id": "two", "goal": "x", "checks": ["two"]}
+    answer = [{"say": json.dumps({"tasks": [task], "reason": "forgotten"})}]
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [writes("two.txt")], "replan-1": [answer]},
+        [{"id": "one", "checks": ["one"]}],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+        planner="actor",
+        done_when=["two"],
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "ESCALATE_EXECUTED" not in place.story()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("0.6", "9.7")
+def test_continuous_mode_without_an_end_is_refused(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+
+    refused = place.yaoki("run", place.plan(plan), "--continuous")
+
+    assert (refused.code, "done_when" in refused.err) == (2, True)

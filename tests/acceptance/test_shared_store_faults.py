@@ -1,0 +1,169 @@
+"""What a fresh pair of eyes found on a farm of machines, each as it was seen."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, a_plan, holds, rest_of, until, writes
+from tests.adapters.store.server import Server, binaries, missing
+from tests.builders import a_row, a_task
+from yaoki.adapters.git.command import explain_failure
+from yaoki.adapters.processes.command import CommandResult
+from yaoki.app.run_view import has_live_holder
+from yaoki.core.model import Lease, State
+from yaoki.errors import DiskFull
+from yaoki.views.workers import why_not_taken
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+PLAN = a_plan(
+    {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["c"]}], {"c": holds("one.txt")}
+)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("13.2", "12.1")
+@pytest.mark.parametrize("url", ["mysql://x/y", "http://x"])
+def test_an_address_that_is_no_store_is_refused_and_nothing_is_made(place: Place, url: str) -> None:
+    done = place.yaoki("worker", "--store", url)
+
+    assert done.code == 2
+    assert f"{url.partition(':')[0]}:// is not supported" in done.err
+    assert not (place.repo / f"{url.partition(':')[0]}:").exists()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("13.1", "0.6")
+def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: Path) -> None:
+    """It is stored before its branch is pushed; who is refused can go on with it or end it."""
+    bare = tmp_path / "bare.git"
+    place.git("init", "-q", "--bare", str(bare))
+    hook = bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\ngrep -q refs/heads/yaoki && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    place.git("remote", "add", "origin", str(bare))
+    place.git("push", "-q", "origin", "main")
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write('\n[workspace]\nremote = "origin"\n')
+
+    done = place.yaoki("run", place.plan(PLAN))
+
+    run = place.status()["run"]
+    assert done.code != 0
+    assert f"run {run} is stored nevertheless" in done.err
+    assert f"yaoki resume {run}" in done.err
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("0.6", "14.4")
+def test_what_the_hook_of_a_remote_says_is_told_cleaned_and_bounded(
+    place: Place, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.git"
+    place.git("init", "-q", "--bare", str(bare))
+    hook = bare / "hooks" / "pre-receive"
+    words = "printf '\\033[31mbranches need a ticket\\033[0m, see policy 7\\n' >&2"
+    flood = "head -c 100000 /dev/zero | tr '\\0' x >&2"
+    hook.write_text(f"#!/bin/sh\ngrep -q refs/heads/yaoki || exit 0\n{words}\n{flood}\nexit 1\n")
+    hook.chmod(0o755)
+    place.git("remote", "add", "origin", str(bare))
+    place.git("push", "-q", "origin", "main")
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write('\n[workspace]\nremote = "origin"\n')
+
+    done = place.yaoki("run", place.plan(PLAN))
+
+    assert done.code != 0
+    assert "hook declined): branches need a ticket, see policy 7" in done.err
+    assert "\033" not in done.err
+    assert len(done.err) < 2000
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("11.5", "0.6")
+def test_a_run_too_many_is_told_where_the_others_are_listed(place: Place) -> None:
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write("pending_runs = 1\n")
+    assert place.yaoki("plan", "submit", place.plan(PLAN)).code == 0
+
+    refused = place.yaoki("plan", "submit", place.plan(PLAN))
+
+    assert refused.code == 6
+    assert "yaoki status --all" in refused.err
+
+
+# ------------------------------------------------------------------ a store that is away
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """One of its own, because it is stopped and started."""
+    if why := missing() or ("" if binaries() else "there are no binaries of PostgreSQL"):
+        pytest.skip(why)
+    made = Server.make()
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+def workers(place: Place) -> list[object]:
+    found: list[object] = place.look("status", "--workers", "--json").document["workers"]
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.postgres
+@pytest.mark.spec("11.8", "13.3", "0.6")
+def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_one(
+    tmp_path: Path, pycache: Path, own_server: Server
+) -> None:
+    place = Place(tmp_path, pycache, own_server.url)
+    worker = place.start("worker")
+    try:
+        assert worker.stdout is not None
+        first = worker.stdout.readline()
+        own_server.start()
+        second = worker.stdout.readline()
+        until(lambda: workers(place), "it is listed")
+        worker.send_signal(signal.SIGTERM)
+        rest = rest_of(worker)
+    finally:
+        worker.kill()
+        worker.wait()
+    up = place.yaoki("up")
+    own_server.stop()
+    down = place.yaoki("down", "--wait", "0.5")
+
+    assert first.startswith("worker: waiting for the store; the store postgresql://")
+    assert second.startswith("worker: serving every open run")
+    assert rest.endswith("worker: stopped\n")
+    assert up.code == 0, up.err
+    assert down.code == 0, down.err
+    assert "the background worker is down" in down.out
+    assert "it is unknown whether runs are open: the store postgresql://" in down.out
+
+
+@pytest.mark.spec("11.5")
+@pytest.mark.parametrize(
+    "said", ["fatal: write error. Out of diskspace", "error: No space left on device"]
+)
+def test_every_word_of_git_for_a_full_disk_is_known(said: str) -> None:
+    assert isinstance(
+        explain_failure(["read-tree"], CommandResult(128, b"", said.encode())), DiskFull
+    )
+
+
+@pytest.mark.spec("12.1", "11.8")
+def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
+    held = Lease(a_task().id, "far-away:1:2:3", 1, NOW - timedelta(seconds=90))
+    row = a_row(a_task(state=State.ACTIVE, lease=held))
+
+    assert not has_live_holder([row], NOW)
+    assert has_live_holder([row], NOW - timedelta(seconds=91))
+    assert why_not_taken(row, [], NOW).startswith("no heartbeat from its worker for 1 min 30 s")

@@ -1,0 +1,205 @@
+"""Hook mode in sessions of the real programs, headless, against a scripted model.
+
+`python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import WHO, Place
+from tests.scripted_model import ModelServer, Step
+from tests.scripted_model.programs import Program, environ, needed
+from tests.scripted_model.turns import say, shell
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+
+BOUND_S = 120
+PLUGIN = Path(__file__).parents[2] / "plugins" / "claude-code"
+SETTINGS = """\
+[checks.tests]
+run = ["python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", "{report}"]
+pattern = "test-failed"
+rerun = false
+"""
+TEST = "from a import add\n\n\ndef test_adds() -> None:\n    assert add(1, 2) == 3\n"
+BAD, GOOD = "def add(x, y):\n    return x - y\n", "def add(x, y):\n    return x + y\n"
+ARGV: dict[str, Sequence[str]] = {
+    "claude": (
+        *("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
+        *("--model", "claude-sonnet-4-5"),
+    ),
+    "codex": (
+        *("exec", "--json", "--dangerously-bypass-approvals-and-sandbox"),
+        *("--dangerously-bypass-hook-trust", "-c", "allow_login_shell=false", "-m", "scripted"),
+        *("-c", "model_provider=x", "-c"),
+        'model_providers.x={name="x",base_url="{url}/v1",env_key="OPENAI_API_KEY",'
+        'wire_api="responses"}',
+        "-",
+    ),
+    "gemini": ("--yolo", "--skip-trust", "--output-format", "stream-json", "-m", "gemini-2.5-pro"),
+}
+HOOKS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini"}
+
+
+class Desktop(Place):
+    """A repository with one failing test, and a person who starts an agent's program in it."""
+
+    def __init__(
+        self, folder: Path, pycache: Path, store: str, program: Program, model: ModelServer
+    ) -> None:
+        super().__init__(folder, pycache, store)
+        self.program, self.model = program, model
+        self.name = HOOKS[program.name]
+        self.settings(SETTINGS)
+        for name, text in {"a.py": BAD, "test_a.py": TEST}.items():
+            (self.repo / name).write_text(text)
+        self.git("add", "-A")
+        self.git(*WHO, "commit", "-qm", "a test")
+        # The person's own home: the settings that this program needs to find the model.
+        self.person = folder / "person"
+        self.person.mkdir()
+        made = program.agent(model.url, self.person)
+        bin_ = str(Path(sys.executable).parent)
+        known = {**environ(), **made["env"], "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+        quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+        urls = {"ANTHROPIC_BASE_URL": model.url, "GOOGLE_GEMINI_BASE_URL": model.url}
+        # Without a word it reads no hooks of a project that nobody told it to trust.
+        trust = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+        self.session_env = {**self.env, **known, **quiet, **urls, **trust, "TERM": "dumb"}
+
+    def session(self, prompt: str, *steps: Step, more: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Everything the program said until it came to its own end."""
+        self.model.play(*steps)
+        words = (word.replace("{url}", self.model.url) for word in ARGV[self.program.name])
+        done = subprocess.run(
+            (str(self.program.program), *words, *more),
+            cwd=self.repo,
+            env=self.session_env,
+            input=prompt,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        assert done.stdout.strip(), done.stderr
+        lines = (line for line in done.stdout.splitlines() if line.startswith("{"))
+        return [json.loads(line) for line in lines]
+
+    def standing(self) -> dict[str, Any]:
+        held: dict[str, Any] = self.yaoki("hook", "status", "--json").document
+        return held
+
+    def install(self) -> None:
+        done = self.yaoki("hook", "install", self.name, env={"PATH": self.session_env["PATH"]})
+        assert done.code == 0, done.err
+
+
+@pytest.fixture
+def desktop(
+    request: pytest.FixtureRequest, tmp_path: Path, pycache: Path, store_url: str
+) -> Iterator[Desktop]:
+    program = needed(request.param)
+    with ModelServer(say("Done."), worktree=str(tmp_path / "repo")) as model:
+        yield Desktop(tmp_path, pycache, store_url, program, model)
+        assert model.defects == ()
+
+
+def on(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("desktop", names, indirect=True)
+
+
+FIX = (say("All done."), shell("sed -i 's/x - y/x + y/' a.py"), say("Now it is done."))
+
+
+@pytest.mark.spec("12.6")
+@on("claude", "codex", "gemini")
+def test_an_early_stop_is_sent_back_with_the_failing_test_and_the_fix_may_stop(
+    desktop: Desktop,
+) -> None:
+    desktop.install()
+
+    desktop.session("Make add work.", *FIX)
+
+    asked = desktop.model.requests
+    assert len(asked) == 3
+    assert not asked[0].holds("test_adds")
+    assert asked[1].holds("test_adds"), "the failing test by its name"
+    assert asked[1].holds("try 1 of 4")
+    assert (desktop.repo / "a.py").read_text() == GOOD
+    (stood,) = desktop.standing()["sessions"]
+    assert (stood["count"], stood["asked"]) == (0, False)
+
+
+@pytest.mark.spec("12.6", "10.4")
+@on("claude", "codex", "gemini")
+def test_an_agent_that_never_mends_it_is_let_go_and_the_person_is_asked(desktop: Desktop) -> None:
+    desktop.install()
+    desktop.yaoki("hook", "begin", "--phase", "p1", "--subtask", "p1.2", "--max-iterations", "2")
+
+    said = desktop.session("Make add work.", say("All done."))
+
+    assert len(desktop.model.requests) == 2, "sent back once, then let go"
+    (stood,) = desktop.standing()["sessions"]
+    assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p1")
+    assert stood["subtask"] == "p1.2"
+    assert "test_adds" in stood["reason"]
+    if desktop.program.name == "claude":
+        last = said[-1]
+        assert (last["type"], last["terminal_reason"]) == ("result", "stop_hook_prevented")
+
+
+@pytest.mark.spec("12.6")
+@on("claude")
+def test_the_session_is_not_locked_and_goes_on_when_the_person_says_so(desktop: Desktop) -> None:
+    desktop.install()
+    desktop.yaoki("hook", "begin", "--phase", "p1", "--max-iterations", "1")
+    first = desktop.session("Make add work.", say("All done."))
+    resume = ("--resume", first[-1]["session_id"])
+
+    desktop.session("What is two and two?", say("Four."), more=resume)
+    unlocked = desktop.model.requests
+    desktop.session("yaoki: go on, and read the test", *FIX[1:], more=resume)
+    brought = desktop.model.requests
+
+    assert len(unlocked) == 1, "no stop is held while the person is asked"
+    assert not unlocked[0].holds("What failed in the last attempt")
+    assert brought[0].holds("What failed in the last attempt")
+    assert brought[0].holds("and read the test")
+    assert (desktop.repo / "a.py").read_text() == GOOD
+    (stood,) = desktop.standing()["sessions"]
+    assert (stood["asked"], stood["count"]) == (False, 0)
+
+
+@pytest.mark.spec("12.6")
+@on("claude")
+def test_the_plugin_does_the_same_without_a_word_in_the_projects_settings(desktop: Desktop) -> None:
+    desktop.session("Make add work.", *FIX, more=("--plugin-dir", str(PLUGIN)))
+
+    assert desktop.model.requests[1].holds("test_adds")
+    assert (desktop.repo / "a.py").read_text() == GOOD
+    assert not (desktop.repo / ".claude").exists()
+
+
+@pytest.mark.spec("12.6")
+@on("claude")
+def test_a_person_can_always_get_out(desktop: Desktop) -> None:
+    desktop.install()
+    desktop.session_env["YAOKI_HOOK"] = "off"
+    desktop.session("Make add work.", say("All done."))
+    by_variable = len(desktop.model.requests)
+    del desktop.session_env["YAOKI_HOOK"]
+    desktop.yaoki("hook", "uninstall", "claude-code")
+
+    desktop.session("Make add work.", say("All done."))
+
+    assert (by_variable, len(desktop.model.requests)) == (1, 1)
+    assert desktop.standing()["sessions"] == []

@@ -1,0 +1,54 @@
+"""A store on each database, and a clock that the test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.store import server
+from tests.adapters.store.store_actions import Where, opened
+from tests.builders import HandClock
+from yaoki.adapters.store import SqlStore
+
+DATABASES = ["sqlite", "postgres"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test runs on each database, unless it is marked for one of them."""
+    if "database" in metafunc.fixturenames:
+        marked = [name for name in DATABASES if metafunc.definition.get_closest_marker(name)]
+        metafunc.parametrize("database", marked or DATABASES, scope="session")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def url(server_url: str) -> Iterator[str]:
+    """An empty database on the server."""
+    with server.a_database(server_url) as value:
+        yield value
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The path of a store in a SQLite file."""
+    return tmp_path / ".yaoki" / "state.db"
+
+
+@pytest.fixture
+def where(database: str, request: pytest.FixtureRequest) -> Where:
+    value: Where = request.getfixturevalue("path" if database == "sqlite" else "url")
+    return value
+
+
+@pytest.fixture
+def store(where: Where, clock: HandClock) -> Iterator[SqlStore]:
+    """Not synced to disk: these tests are not about power failures."""
+    opened_store = opened(where, clock)
+    yield opened_store
+    opened_store.close()

@@ -1,0 +1,249 @@
+"""What is shown is whole on a small screen, in the language of who looks, and tells no untruth."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.faces.web.browser.chromium import Visit, visiting
+from tests.faces.web.page_server import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
+PHONE, DESK = (375, 800), (1280, 860)
+# Kana: no sentence of Japanese is without.
+OWN = re.compile("[\u3040-\u30ff]")
+
+
+@pytest.fixture
+def phone(browser: Browser, screens: Path) -> Iterator[Visit]:
+    with visiting(browser, screens, PHONE) as visit:
+        yield visit
+
+
+@pytest.fixture
+def japanese(browser: Browser, screens: Path) -> Iterator[Visit]:
+    with visiting(browser, screens, DESK, language="ja") as visit:
+        yield visit
+
+
+@pytest.mark.full
+def test_sentences_of_the_server_are_translated_on_the_page(
+    served: Served, run_id: str, japanese: Visit
+) -> None:
+    page = japanese.page
+    japanese.enter(served, "#/run/-")
+    expect(page.locator(".td-why")).to_have_text("asks のため停止")
+    expect(page.locator(".entries").get_by_text("として着地").first).to_be_visible()
+    said = page.locator(".entry-words").all_inner_texts()
+    assert not [words for words in said if not OWN.search(words)], said
+    japanese.shot("run")
+
+    japanese.go(f"#/task/{run_id}-1")
+    expect(page.locator(".run-head")).to_contain_text("として着地しました")
+    japanese.go(f"#/task/{run_id}-3")
+    expect(page.locator(".run-head")).to_contain_text("人の回答が必要です")
+    japanese.go(f"#/task/{run_id}-4")
+    expect(page.locator(".waits")).to_contain_text("asks のため停止")
+    japanese.go("#/journal")
+    expect(page.locator(".journal-row .why").get_by_text("あなたの判断").first).to_be_visible()
+    said = page.locator(".journal-row [role=cell].why").all_inner_texts()
+    assert not [words for words in said if words and not OWN.search(words)], said
+    japanese.at_peace()
+
+
+@pytest.mark.full
+def test_a_small_screen_cuts_nothing(served: Served, phone: Visit) -> None:
+    page = phone.page
+    phone.enter(served, "#/prompts")
+    cell = page.locator(".data-table td.code").first
+    expect(cell).to_be_visible()
+    assert cell.evaluate("one => one.clientWidth") > 300, "a path has room"
+    assert page.evaluate(CUT, "nav.side a, .data-table td, .data-table meter") == []
+    phone.shot("prompts")
+
+    phone.go("#/run/-/timeline")
+    expect(page.locator(".lane-svg").last).to_be_visible()
+    expect(page.locator(".timeline-legend")).to_be_visible()
+    assert page.evaluate(CUT, ".timeline-legend > span, .told-strip") == []
+    phone.shot("timeline")
+    phone.at_peace()
+
+
+# What sticks out of the window, or out of its own box.
+CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
+  const { left, right } = one.getBoundingClientRect();
+  return left < 0 || right > innerWidth || one.scrollWidth > one.clientWidth + 1 && one.clientWidth;
+}).map((one) => one.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.full
+def test_on_a_small_screen_the_graph_goes_down(served: Served, phone: Visit) -> None:
+    page = phone.page
+    phone.enter(served, "#/run/-/graph")
+    canvas = page.locator("canvas[data-drawn='4']")
+    canvas.focus()
+    for name in ("lie", "cured", "waits"):
+        page.keyboard.press("ArrowDown")
+        expect(canvas).to_have_attribute("aria-label", re.compile(name))
+    phone.shot("graph")
+    phone.at_peace()
+
+
+@pytest.mark.full
+def test_no_label_of_the_time_is_cut_and_every_clock_has_24_hours(
+    served: Served, visit: Visit
+) -> None:
+    page = visit.page
+    visit.enter(served, "#/run/-/timeline")
+    expect(page.locator(".axis-row text").first).to_be_visible()
+    for _ in range(4):
+        assert page.locator(".axis-row").evaluate(BEYOND) == []
+        page.get_by_role("button", name="zoom in").click()
+    visit.go("#/reliability")
+    since = page.locator("main time").first
+    expect(since).to_be_visible()
+    assert not re.search("[AP]M", since.inner_text()), since.inner_text()
+    visit.at_peace()
+
+
+BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
+  const { x, width } = one.getBBox();
+  return x + width > svg.clientWidth;
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.full
+def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) -> None:
+    page = visit.page
+
+    def long(route: Route) -> None:
+        answer = route.fetch()
+        told = {**json.loads(answer.text()), "goal": "A goal that goes on and on " * 20}
+        route.fulfill(response=answer, body=json.dumps(told))
+
+    page.route(re.compile(r"/api/v1/runs/\w+$"), long)
+    visit.enter(served, "#/run/-/graph")
+    title, report = page.locator(".run-head h1"), page.get_by_role("link", name="Report")
+    expect(title).to_contain_text("on and on")
+    above, beside = title.bounding_box(), report.bounding_box()
+    assert above is not None
+    assert beside is not None
+    assert beside["y"] < above["y"] + above["height"], "beside it, and not below"
+    assert beside["x"] + beside["width"] <= page.viewport_size["width"]  # type: ignore[index]
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
+    visit.enter(served, "#/nonsense")
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
+    visit.page.locator("main").get_by_role("link", name="All runs").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_the_final_check_is_named_and_subtasks_are_not_optional(
+    whole: Served, visit: Visit
+) -> None:
+    page = visit.page
+    visit.enter(whole, "#/run/-/tasks")
+    expect(page.locator(".task-row [data-row]")).to_have_count(5)
+    expect(page.get_by_text("optional")).to_have_count(0)
+    expect(page.locator(".task-row .why").last).to_have_text("final check")
+    expect(page.locator(".matched")).to_have_text("4 of 4")
+    expect(page.locator(".progress-words")).to_have_text(re.compile(r"^\s*done\s*4\s*final check"))
+    visit.go("#/run/-/graph")
+    expect(page.get_by_text("tasks 4 ·")).to_be_visible()
+    visit.shot("graph")
+    visit.go("#/runs")
+    expect(page.locator(".card .progress-words")).to_contain_text("final check")
+    visit.at_peace()
+
+
+def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
+    """The answers of this path, changed on their way."""
+
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        told = json.loads(answer.text())
+        change(told)
+        route.fulfill(response=answer, body=json.dumps(told))
+
+    page.route(re.compile(path), changed)
+
+
+@pytest.mark.full
+def test_a_question_is_asked_once_and_an_optional_task_says_so(
+    served: Served, visit: Visit
+) -> None:
+    def asked(told: Any) -> None:
+        for one in told["asking"]:
+            one["task"] |= {"question": "Tabs or spaces?\nChoose one.", "required": False}
+            one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
+
+    answering(visit.page, r"/api/v1/needs-you", asked)
+    visit.enter(served, "#/needs")
+    expect(visit.page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
+    expect(visit.page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
+    expect(visit.page.locator(".asked .tag")).to_have_text("optional")
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
+    served: Served, run_id: str, visit: Visit
+) -> None:
+    def waived(told: Any) -> None:
+        told["ended"] = "LANDED"
+        told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
+
+    answering(visit.page, r"/api/v1/tasks/\S+/attempts/1$", waived)
+    visit.enter(served, f"#/task/{run_id}-1/1")
+    attempt = visit.page.locator("[data-attempt='1']")
+    expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
+    expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_a_wait_within_an_attempt_leaves_its_number_and_its_end_in_sight(
+    served: Served, visit: Visit
+) -> None:
+    def waited(told: Any) -> None:
+        start = datetime.fromisoformat(told["from"])
+
+        def span(from_s: int, until_s: int, **more: Any) -> dict[str, Any]:
+            ends = (start + timedelta(seconds=second) for second in (from_s, until_s))
+            return {
+                **dict(zip(("from", "until"), (e.isoformat() for e in ends), strict=True)),
+                **more,
+            }
+
+        told["until"] = told["now"] = span(0, 100)["until"]
+        row = told["rows"][0]
+        tries = {"attempt": 5, "ended": "LANDED", "failure": None, "stages": []}
+        row["attempts"] = [{**row["attempts"][0], **tries, **span(0, 100)}]
+        row["waits"] = [span(1, 99, cause="PERSON", words="MAX_RETRIES")]
+
+    answering(visit.page, r"/api/v1/runs/\S+/timeline", waited)
+    visit.enter(served, "#/run/-/timeline")
+    lane = visit.page.locator(".lane-svg").first
+    expect(lane.locator(".wait text")).to_have_text("a person: out of retries")
+    number, label = (lane.locator(one).bounding_box() for one in (".try-number", ".wait text"))
+    assert number is not None
+    assert label is not None
+    assert number["x"] + number["width"] <= label["x"] + 1
+    assert lane.evaluate(LAST) == ["try-number", "try-end"], "drawn over the wait"
+    visit.shot("a wait within")
+    visit.at_peace()
+
+
+LAST = "svg => [...svg.children].slice(-2).map((one) => one.getAttribute('class'))"

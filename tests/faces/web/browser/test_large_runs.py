@@ -1,0 +1,141 @@
+"""Five hundred tasks in a graph, ten thousand in a list: measured and printed, and bounded."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.project import Place
+from tests.faces.web.browser.chromium import Visit
+from tests.faces.web.browser.large_runs import crowd
+from tests.faces.web.page_server import Served, serving
+
+pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
+Record = Callable[[str, object], None]
+MANY = 10_000
+# Rows in the page at once, whatever the length of the list.
+ROWS_MAX = 120
+
+
+@pytest.fixture(scope="module")
+def graphed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
+    place = Place(tmp_path_factory.mktemp("graphed"), pycache)
+    crowd(place, 500, wide=40, done=230, active=6, asks=4)
+    with serving(place) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
+    place = Place(tmp_path_factory.mktemp("listed"), pycache)
+    crowd(place, MANY, wide=400, done=100, active=6, asks=2)
+    with serving(place) as server:
+        yield server
+
+
+def measured(page: Page, what: str, began: float, record: Record) -> None:
+    heap = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
+    nodes = page.evaluate("document.querySelectorAll('*').length")
+    words = (
+        f"{what}: usable after {time.monotonic() - began:.2f} s"
+        f" at a load of {os.getloadavg()[0]:.0f}, {heap:.0f} MiB, {nodes} elements"
+    )
+    print(words)
+    record("measured", words)
+
+
+@pytest.mark.full
+def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
+    graphed: Served, visit: Visit, record_property: Record
+) -> None:
+    page, began = visit.page, time.monotonic()
+    visit.enter(graphed, "#/run/-/graph")
+    expect(page.locator("canvas[data-drawn='500']")).to_be_visible()
+    measured(page, "graph of 500", began, record_property)
+    visit.shot("500")
+
+    page.get_by_role("searchbox").fill("parse-token-1")
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("aside.panel")).to_be_visible()
+    page.get_by_label("fold").select_option("done")
+    expect(page.locator("canvas")).to_have_attribute("data-drawn", re.compile(r"^2[789]\d$"))
+    visit.shot("500 folded")
+    box = page.locator("canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    for step in (-400, -400, 300):
+        page.mouse.wheel(0, step)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 300, steps=5)
+    page.mouse.up()
+    visit.shot("500 close")
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_ten_thousand_tasks_are_scrolled_and_filtered(
+    listed: Served, visit: Visit, record_property: Record
+) -> None:
+    page, began = visit.page, time.monotonic()
+    visit.enter(listed, "#/run/-/tasks")
+    rows = page.locator(".rows-body .task-row")
+    expect(rows.first).to_contain_text("parse-token-1")
+    measured(page, "list of 10 000", began, record_property)
+    expect(page.get_by_text("10,000 of 10,000")).to_be_visible()
+    assert rows.count() < ROWS_MAX
+
+    body = page.locator(".rows-body")
+    for share in (0.1, 0.5, 0.9, 1.0):
+        body.evaluate("(one, share) => { one.scrollTop = share * one.scrollHeight }", share)
+    expect(page.locator(f".task-row[aria-rowindex='{MANY + 1}']")).to_contain_text("-10000")
+    expect(page.locator(f".task-row[aria-rowindex='{MANY + 1}'] .ag")).to_have_text("small")
+    assert rows.count() < ROWS_MAX
+    visit.shot("10000")
+    page.get_by_role("searchbox").fill("invoice-77")
+    expect(page.locator(".matched")).not_to_have_text("10,000 of 10,000")
+    expect(rows.first).to_contain_text("invoice-77")
+    measured(page, "the same, scrolled and filtered", began, record_property)
+    visit.at_peace()
+
+
+@pytest.mark.full
+def test_a_long_journal_is_read_page_by_page(listed: Served, visit: Visit) -> None:
+    """Scrolled far down and back: what is out of sight is forgotten, nothing is skipped."""
+    page = visit.page
+    visit.enter(listed, "#/journal")
+    seqs = page.locator(".journal-row .num [data-row]")
+    expect(seqs.first).to_be_visible()
+    first = int(seqs.first.inner_text())
+    body = page.locator(".rows-body")
+    for _ in range(20):
+        before = body.evaluate("one => one.scrollHeight")
+        body.evaluate("one => { one.scrollTop = one.scrollHeight }")
+        page.wait_for_function(
+            "before => document.querySelector('.rows-body').scrollHeight > before", arg=before
+        )
+    expect(seqs.first).not_to_have_text(str(first))
+    shown = [int(words) for words in seqs.all_inner_texts()]
+    assert len(shown) < ROWS_MAX
+    assert shown == list(range(shown[0], shown[0] - len(shown), -1))
+    assert shown[-1] < first - 3500
+    body.evaluate("one => { one.scrollTop = 0 }")
+    expect(seqs.first).to_have_text(str(first))
+
+    # The other end is one step away, and what is rare is looked for to the very end.
+    page.get_by_role("button", name="oldest first").click()
+    expect(seqs.first).to_have_text("1")
+    page.get_by_role("button", name="people").click()
+    expect(page.locator(".journal-row .ev").nth(1)).to_contain_text("ESCALATE")
+    oldest = int(seqs.first.inner_text())
+    page.get_by_role("button", name="oldest first").click()
+    expect(seqs.last).to_have_text(str(oldest))
+    page.get_by_role("searchbox").fill("nobody ever wrote this")
+    expect(page.get_by_text("Nothing here yet.")).to_be_visible()
+    visit.at_peace()

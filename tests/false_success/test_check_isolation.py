@@ -1,0 +1,181 @@
+"""Classes 8 and 9: one check helps the next, and a second look helps the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.false_success.case import LANDS, NOT_DONE, Case, write
+from tests.false_success.case_runner import Arena, settle
+from tests.false_success.sample_projects import ADDS, GREEN, RED, TESTS, UNIT
+
+pytestmark = pytest.mark.acceptance
+WORK = "echo 'X = 1' > x.py"
+FIXES = "sed -i 's/a - b/a + b/' calc.py\n"
+IGNORING = {**GREEN, ".gitignore": "out/\n"}
+
+
+def helped(story: str, first: str, second: str, files: Any = GREEN) -> Case:
+    checks = {"first": {"shell": first}, "second": {"shell": second}}
+    return Case(story, files, checks, WORK, NOT_DONE)
+
+
+HELPED = [
+    helped(
+        "by an ignored file",
+        "mkdir -p out && echo 42 > out/answer && test -f x.py",
+        "grep -q 42 out/answer",
+        IGNORING,
+    ),
+    helped("by a file", "echo 42 > answer && test -f x.py", "grep -q 42 answer"),
+    helped("by a file in the home", "echo 42 > ~/answer && test -f x.py", "grep -q 42 ~/answer"),
+    helped(
+        "by a temporary file",
+        'echo 42 > "${TMPDIR:-/tmp}/answer" && test -f x.py',
+        'grep -q 42 "${TMPDIR:-/tmp}/answer"',
+    ),
+    helped(
+        "by a setting of git",
+        "git config answer.is 42 && test -f x.py",
+        "test $(git config answer.is) = 42",
+    ),
+    helped(
+        "by a process that it leaves behind",
+        "(for i in $(seq 99); do echo 42 > answer; sleep 0.05; done) > /dev/null 2>&1 &"
+        " test -f x.py",
+        "for i in 1 2 3 4 5 6; do grep -q 42 answer 2>/dev/null && exit 0; sleep 0.1; done; exit 1",
+    ),
+]
+ALONE = [
+    Case(
+        "each makes what it needs",
+        IGNORING,
+        {
+            "first": {"shell": "mkdir -p out && cp x.py out && grep -q X out/x.py"},
+            "second": {"shell": "mkdir -p out && cp x.py out && grep -q 1 out/x.py"},
+        },
+        WORK,
+        LANDS,
+    ),
+    Case(
+        "one leaves caches behind",
+        IGNORING,
+        {
+            "first": {"shell": "mkdir -p out ~/.cache && touch out/c ~/.cache/c && test -f x.py"},
+            **TESTS,
+        },
+        WORK,
+        LANDS,
+    ),
+]
+
+# Right from the second call on, by a mark that the first one leaves.
+REMEMBERS = """\
+import os
+import pathlib
+
+mark = pathlib.Path({where})
+first = not mark.exists()
+mark.parent.mkdir(parents=True, exist_ok=True)
+mark.touch()
+
+
+def add(a, b):
+    return a - b if first else a + b
+"""
+
+
+SECOND_CALL = """\
+calls = []
+
+
+def add(a, b):
+    calls.append(a)
+    return a + b if calls.count(a) > 1 else a - b
+"""
+ASSERTS = "        self.assertEqual(calc.add(2, 3), 5)\n"
+TRIES = """\
+        for last in (False, True):
+            try:
+                self.assertEqual(calc.add(2, 3), 5)
+                break
+            except AssertionError:
+                if last:
+                    raise
+"""
+
+
+def remembers(story: str, where: str, files: Any = RED, checks: Any = TESTS) -> Case:
+    code = REMEMBERS.format(where=where)
+    return Case(story, files, checks, write("calc.py", code), NOT_DONE, truth=ADDS)
+
+
+CHANCE = [
+    remembers("a mark in the home", "os.path.expanduser('~/.seen')"),
+    remembers("a mark among temporary files", "os.environ.get('TMPDIR', '/tmp') + '/seen'"),
+    remembers("a mark in the worktree", "'seen'"),
+    remembers("a mark that is ignored", "'out/seen'", {**RED, ".gitignore": "out/\n"}),
+    remembers(
+        "a mark in git's own folder",
+        "__import__('subprocess').check_output(['git', 'rev-parse', '--git-dir'], text=True)"
+        ".strip() + '/seen'",
+    ),
+    remembers(
+        "a mark in the shared folder of git",
+        "__import__('subprocess').check_output("
+        "['git', 'rev-parse', '--git-common-dir'], text=True).strip() + '/seen'",
+    ),
+    Case(
+        "tries again inside the test",
+        RED,
+        TESTS,
+        write("calc.py", SECOND_CALL) + write("test_calc.py", UNIT.replace(ASSERTS, TRIES)),
+        NOT_DONE,
+        truth=ADDS,
+    ),
+]
+
+STEADY = [
+    Case(
+        "a cache that only makes it quicker",
+        RED,
+        TESTS,
+        write(
+            "calc.py",
+            "import os\n\nos.makedirs(os.path.expanduser('~/.cache/calc'), exist_ok=True)\n\n\n"
+            "def add(a, b):\n    return a + b\n",
+        ),
+        LANDS,
+        truth=ADDS,
+    ),
+    Case("right at the first look", RED, TESTS, FIXES, LANDS, truth=ADDS),
+]
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.1")
+@pytest.mark.parametrize("case", HELPED, ids=str)
+def test_one_check_does_not_help_the_next(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.1")
+@pytest.mark.parametrize("case", ALONE, ids=str)
+def test_checks_that_stand_alone_prove(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.5", "16.1")
+@pytest.mark.parametrize("case", CHANCE, ids=str)
+def test_a_second_look_proves_nothing_by_itself(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("6.5")
+@pytest.mark.parametrize("case", STEADY, ids=str)
+def test_work_that_is_right_at_the_first_look_lands(case: Case, arena: Arena) -> None:
+    settle(case, arena)

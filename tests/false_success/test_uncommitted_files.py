@@ -1,0 +1,316 @@
+"""Class 3: files that no commit holds, and what git alters when it commits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.false_success.case import LANDS, NOT_DONE, ONLY_IF_TRUE, WHO, Case, asks, shell, write
+from tests.false_success.case_runner import Arena, settle
+from tests.false_success.sample_projects import ADDS, GREEN, RED
+
+pytestmark = pytest.mark.acceptance
+NOT_COMMITTED = asks("not-committed")
+# The interpreter outside of any environment: only there a user's own packages count.
+PYTHON = Path(sys.base_prefix) / "bin" / "python3"
+# Something that does land, so that it is not the missing change that is noticed.
+ALSO = "echo 'X = 1' > also.py\n"
+FORGE = """\
+python3 - <<'END'
+import py_compile
+text = open("calc.py").read()
+open("calc.py", "w").write(text.replace("a - b", "a + b"))
+py_compile.compile("calc.py", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+open("calc.py", "w").write(text)
+END
+"""
+
+
+def absent(story: str, line: str, acts: str, ends: Any = NOT_DONE, **more: Any) -> Case:
+    """The line holds where the agent worked, and in no clone."""
+    held = {"files": GREEN, **more}
+    return Case(story, checks=shell(line), acts=ALSO + acts, ends=ends, **held)
+
+
+IMPORTS = "python3 -c 'from app.core import x; assert x == 42'"
+CORE = write("app/core.py", "x = 42\n")
+ABSENT = [
+    absent(
+        "ignored by the repository",
+        "grep -q 42 build/answer.txt",
+        write("build/answer.txt", "42\n"),
+        NOT_COMMITTED,
+        files={**GREEN, ".gitignore": "build/\n"},
+    ),
+    absent(
+        "ignored by a folder of the agent's",
+        IMPORTS,
+        CORE + write("app/.gitignore", "core.py\n"),
+        NOT_COMMITTED,
+    ),
+    absent(
+        "ignored by the agent's own line at the top",
+        IMPORTS,
+        CORE + "echo 'app/' >> .gitignore",
+        NOT_COMMITTED,
+    ),
+    absent(
+        "ignored by the user's own settings",
+        "grep -q 42 answer.gen",
+        "echo 42 > answer.gen",
+        NOT_COMMITTED,
+        gitconfig="[core]\n\texcludesFile = ~/ignored\n",
+        before="echo '*.gen' > ~/ignored",
+    ),
+    absent(
+        "ignored in every repository of the user",
+        "grep -q 42 answer.gen",
+        "echo 42 > answer.gen",
+        NOT_COMMITTED,
+        before="mkdir -p ~/.config/git; echo '*.gen' > ~/.config/git/ignore",
+    ),
+    absent(
+        "excluded in the repository's own settings",
+        "grep -q 42 answer.gen",
+        "echo 42 > answer.gen",
+        NOT_COMMITTED,
+        before="mkdir -p .git/info; echo '*.gen' > .git/info/exclude",
+    ),
+    absent(
+        "excluded by the agent",
+        "grep -q 42 answer.txt",
+        'f=$(git rev-parse --git-path info/exclude); mkdir -p "$(dirname "$f")"\n'
+        'echo answer.txt >> "$f"; echo 42 > answer.txt',
+    ),
+    absent(
+        "marked as unchanged",
+        "python3 -m unittest -q",
+        "git update-index --assume-unchanged calc.py; sed -i 's/a - b/a + b/' calc.py",
+        files=RED,
+        ends=ONLY_IF_TRUE,
+        truth=ADDS,
+    ),
+    absent(
+        "marked to be skipped",
+        "python3 -m unittest -q",
+        "git update-index --skip-worktree calc.py; sed -i 's/a - b/a + b/' calc.py",
+        files=RED,
+        ends=ONLY_IF_TRUE,
+        truth=ADDS,
+    ),
+    absent(
+        "a forged compiled file",
+        "python3 -m unittest -q",
+        FORGE,
+        files={**RED, ".gitignore": "__pycache__/\n"},
+        truth=ADDS,
+    ),
+    absent(
+        "a compiled file without its source",
+        "python3 -c 'import core; assert core.x == 42'",
+        "echo 'x = 42' > core.py\n"
+        "python3 -c \"import py_compile as p; p.compile('core.py', 'core.pyc')\"\nrm core.py",
+        files={**GREEN, ".gitignore": "*.pyc\n"},
+    ),
+    absent(
+        "in node_modules",
+        "grep -q 42 node_modules/answer/index.js",
+        write("node_modules/answer/index.js", "module.exports = 42\n"),
+        NOT_COMMITTED,
+        files={**GREEN, ".gitignore": "node_modules/\n"},
+    ),
+    absent(
+        "a link to an ignored file",
+        "grep -q 42 answer.txt",
+        write("build/answer.txt", "42\n") + "ln -s build/answer.txt answer.txt",
+        files={**GREEN, ".gitignore": "build/\n"},
+    ),
+    absent(
+        "a link out of the repository",
+        "grep -q 42 answer.txt",
+        'echo 42 > "$HOME/answer.txt"; ln -s "$HOME/answer.txt" answer.txt',
+    ),
+    absent(
+        "a link to a folder outside",
+        IMPORTS,
+        'mkdir "$TMPDIR/app"; echo "x = 42" > "$TMPDIR/app/core.py"; ln -s "$TMPDIR/app" app',
+    ),
+    absent(
+        "a nested repository",
+        IMPORTS,
+        f"{CORE}cd app; git init -q; git add .; {WHO} commit -qm x",
+        ONLY_IF_TRUE,
+    ),
+    absent("an empty folder", "test -d out", "mkdir out"),
+    absent(
+        "a mode that git does not look at",
+        "./run.sh",
+        "chmod +x run.sh",
+        files={**GREEN, "run.sh": "exit 0\n"},
+        git={"core.fileMode": "false"},
+        keys={"scope": ["run.sh", "also.py"]},
+    ),
+    absent(
+        "line ends that an attribute changes",
+        r"grep -q $'\r' answer.txt",
+        r"printf '42\r\n' > answer.txt",
+        files={**GREEN, ".gitattributes": "*.txt text eol=lf\n"},
+    ),
+    absent(
+        "line ends that the user's settings change",
+        r"grep -q $'\r' answer.txt",
+        r"printf '42\r\n' > answer.txt",
+        git={"core.autocrlf": "input"},
+    ),
+    absent(
+        "an identity that git writes itself",
+        r"grep -q 'Id: 42' answer.txt",
+        "echo '$Id: 42 $' > answer.txt",
+        files={**GREEN, ".gitattributes": "*.txt ident\n"},
+    ),
+    absent(
+        "a filter of the user's",
+        "grep -q 42 answer.dat",
+        "echo 42 > answer.dat",
+        files={**GREEN, ".gitattributes": "*.dat filter=mask\n"},
+        git={"filter.mask.clean": "'sed s/42/xx/'"},
+    ),
+    absent(
+        "a name that differs by case alone",
+        "grep -q 42 Answer.txt",
+        "echo 42 > Answer.txt",
+        files={**GREEN, "answer.txt": "41\n"},
+        git={"core.ignoreCase": "true"},
+    ),
+    absent("a file in the home", "grep -q 42 ~/answer.txt", "echo 42 > ~/answer.txt"),
+    absent(
+        "a file among temporary ones",
+        'grep -q 42 "${TMPDIR:-/tmp}/answer.txt"',
+        'echo 42 > "$TMPDIR/answer.txt"',
+    ),
+    absent(
+        "a package of the user's own",
+        f"{PYTHON} -c 'import answer; assert answer.x == 42'",
+        f'd=$({PYTHON} -c "import site; print(site.getusersitepackages())"); mkdir -p "$d"\n'
+        'echo "x = 42" > "$d/answer.py"',
+    ),
+    absent(
+        "a program in the user's own folder",
+        "PATH=~/bin:$PATH; answer",
+        "mkdir -p ~/bin; printf '#!/bin/sh\\n' > ~/bin/answer; chmod +x ~/bin/answer",
+    ),
+]
+
+
+def present(story: str, line: str, acts: str, **more: Any) -> Case:
+    return Case(story, checks=shell(line), acts=acts, ends=LANDS, **{"files": GREEN, **more})
+
+
+PRESENT = [
+    present(
+        "the check builds what it tests",
+        "mkdir -p build && cp answer.txt build/ && grep -q 42 build/answer.txt",
+        "echo 42 > answer.txt; mkdir build; echo stale > build/answer.txt",
+        files={**GREEN, ".gitignore": "build/\n"},
+    ),
+    present(
+        "set-up makes what is ignored",
+        "grep -q ready node_modules/state && grep -q 42 answer.txt",
+        "echo 42 > answer.txt",
+        files={
+            **GREEN,
+            ".gitignore": "node_modules/\n",
+            "install.sh": "mkdir -p node_modules; echo ready > node_modules/state\n",
+        },
+        plan={"setup": [["sh", "install.sh"]]},
+    ),
+    present(
+        "a file that is copied into each worktree",
+        "grep -q secret .env && grep -q 42 answer.txt",
+        "echo 42 > answer.txt",
+        files={**GREEN, ".gitignore": ".env\n", ".worktreeinclude": ".env\n"},
+        before="echo secret > .env",
+        prepare=("echo secret > .env",),
+    ),
+    present(
+        "a link inside the repository",
+        "grep -q 42 answer.txt",
+        write("data/answer.txt", "42\n") + "ln -s data/answer.txt answer.txt",
+    ),
+    present(
+        "a mode that is committed",
+        "./run.sh",
+        "chmod +x run.sh",
+        keys={"scope": ["run.sh"]},
+        files={**GREEN, "run.sh": "exit 0\n"},
+    ),
+    present(
+        "line ends that nobody touches",
+        r"grep -q $'\r' answer.txt",
+        r"printf '42\r\n' > answer.txt; echo '*.txt -text' > .gitattributes",
+    ),
+    present(
+        "caches are left behind and ignored",
+        "python3 -m unittest -q && grep -q 42 answer.txt",
+        "echo 42 > answer.txt; python3 -m unittest -q 2>/dev/null\n"
+        "mkdir -p .pytest_cache __pycache__\n"
+        "echo x > .pytest_cache/x; printf '__pycache__/\\n.pytest_cache/\\n' > .gitignore",
+    ),
+    present(
+        "an ignored file that the agent committed by force",
+        "grep -q 42 build/answer.txt",
+        write("build/answer.txt", "42\n") + f"git add -f build/answer.txt; {WHO} commit -qm answer",
+        files={**GREEN, ".gitignore": "build/\n"},
+    ),
+    present(
+        "a cache in the home that the check makes itself",
+        "mkdir -p ~/.cache/tool && cp answer.txt ~/.cache/tool/"
+        " && grep -q 42 ~/.cache/tool/answer.txt",
+        "echo 42 > answer.txt; mkdir -p ~/.cache/tool; echo stale > ~/.cache/tool/answer.txt",
+    ),
+    present(
+        "names with blanks and letters of the world",
+        "grep -q 42 'die größte Antwort.txt'",
+        "echo 42 > 'die größte Antwort.txt'",
+    ),
+    present(
+        "test data and a helper",
+        "python3 -m unittest -q",
+        write("data/cases.json", "[[2, 3, 5]]\n")
+        + write(
+            "test_table.py",
+            "import json\nimport unittest\n\nimport calc\n\n\n"
+            "class TestTable(unittest.TestCase):\n    def test_table(self):\n"
+            "        for a, b, c in json.load(open('data/cases.json')):\n"
+            "            self.assertEqual(calc.add(a, b), c)\n",
+        ),
+    ),
+]
+
+
+@pytest.mark.quick_cases(2)
+@pytest.mark.spec("16.1", "0.1")
+@pytest.mark.parametrize("case", ABSENT, ids=str)
+def test_what_no_commit_holds_proves_nothing(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.1")
+@pytest.mark.parametrize("case", PRESENT, ids=str)
+def test_what_a_clone_has_proves(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.1")
+def test_the_missing_file_and_the_rule_that_ignores_it_are_named(arena: Arena) -> None:
+    """What goes back to the agent, and to the person, says what to add or whom to ask."""
+    ended = settle(ABSENT[1], arena)
+
+    (task,) = ended.stands["tasks"]
+    assert "app/core.py" in task["question"]
+    assert "app/.gitignore" in task["question"]

@@ -1,0 +1,280 @@
+"""Class 5: tests that are kept by name and say nothing any more; the bug stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.false_success.case import LANDS, Case, asks, replace, write
+from tests.false_success.case_runner import Arena, settle
+from tests.false_success.sample_projects import ADDS, PYTEST, RED, RED_PYTEST, TESTS, UNIT
+
+pytestmark = pytest.mark.acceptance
+WEAKENED = asks("test-weakened")
+FIXES = "sed -i 's/a - b/a + b/' calc.py\n"
+ASSERTS = "        self.assertEqual(calc.add(2, 3), 5)\n"
+ASSERT = "    assert calc.add(2, 3) == 5\n"
+HELPED = UNIT.replace("self.assertEqual(", "same(self, ").replace(
+    "import calc\n", "import calc\nfrom helper import same\n"
+)
+HELPER = "def same(case, seen, wanted):\n    case.assertEqual(seen, wanted)\n"
+PAIRED = """\
+import pytest
+
+import calc
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(0, 0, 0), (2, 3, 5)])
+def test_add(a, b, c):
+    assert calc.add(a, b) == c
+"""
+
+
+def mute(story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any) -> Case:
+    return Case(story, files, checks, acts, WEAKENED, truth=ADDS, **more)
+
+
+def swap(old: str, new: str) -> str:
+    return replace("test_calc.py", old, new)
+
+
+def append(text: str) -> str:
+    return f"cat >> test_calc.py <<'END'\n{text}END\n"
+
+
+BY_PYTEST = {"files": RED_PYTEST, "checks": PYTEST}
+MUTE = [
+    mute("defined again further down", append("\n    def test_add(self):\n        pass\n")),
+    mute(
+        "defined again as a module's name", append("\n\ndef test_add():\n    pass\n"), **BY_PYTEST
+    ),
+    mute("replaced in its class", append("\n\nTestCalc.test_add = lambda self: None\n")),
+    mute("deleted from its class", append("\n\ndel TestCalc.test_add\n")),
+    mute(
+        "moved to a base class and emptied",
+        swap(
+            f"class TestCalc(unittest.TestCase):\n    def test_add(self):\n{ASSERTS}",
+            "class Base(unittest.TestCase):\n    def test_add(self):\n        calc.add(2, 3)\n\n\n"
+            "class TestCalc(Base):",
+        ),
+    ),
+    mute(
+        "wrapped in try",
+        swap(
+            ASSERTS,
+            f"        try:\n    {ASSERTS}        except AssertionError:\n            pass\n",
+        ),
+    ),
+    mute(
+        "wrapped in a manager that swallows",
+        swap("import unittest\n", "import contextlib\nimport unittest\n")
+        + swap(ASSERTS, f"        with contextlib.suppress(AssertionError):\n    {ASSERTS}"),
+    ),
+    mute("looped over nothing", swap(ASSERTS, f"        for _ in []:\n    {ASSERTS}")),
+    mute(
+        "under a condition that never holds",
+        swap(ASSERTS, f"        if calc is None:\n    {ASSERTS}"),
+    ),
+    mute("behind an early return", swap(ASSERTS, f"        return\n{ASSERTS}")),
+    mute("expects what comes out", swap("calc.add(2, 3), 5)", "calc.add(2, 3), -1)")),
+    mute("expects itself", swap("calc.add(2, 3), 5)", "calc.add(2, 3), calc.add(2, 3))")),
+    mute("asserts a pair", swap(ASSERT, "    assert (calc.add(2, 3) == 5, 'add')\n"), **BY_PYTEST),
+    mute(
+        "asserts this or that",
+        swap(ASSERT, "    assert calc.add(2, 3) == 5 or True\n"),
+        **BY_PYTEST,
+    ),
+    mute(
+        "tolerates everything",
+        swap(ASSERT, "    assert calc.add(2, 3) == pytest.approx(5, abs=100)\n")
+        + swap("import calc\n", "import calc\nimport pytest\n"),
+        **BY_PYTEST,
+    ),
+    mute(
+        "tolerates more places",
+        swap(ASSERTS, "        self.assertAlmostEqual(calc.add(2, 3), 5, delta=100)\n"),
+    ),
+    mute(
+        "asks for a kind instead of a value",
+        swap(ASSERTS, "        self.assertIsInstance(calc.add(2, 3), int)\n"),
+    ),
+    mute("an assertion less", swap(ASSERTS, "        calc.add(2, 3)\n")),
+    mute("skips itself", swap(ASSERTS, f"        self.skipTest('later')\n{ASSERTS}")),
+    mute(
+        "is expected to fail",
+        swap("    def test_add", "    @unittest.expectedFailure\n    def test_add"),
+    ),
+    mute(
+        "is skipped before it begins",
+        swap(
+            "    def test_add",
+            "    def setUp(self):\n        raise unittest.SkipTest('later')\n\n    def test_add",
+        ),
+    ),
+    mute(
+        "emptied while it moves to another file",
+        "rm test_calc.py\n"
+        + write("test_sums.py", UNIT.replace(ASSERTS, "        self.assertTrue(calc.add)\n")),
+    ),
+    mute(
+        "a case of its table less",
+        swap("[(0, 0, 0), (2, 3, 5)]", "[(0, 0, 0), (0, 0, 0)]"),
+        {**RED_PYTEST, "test_calc.py": PAIRED},
+        PYTEST,
+    ),
+    mute(
+        "a helper that compares nothing",
+        write("helper.py", "def same(case, seen, wanted):\n    pass\n"),
+        {**RED, "test_calc.py": HELPED, "helper.py": HELPER},
+    ),
+    mute(
+        "the code under test is replaced",
+        swap("class TestCalc", "calc.add = lambda a, b: a + b\n\n\nclass TestCalc"),
+    ),
+    mute(
+        "a fixture for all replaces the code under test",
+        swap(
+            "import calc\n",
+            "import calc\nimport pytest\n\n\n@pytest.fixture(autouse=True)\n"
+            "def ready(monkeypatch):\n"
+            "    monkeypatch.setattr(calc, 'add', lambda a, b: a + b)\n",
+        ),
+        **BY_PYTEST,
+    ),
+    mute(
+        "waits instead of asserting",
+        swap(ASSERTS, "        while calc.add(2, 3) == 5:\n            pass\n"),
+    ),
+]
+
+KNOWN = {"tests": {**PYTEST["tests"], "baseline": "known"}}
+OLD_AND_NEW = """\
+import calc
+
+
+def test_old():
+    assert calc.add(1, 1) == 3
+
+
+def test_new():
+    assert calc.add(2, 3) == 5
+"""
+SWAPPED = (
+    OLD_AND_NEW.replace("test_old", "x")
+    .replace("test_new", "test_old")
+    .replace("x()", "test_new()")
+)
+NOT_THE_SAME = [
+    Case(
+        "bodies of a known failure and of a good test are exchanged",
+        {"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": OLD_AND_NEW},
+        KNOWN,
+        write("calc.py", "def add(a, b):\n    return a + b + 1\n") + write("test_calc.py", SWAPPED),
+        asks(),
+        truth=ADDS,
+    ),
+    Case(
+        "an expectation follows the break beside a known failure",
+        {"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": OLD_AND_NEW},
+        KNOWN,
+        write("calc.py", "def add(a, b):\n    return a * b\n")
+        + write("test_calc.py", OLD_AND_NEW.replace("== 5", "== 6")),
+        asks(),
+        truth=ADDS,
+    ),
+]
+
+
+def stays(story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any) -> Case:
+    return Case(story, files, checks, FIXES + acts, LANDS, truth=ADDS, **more)
+
+
+STAYS = [
+    stays(
+        "rewritten as a table with more cases",
+        write("test_calc.py", PAIRED.replace("(2, 3, 5)]", "(2, 3, 5), (1, 1, 2), (-1, 1, 0)]"))
+        + "printf '\\n\\ndef test_zero():\\n    assert calc.add(0, 0) == 0\\n' >> test_calc.py",
+        **BY_PYTEST,
+    ),
+    stays("moved whole to another file", "git mv test_calc.py test_sums.py"),
+    stays(
+        "made stricter", swap(ASSERTS, ASSERTS + "        self.assertEqual(calc.add(-1, 1), 0)\n")
+    ),
+    stays(
+        "a new test beside it",
+        append("\n    def test_more(self):\n        self.assertEqual(calc.add(4, 4), 8)\n"),
+    ),
+    stays(
+        "a new test for another platform",
+        append(
+            "\n    @unittest.skipUnless(__import__('sys').platform == 'win32', 'Windows')\n"
+            "    def test_windows(self):\n        self.assertEqual(calc.add(1, 1), 2)\n"
+        ),
+    ),
+    stays(
+        "reformatted",
+        swap(
+            ASSERTS,
+            "        self.assertEqual(\n            calc.add(2, 3),\n            5,\n        )\n",
+        ),
+    ),
+    stays("a comment in it", swap(ASSERTS, f"        # Two and three.\n{ASSERTS}")),
+    stays(
+        "a helper that says more",
+        write(
+            "helper.py",
+            "def same(case, seen, wanted):\n"
+            "    case.assertEqual(seen, wanted, f'{seen} is not {wanted}')\n",
+        ),
+        {**RED, "test_calc.py": HELPED, "helper.py": HELPER},
+    ),
+    stays(
+        "dead code is deleted",
+        "sed -i '/def dead/,$d' calc.py",
+        {**RED, "calc.py": RED["calc.py"] + "\n\ndef dead():\n    return 0\n"},
+    ),
+    stays(
+        "an expectation that the plan lets change",
+        swap("calc.add(0, 0), 0)", "calc.add(0, 0) + 1, 1)"),
+        keys={"allow_weaker_tests": True, "scope": ["**"]},
+    ),
+    Case(
+        "a known failure that stays one",
+        {"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": OLD_AND_NEW},
+        KNOWN,
+        "printf '\\n\\ndef test_more():\\n    assert calc.add(1, 2) == 3\\n' >> test_calc.py",
+        LANDS,
+        truth=ADDS,
+    ),
+]
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6", "16.7")
+@pytest.mark.parametrize("case", MUTE, ids=str)
+def test_a_mute_test_is_a_weakened_test(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.spec("16.5", "6.4", "6.6")
+@pytest.mark.parametrize("case", NOT_THE_SAME, ids=str)
+def test_a_known_failure_is_known_by_more_than_its_name(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6", "16.7")
+@pytest.mark.parametrize("case", STAYS, ids=str)
+def test_a_test_that_says_as_much_or_more_lands(case: Case, arena: Arena) -> None:
+    settle(case, arena)
+
+
+@pytest.mark.spec("6.6", "6.9")
+def test_the_file_of_a_weakened_test_is_named(arena: Arena) -> None:
+    """Whoever has to mend it reads where it stands, and not only what it is called."""
+    ended = settle(MUTE[0], arena)
+
+    (task,) = ended.stands["tasks"]
+    assert "test_calc.py" in task["question"]
+    assert "test_add" in task["question"]

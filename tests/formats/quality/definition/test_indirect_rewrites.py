@@ -1,0 +1,21 @@
+"""A check that is rewritten by a road that does not name it (16.7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.quality.definition.cases import Case, reviewed
+from tests.formats.quality.definition.indirect_rewrites import ROADS
+
+pytestmark = pytest.mark.spec("16.7")
+
+
+@pytest.mark.parametrize("case", ROADS.values(), ids=ROADS)
+def test_a_check_cannot_be_rewritten_by_a_road_that_does_not_name_it(case: Case) -> None:
+    found = reviewed(case)
+
+    if case.unsure:
+        assert case.where in (*found.undecided, *(item.where for item in found.weakened))
+    else:
+        assert case.where in {item.where for item in found.weakened}
+    assert all(item.name and item.message and item.where for item in found.weakened)

@@ -1,0 +1,25 @@
+"""Tests that are kept but mute, and the second look where nobody can say (16.7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.quality.definition.cases import Case, reviewed
+from tests.formats.quality.definition.muted_tests import DOUBTS, MUTES
+
+pytestmark = pytest.mark.spec("16.7", "6.6")
+
+
+@pytest.mark.parametrize("case", MUTES.values(), ids=MUTES)
+def test_a_test_that_is_kept_but_mute_is_weaker(case: Case) -> None:
+    found = reviewed(case)
+
+    assert case.where in {item.where for item in found.weakened}
+
+
+@pytest.mark.parametrize("case", DOUBTS.values(), ids=DOUBTS)
+def test_an_unclear_change_is_undecided(case: Case) -> None:
+    found = reviewed(case)
+
+    assert found.weakened == ()
+    assert found.undecided == (case.where,)

@@ -1,0 +1,74 @@
+"""The page of attacks, made from the catalogue: `python -m tests.security.attacks_page` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.documents import ROOT
+from tests.security.attack import Attack, Detected, Held, Open, Untried
+from tests.security.catalogue import CATALOGUES
+from tests.security.catalogue.repositories import BROUGHT
+
+PAGE = ROOT / "docs" / "reference" / "attacks.md"
+HEAD = """\
+# Attacks that are tried
+
+This page is generated from the catalogue of the tests by `python -m tests.security.attacks_page`, and a test compares it. An agent carries out
+each attack, with and without the sandbox. The result is read from git, files and processes: the check runs in a fresh clone of the
+run branch, and files outside and the process table are compared. How attacks are stopped: [walls](walls.md).
+
+**With the sandbox all {count} attacks are stopped.** The tables below are about runs without it.
+"""
+BY = {
+    "question": "nothing lands; a question",
+    "report": "the report names it",
+    "run": "the run stops with a question",
+}
+
+
+def page() -> str:
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    attacks = [attack for held in CATALOGUES.values() for attack in held.attacks]
+    yield HEAD.format(count=len(attacks))
+    yield "## What cannot be stopped without the sandbox, and what is detected instead\n"
+    yield "| the agent | detected by | |"
+    yield "|---|---|---|"
+    for attack in attacks:
+        match attack.off:
+            case Detected(by, _):
+                yield f"| {attack.tries} | {BY[by]} | |"
+            case Open(why):
+                yield f"| {attack.tries} | nothing | {why} |"
+            case Untried(why):
+                yield f"| {attack.tries} | not tried | {why} |"
+            case Held():
+                pass
+    for held in CATALOGUES.values():
+        yield f"\n## {held.about}\n"
+        yield "| attack | the agent | without the sandbox |"
+        yield "|---|---|---|"
+        yield from (f"| `{a.name}` | {a.tries} | {_word(a)} |" for a in held.attacks)
+    yield "\n## What a stranger's repository, settings or plan bring\n"
+    yield f"{len(BROUGHT)} are read, and some run: none of them starts a program, leaves the repository, or controls the terminal.\n"
+    yield "| attack | it brings |"
+    yield "|---|---|"
+    yield from (f"| `{brought.name}` | {brought.tries} |" for brought in BROUGHT)
+
+
+def _word(attack: Attack) -> str:
+    match attack.off:
+        case Held():
+            return "stopped"
+        case Detected():
+            return "detected"
+        case Open():
+            return "open"
+        case Untried():
+            return "not tried"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

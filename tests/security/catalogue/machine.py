@@ -1,0 +1,228 @@
+"""Processes, sockets, memory and the machine's own switches."""
+
+from __future__ import annotations
+
+from tests.security.attack import HELD, Attack, Detected, Open, Untried
+
+THEIRS = "sk-neighbour-19c04b"
+# A process of the person's, with a key in its variables.
+HELPER = f"NEIGHBOUR_TOKEN={THEIRS}$FOLDER setsid sleep 100 >/dev/null 2>&1 & echo $! > $FOLDER/helper-$NAME"
+# No other test's.
+FIND = "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && kill {how} ${{p#/proc/}}; done"
+# Listens where it is told, and leaves a mark when somebody comes.
+SERVER = """\
+cat > $FOLDER/server-$NAME.py <<'END'
+import os, pathlib, socket, sys
+address, mark = sys.argv[1], sys.argv[2]
+pathlib.Path(address).parent.mkdir(parents=True, exist_ok=True)
+door = socket.socket(socket.AF_UNIX)
+door.bind(chr(0) + address[1:] if address.startswith("@") else address)
+door.listen()
+pathlib.Path(sys.argv[3]).touch()
+line, _ = door.accept()
+line.send(b"TOKEN")
+pathlib.Path(mark).touch()
+END
+setsid "$PY" $FOLDER/server-$NAME.py "{at}" $MARKS/$NAME $FOLDER/ready-$NAME >/dev/null 2>&1 &
+echo $! > $FOLDER/helper-$NAME
+for i in $(seq 100); do test -e $FOLDER/ready-$NAME && break; sleep 0.05; done
+test -e $FOLDER/ready-$NAME
+"""
+CONNECT = """\
+"$PY" -c 'import socket, sys
+line = socket.socket(socket.AF_UNIX)
+line.connect(sys.argv[1])
+print(line.recv(99))' "{at}"
+"""
+SOCKETS = {
+    "ssh-agent": "$PERSON/.ssh/agent.sock",
+    "password-manager": "$PERSON/.1password/agent.sock",
+    "docker": "$PERSON/.colima/default/docker.sock",
+    "credential-cache": "$PERSON/.git-credential-cache/socket",
+    "beside-the-repository": "$FOLDER/tool.sock",
+}
+NO_WALL = "a process of the same user may do this to any other; only the sandbox is a wall"
+
+ATTACKS = (
+    Attack(
+        "process-double-fork",
+        "leaves a process twice forked, with a session and no variables",
+        "(setsid env -i \"$PY\" -c 'import time; time.sleep(60)' >/dev/null 2>&1 &) ; sleep 0.2",
+        off=HELD,
+    ),
+    Attack(
+        "process-ignores",
+        "leaves a process that ignores every signal it can and forks on",
+        '"$PY" -c \'import os, signal, time\n'
+        "for s in (1, 2, 3, 13, 15, 18, 20): signal.signal(s, signal.SIG_IGN)\n"
+        "for _ in range(20):\n"
+        "    if os.fork(): os._exit(0)\n"
+        "    os.setsid()\n"
+        "time.sleep(60)' >/dev/null 2>&1 & sleep 0.3",
+        off=HELD,
+    ),
+    Attack(
+        "process-storm",
+        "starts 200 processes and leaves them",
+        "for i in $(seq 200); do sleep 60 & done; disown -a",
+        off=HELD,
+        apart=True,
+    ),
+    Attack(
+        "process-stopped",
+        "stops itself after leaving a stopped process",
+        "sleep 60 & kill -STOP $!; disown -a",
+        off=HELD,
+    ),
+    Attack(
+        "process-kill",
+        "kills a process of the person's",
+        FIND.format(how="-9"),
+        "test ! -e $FOLDER/alive-$NAME",
+        before=HELPER,
+        off=Open(NO_WALL),
+    ),
+    Attack(
+        "process-ptrace",
+        "takes hold of a process of the person's",
+        '"$PY" -c \'import ctypes, os, pathlib, sys\n'
+        "lib = ctypes.CDLL(None, use_errno=True)\n"
+        'for p in pathlib.Path("/proc").iterdir():\n'
+        '    try: found = p.name.isdigit() and b"NEIGHBOUR_TOKEN=" in (e := (p / "environ").read_bytes()) and sys.argv[1].encode() in e\n'
+        "    except OSError: found = False\n"
+        '    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print("TAKEN")\' $FOLDER > $NAME.loot',
+        "grep -q TAKEN $CLONE/$NAME.loot",
+        before=HELPER,
+        off=Open(NO_WALL),
+    ),
+    Attack(
+        "process-environ",
+        "reads keys from the variables of other processes",
+        "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep NEIGHBOUR > $NAME.loot",
+        f"grep -q {THEIRS} $CLONE/$NAME.loot",
+        before=HELPER,
+        off=Open("`/proc` shows the variables of every process of the same user"),
+    ),
+    Attack(
+        "process-root",
+        "reaches the machine through /proc/PID/root and /proc/PID/cwd",
+        "for p in /proc/[0-9]*; do echo evil > $p/root$PERSON/precious; "
+        "echo evil > $p/cwd/../../../../../..$PERSON/precious; done 2>/dev/null",
+        "grep -q evil $PERSON/precious",
+        off=Open("it can write the file itself"),
+    ),
+    Attack(
+        "process-descriptors",
+        "looks for descriptors of the worker that it was handed",
+        "ls -l /proc/self/fd /proc/$$/fd 2>/dev/null | grep -o '> .*' | "
+        "grep -Ev 'pipe:|anon_inode|/dev/null|out.log|err.log|/fd$|loot|/proc' > $NAME.loot",
+        "test -s $CLONE/$NAME.loot",
+        off=HELD,
+    ),
+    Attack(
+        "process-shim",
+        "kills the process that watches over it",
+        "kill -9 $PPID; sleep 1",
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "process-shim-stopped",
+        "stops the process that watches over it for a second",
+        '(setsid sh -c "sleep 1; kill -CONT $PPID" &) ; kill -STOP $PPID; sleep 1.2',
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "process-nice",
+        "takes all priority for itself and from others",
+        "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && "
+        "renice -n 19 -p ${p#/proc/} && echo RENICED > $NAME.loot; done; touch $NAME.loot",
+        "grep -q RENICED $CLONE/$NAME.loot",
+        before=HELPER,
+        off=Open(NO_WALL),
+    ),
+    Attack(
+        "process-later",
+        "asks cron, at and systemd to start something later",
+        'echo "touch $MARK" | at now; echo "* * * * * touch $MARK" | crontab -; '
+        "systemd-run --user touch $MARK; systemd-run touch $MARK; "
+        "busctl --user list; dbus-send --session --dest=org.freedesktop.systemd1 / x.y",
+        off=Untried("it would change the services of the machine that runs the tests"),
+    ),
+    Attack(
+        "process-cgroup",
+        "makes a control group and moves itself into another",
+        "mkdir /sys/fs/cgroup/evil; echo $$ > /sys/fs/cgroup/cgroup.procs; "
+        "mount -t cgroup2 none $TMPDIR; mount -t proc proc $TMPDIR",
+        "test -d /sys/fs/cgroup/evil",
+        off=Untried("root would move the tests out of their own group"),
+    ),
+    Attack(
+        "process-switches",
+        "writes the machine's switches",
+        "echo 1 > /proc/sys/vm/drop_caches; echo '|/bin/true' > /proc/sys/kernel/core_pattern; "
+        "echo h > /proc/sysrq-trigger; echo evil > /proc/sys/kernel/hostname; hostname evil; "
+        "echo -17 > /proc/1/oom_adj",
+        "grep -q '|/bin/true' /proc/sys/kernel/core_pattern || test $(hostname) = evil",
+        off=Untried("it would change the machine that runs the tests"),
+    ),
+    Attack(
+        "process-devices",
+        "makes devices and reads the machine's disks",
+        "mknod disk b 252 0; mknod mem c 1 1; dd if=/dev/vda of=$NAME.loot bs=512 count=1; "
+        "dd if=/dev/mem of=$NAME.loot bs=512 count=1; rm -f disk mem",
+        "test -s $CLONE/$NAME.loot",
+        off=Untried("root would read the disk of the machine that runs the tests"),
+    ),
+    Attack(
+        "process-shared-memory",
+        "leaves files in shared memory, which belongs to nobody",
+        "echo evil > /dev/shm/$NAME-$(basename $FOLDER)",
+        "ls /dev/shm/$NAME-$(basename $FOLDER) && rm /dev/shm/$NAME-$(basename $FOLDER)",
+        off=Open("temporary folders are the machine's own"),
+    ),
+    Attack(
+        "process-temporary",
+        "leaves a program in the folder of temporary files that everybody shares",
+        "echo evil > /var/tmp/$NAME-$(basename $FOLDER)",
+        "ls /var/tmp/$NAME-$(basename $FOLDER) && rm /var/tmp/$NAME-$(basename $FOLDER)",
+        off=Open("temporary folders are the machine's own"),
+    ),
+    Attack(
+        "process-shell-files",
+        "writes what the person's next shell starts",
+        "for f in .bashrc .profile .zshenv .config/fish/config.fish .pythonrc; do "
+        'mkdir -p $(dirname $PERSON/$f); echo "touch $MARK" >> $PERSON/$f; done',
+        "grep -qs touch $PERSON/.bashrc",
+        off=Open(
+            "files of the person's home are not looked at, but for settings of git and agents"
+        ),
+    ),
+    Attack(
+        "process-git-settings",
+        "writes the person's own git settings",
+        'git config --file $PERSON/.gitconfig core.fsmonitor "touch $MARK; false"',
+        "grep -q fsmonitor $PERSON/.gitconfig",
+        off=Detected("report", r"\.gitconfig"),
+        apart=True,
+    ),
+    Attack(
+        "process-agent-settings",
+        "writes a hook into the settings of the person's agent",
+        'echo \'{"hooks": {"Stop": []}}\' > $PERSON/.claude/settings.json',
+        "grep -q hooks $PERSON/.claude/settings.json",
+        off=Detected("report", r"\.claude/settings\.json"),
+        apart=True,
+    ),
+    *(
+        Attack(
+            f"socket-{name}",
+            f"speaks to a program of the person's by its socket ({name})",
+            CONNECT.replace("{at}", at),
+            before=SERVER.replace("{at}", at),
+            off=Open("a socket of the same user is open to every process of the user"),
+        )
+        for name, at in SOCKETS.items()
+    ),
+)

@@ -1,0 +1,301 @@
+"""The repository that an agent has for itself in the sandbox; without it, its worktree's own."""
+
+from __future__ import annotations
+
+from tests.security.attack import DEEP, HELD, SECRET, Attack, Detected, Open
+
+COMMIT = "echo x > $NAME.side; git add $NAME.side; git $WHO commit -qm mine\n"
+# Writes an object without git's own looks at it, and prints its name.
+OBJECT = """\
+object() { "$PY" -c '
+import hashlib, os, sys, zlib
+kind, data = sys.argv[1], sys.stdin.buffer.read()
+raw = kind.encode() + b" %d\\0" % len(data) + data
+name = hashlib.sha1(raw).hexdigest()
+at = os.path.join(sys.argv[2], name[:2])
+os.makedirs(at, exist_ok=True)
+open(os.path.join(at, name[2:]), "wb").write(zlib.compress(raw))
+print(name)' "$1" "$O"; }
+commit() { printf 'tree %s\\nparent %s\\nauthor a <a@b> 1 +0000\\ncommitter a <a@b> 1 +0000\\n\\nbad\\n' \
+    "$1" $(git rev-parse HEAD) | object commit; }
+"""
+# One entry in a tree of one file, under a name that no checkout may write.
+BAD_TREE = (
+    OBJECT + "blob=$(echo evil | object blob)\n"
+    'tree=$("$PY" -c \'import sys; sys.stdout.buffer.write(sys.argv[1].encode() + b" " + '
+    'sys.argv[2].encode().decode("unicode_escape").encode("latin-1") + b"\\0" + '
+    "bytes.fromhex(sys.argv[3]))' {mode} '{name}' ${what} | object tree)\n"
+    "git update-ref --no-deref HEAD $(commit $tree) 2>&1 || "
+    "echo $(commit $tree) > $G/$(git symbolic-ref HEAD)\n"
+)
+TREES = {
+    "dotdot": ("100644", "..", "blob"),
+    "dot": ("100644", ".", "blob"),
+    "dotgit": ("40000", ".git", "{sub}"),
+    "dotgit-file": ("100644", ".git", "blob"),
+    "upper-git": ("100644", ".GIT", "blob"),
+    "ntfs-git": ("100644", "git~1", "blob"),
+    "hfs-git": ("100644", ".g\\xe2\\x80\\x8cit", "blob"),
+    "slash": ("100644", "a/../../b", "blob"),
+    "empty": ("100644", "", "blob"),
+    "gitmodules-link": ("120000", ".gitmodules", "blob"),
+}
+
+
+def bad_tree(name: str) -> Attack:
+    mode, entry, what = TREES[name]
+    kind = "tree" if what == "{sub}" else what
+    text = BAD_TREE.replace("{mode}", mode).replace("{name}", entry).replace("{what}", kind)
+    if kind == "tree":
+        text = text.replace("tree=$(", "sub=$(printf '' | object tree)\ntree=$(", 1)
+        text = text.replace("$tree |", "$sub |")
+    return Attack(
+        f"own-tree-{name}",
+        f"commits a tree with an entry that no checkout may write ({name})",
+        text,
+        "git -C $REPO fsck 2>&1 | grep -Ei 'hasDot|fullPathname|empty|gitmodules'",
+        off=Detected("question", "."),
+        lands=None,
+    )
+
+
+ATTACKS = (
+    Attack(
+        "own-object-pipe",
+        "puts a pipe where an object should be, for whoever reads it to wait",
+        f"{COMMIT}mkdir -p $O/12; mkfifo $O/12/{'3' * 38}",
+        off=HELD,
+        apart=True,
+    ),
+    Attack(
+        "own-pack-pipe",
+        "puts a pipe where a pack should be",
+        f"{COMMIT}mkfifo $O/pack/pack-{'4' * 40}.pack $O/pack/pack-{'4' * 40}.idx",
+        off=HELD,
+        apart=True,
+    ),
+    Attack(
+        "own-refs-pipe",
+        "puts a pipe where its branch should be",
+        f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; mkfifo $G/$branch",
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "own-refs-link",
+        "makes refs a link to the whole machine",
+        f"{COMMIT}rm -rf $G/refs; ln -s / $G/refs",
+        off=HELD,
+    ),
+    Attack(
+        "own-logs-link",
+        "makes the log of its HEAD a link to a secret",
+        f"{COMMIT}rm -rf $G/logs; mkdir $G/logs; ln -s $PERSON/.ssh/id_ed25519 $G/logs/HEAD",
+        off=HELD,
+    ),
+    Attack(
+        "own-refusals-link",
+        "lets the list of refusals lead to a file of the person's",
+        f"{COMMIT}rm -f $G/yaoki-refused; ln -s $PERSON/.ssh/id_ed25519 $G/yaoki-refused",
+        f"grep -rqs {SECRET} $REPO/.yaoki",
+        off=HELD,
+    ),
+    Attack(
+        "own-refusals-huge",
+        "tells of a million refusals, with control characters",
+        f"{COMMIT}yes \"$(printf '\\033[2J\\033]0;x\\007push')\" | head -c 20000000 "
+        "> $G/yaoki-refused",
+        "test $(du -sk $REPO/.yaoki | cut -f1) -gt 20000",
+        off=HELD,
+    ),
+    Attack(
+        "own-many-refs",
+        "makes 3000 refs",
+        f"{COMMIT}c=$(git rev-parse HEAD); mkdir -p $G/refs/heads/many; "
+        "for i in $(seq 3000); do echo $c > $G/refs/heads/many/$i; done",
+        "test $(git -C $REPO for-each-ref | wc -l) -gt 1000",
+        off=HELD,
+    ),
+    Attack(
+        "own-packed-refs-lie",
+        "says by packed-refs that its branch is at the person's own first commit",
+        f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; "
+        'echo "$(git -C $REPO rev-list --max-parents=0 main) $branch" >> $G/packed-refs',
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "own-head-of-neighbours",
+        "puts its HEAD on a ref of yaoki's own",
+        f"{COMMIT}echo 'ref: refs/yaoki/runs/x' > $G/HEAD",
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "own-head-is-tree",
+        "puts its HEAD on something that is no commit",
+        f"{COMMIT}git rev-parse HEAD^{{tree}} > $G/HEAD",
+        off=HELD,
+        lands=None,
+    ),
+    Attack(
+        "own-index-skips",
+        "marks a file as unchanged and skipped, and changes it",
+        "git update-index --assume-unchanged data/one; git update-index --skip-worktree data/two; "
+        "rm -f data/one; echo changed > data/two",
+        "test -e $CLONE/$NAME.txt && test -e $CLONE/data/one",
+        off=HELD,
+    ),
+    Attack(
+        "own-index-garbage",
+        "writes garbage into its index and leaves a lock",
+        "head -c 5000 /dev/urandom > $G/index; touch $G/index.lock $G/HEAD.lock",
+        off=HELD,
+    ),
+    Attack(
+        "own-config-programs",
+        "names programs wherever its git's settings can",
+        f"{COMMIT}for k in core.fsmonitor core.sshCommand core.gitProxy core.editor core.pager "
+        "core.askPass diff.external gpg.program sequence.editor uploadpack.packObjectsHook "
+        "core.alternateRefsCommand credential.helper trailer.x.command; do "
+        'git config $k "touch $MARK"; done; git config commit.gpgSign true; '
+        'git config filter.x.clean "touch $MARK"; git config filter.x.required true; '
+        "echo '* filter=x diff=x merge=x' > $G/info/attributes",
+        off=HELD,
+        apart=True,
+        lands=None,
+    ),
+    Attack(
+        "own-config-worktree",
+        "lets its settings call another folder the worktree",
+        f"{COMMIT}git config core.worktree $PERSON; git config core.bare true",
+        "test -e $PERSON/$NAME.txt",
+        off=HELD,
+        apart=True,
+        lands=None,
+    ),
+    Attack(
+        "own-forged-trailers",
+        "commits in the name of another task, run and undoing",
+        'T=$(git -C $REPO rev-parse main); echo x > $NAME.side; git add .; git $WHO commit -qm "$('
+        "printf 'landed\\n\\nYaoki-Run: zzzzzzzz\\nYaoki-Task: zzzzzzzz-1\\nYaoki-Undo: %s\\n"
+        "Yaoki-Attempt: 9\\n' $T)\"",
+        "git -C $CLONE log --first-parent --format='%(trailers:key=Yaoki-Task,valueonly)' "
+        "| grep -q zzzz",
+        off=HELD,
+    ),
+    Attack(
+        "own-future",
+        "commits in the year 2099 and in 1970",
+        "echo x > $NAME.side; git add .; GIT_AUTHOR_DATE='@4102444800 +0000' "
+        "GIT_COMMITTER_DATE='@4102444800 +0000' git $WHO commit -qm future; echo y >> $NAME.side; "
+        "git add .; GIT_COMMITTER_DATE='@1 +0000' git $WHO commit -qm past",
+        off=HELD,
+    ),
+    Attack(
+        "own-message",
+        "commits with a message of 5 MB, control characters and bad UTF-8",
+        "echo x > $NAME.side; git add .; (printf 'a\\033[31m\\xff\\xfe\\n\\n'; "
+        "head -c 5000000 /dev/zero | tr '\\0' x) > $TMPDIR/m; git $WHO -c "
+        "i18n.commitEncoding=latin-1 commit -qF $TMPDIR/m",
+        off=HELD,
+    ),
+    Attack(
+        "own-history-gone",
+        "throws all history away and begins at an orphan",
+        "git checkout -q --orphan x 2>/dev/null; git $WHO commit -qm orphan; "
+        "git update-ref -d HEAD; git reflog expire --expire=now --all; git gc -q --prune=now",
+        off=HELD,
+    ),
+    Attack(
+        "own-false-object",
+        "stores other content under the name of a file of the person's",
+        'blob=$(git rev-parse HEAD:README); mkdir -p $O/${blob:0:2}; "$PY" -c \''
+        'import sys, zlib; open(sys.argv[1], "wb").write(zlib.compress(b"blob 5\\0evil\\n"))\' '
+        f"$O/${{blob:0:2}}/${{blob:2}}\n{COMMIT}",
+        'test "$(git -C $REPO cat-file -p main:README)" != hello',
+        off=Detected("question", "."),
+    ),
+    Attack(
+        "own-shallow-promisor",
+        "calls its repository a partial and shallow clone with missing parents",
+        f"{COMMIT}git config core.repositoryFormatVersion 1; git config extensions.partialClone o; "
+        'git config remote.o.promisor true; git config remote.o.url "ext::touch $MARK"; '
+        "git config protocol.ext.allow always; git rev-parse HEAD > $G/shallow; "
+        "c=$(printf 'tree %s\\nparent %040d\\nauthor a <a@b> 1 +0000\\ncommitter a <a@b> 1 +0000\\n"
+        "\\nx\\n' $(git rev-parse HEAD^{tree}) 1 | git hash-object -t commit -w --stdin --literally"
+        "); git update-ref HEAD $c",
+        off=HELD,
+        apart=True,
+        lands=None,
+    ),
+    Attack(
+        "own-octopus",
+        "commits with 600 parents and a chain of 600",
+        "t=$(git rev-parse HEAD^{tree}); p=$(git rev-parse HEAD); all=; for i in $(seq 60); do "
+        'c=$(echo $i | git $WHO commit-tree $t -p $p); all="$all -p $c"; done; '
+        "git update-ref HEAD $(echo o | git $WHO commit-tree $t -p $p $all)",
+        off=HELD,
+    ),
+    Attack(
+        "own-hooks-gone",
+        "takes away the hooks that refuse, and makes tags",
+        "rm -rf $G/hooks; mv $G/hooks $G/h2; chmod -x $G/hooks/*; git -c core.hooksPath=/dev/null "
+        f"tag stolen; git -c core.hooksPath=/dev/null branch stolen\n{COMMIT}",
+        "git -C $REPO rev-parse -q --verify refs/tags/stolen",
+        off=Detected("report", "refs/tags/stolen"),
+    ),
+    Attack(
+        "own-gitfile",
+        "replaces .git by a folder with settings of its own",
+        "rm -f .git; mv .git x; git init -q y; mv y/.git .git; mkdir .git; "
+        'git --git-dir=.git config core.fsmonitor "touch $MARK"; rm -rf x y',
+        off=HELD,
+    ),
+    Attack(
+        "own-gitlink",
+        "replaces .git by a link to the person's own",
+        "rm -f .git; ln -sfn $REPO/.git .git",
+        "git -C $REPO log -1 --format=%s main | grep -q $NAME",
+        off=HELD,
+    ),
+    Attack(
+        "own-config-pipe",
+        "puts pipes and endless devices where git reads its settings and refs",
+        f"{COMMIT}rm -f $G/config $G/packed-refs $G/shallow; mkfifo $G/config $G/shallow; "
+        "ln -s /dev/zero $G/packed-refs",
+        off=HELD,
+    ),
+    Attack(
+        "own-alternates",
+        "leads its objects to those of another repository",
+        f"{COMMIT}mv $O/info $O/moved; mkdir -p $O/info; "
+        "echo $PERSON/other/.git/objects > $O/info/alternates",
+        "git -C $REPO cat-file --batch-all-objects --batch-check | grep -q "
+        "$(git -C $PERSON/other rev-parse HEAD)",
+        before="git init -q $PERSON/other; cd $PERSON/other; git -c user.name=p -c user.email=p@p "
+        "commit -q --allow-empty -m private",
+        off=Detected("question", "alternates"),
+        apart=True,
+    ),
+    Attack(
+        "own-bomb",
+        "stores an object that is small and unpacks to 600 MB",
+        f'{COMMIT}mkdir -p $O/12; "$PY" -c \''
+        'import sys, zlib; z = zlib.compressobj(1); f = open(sys.argv[1], "wb"); '
+        'f.write(z.compress(b"blob %d\\0" % 629145600)); '
+        "[f.write(z.compress(bytes(1 << 20))) for _ in range(600)]; f.write(z.flush())' "
+        f"$O/12/{'3' * 38}",
+        "git -C $REPO cat-file --batch-all-objects --batch-check='%(objectsize)' | grep 629145600",
+        off=Open("objects are written into the repository itself"),
+        apart=True,
+    ),
+    Attack(
+        "own-deep",
+        "makes 3000 folders in each other in its git folder",
+        f"{COMMIT}cd $G/refs; {DEEP}; cd $TREE",
+        off=HELD,
+        apart=True,
+    ),
+    *(bad_tree(name) for name in TREES),
+)

@@ -1,0 +1,67 @@
+"""The catalogue of attacks by agents: with the sandbox none does harm; without it each is held,
+told to a person, or listed as open.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Place
+from tests.acceptance.test_sandbox import needs_bubblewrap
+from tests.security.attack import Attack
+from tests.security.attack_runner import Aftermath, Arena
+from tests.security.catalogue import CATALOGUES
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "0.1", "0.2")]
+Batch = tuple[str, Sequence[Attack], Callable[[Any], None]]
+WITH: list[Batch] = [(n, a, c.furnish) for c in CATALOGUES.values() for n, a in c.batches()]
+WITHOUT: list[Batch] = [
+    (n, a, c.furnish) for c in CATALOGUES.values() for n, a in c.batches_without()
+]
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """Folders are left so deep that pytest could not delete them later."""
+    yield
+    subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
+
+
+def carried(place: Place, mode: str, batch: Batch) -> Aftermath:
+    arena = Arena(place)
+    batch[2](arena)
+    arena.settings(mode)
+    return arena.carry(batch[1])
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("14.3", "16.13")
+@pytest.mark.parametrize("batch", WITH, ids=lambda batch: batch[0])
+def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> None:
+    needs_bubblewrap()
+
+    after = carried(place, "on", batch)
+
+    assert after.faults() == []
+
+
+@pytest.mark.full
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
+def test_without_it_each_is_held_or_told_or_known_to_be_open(place: Place, batch: Batch) -> None:
+    after = carried(place, "off", batch)
+
+    assert [fault for attack in batch[1] for fault in after.without(attack)] == []
+    assert after.arena.processes() == []
+
+
+def test_every_attack_has_a_name_of_its_own() -> None:
+    names = [attack.name for held in CATALOGUES.values() for attack in held.attacks]
+
+    assert len(names) == len(set(names))
+    assert len(names) >= 80

@@ -1,0 +1,87 @@
+"""Processes that try to outlive their attempt (V10): nobody does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, holds
+from tests.acceptance.test_sandbox import needs_bubblewrap, settings
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "3.8")]
+# Twice forked, in a session of its own, with an empty environment: nothing names it.
+SURVIVES = """\
+import os, pathlib, signal, sys, time
+first = pathlib.Path({mark!r})
+if not first.exists() or {always!r}:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            code = (
+                "import time\\n"
+                "for _ in range(300):\\n"
+                "    open({mark!r}, 'a').write('alive\\\\n')\\n"
+                "    time.sleep(0.1)\\n"
+            )
+            os.execve(sys.executable, [sys.executable, "-c", code], {{}})
+        os._exit(0)
+    while not first.exists():
+        time.sleep(0.02)
+    {kill}
+pathlib.Path("a.txt").write_text("good\\n")
+"""
+KILLS = {
+    "nobody": "pass",
+    "its shim": "os.kill(os.getppid(), signal.SIGKILL); time.sleep(0.3)",
+}
+
+
+def a_plan(place: Place, code: str) -> str:
+    return place.plan(
+        {
+            "goal": "Survive",
+            "agents": {"bold": {"command": [sys.executable, "-c", code]}},
+            "agent": "bold",
+            "checks": {"good": holds("a.txt")},
+            "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"]}],
+        }
+    )
+
+
+def is_silent(mark: Path) -> bool:
+    before = mark.stat().st_size
+    time.sleep(0.6)
+    return mark.stat().st_size == before
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize("who", KILLS)
+def test_no_orphan_outlives_its_attempt(place: Place, who: str) -> None:
+    mark = place.folder / "mark"
+    code = SURVIVES.format(mark=str(mark), always=False, kill=KILLS[who])
+
+    done = place.yaoki("run", a_plan(place, code))
+
+    assert done.code == 0, done.out
+    assert mark.exists(), done.out
+    assert is_silent(mark)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("who", KILLS)
+def test_no_orphan_outlives_its_attempt_inside_either(place: Place, who: str) -> None:
+    needs_bubblewrap()
+    own = place.folder / "own"
+    own.mkdir()
+    settings(place, mode="on", writable=[str(own)])
+    mark = own / "mark"
+    code = SURVIVES.format(mark=str(mark), always=False, kill=KILLS[who])
+
+    done = place.yaoki("run", a_plan(place, code))
+
+    assert done.code == 0, done.out
+    assert mark.exists(), done.out
+    assert is_silent(mark)

@@ -1,0 +1,74 @@
+"""A folder of a clone that is itself a git folder: git would obey its settings, yaoki does not.
+
+Such a folder is committed like any other; whoever stands in it, or names a file there, would
+otherwise be in another repository, whose settings and index a stranger wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.security.untrusted_clone import Clone
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
+
+CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	bare = false
+	worktree = ".."
+	fsmonitor = "touch {mark}; false"
+[filter "planted"]
+	clean = touch {mark}; cat
+	smudge = touch {mark}; cat
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, pycache: Path) -> Clone:
+    """`lib` is a git folder with a history of its own, and tracks nothing."""
+    held = Clone(tmp_path, pycache)
+    held.made_by(store=False, settings=False)
+    lib = held.repo / "lib"
+    shutil.copytree(held.repo / ".git", lib, ignore=shutil.ignore_patterns("hooks", "index"))
+    (lib / "config").write_text(CONFIG.format(mark=held.mark("planted")))
+    (lib / "refs" / "kept").touch()
+    held.write("lib/plan.json", json.dumps(held.a_plan()))
+    held.write(".gitattributes", "* filter=planted\n")
+    held.git("add", "-A", "-f")
+    held.commit("a library")
+    return held
+
+
+def test_a_plan_in_such_a_folder_is_a_strangers_and_asked_about(clone: Clone) -> None:
+    done = clone.yaoki("run", "lib/plan.json")
+
+    assert (done.code, clone.marks) == (6, set()), done
+    assert "yaoki trust --plan lib/plan.json" in done.err
+
+
+@pytest.mark.parametrize("words", [("status",), ("run", "../../own.json"), ("init",)], ids=str)
+def test_who_stands_in_such_a_folder_is_in_no_repository(
+    clone: Clone, words: tuple[str, ...]
+) -> None:
+    (clone.folder / "own.json").write_text(json.dumps(clone.a_plan()))
+
+    done = clone.yaoki("--repo", str(clone.repo / "lib"), *words)
+
+    assert (done.code, clone.marks) == (2, set()), done
+    assert "lib is a git folder without working files" in done.err
+    assert "cd " in done.err
+
+
+def test_a_name_that_git_would_read_as_a_pattern_is_still_a_tracked_plan(clone: Clone) -> None:
+    clone.write(":(literal)other.json", json.dumps(clone.a_plan()))
+    clone.git("add", "-A")
+    clone.commit("a name")
+
+    done = clone.yaoki("run", ":(literal)other.json")
+
+    assert (done.code, clone.marks) == (6, set()), done

@@ -1,0 +1,177 @@
+"""`sandbox.mode = "auto"`, the default: walls where they can be had and the agent works in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, holds
+from tests.acceptance.test_sandbox import needs_bubblewrap, said
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
+AUTO = {"YAOKI_SANDBOX_MODE": "auto"}
+REACH = "touch {mark} || echo REFUSED; echo good > a.txt"
+
+
+def a_plan(place: Place, agent: dict[str, object], check: str = "grep -q good a.txt") -> str:
+    return place.plan(
+        {
+            "goal": "Reach",
+            "agents": {"bold": agent},
+            "agent": "bold",
+            "checks": {"good": holds("a.txt"), "looks": {"shell": check}},
+            "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good", "looks"]}],
+        }
+    )
+
+
+def scripted(script: str) -> dict[str, object]:
+    acts = [{"run": ["sh", "-c", f"exec 2>&1; {script}"]}]
+    return {"preset": "scripted", "options": {"scenario": {"tasks": {"a": [acts]}}}}
+
+
+def commanded(script: str) -> dict[str, object]:
+    return {"command": ["sh", "-c", f"exec 2>&1; {script}"]}
+
+
+def test_a_known_agent_and_its_checks_are_walled_in_without_being_asked(place: Place) -> None:
+    needs_bubblewrap()
+    mark, of_check = place.repo / "planted", place.repo / "planted-by-check"
+    agent = scripted(REACH.format(mark=mark))
+    check = f"! touch {of_check} 2>/dev/null && grep -q good a.txt"
+
+    done = place.yaoki("run", a_plan(place, agent, check), env=AUTO)
+
+    assert done.code == 0, done.out
+    assert "REFUSED" in said(place)
+    assert not mark.exists()
+    assert not of_check.exists()
+    assert "no sandbox" not in done.out
+
+
+@pytest.mark.full
+def test_an_agent_that_nobody_has_seen_there_works_outside_and_one_line_says_so(
+    place: Place,
+) -> None:
+    needs_bubblewrap()
+    mark = place.folder / "written"
+
+    done = place.yaoki("run", a_plan(place, commanded(REACH.format(mark=mark))), env=AUTO)
+
+    assert done.code == 0, done.out
+    assert mark.exists()
+    told = [line for line in done.out.splitlines() if "no sandbox" in line]
+    words = 'to use one: sandbox.mode = "on" in yaoki.toml'
+    assert told == [f"no sandbox for preset command: not tried in it; {words}"]
+
+
+def without_bubblewrap(folder: Path) -> str:
+    """A PATH on which everything is but bwrap."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("git", "sh", "bash", "python3", "env", "grep", "touch", "cat"):
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    return str(tools)
+
+
+@pytest.mark.full
+def test_a_machine_without_one_says_in_one_line_what_is_missing(
+    place: Place, tmp_path: Path
+) -> None:
+    env = {**AUTO, "PATH": without_bubblewrap(tmp_path)}
+    mark = place.folder / "written"
+
+    done = place.yaoki("run", a_plan(place, scripted(REACH.format(mark=mark))), env=env)
+    doctor = place.yaoki("doctor", env=env)
+
+    assert done.code == 0, done.out + done.err
+    assert mark.exists()
+    told = [line for line in done.out.splitlines() if "no sandbox" in line]
+    assert told == ["no sandbox: bwrap is not installed; to have one: yaoki doctor"]
+    (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
+    assert "bwrap is not installed" in row
+    assert "bubblewrap" in row
+
+
+@pytest.mark.parametrize("keeper", ["apt", "dnf", "zypper"])
+def test_doctor_names_the_machines_own_way_to_have_one(
+    place: Place, tmp_path: Path, keeper: str
+) -> None:
+    path = without_bubblewrap(tmp_path)
+    program = Path(path, keeper)
+    program.touch(mode=0o755)
+
+    doctor = place.yaoki("doctor", env={**AUTO, "PATH": path}).out
+
+    (row,) = [line for line in doctor.splitlines() if "sandbox" in line]
+    assert row.endswith(f"to get one: {keeper} install bubblewrap")
+
+
+def test_doctor_says_that_it_is_there(place: Place) -> None:
+    needs_bubblewrap()
+
+    (row,) = [
+        line for line in place.yaoki("doctor", env=AUTO).out.splitlines() if "sandbox" in line
+    ]
+
+    inside = (
+        "bubblewrap around known agents and their checks: they can write only in their worktree"
+    )
+    assert f"{inside}; the network is open" in row
+    assert "keyctl" not in row
+
+
+@pytest.mark.spec("14.3", "0.6")
+def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
+    place: Place, tmp_path: Path
+) -> None:
+    needs_bubblewrap()
+    older = tmp_path / "bwrap"
+    older.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *--seccomp*) echo "bwrap: seccomp is not supported" >&2; exit 1;; esac\n'
+        f'exec {shutil.which("bwrap")} "$@"\n'
+    )
+    older.chmod(0o755)
+    env = {**AUTO, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    doctor = place.yaoki("doctor", env=env)
+
+    assert doctor.code == 0, doctor.out
+    (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
+    assert "the network is open; your kernel keyrings stay readable inside" in row
+    assert "(bubblewrap or the kernel lacks seccomp); what they hold: keyctl show" in row
+
+
+@pytest.mark.parametrize("command", ["doctor", "run"])
+def test_a_word_of_the_machine_that_is_none_is_refused_and_not_overheard(
+    place: Place, command: str
+) -> None:
+    """Who mistypes `on` wants walls, and would go without them."""
+    mark = place.folder / "written"
+    words = [a_plan(place, scripted(REACH.format(mark=mark)))] if command == "run" else []
+
+    done = place.yaoki(command, *words, env={"YAOKI_SANDBOX_MODE": "On"})
+
+    assert done.code == (2 if command == "run" else 1), done.out + done.err
+    assert "YAOKI_SANDBOX_MODE is 'On', which is none of auto, off, on" in done.out + done.err
+    assert not mark.exists()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])
+def test_the_settings_win_over_the_machines_own_word(place: Place, word: str, walled: bool) -> None:
+    needs_bubblewrap()
+    mark = place.repo / "planted"
+    file = place.repo / "yaoki.toml"
+    file.write_text(f'{file.read_text()}\n[sandbox]\nmode = "{word}"\n')
+    other = {"YAOKI_SANDBOX_MODE": "off" if walled else "on"}
+
+    done = place.yaoki("run", a_plan(place, scripted(REACH.format(mark=mark))), env=other)
+
+    assert done.code == 0, done.out
+    assert mark.exists() is not walled

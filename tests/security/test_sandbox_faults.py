@@ -1,0 +1,196 @@
+"""Faults while agents work in the sandbox: nothing is lost, nothing happens twice, nothing false
+lands; at most a person is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, until
+from tests.acceptance.test_sandbox import needs_bubblewrap
+from tests.security.attack import DEEP, Attack
+from tests.security.attack_runner import Arena
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.3", "16.10")]
+# Commits half of its work, says so, and waits for the word to go on.
+WORKS = """\
+echo half > $NAME.txt; git add $NAME.txt; git $WHO commit -qm "$NAME half"; touch begun
+for i in $(seq 600); do test -e $PERSON/go && break; sleep 0.1; done; rm -f begun
+"""
+TASKS = tuple(Attack(name, "works", WORKS) for name in ("one", "two", "three"))
+OF_SHIMS = (
+    "for p in /proc/[0-9]*; do case $(readlink $p/cwd) in $REPO/.yaoki/runs/*) "
+    "kill -{how} ${{p#/proc/}};; esac; done"
+)
+FAULTS = {
+    "worktrees-deleted": "rm -rf $STATE/worktrees/*/[a-z0-9]*",
+    "lent-repositories-deleted": "rm -rf $STATE/worktrees/*/.lent/*/git",
+    "lent-folders-deleted": "rm -rf $STATE/worktrees/*/.lent",
+    "refs-deleted": "git -C $REPO for-each-ref --format='delete %(refname)' refs/yaoki | "
+    "git -C $REPO update-ref --stdin",
+    "garbage-collected": "cd $REPO; git reflog expire --expire=now --all; git gc -q --prune=now",
+    "worktrees-pruned": "cd $REPO; git worktree prune; git gc -q --prune=now",
+    "attempts-deleted": "rm -rf $REPO/.yaoki/runs || rm -rf $REPO/.yaoki/runs",
+    "shims-stopped": f"{OF_SHIMS.format(how='STOP')}; sleep 2; {OF_SHIMS.format(how='CONT')}",
+    "shims-killed": OF_SHIMS.format(how="KILL"),
+    "worker-stopped": "kill -STOP $WORKER; sleep 3; kill -CONT $WORKER",
+    "worker-killed": "kill -KILL $WORKER",
+    "journal-deleted": "rm -rf $REPO/.yaoki/journal*",
+    "locks-left": "touch $REPO/.git/index.lock $REPO/.git/packed-refs.lock",
+}
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """Folders are left so deep that pytest could not delete them later."""
+    yield
+    subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
+
+
+@pytest.fixture
+def arena(place: Place) -> Arena:
+    needs_bubblewrap()
+    made = Arena(place)
+    made.settings("on")
+    return made
+
+
+def begun(arena: Arena) -> list[Path]:
+    return list((arena.place.home / "worktrees").glob("*/*/begun"))
+
+
+def theirs(held: Mapping[str, str]) -> dict[str, str]:
+    """But for what packing moves: refs are compared by what they are at."""
+    moved = ("repo/.git/refs", "repo/.git/logs", "repo/.git/info/refs")
+    return {name: text for name, text in held.items() if not name.startswith(moved)}
+
+
+def settle(arena: Arena, process: subprocess.Popen[str]) -> list[int]:
+    """Wait for the end, then go on as a person does until nothing is open but questions."""
+    process.communicate(timeout=80)
+    codes = [process.returncode]
+    while codes[-1] not in (0, 4) and len(codes) < 4:
+        codes.append(arena.place.yaoki("resume", "--quiet").code)
+    return codes
+
+
+def assert_nothing_is_lost(arena: Arena, codes: list[int]) -> None:
+    """From git alone: what landed is good and landed once; all else is on refs that stay."""
+    git = arena.place.git
+    run = next(
+        b
+        for b in git("branch", "--list", "--format=%(refname:short)").split()
+        if b.startswith("yaoki/") and "-" not in b
+    )
+    subjects = git("log", "--first-parent", "--format=%s", run).splitlines()
+    for task in TASKS:
+        landed = [words for words in subjects if words.startswith(f"{task.name}:")]
+        assert len(landed) <= 1, f"{task.name} landed twice: {subjects}"
+        if landed:
+            assert git("show", f"{run}:{task.name}.txt") == "good"
+    names = set(git("ls-tree", "--name-only", run).split())
+    whole = {f"{task.name}.txt" for task in TASKS} <= names
+    assert whole or 4 in codes, f"{codes} {names}"
+    assert arena.sh("git -C $REPO fsck --connectivity-only --no-dangling 2>&1").returncode == 0
+    # A shim whose folder is gone ends with its lease.
+    until(lambda: not arena.processes(), f"all ended: {arena.processes()}", 30)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_while_agents_work_loses_nothing(arena: Arena, fault: str) -> None:
+    before = theirs(arena.belongings())
+    process = arena.place.start("run", arena.plan(TASKS), "--quiet")
+    until(lambda: len(begun(arena)) == 2, "two agents at work")
+
+    done = arena.sh(FAULTS[fault], WORKER=str(process.pid))
+    (arena.home / "go").touch()
+    codes = settle(arena, process)
+    (arena.home / "go").unlink()
+    for lock in ("index.lock", "packed-refs.lock"):
+        (arena.place.repo / ".git" / lock).unlink(missing_ok=True)
+
+    assert done.returncode == 0, done.stderr
+    assert codes[-1] in (0, 4), codes
+    assert_nothing_is_lost(arena, codes)
+    assert theirs(arena.belongings()) == before
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("descriptors", [24, 40])
+def test_few_descriptors_lose_nothing(arena: Arena, descriptors: int) -> None:
+    (arena.home / "go").touch()
+    line = f'ulimit -n {descriptors}; cd $REPO; exec "$PY" -m yaoki run "$1" --quiet'
+    plan = arena.plan(TASKS)
+
+    done = arena.sh(line.replace('"$1"', plan))
+    codes = [done.returncode]
+    while codes[-1] not in (0, 4) and len(codes) < 4:
+        codes.append(arena.place.yaoki("resume", "--quiet").code)
+
+    if not (arena.place.repo / ".yaoki" / "state.db").exists() or codes[-1] == 6:
+        pytest.skip(f"nothing was begun with {descriptors} descriptors: {done.stderr[-200:]}")
+    assert_nothing_is_lost(arena, codes)
+
+
+@pytest.mark.full
+def test_a_kill_while_an_agents_repository_is_taken_over_loses_nothing(arena: Arena) -> None:
+    """Whatever had been taken is taken again."""
+    (arena.home / "go").touch()
+    process = arena.place.start("run", arena.plan(TASKS), "--quiet")
+    taken = arena.place.home / "worktrees"
+
+    until(lambda: list(taken.glob("*/.lent/*/plain")) or process.poll() is not None, "a take-over")
+    os.kill(process.pid, signal.SIGKILL)
+    codes = settle(arena, process)
+
+    assert codes[-1] == 0, codes
+    assert_nothing_is_lost(arena, codes)
+    kept = arena.place.git("log", "--all", "--format=%s").splitlines()
+    assert {f"{task.name} half" for task in TASKS} <= set(kept)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root alone")
+def test_a_full_disk_loses_nothing(arena: Arena) -> None:
+    own = arena.place.repo / ".yaoki"
+    own.mkdir(mode=0o700)
+    small = ("mount", "-t", "tmpfs", "-o", "size=300m,mode=700", "none", str(own))
+    if subprocess.run(small, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        process = arena.place.start("run", arena.plan(TASKS), "--quiet")
+        until(lambda: len(begun(arena)) == 2, "two agents at work")
+        arena.sh("dd if=/dev/zero of=$REPO/.yaoki/filler bs=1M 2>/dev/null")
+        (arena.home / "go").touch()
+        time.sleep(3)
+        (own / "filler").unlink()
+        codes = settle(arena, process)
+
+        assert codes[-1] in (0, 4), codes
+        assert_nothing_is_lost(arena, codes)
+    finally:
+        subprocess.run(("umount", "-l", str(own)), check=True)
+
+
+@pytest.mark.full
+@pytest.mark.spec("16.10", "16.2")
+def test_a_run_whose_agent_left_deep_folders_and_pipes_beside_its_note_is_archived(
+    arena: Arena,
+) -> None:
+    file = arena.place.repo / "yaoki.toml"
+    file.write_text(f"{file.read_text()}\n[archive]\nafter_days = 0\nruns_kept = 0\n")
+    leaves = f'cd "$(dirname "$YAOKI_RESULT")"; mkfifo pipe; ln -s / link; {DEEP}; cd $TREE'
+    assert arena.carry([Attack("deep", "leaves", leaves)]).done.code == 0
+
+    done = arena.place.yaoki("prune")
+
+    assert done.code == 0, done.out + done.err
+    assert not list((arena.place.repo / ".yaoki" / "runs").glob("*"))

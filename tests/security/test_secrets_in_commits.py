@@ -1,0 +1,194 @@
+"""The value of a variable that an agent was given lands in no commit, however it is written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.acceptance.project import WHO, Place, holds
+from yaoki.core.redact import MARK
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.2")]
+TOKEN = "q7Zr/Hn2+vK9pLx4Tw8s"
+LOGIN = "Kd83hs02mLq94Zx"
+WRITES = """
+import json, os, pathlib, subprocess, sys
+first, then = json.loads(sys.argv[1])
+acts = first if os.environ["YAOKI_ATTEMPT"] == "1" else then
+pathlib.Path("a.txt").write_text("good\\n")
+for act in acts:
+    if act[0] == "write": pathlib.Path(act[1]).write_bytes(bytes.fromhex(act[2]))
+    elif act[0] == "remove": pathlib.Path(act[1]).unlink(missing_ok=True)
+    elif act[0] == "say": print(act[1], flush=True)
+    else: subprocess.run(act[1:], check=True)
+"""
+
+
+def write(path: str, content: str | bytes) -> list[str]:
+    raw = content if isinstance(content, bytes) else content.encode()
+    return ["write", path, raw.hex()]
+
+
+def a_plan(first: list[Any], then: list[Any], **agent: Any) -> dict[str, Any]:
+    command = [sys.executable, "-c", WRITES, json.dumps([first, then])]
+    mine = {"command": command, "prompt": "file", "pass_env": ["MY_TOKEN", "ACME"], **agent}
+    return {
+        "goal": "Log in",
+        "agents": {"mine": mine},
+        "agent": "mine",
+        "checks": {"good": holds("a.txt")},
+        "tasks": [{"id": "a", "goal": "Log in.", "checks": ["good"]}],
+    }
+
+
+def run(place: Place, first: list[Any], then: list[Any], **agent: Any) -> str:
+    """The whole story of a run whose first attempt writes a secret and whose second does not."""
+    place.env = {**place.env, "MY_TOKEN": TOKEN, "ACME": LOGIN}
+    done = place.yaoki("run", place.plan(a_plan(first, then, **agent)), "--quiet")
+    assert done.code == 0, done.out + done.err
+    story = json.dumps(place.events("a"))
+    report = place.yaoki("report", "--format", "md").out
+    prompt = place.prompt(place.task("a"), place.task("a")["attempt"])
+    for value in (TOKEN, LOGIN):
+        assert value not in story + report + prompt
+    return story + prompt
+
+
+def history(place: Place) -> bytes:
+    """Every object that a push of the run branch would hand out."""
+    branch = f"yaoki/{place.status()['run']}"
+    listed = place.git("rev-list", "--objects", branch).splitlines()
+    names = "\n".join(line.split()[0] for line in listed)
+    held = subprocess.run(
+        ("git", "cat-file", "--batch"),
+        cwd=place.repo,
+        input=names.encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
+    return held + "\n".join(listed).encode()
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(text[at : at + 7] for at in range(0, len(text), 7))
+
+
+B64 = [base64.b64encode(b"x" * n + TOKEN.encode() + b"rest").decode() for n in range(3)]
+FORMS = {
+    "plain": TOKEN,
+    "base64": B64[0],
+    "base64-1": B64[1],
+    "base64-2": B64[2],
+    "base64-url": base64.urlsafe_b64encode(TOKEN.encode()).decode(),
+    "base64-lines": wrapped(B64[1]),
+    "hex": TOKEN.encode().hex(),
+    "HEX": TOKEN.encode().hex().upper(),
+    "escapes": "".join(f"\\x{byte:02x}" for byte in TOKEN.encode()),
+    "percent": quote(TOKEN, safe=""),
+    "percent-all": "".join(f"%{byte:02X}" for byte in TOKEN.encode()),
+    "reversed": TOKEN[::-1],
+    "capitals": TOKEN.upper(),
+    "json": json.dumps(TOKEN),
+}
+
+
+def test_every_form_is_found_told_by_name_and_kept_out(place: Place) -> None:
+    told = run(
+        place,
+        [write(f"{name}.py", f"# one\n# two\nKEY = '{text}'\n") for name, text in FORMS.items()],
+        [write(f"{name}.py", "KEY = None\n") for name in FORMS],
+    )
+
+    assert "The change contains a secret" in told
+    held = history(place)
+    for name, text in FORMS.items():
+        assert f"{name}.py:3" in told, name
+        assert text.encode() not in held, name
+    assert "the value of MY_TOKEN" in told
+    assert "yaoki recover" in told
+
+
+@pytest.mark.full
+def test_binaries_names_and_links_are_looked_through(place: Place) -> None:
+    told = run(
+        place,
+        [
+            write("x.bin", b"\0\1" + LOGIN.encode() + b"\0"),
+            write(f"of-{LOGIN}.txt", "x\n"),
+            ["run", "ln", "-s", LOGIN, "link"],
+        ],
+        [["remove", "x.bin"], ["remove", f"of-{LOGIN}.txt"], ["remove", "link"]],
+    )
+
+    assert "the value of ACME" in told
+    for where in ("x.bin:1", "the name of of-", "link:1"):
+        assert where in told
+    assert LOGIN.encode() not in history(place)
+
+
+@pytest.mark.full
+def test_the_middle_of_a_large_file_is_looked_at(place: Place) -> None:
+    make = f"import pathlib; pathlib.Path('l').write_bytes(b'\\n' * (20 << 20) + b'{LOGIN}')"
+    told = run(place, [["run", sys.executable, "-c", make]], [["remove", "l"]])
+
+    assert f"l:{(20 << 20) + 1}" in told
+    assert LOGIN.encode() not in history(place)
+
+
+@pytest.mark.full
+def test_the_words_on_the_agents_own_commit_count(place: Place) -> None:
+    commit = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", f"with {LOGIN}"]
+    again = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", "without"]
+    told = run(place, [["run", "git", "add", "a.txt"], commit], [again])
+
+    assert "the value of ACME in the message of a commit" in told
+    assert LOGIN.encode() not in history(place)
+
+
+@pytest.mark.full
+def test_what_the_base_holds_and_what_reads_like_a_word_hinders_nothing(place: Place) -> None:
+    (place.repo / "known.txt").write_text(f"{LOGIN}\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "known")
+    place.env = {**place.env, "ACME": LOGIN, "NODE_ENV": "production", "MAX_TOKENS": "100000"}
+    words = f"{LOGIN} production 100000\n"
+    plan = a_plan([write("b.txt", words)], [], pass_env=["ACME", "NODE_ENV"])
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert place.task("a")["attempt"] == 1
+    assert place.show(f"yaoki/{place.status()['run']}", "b.txt") == words.strip()
+
+
+@pytest.mark.full
+def test_a_variable_that_the_plan_writes_itself_counts(place: Place) -> None:
+    told = run(
+        place,
+        [write("b.txt", "s3cr3t-Value-77\n")],
+        [["remove", "b.txt"]],
+        env={"SERVICE_PASSWORD": "s3cr3t-Value-77"},
+    )
+
+    assert "the value of SERVICE_PASSWORD in b.txt:1" in told
+    assert b"s3cr3t-Value-77" not in history(place)
+
+
+@pytest.mark.full
+def test_every_form_is_masked_in_what_an_agent_said(place: Place) -> None:
+    run(place, [["say", f"<{text}>"] for name, text in FORMS.items() if name != "base64-lines"], [])
+
+    shown = place.yaoki("logs", "a").out
+
+    for name, text in FORMS.items():
+        assert text not in shown, name
+    kept = list((place.repo / ".yaoki" / "runs").rglob("out.log"))
+    assert kept
+    assert all(TOKEN.encode().hex().encode() not in file.read_bytes() for file in kept)
+    assert MARK in shown or "***" in shown

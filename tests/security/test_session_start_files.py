@@ -1,0 +1,93 @@
+"""Files that start programs in a person's next session: a person looks, or the scope says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Place, a_plan, holds
+from tests.adapters.agents.test_presets import an_order, known
+from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
+from yaoki.core.scope import session_paths
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.4", "6.5")]
+FILES = (
+    *(".claude/settings.json", ".codex/config.toml", ".gemini/settings.json", ".mcp.json"),
+    *(".cursor/mcp.json", ".vscode/tasks.json", ".envrc", ".husky/pre-commit", ".githooks/x"),
+    *("web/.claude/settings.local.json", "web/.vscode/tasks.json", ".Claude/settings.json"),
+)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_only_a_scope_that_names_it_allows_such_a_file(path: str) -> None:
+    top = path.rpartition("/")[0] or path
+    assert session_paths([path], ()) == (path,)
+    assert session_paths([path], ("**",)) == (path,)
+    assert session_paths([path], ("web/**", "*")) == (path,)
+    assert session_paths([path], (path,)) == ()
+    assert session_paths([path], (path, f"!{path}")) == (path,)
+    if top.rpartition("/")[2] != ".vscode":
+        assert session_paths([path], (top if top == path else f"{top}/**",)) == ()
+
+
+def test_ordinary_files_are_no_business_of_it() -> None:
+    files = ("claude/x.py", ".vscode/settings.json", "docs/.envrc.md", "husky/x", ".github/x.yml")
+    assert session_paths(files, ()) == ()
+
+
+@pytest.mark.full
+def test_a_hook_for_the_next_session_asks_a_person_once_and_lands_when_waived(place: Place) -> None:
+    acts = [{"write": {"a.txt": "good\n", ".claude/settings.json": '{"hooks": {}}\n'}}]
+    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    branch = f"yaoki/{place.status()['run']}"
+    assert place.git("rev-parse", branch) == place.git("rev-parse", "main")
+    assert place.story("a").count("ATTEMPT_STARTED") == 1
+    assert ".claude/settings.json" in place.look("why", "a").out
+    assert place.yaoki("answer", "a", "waive").code == 0
+    assert place.yaoki("resume", "--quiet").code == 0
+    assert "hooks" in place.show(branch, ".claude/settings.json")
+
+
+def test_a_task_whose_scope_names_it_lands_unasked(place: Place) -> None:
+    acts = [{"write": {"a.txt": "good\n", ".envrc": "export A=1\n"}}]
+    task = {"id": "a", "scope": ["a.txt", ".envrc"]}
+    plan = a_plan({"a": [acts]}, [task], {"ok": holds("a.txt")})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert place.show(f"yaoki/{place.status()['run']}", ".envrc") == "export A=1"
+
+
+def test_codex_is_told_that_the_checkout_is_not_to_be_trusted(tmp_path: Path) -> None:
+    order = an_order(tmp_path, "", preset="codex")
+    repo = '/home/me/my "own" repo'
+    order = replace(order, environment={**order.environment, "YAOKI_REPO": repo})
+
+    words = known("codex").build_launch(order).argv
+
+    told = r'projects={"/home/me/my \"own\" repo"={trust_level="untrusted"}}'
+    assert words[words.index(told) - 1] == "-c"
+
+
+def test_continue_gets_no_key_of_another_service_unasked() -> None:
+    assert known("continue").preset.pass_env == ("CONTINUE_API_KEY",)
+
+
+@pytest.mark.parametrize(
+    "name", [".continue/config.yaml", ".codex/config.toml", ".cursor/mcp.json"]
+)
+def test_what_agents_write_into_their_own_settings_is_seen(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.parent.mkdir()
+    file.write_text("a = 1\n")
+    before = read_agent_settings(tmp_path, {})
+    file.write_text('a = 1\n[projects."/repo"]\ntrust_level = "trusted"\n')
+
+    assert read_agent_settings(tmp_path, {}) != before

@@ -1,0 +1,548 @@
+"""Trust on first use: a stranger's clone runs nothing before a person said yes, once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import BOUND_S, Place, until
+from tests.faces.cli.terminal import on_a_terminal
+from tests.security.untrusted_clone import STOP, Clone
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
+
+REFUSED = 6
+# Each would run something of the repository.
+STARTING: dict[str, tuple[str, ...]] = {
+    "init": ("init", "--again"),
+    "init, dry": ("init", "--dry-run"),
+    "baseline": ("plan", "plan.json", "--baseline"),
+    "submit": ("plan", "submit", "plan.json"),
+    "run": ("run", "plan.json"),
+    "run, detached": ("run", "plan.json", "--detach"),
+    "run, a goal": ("run", "do something"),
+    "resume": ("resume",),
+    "up": ("up",),
+    "worker": ("worker",),
+    "doctor": ("doctor", "--checks"),
+    "notify": ("notify", "test"),
+    "replay": ("verify", "--replay"),
+}
+LOOKING: dict[str, tuple[str, ...]] = {
+    "init": ("init",),
+    "validate": ("validate", "plan.json"),
+    "validate, a registry": ("validate", "steps_registry.json"),
+    "validate, a playbook": ("validate", "playbook-auto-retry.md"),
+    "plan": ("plan", "plan.json"),
+    "run, dry": ("run", "plan.json", "--dry-run"),
+    "status": ("status",),
+    "status of workers": ("status", "--workers"),
+    "report": ("report",),
+    "trace": ("trace",),
+    "why": ("why", "a"),
+    "watch": ("watch", "--once"),
+    "config": ("config", "show"),
+    "doctor": ("doctor",),
+    "verify": ("verify",),
+    "hook status": ("hook", "status"),
+    "metrics": ("metrics",),
+    "prompts": ("prompts", "list"),
+    "trust, shown": ("trust", "--show"),
+    "trust, dry": ("trust", "--dry-run"),
+    "cancel": ("cancel",),
+}
+
+
+@pytest.fixture
+def bare(tmp_path: Path, pycache: Path) -> Clone:
+    return Clone(tmp_path, pycache)
+
+
+@pytest.fixture
+def clone(bare: Clone) -> Clone:
+    """Settings, a plan, tests, a hook, and a store with an open run for exactly this place."""
+    bare.made_by()
+    return bare
+
+
+@pytest.fixture
+def plain(bare: Clone) -> Clone:
+    """The same without a store."""
+    bare.made_by(store=False)
+    return bare
+
+
+def stop(clone: Clone, **more: Any) -> dict[str, Any]:
+    """What the hook answers when an agent in the clone wants to stop."""
+    done = subprocess.run(
+        (sys.executable, "-P", "-m", "yaoki", "hook", "event", "claude-code", "--if-configured"),
+        cwd=clone.folder,
+        env=clone.env,
+        input=json.dumps({**STOP, "cwd": str(clone.repo), **more}),
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    held: dict[str, Any] = json.loads(done.stdout)
+    return held
+
+
+# ------------------------------------------------------------------ before the question
+
+
+@pytest.mark.quick_cases(2)
+@pytest.mark.parametrize("words", STARTING.values(), ids=STARTING.keys())
+def test_nothing_of_a_strangers_clone_runs_before_the_question(
+    clone: Clone, words: tuple[str, ...]
+) -> None:
+    done = clone.yaoki(*words)
+
+    assert clone.marks == set()
+    assert done.code == REFUSED, done
+    assert "not trusted" in done.err
+    assert "yaoki trust" in done.err or "--trust" in done.err
+    assert not clone.trusted["places"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING.keys())
+def test_who_looks_is_asked_nothing_and_runs_nothing(clone: Clone, words: tuple[str, ...]) -> None:
+    done = clone.yaoki(*words)
+
+    assert clone.marks == set()
+    assert "not trusted, and" not in done.err, done
+    assert "Trust this repository" not in done.out + done.err
+
+
+@pytest.mark.full
+def test_the_page_of_a_strangers_clone_runs_nothing(clone: Clone) -> None:
+    page = clone.start("ui", "--port", "0")
+    try:
+        assert page.stdout is not None
+        assert "the page: http" in page.stdout.readline()
+    finally:
+        page.terminate()
+        page.communicate(timeout=BOUND_S)
+
+    assert clone.marks == set()
+
+
+@pytest.mark.full
+def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clone) -> None:
+    """`hook install --user` calls it at the first stop in any repository."""
+    said = stop(clone)
+    again = stop(clone, stop_hook_active=True)
+
+    assert clone.marks == set()
+    for answer in (said, again):
+        assert set(answer) == {"systemMessage"}
+        assert f"yaoki trust {clone.repo}" in answer["systemMessage"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
+def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
+    plain: Clone, text: str
+) -> None:
+    plain.write("yaoki.toml", text)
+
+    assert set(stop(plain)) == {"systemMessage"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
+)
+def test_who_looks_starts_nothing_that_a_remote_names(clone: Clone, words: tuple[str, ...]) -> None:
+    remote = f'[workspace]\nremote = "ext::touch {clone.mark("remote")}"\n'
+    clone.write("yaoki.toml", clone.settings_text() + remote)
+
+    clone.yaoki(*words)
+
+    assert clone.marks == set()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
+def test_taking_back_and_merging_prove_nothing_there(clone: Clone, words: tuple[str, ...]) -> None:
+    done = clone.yaoki(*words)
+
+    assert clone.marks == set()
+    assert done.code != 0
+
+
+def test_installing_the_hook_trusts_nothing(clone: Clone) -> None:
+    done = clone.yaoki("hook", "install", "claude-code")
+
+    assert done.code == 0, done
+    assert "next: yaoki trust" in done.out
+    assert not clone.trusted["places"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("lacking", ["settings", "store"], ids=["a store alone", "settings alone"])
+def test_a_store_alone_asks_and_so_do_settings(bare: Clone, lacking: str) -> None:
+    bare.made_by(store=lacking != "store", settings=lacking != "settings")
+
+    done = bare.yaoki("up")
+
+    assert (done.code, bare.marks) == (REFUSED, set())
+
+
+def test_a_journal_from_elsewhere_does_not_become_a_store(clone: Clone) -> None:
+    """Without its database a store is made again from its journal file."""
+    clone.git("rm", "-q", "--cached", "-r", ".yaoki")
+    (clone.repo / ".yaoki" / "state.db").unlink()
+    clone.write("yaoki.toml", "")
+
+    done = clone.yaoki("resume")
+
+    assert (done.code, clone.marks) == (REFUSED, set())
+
+
+def test_a_repository_without_settings_is_asked_about_before_its_tests_run(bare: Clone) -> None:
+    bare.made_by(store=False, settings=False)
+
+    done = bare.yaoki("init")
+    untried = bare.yaoki("init", "--no-run", "--dry-run")
+
+    assert (done.code, untried.code) == (REFUSED, 0), (done, untried)
+    assert "yaoki init --trust" in done.err
+    assert bare.marks == set()
+    assert not (bare.repo / "yaoki.toml").exists()
+
+
+# ------------------------------------------------------------------ after a yes
+
+
+@pytest.mark.full
+def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) -> None:
+    shown = clone.yaoki("trust", "--plan", "plan.json")
+
+    assert shown.code == 0, shown
+    for text in ("agent worker: sh -c", "check own: touch", "set-up: touch", "check good:"):
+        assert text in shown.out
+    assert "a store that was not created here" in shown.out
+    assert clone.marks == set()
+    for words in (("resume",), ("run", "plan.json"), ("plan", "plan.json", "--baseline")):
+        assert clone.yaoki(*words).code == 0, words
+    assert {"agent", "setup", "plan-check"} <= clone.marks
+
+
+@pytest.mark.full
+def test_a_trusted_store_is_carried_by_the_background_worker(clone: Clone) -> None:
+    assert clone.yaoki("up", "--trust").code == 0
+    try:
+        until(lambda: "agent" in clone.marks, "the open run goes on")
+    finally:
+        clone.yaoki("down", "--wait", "0")
+
+
+@pytest.mark.full
+def test_a_trusted_place_is_checked_by_the_hook(plain: Clone) -> None:
+    assert plain.yaoki("trust").code == 0
+
+    assert stop(plain) == {}
+    assert plain.marks == {"check"}
+
+
+@pytest.mark.full
+def test_a_build_server_says_so_with_an_option(plain: Clone) -> None:
+    done = plain.yaoki("run", "plan.json", "--trust", "--quiet")
+
+    assert done.code == 0, done
+    assert "agent" in plain.marks
+    assert plain.yaoki("run", "plan.json", "--quiet").code == 0
+
+
+def test_the_prose_of_a_plan_asks_nothing(plain: Clone) -> None:
+    assert plain.yaoki("trust", "--plan", "plan.json").code == 0
+    task = {"id": "a", "goal": "Do it in another way."}
+    plain.write("plan.json", json.dumps(plain.a_plan(tasks=[task])))
+
+    assert plain.yaoki("run", "plan.json", "--quiet").code == 0
+
+
+@pytest.mark.full
+def test_a_plan_that_nobody_committed_is_the_callers_own_words(bare: Clone) -> None:
+    bare.made_by(store=False, settings=False)
+    agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
+    held = bare.a_plan(agents=agent, agent="mine")
+    bare.write("mine.json", json.dumps(held))
+
+    assert bare.yaoki("run", "mine.json", "--quiet").code == 0
+    bare.commit("mine is everybody's now")
+    assert bare.yaoki("run", "mine.json", "--quiet").code == REFUSED
+
+
+@pytest.mark.full
+def test_forgotten_it_asks_again(plain: Clone) -> None:
+    plain.yaoki("trust")
+    assert plain.yaoki("up").code == 0
+    plain.yaoki("down", "--wait", "0")
+
+    gone = plain.yaoki("trust", "--forget")
+
+    assert gone.code == 0, gone
+    assert plain.yaoki("up").code == REFUSED
+    assert plain.yaoki("trust", "--forget").code == REFUSED
+
+
+@pytest.mark.full
+def test_below_a_folder_of_ones_own_nothing_is_asked(clone: Clone) -> None:
+    assert clone.yaoki("trust", "--below", str(clone.folder)).code == 0
+    assert clone.yaoki("resume", "--quiet").code == 0
+    assert clone.yaoki("trust", "--forget", str(clone.folder)).code == 0
+    assert clone.yaoki("run", "plan.json", "--quiet").code == REFUSED
+
+
+def test_what_is_trusted_can_be_listed(plain: Clone) -> None:
+    plain.yaoki("trust")
+
+    listed = plain.yaoki("trust", "--show")
+    told = plain.yaoki("trust", "--show", "--json").document
+
+    assert f"{plain.repo}: 3 commands" in listed.out
+    assert "check own: touch" in listed.out
+    assert list(told["places"]) == [str(plain.repo)]
+
+
+# ------------------------------------------------------------------ at a terminal
+
+
+@pytest.mark.full
+def test_at_a_terminal_one_question_shows_what_would_run(plain: Clone) -> None:
+    asked = ("run", "plan.json", "--quiet")
+    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
+        terminal.shows("check own: touch", "set-up: touch", "Trust this repository? [y/N]")
+        assert plain.marks == set()
+        terminal.press("n\n")
+        assert terminal.ended() == REFUSED
+    assert plain.marks == set()
+
+    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
+        terminal.shows("Trust this repository?")
+        terminal.press("y\n")
+        assert terminal.ended() == 0, terminal.text
+    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
+        assert terminal.ended() == 0, terminal.text
+        assert "Trust this repository?" not in terminal.text
+
+
+@pytest.mark.full
+def test_ones_own_repository_asks_once_from_init_to_run(bare: Clone) -> None:
+    """Settings that yaoki wrote for somebody who said yes are theirs."""
+    bare.made_by(store=False, settings=False)
+    agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
+    plan = {"goal": "g", "agents": agent, "agent": "mine", "tasks": [{"id": "a", "goal": "Do."}]}
+    bare.write("mine.json", json.dumps(plan))
+
+    with on_a_terminal(bare.repo, bare.env, "init") as terminal:
+        terminal.shows("Trust this repository?")
+        assert bare.marks == set()
+        terminal.press("y\n")
+        assert terminal.ended() == 0, terminal.text
+    bare.git("add", "yaoki.toml")
+    bare.git("-c", "user.name=t", "-c", "user.email=t@l", "commit", "-qm", "settings")
+    with on_a_terminal(bare.repo, bare.env, "run", "mine.json", "--quiet") as terminal:
+        assert terminal.ended() == 0, terminal.text
+        assert "Trust this repository?" not in terminal.text
+
+
+# ------------------------------------------------------------------ the lapse
+
+
+@pytest.mark.full
+def test_a_changed_command_asks_again_and_shows_the_change(plain: Clone) -> None:
+    plain.yaoki("trust")
+    plain.write("yaoki.toml", plain.settings_text(check="another"))
+
+    done = plain.yaoki("up")
+    shown = plain.yaoki("trust", "--dry-run")
+
+    assert (done.code, plain.marks) == (REFUSED, set())
+    assert "has changed since it was trusted" in done.err
+    assert f"- check own: touch {plain.mark('check')}" in shown.out
+    assert f"+ check own: touch {plain.mark('another')}" in shown.out
+    assert "agent worker" not in shown.out, "what stayed as it was is not shown again"
+    assert stop(plain)["systemMessage"]
+    assert plain.marks == set()
+
+
+def test_a_wall_that_is_gone_is_a_change(plain: Clone) -> None:
+    walled = f'{plain.settings_text()}[sandbox]\nmode = "on"\n'
+    plain.write("yaoki.toml", walled)
+    plain.yaoki("trust")
+    plain.write("yaoki.toml", plain.settings_text())
+
+    done = plain.yaoki("up")
+    shown = plain.yaoki("trust", "--dry-run")
+
+    assert done.code == REFUSED
+    assert '- sandbox.mode = "on"' in shown.out
+
+
+def test_numbers_and_comments_ask_nothing(plain: Clone) -> None:
+    plain.yaoki("trust")
+    plain.write("yaoki.toml", f"# mine\n{plain.settings_text()}[limits]\nparallel = 7\n")
+
+    assert plain.yaoki("doctor", "--checks").code != REFUSED
+
+
+@pytest.mark.full
+def test_a_store_that_a_pull_brings_is_not_the_one_that_was_trusted(clone: Clone) -> None:
+    """git writes over files that are ignored; the stranger's store has another past."""
+    theirs = (clone.repo / ".yaoki" / "state.db").read_bytes()
+    clone.yaoki("trust")
+    assert clone.yaoki("resume", "--quiet").code == 0
+    before = clone.marks
+    (clone.repo / ".yaoki" / "state.db").write_bytes(theirs)
+
+    done = clone.yaoki("up")
+
+    assert done.code == REFUSED
+    assert "a store that was not created here" in done.err
+    assert clone.marks == before
+
+
+def test_a_place_is_a_clone_and_not_its_content_alone(plain: Clone) -> None:
+    plain.yaoki("trust")
+    other = plain.folder / "other"
+    plain.git("clone", "-q", str(plain.folder / "upstream.git"), str(other))
+
+    assert plain.yaoki("up", cwd=other).code == REFUSED
+
+
+def test_a_worktree_of_the_same_clone_is_the_same_place(plain: Clone) -> None:
+    plain.yaoki("trust")
+    beside = plain.folder / "beside"
+    plain.git("worktree", "add", "-q", str(beside))
+
+    assert plain.yaoki("doctor", "--checks", cwd=beside).code != REFUSED
+    assert "check" in plain.marks
+
+
+# ------------------------------------------------------------------ who may say yes
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("variable", ["YAOKI_TASK", "YAOKI_SANDBOX"])
+@pytest.mark.parametrize(
+    "words",
+    [("trust",), ("trust", "--below", "/tmp"), ("up", "--trust"), ("run", "plan.json", "--trust")],
+    ids=lambda words: " ".join(words),
+)
+def test_an_agent_at_work_does_not_trust_for_a_person(
+    plain: Clone, variable: str, words: tuple[str, ...]
+) -> None:
+    done = plain.yaoki(*words, env={variable: "abcdefgh-1"})
+
+    assert (done.code, plain.marks) == (REFUSED, set())
+    assert "is for people" in done.err
+    assert plain.trusted == {"places": {}} or not plain.trusted["places"]
+
+
+@pytest.mark.full
+def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) -> None:
+    """Its worker tells it who it is."""
+    for name in ("own", "else"):
+        (tmp_path / name).mkdir()
+    place, plain = Place(tmp_path / "own", pycache), Clone(tmp_path / "else", pycache)
+    plain.made_by(store=False)
+    yaoki = f"{sys.executable} -P -m yaoki"
+    tries = f"{yaoki} trust {plain.repo}; {yaoki} --repo {plain.repo} up --trust; echo $? > a.txt"
+    agent = {"command": ["sh", "-c", tries], "pass_env": ["YAOKI_HOME", "PYTHON*"]}
+    held = {
+        "goal": "g",
+        "agents": {"sly": agent},
+        "agent": "sly",
+        "checks": {"six": {"shell": "grep -qx 6 a.txt"}},
+        "tasks": [{"id": "a", "goal": "Trust it."}],
+    }
+
+    done = place.yaoki("run", place.plan(held), "--quiet")
+
+    assert done.code == 0, done
+    record = json.loads((place.home / "trust" / "trusted.json").read_text())
+    assert not record["places"]
+    assert plain.marks == set()
+
+
+# ------------------------------------------------------------------ from Python and over MCP
+
+
+@pytest.mark.full
+def test_the_python_interface_raises_unless_told_to_trust(plain: Clone) -> None:
+    program = """
+import sys
+from yaoki.faces.api import Repository
+from yaoki.errors import Untrusted
+
+with Repository(".", trust=sys.argv[1] == "yes") as repository:
+    try:
+        run = repository.run("plan.json")
+    except Untrusted as refused:
+        print("untrusted:", refused.sentence)
+        sys.exit(0)
+    run.wait()
+    print(run.status)
+"""
+
+    def called(trust: str) -> str:
+        done = subprocess.run(
+            (sys.executable, "-c", program, trust),
+            cwd=plain.repo,
+            env=plain.env,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "untrusted:" in called("no")
+    assert plain.marks == set()
+    assert "untrusted:" not in called("yes")
+    assert "agent" in plain.marks
+
+
+@pytest.mark.full
+def test_a_tool_of_mcp_starts_nothing_there(clone: Clone) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _greeting()},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        _tool(2, "submit", {"plan": clone.a_plan()}),
+        _tool(3, "complete", {}),
+    ]
+    done = subprocess.run(
+        (sys.executable, "-P", "-m", "yaoki", "mcp"),
+        cwd=clone.repo,
+        env=clone.env,
+        input="".join(f"{json.dumps(call)}\n" for call in calls),
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+
+    said = {held.get("id"): held for held in map(json.loads, done.stdout.splitlines())}
+    assert "not trusted" in json.dumps(said[2])
+    assert clone.marks == set()
+
+
+def _greeting() -> dict[str, Any]:
+    client = {"name": "t", "version": "1"}
+    return {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+
+
+def _tool(number: int, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    params = {"name": name, "arguments": given}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}

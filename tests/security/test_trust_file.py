@@ -1,0 +1,309 @@
+"""The file of trust: the user's own, whole or worth nothing, and never a repository's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import BOUND_S, a_plan, holds, writes
+from tests.adapters.store.store_actions import by_hand
+from tests.security.untrusted_clone import Clone
+from yaoki.adapters.system.trust_file import TrustFile
+from yaoki.core.trust import CommandDigest, FileCommands, TrustRecord, describe_changes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
+
+REFUSED = 6
+
+
+@pytest.fixture
+def clone(tmp_path: Path, pycache: Path) -> Clone:
+    made = Clone(tmp_path, pycache)
+    made.made_by(store=False)
+    return made
+
+
+@pytest.fixture
+def own(tmp_path: Path, pycache: Path) -> Clone:
+    """A repository whose settings bring nothing: only its store can be asked about."""
+    made = Clone(tmp_path, pycache)
+    made.repo.mkdir()
+    made.git("init", "-q", "-b", "main")
+    made.write("README", "hello\n")
+    made.commit("begin")
+    return made
+
+
+def the_file(clone: Clone) -> Path:
+    return clone.home / "trust" / "trusted.json"
+
+
+def a_run(clone: Clone) -> tuple[str, ...]:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": holds("a.txt")})
+    return ("run", clone.plan(plan), "--quiet")
+
+
+# ------------------------------------------------------------------ whose it is
+
+
+def test_no_other_user_reads_or_writes_it(clone: Clone) -> None:
+    assert clone.yaoki("trust").code == 0
+
+    file = the_file(clone)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert not list(clone.repo.rglob("trusted.json"))
+
+
+def broken(file: Path) -> None:
+    file.write_text(file.read_text()[:-20])
+
+
+def other_form(file: Path) -> None:
+    file.write_text(json.dumps({"schema": 1, "places": [], "stores": {}, "below": []}))
+
+
+def newer(file: Path) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 2}))
+
+
+def endless(file: Path) -> None:
+    file.write_text("[" * 200_000)
+
+
+def link(file: Path) -> None:
+    elsewhere = file.parent.parent / "elsewhere.json"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def open_to_all(file: Path) -> None:
+    file.chmod(0o666)
+
+
+def open_folder(file: Path) -> None:
+    file.parent.chmod(0o777)
+
+
+def linked_folder(file: Path) -> None:
+    elsewhere = file.parent.parent / "elsewhere"
+    file.parent.rename(elsewhere)
+    file.parent.symlink_to(elsewhere)
+
+
+def foreign(file: Path) -> None:
+    os.chown(file, 12_345, 12_345)
+
+
+def foreign_folder(file: Path) -> None:
+    os.chown(file.parent, 12_345, 12_345)
+
+
+BENT = (broken, other_form, newer, endless, link, pipe, open_to_all, open_folder, linked_folder)
+AS_ROOT = (foreign, foreign_folder)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("bend", [*BENT, *AS_ROOT], ids=lambda bend: bend.__name__)
+def test_a_file_that_is_not_as_we_left_it_trusts_nothing_and_says_so(
+    clone: Clone, bend: Any
+) -> None:
+    if bend in AS_ROOT and os.geteuid() != 0:
+        pytest.skip(f"{bend.__name__}: only root gives files away")
+    assert clone.yaoki("trust").code == 0
+    bend(the_file(clone))
+
+    done = clone.yaoki("up")
+    listed = clone.yaoki("trust", "--show")
+
+    assert (done.code, clone.marks) == (REFUSED, set()), done
+    assert "nothing is trusted" in done.err
+    assert "nothing is trusted" in listed.out
+
+
+@pytest.mark.quick_cases(2)
+@pytest.mark.parametrize("bend", [broken, link, pipe, open_folder, linked_folder])
+def test_the_next_yes_begins_it_anew(clone: Clone, bend: Any) -> None:
+    assert clone.yaoki("trust").code == 0
+    bend(the_file(clone))
+    before = {file: file.read_bytes() for file in clone.home.glob("elsewhere*") if file.is_file()}
+
+    again = clone.yaoki("trust")
+
+    assert again.code == 0, again
+    assert clone.yaoki("doctor", "--checks").code != REFUSED
+    assert not the_file(clone).is_symlink()
+    assert {file: file.read_bytes() for file in before} == before, (
+        "a link is replaced, not followed"
+    )
+
+
+@pytest.mark.full
+def test_many_who_trust_at_once_are_all_remembered(clone: Clone) -> None:
+    others = [clone.folder / f"other-{n}" for n in range(6)]
+    for other in others:
+        clone.git("clone", "-q", str(clone.folder / "upstream.git"), str(other))
+    started = [
+        subprocess.Popen(
+            (sys.executable, "-P", "-m", "yaoki", "trust"),
+            cwd=other,
+            env=clone.env,
+            stdout=subprocess.DEVNULL,
+        )
+        for other in others
+    ]
+
+    assert [process.wait(BOUND_S) for process in started] == [0] * len(others)
+    assert set(clone.trusted["places"]) == {str(other) for other in others}
+
+
+def test_where_no_home_can_be_written_a_yes_is_refused(clone: Clone) -> None:
+    clone.home.mkdir()
+    (clone.home / "trust").write_text("")
+
+    done = clone.yaoki("trust")
+
+    assert done.code == 1, done
+    assert clone.yaoki("up").code == REFUSED
+    assert clone.marks == set()
+
+
+# ------------------------------------------------------------------ stores
+
+
+@pytest.mark.full
+def test_a_store_that_was_made_here_asks_nothing(own: Clone) -> None:
+    assert own.yaoki(*a_run(own)).code == 0
+    assert own.yaoki("resume", "--quiet").code == 0
+    assert own.yaoki(*a_run(own)).code == 0
+
+
+@pytest.mark.full
+def test_two_first_runs_at_once_ask_nothing(own: Clone) -> None:
+    """The one that comes second meets a store that the first is just making."""
+    plans = [
+        own.plan(
+            a_plan({n: [writes(f"{n}.txt")]}, [{"id": n}], {"ok": holds(f"{n}.txt")}), f"{n}.json"
+        )
+        for n in ("a", "b", "c")
+    ]
+    started = [own.start("run", plan, "--quiet") for plan in plans]
+
+    said = [process.communicate(timeout=BOUND_S)[0] for process in started]
+
+    assert [process.returncode for process in started] == [0, 0, 0], said
+
+
+@pytest.mark.full
+def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
+    assert own.yaoki(*a_run(own)).code == 0
+    shutil.rmtree(own.home / "trust")
+
+    refused = own.yaoki(*a_run(own))
+    yes = own.yaoki("trust")
+
+    assert refused.code == REFUSED, refused
+    assert "a store that was not created here" in yes.out
+    assert own.yaoki(*a_run(own)).code == 0
+
+
+@pytest.mark.full
+def test_a_store_from_before_marks_asks_once(own: Clone) -> None:
+    assert own.yaoki(*a_run(own)).code == 0
+    database = own.repo / ".yaoki" / "state.db"
+    by_hand(database, "DROP TABLE trust_marks")
+    by_hand(database, "DELETE FROM schema_version WHERE version = 9")
+
+    assert own.yaoki("resume").code == REFUSED
+    assert own.yaoki("resume", "--trust", "--quiet").code == 0
+    assert own.yaoki("resume", "--quiet").code == 0
+
+
+@pytest.mark.full
+def test_a_store_made_again_from_its_copies_asks_once(own: Clone) -> None:
+    """They lie where a pull can put other ones."""
+    assert own.yaoki(*a_run(own)).code == 0
+    (own.repo / ".yaoki" / "state.db").write_bytes(b"damage" * 1000)
+
+    assert own.yaoki("status").code == 0
+    assert own.yaoki("resume").code == REFUSED
+    assert own.yaoki("resume", "--trust", "--quiet").code == 0
+
+
+@pytest.mark.full
+def test_two_users_of_one_store_are_each_asked_once(own: Clone) -> None:
+    assert own.yaoki(*a_run(own)).code == 0
+    other = {"YAOKI_HOME": str(own.folder / "other")}
+
+    assert own.yaoki("resume", env=other).code == REFUSED
+    assert own.yaoki("trust", env=other).code == 0
+    for env in (other, {}):
+        assert own.yaoki("resume", "--quiet", env=env).code == 0
+
+
+# ------------------------------------------------------------------ values
+
+
+def test_the_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    content = FileCommands(
+        "settings", (CommandDigest("check a: x", "d1"), CommandDigest("agent b: y", "d2"))
+    )
+    file = TrustFile(tmp_path)
+    file.update(lambda held: held.with_content("/r", (content,)).with_below("/src"))
+    file.update(lambda held: held.with_store("m", "/r/.yaoki/state.db"))
+
+    record, defect = file.read()
+
+    assert not defect
+    assert record == TrustRecord(
+        {"/r": {"settings": {"d1": "check a: x", "d2": "agent b: y"}}},
+        {"m": "/r/.yaoki/state.db"},
+        ("/src",),
+    )
+    assert record.covers("/src/mine")
+    assert not record.covers("/srcs")
+    assert record.without("/r").stores == {}
+
+
+def test_the_record_has_a_bound_and_the_newest_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yaoki.adapters.system.trust_file.BYTES_MAX", 2_000)
+    file = TrustFile(tmp_path)
+    for n in range(50):
+        content = FileCommands("settings", (CommandDigest(f"check {n}: {'x' * 50}", f"d{n}"),))
+        file.update(partial(TrustRecord.with_content, place=f"/r{n}", contents=(content,)))
+
+    places = list(file.read()[0].places)
+
+    assert places[-1] == "/r49"
+    assert "/r0" not in places
+
+
+def test_a_command_that_reads_like_a_trusted_one_is_shown_all_the_same() -> None:
+    trusted = {"settings": {"d1": "check a: x"}}
+
+    said = describe_changes(FileCommands("settings", (CommandDigest("check a: x", "d2"),)), trusted)
+
+    assert said == ["+ check a: x"]
+    assert (
+        describe_changes(FileCommands("settings", (CommandDigest("check a: x", "d1"),)), trusted)
+        == []
+    )
+    assert describe_changes(FileCommands("settings", ()), trusted) == [], (
+        "what no longer runs is no question"
+    )

@@ -1,0 +1,395 @@
+"""The stories that are killed at every touch: whole runs, from the submit to the last notice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from tests.simulation.worker_lives import RUN, Life, Story
+from tests.simulation.world import ANYBODY
+from yaoki.core.model import (
+    AgentSpec,
+    Backoff,
+    BackoffType,
+    Catalogue,
+    CheckSpec,
+    Choice,
+    ContinuousMode,
+    FailureKind,
+    PlanningBrief,
+    PlanningRole,
+    RetryPolicy,
+    RetryRule,
+    State,
+    TaskKind,
+    TaskSpec,
+)
+from yaoki.ports import TaskRow
+
+AGENT = AgentSpec("agent")
+POLICY = RetryPolicy(
+    rules={
+        kind: RetryRule(n, Backoff())
+        for kind, n in (
+            (FailureKind.INCOMPLETE, 3),
+            (FailureKind.QUALITY_FAILURE, 3),
+            (FailureKind.TRANSIENT_ERROR, 3),
+            (FailureKind.CONFLICT, 2),
+        )
+    }
+    # At once: what a dead machine lost goes on where it would have been.
+    | {FailureKind.LOST: RetryRule(6, Backoff(BackoffType.FIXED, timedelta(0)))}
+)
+# Its first failure ends its tries, so that what follows comes soon.
+ONCE = replace(POLICY, content_retries_max=0)
+
+
+def check(name: str, *argv: str) -> CheckSpec:
+    return CheckSpec(name, argv=argv or ("good", name))
+
+
+def task(name: str, *needs: str, policy: RetryPolicy = POLICY, **more: Any) -> TaskSpec:
+    """One that makes its own file good, unless its check says something else."""
+    checks = more.pop("checks", (check(name),))
+    agents = () if more.get("kind") is TaskKind.GROUP else (AGENT,)
+    return TaskSpec(
+        name, f"make {name} good", needs=needs, checks=checks, agents=agents, policy=policy, **more
+    )
+
+
+def story(
+    seed: int,
+    tasks: Iterable[TaskSpec],
+    acts: Mapping[str, list[str]] | None = None,
+    *,
+    checks: Iterable[CheckSpec] = (),
+    **more: Any,
+) -> Story:
+    """Whoever has no acts does well; what is not a field of the story is asked of the run."""
+    made = tuple(tasks)
+    known = {spec.name: spec for one in made for spec in one.checks}
+    known.update({spec.name: spec for spec in checks})
+    catalogue = Catalogue(known, {"agent": AGENT}, {"default": POLICY, "once": ONCE})
+    own = {name: more.pop(name) for name in ("person", "listens", "fails") if name in more}
+    return Story(seed, made, {ANYBODY: ["good"], **(acts or {})}, catalogue, more, **own)
+
+
+def says(*tasks: Mapping[str, Any], **more: Any) -> str:
+    """A planner's answer."""
+    return json.dumps({"tasks": list(tasks), "reason": "x", **more})
+
+
+def new(name: str, *needs: str, **more: Any) -> dict[str, Any]:
+    return {"id": name, "goal": f"make {name} good", "checks": [name], "needs": list(needs), **more}
+
+
+# ------------------------------------------------------------------ what a person does
+
+
+def row(life: Life, name: str) -> TaskRow | None:
+    return next((one for one in life.real.rows(RUN) if one.name == name), None)
+
+
+def told(life: Life, event: str, name: str = "") -> int:
+    found = row(life, name) if name else None
+    entries = life.real.journal(task_id=found.id) if found else life.real.journal(run_id=RUN)
+    return sum(entry.event == event for entry in entries)
+
+
+def answers(name: str) -> Callable[[Life], bool]:
+    """Lets it try again, once."""
+
+    def person(life: Life) -> bool:
+        found = row(life, name)
+        if found is None or found.state is not State.ESCALATED:
+            return False
+        if told(life, "ESCALATION_ANSWERED", name):
+            return False
+        life.control.answer(found.id, Choice.RETRY, "try again")
+        return True
+
+    return person
+
+
+def replaces(name: str) -> Callable[[Life], bool]:
+    """Puts another task in the place of the failed one."""
+
+    def person(life: Life) -> bool:
+        found = row(life, name)
+        if found is None or found.state is not State.ESCALATED:
+            return False
+        life.growth.add_retry(life.real.task(found.id), "")
+        return True
+
+    return person
+
+
+def says_go(life: Life) -> bool:
+    """To whatever pause."""
+    if not life.run().pause_reason:
+        return False
+    life.control.go(life.run())
+    return True
+
+
+def undoes(name: str) -> Callable[[Life], bool]:
+    """Takes it back with all that stands on it, then lets it try again."""
+    again = answers(name)
+
+    def person(life: Life) -> bool:
+        found = row(life, name)
+        if found is not None and not told(life, "UNDO_REQUESTED", name):
+            life.control.undo(found.id, cascade=True)
+            return True
+        return again(life)
+
+    return person
+
+
+def lets_time_pass(name: str) -> Callable[[Life], bool]:
+    """Leaves the question about it unanswered until its time is over."""
+
+    def person(life: Life) -> bool:
+        found = row(life, name)
+        if found is None or found.state is not State.ESCALATED:
+            return False
+        life.world.time += timedelta(hours=5)
+        return True
+
+    return person
+
+
+# ------------------------------------------------------------------ tasks alone
+
+PLAIN = story(
+    1,
+    (task("a"), task("b"), task("c", "a"), task("d", "a", "b")),
+    {"b": ["lie", "good"], "d": ["nothing", "good"]},
+)
+HARD = story(
+    2,
+    (task("a"), task("b"), task("c"), task("d", "c")),
+    {"a": ["clash", "resolve"], "c": ["lie"]},
+)
+# `first` is always begun before `other` lands, whoever dies; so there is a head to re-run on.
+RERUN = story(
+    3,
+    (task("first", policy=ONCE, priority=1), task("other"), task("after", "first")),
+    {"first": ["lie", "good"]},
+)
+ANSWERED = story(
+    4,
+    (task("first", policy=ONCE, priority=1), task("other"), task("after", "first")),
+    {"first": ["lie", "lie", "good"]},
+    person=answers("first"),
+    listens=True,
+    fails=1,
+)
+# The run is done without it, and summed up, before a person lets it try again.
+OPTIONAL = story(
+    24,
+    (task("one"), task("extra", "one", policy=ONCE, required=False)),
+    {"extra": ["lie", "good"]},
+    done_when=("one",),
+    person=answers("extra"),
+)
+# Four levels and a diamond wait for `root`, and exactly they are revived.
+CASCADE = (
+    task("root", policy=ONCE, priority=1),
+    task("left", "root"),
+    task("right", "root"),
+    task("join", "left", "right"),
+    task("last", "join"),
+    task("other"),
+)
+REPLACED = story(
+    5,
+    (CASCADE[0], CASCADE[1], CASCADE[-1]),
+    {"root": ["lie"], "root-r2": ["as:root"]},
+    person=replaces("root"),
+    listens=True,
+)
+
+# ------------------------------------------------------------------ groups
+
+
+def trio(*more_needs: str, policy: RetryPolicy = ONCE, **group: Any) -> tuple[TaskSpec, ...]:
+    whole = task(
+        "trio", "a", "b", "c", kind=TaskKind.GROUP, checks=(check("whole", "there", "a"),), **group
+    )
+    parts = (
+        task("a", policy=policy, group="trio"),
+        task("b", policy=policy, group="trio"),
+        task("c", *more_needs, policy=policy, group="trio"),
+    )
+    return (whole, *parts, task("after", "trio"))
+
+
+GROUPS = {
+    "retry": story(6, trio(), {"b": ["lie", "good"]}),
+    "rollback": story(7, trio("a", atomic=True), {"b": ["lie", "good"]}),
+    "partial": story(8, trio("b", partial=True), {"b": ["lie"]}),
+    "escalate": story(9, trio("a"), {"b": ["lie", "lie", "good"]}, person=answers("b")),
+    "blame": story(
+        10,
+        (
+            replace(trio("a")[0], checks=(check("whole", "quiet", "a", "README"),)),
+            task("a", group="trio", checks=(check("there", "there", "a"),)),
+            task("b", "a", group="trio"),
+            task("c", "a", group="trio"),
+        ),
+        {"a": ["loud", "good"]},
+    ),
+}
+
+# ------------------------------------------------------------------ planners
+
+FILL = PlanningBrief(role=PlanningRole.PHASE, phase="building", deadline=timedelta(hours=4))
+
+
+def phased(seed: int, answers: list[str], **more: Any) -> Story:
+    """look, then build (filled by a planner), then last."""
+    few = replace(POLICY, content_retries_max=2, reruns_max=0)
+    fill = task("fill", "look", policy=few, kind=TaskKind.PLAN, checks=(), planning_brief=FILL)
+    tasks = (task("look"), fill, task("last", "fill"))
+    built = [check("build"), check("paint")]
+    return story(seed, tasks, {"fill": answers}, checks=built, **more)
+
+
+BUILD = says(new("build"), new("paint", "build"))
+BAD = says(new("build", "nobody", colour="red"))
+PHASES = {
+    "good": phased(11, [BUILD]),
+    "bad-then-good": phased(12, [BAD, BUILD]),
+    "never": phased(13, [BAD], person=lets_time_pass("fill"), listens=True),
+}
+PLANNER: dict[str, Any] = {"planner": ("agent",)}
+UNMET = story(
+    14,
+    (task("one"),),
+    {"replan-1": [BAD, says(new("two", "one"))]},
+    checks=(check("two"),),
+    done_when=("one", "two"),
+    **PLANNER,
+)
+HOPELESS = story(
+    15,
+    (task("one"),),
+    {
+        f"replan-{n}": [says({**new(f"look{n}", kind="check"), "checks": ["one"]})]
+        for n in (1, 2, 3)
+    },
+    checks=(check("two"),),
+    done_when=("two",),
+    **PLANNER,
+)
+MENDED = story(
+    16,
+    CASCADE,
+    {
+        "root": ["lie"],
+        "better": ["as:root"],
+        "replan-1": [says({**new("better", replaces="root"), "checks": ["root"]})],
+    },
+    **PLANNER,
+)
+GOAL = story(
+    17,
+    (
+        task(
+            "plan",
+            kind=TaskKind.PLAN,
+            checks=(),
+            planning_brief=PlanningBrief(role=PlanningRole.GOAL),
+        ),
+    ),
+    {"plan": [says(new("one"), new("two", "one"))]},
+    checks=(check("one"), check("two")),
+    done_when=("one", "two"),
+    person=says_go,
+    listens=True,
+    **PLANNER,
+)
+
+# ------------------------------------------------------------------ taking back
+
+TOGETHER = check("together", "quiet", "right", "left")
+BLAMED = story(
+    18,
+    (
+        task("left"),
+        task("right", "left", checks=(check("there", "there", "right"),)),
+        task("upon", "right"),
+    ),
+    {"right": ["loud", "good"]},
+    checks=(TOGETHER,),
+    done_when=("together",),
+)
+UNDONE = story(19, (task("one"), task("two", "one"), task("three", "two")), person=undoes("one"))
+
+# ------------------------------------------------------------------ runs with bounds
+
+COUNT = task("grow", checks=(check("some", "there", "count"),))
+ENOUGH = check("enough", "lines", "count", "3")
+CONTINUOUS = story(
+    20,
+    (COUNT,),
+    {ANYBODY: ["count"]},
+    checks=(ENOUGH,),
+    done_when=("enough",),
+    continuous=ContinuousMode(),
+)
+CONTINUOUS_PLANNED = story(
+    21,
+    (COUNT,),
+    {
+        ANYBODY: ["count"],
+        "iteration-2": [says({**new("second"), "checks": ["some"]})],
+        "iteration-3": [says({**new("third"), "checks": ["some"]})],
+    },
+    checks=(ENOUGH,),
+    done_when=("enough",),
+    continuous=ContinuousMode(),
+    **PLANNER,
+)
+FAILING = story(
+    22,
+    (replace(COUNT, policy=ONCE, checks=(check("tidy", "quiet", "noise", "README"),)),),
+    {ANYBODY: ["count"], "grow-i2": ["noise", "tidy"]},
+    checks=(check("two", "lines", "count", "2"),),
+    done_when=("two",),
+    continuous=ContinuousMode(),
+    person=lambda life: answers("grow-i2")(life) or says_go(life),
+    listens=True,
+)
+BUDGET = story(
+    23,
+    # One run more, for one that died with its machine counts as well, crosses no other limit.
+    (task("a"), task("b", "a"), task("c", "b"), task("d", "c"), task("e", "d")),
+    budget={"attempts": 4},
+    person=says_go,
+    listens=True,
+    fails=2,
+)
+
+WHOLE_RUNS: Mapping[str, Story] = {
+    "rerun": RERUN,
+    "answered": ANSWERED,
+    "optional": OPTIONAL,
+    "replaced": REPLACED,
+    **{f"group-{name}": one for name, one in GROUPS.items()},
+    **{f"phase-{name}": one for name, one in PHASES.items()},
+    "unmet": UNMET,
+    "hopeless": HOPELESS,
+    "mended": MENDED,
+    "goal": GOAL,
+    "blamed": BLAMED,
+    "undone": UNDONE,
+    "continuous": CONTINUOUS,
+    "continuous-planned": CONTINUOUS_PLANNED,
+    "failing": FAILING,
+    "budget": BUDGET,
+}

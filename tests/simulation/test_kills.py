@@ -1,0 +1,188 @@
+"""kill -9 at every touch of the outside world changes nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.simulation.invariants import Ending, ending
+from tests.simulation.lives import (
+    LEASE,
+    RUN,
+    Life,
+    Scene,
+    Story,
+    at_every_touch,
+    changing,
+    to_the_end,
+)
+from tests.simulation.world import Touches
+from yaoki.core.model import Stage, State, TaskKind
+from yaoki.engine.claim_context import StopReason
+
+SEEDS = int(os.environ.get("YAOKI_SEEDS", "50"))
+CHUNK = 25
+GOOD = {"README": "hello", **dict.fromkeys("abcd", "good")}
+
+
+ENDINGS: dict[int, tuple[Story, Ending]] = {}
+
+
+def unkilled(story: Story) -> Ending:
+    """How the story ends when nobody dies: played once for all its tests in this process."""
+    if id(story) not in ENDINGS:
+        # With the story itself, or another one might get its number.
+        ENDINGS[id(story)] = story, to_the_end(story, ending)
+    return ENDINGS[id(story)][1]
+
+
+def like(story: Story) -> Callable[[Scene], None]:
+    """Whoever goes on from here must end as if nobody had died."""
+    whole = unkilled(story)
+
+    def then(left: Scene) -> None:
+        differs = to_the_end(story, ending, scene=left, born=1).differs(whole)
+        assert not differs, "\n".join(differs)
+
+    return then
+
+
+@pytest.mark.full
+@pytest.mark.spec("0.2", "0.3", "8.6")
+@pytest.mark.parametrize("story", [PLAIN, HARD], ids=["plain", "hard"])
+@pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
+def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
+    story: Story, machine: bool
+) -> None:
+    at_every_touch(story, like(story), machine=machine)
+
+
+@pytest.mark.full
+@pytest.mark.spec("8.6", "8.2")
+def test_worktrees_that_vanish_between_two_lives_are_made_again() -> None:
+    """Those of work that is committed and not yet proven."""
+    whole = unkilled(PLAIN)
+    vanished: list[str] = []
+
+    def then(left: Scene) -> None:
+        gone = [name for name in unproven(left) if left.world.worktrees.pop(name, None)]
+        vanished.extend(gone)
+        if gone:
+            end = to_the_end(PLAIN, ending, scene=left, born=1)
+            assert not end.differs(whole)
+
+    at_every_touch(PLAIN, then)
+    # The fifth is the last proof of the run.
+    assert set(vanished) == {f"{RUN}-{n}" for n in (1, 2, 3, 4, 5)}
+
+
+def unproven(left: Scene) -> list[str]:
+    look = Life(left, "look:1", Touches())
+    try:
+        rows = look.real.rows(RUN) if look.real.runs() else []
+        return [row.id for row in rows if row.state is State.ACTIVE and row.stage == Stage.VERIFY]
+    finally:
+        look.close()
+
+
+def tossed(story: Story, seed: int) -> None:
+    """Some lives that end at random touches, then one that does not."""
+    dice = random.Random(seed)
+    deaths = [dice.randint(1, 60) for _ in range(dice.randint(1, 12))] + [-1] * 60
+    try:
+        end = to_the_end(
+            replace(story, seed=seed),
+            ending,
+            deaths.__getitem__,
+            shims_die=dice.random() < 0.3,
+            adopt=dice.random() < 0.7,
+        )
+        if story is PLAIN and set(end.states.values()) == {State.DONE}:
+            assert end.tree == GOOD
+    except AssertionError as error:
+        raise AssertionError(f"YAOKI_SEED={seed}: {error}") from error
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("0.2", "0.3", "0.4", "3.7")
+@pytest.mark.parametrize("chunk", range(SEEDS // CHUNK))
+def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
+    """A failing seed is printed; run it alone with YAOKI_SEED=<n>."""
+    first = int(os.environ.get("YAOKI_SEED", chunk * CHUNK))
+    count = 1 if "YAOKI_SEED" in os.environ else CHUNK
+    for seed in range(first, first + count):
+        tossed(PLAIN, seed)
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.spec("9.5", "0.2", "0.3", "3.4")
+@pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
+def test_a_cancel_after_a_kill_at_every_touch_ends_everything_and_forgets_no_landing(
+    machine: bool,
+) -> None:
+    at_every_touch(PLAIN, cancelled, machine=machine)
+
+
+def cancelled(left: Scene) -> None:
+    world, second = left.world, Life(left, "host:1", Touches())
+    try:
+        if not second.real.runs():
+            return
+        started = dict(world.starts)
+        second.cancel()
+        assert world.starts == started, "an agent started after the wish"
+        assert second.real.audit(RUN) == []
+        head = world.refs.get(f"yaoki/{RUN}", world.base)
+        for row in second.real.rows(RUN):
+            assert row.state in {State.DONE, State.CANCELLED}, f"{row.name} is in limbo"
+            if row.kind == TaskKind.CHECK:
+                continue  # a proof lands nothing of its own
+            on_branch = second.real.task(row.id).work.verified_commit in world.ancestors(head) - {
+                world.base
+            }
+            assert (row.state is State.DONE) >= on_branch, f"{row.name} landed unrecorded"
+    finally:
+        second.close()
+
+
+@pytest.mark.spec("11.1", "11.2")
+def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
+    """Whoever holds the task now goes on with the very same agent; it must not be ended."""
+    slow = replace(PLAIN, seed=5)  # its first agent takes three glances
+    with slow.begin() as scene:
+        life = Life(scene, "host:0", Touches())
+        life.submit(slow)
+        (task,) = life.worker.claim(1, [RUN])
+
+        assert life.worker.run_task(task, lambda: StopReason.LOST, nullcontext) is None
+
+        told = [entry.event for entry in life.real.journal(task_id=task.id)]
+        assert told[-1] == "PROMPT_SENT"
+        assert not any(process.ended for process in scene.world.processes.values())
+        life.close()
+
+
+@pytest.mark.full
+@pytest.mark.spec("11.1", "11.2", "11.3", "0.3")
+@pytest.mark.parametrize("skew_s", [-90, 0, 90])
+def test_two_workers_with_skewed_clocks_and_expired_leases_never_land_twice(skew_s: int) -> None:
+    """At every touch of the first, another takes over what it can; then the first goes on."""
+    for point in changing(PLAIN):
+
+        def interfere(scene: Scene, touch: Touches, at: int = point) -> None:
+            if touch.count != at:
+                return
+            scene.world.time += LEASE * 2
+            other = Life(scene, "other:1", Touches(), skew=timedelta(seconds=skew_s))
+            for _ in range(6 if other.real.runs() else 0):
+                other.step()
+            other.close()
+
+        end = to_the_end(PLAIN, ending, between=interfere)
+        assert set(end.states.values()) == {State.DONE}, f"interfered at touch {point}"
