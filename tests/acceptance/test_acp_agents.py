@@ -36,7 +36,7 @@ def prompts(script: Path) -> int:
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "0.3", "3.7", "12.8")
-def test_a_turn_outlives_a_killed_worker_and_is_not_asked_twice(
+def test_a_turn_survives_a_killed_worker_and_its_prompt_is_sent_once(
     place: Place, tmp_path: Path
 ) -> None:
     begun, go, script = tmp_path / "begun", tmp_path / "go", tmp_path / "script.json"
@@ -56,7 +56,7 @@ def test_a_turn_outlives_a_killed_worker_and_is_not_asked_twice(
 
 
 @pytest.mark.spec("0.1", "3.9", "12.8")
-def test_what_was_denied_reaches_a_person_and_is_allowed_by_the_plan(
+def test_a_denied_tool_call_is_reported_to_a_person_unless_the_plan_allows_it(
     place: Place, tmp_path: Path
 ) -> None:
     script = tmp_path / "script.json"
@@ -78,7 +78,7 @@ def test_what_was_denied_reaches_a_person_and_is_allowed_by_the_plan(
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "4.2")
-def test_an_end_of_turn_proves_nothing(place: Place, tmp_path: Path) -> None:
+def test_the_end_of_a_turn_does_not_count_as_success(place: Place, tmp_path: Path) -> None:
     plan = a_plan(tmp_path / "script.json", {"say": "Everything is done and proven."})
 
     assert place.yaoki("run", place.plan(plan)).code == 4

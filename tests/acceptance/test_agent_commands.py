@@ -28,7 +28,7 @@ def kept(file: Path) -> tuple[str, int]:
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
-def test_an_agent_looks_at_its_run_and_extends_it_without_naming_the_repository(
+def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
     place: Place, tmp_path: Path
 ) -> None:
     files = {name: tmp_path / name for name in ("status", "why", "extend", "deep")}
@@ -62,7 +62,7 @@ def test_an_agent_looks_at_its_run_and_extends_it_without_naming_the_repository(
 
 
 @pytest.mark.spec("12.7", "15")
-def test_it_finds_settings_that_were_named_by_a_variable(place: Place, tmp_path: Path) -> None:
+def test_an_agent_finds_settings_named_by_a_variable(place: Place, tmp_path: Path) -> None:
     settings = tmp_path / "elsewhere.toml"
     (place.repo / "yaoki.toml").rename(settings)
     store = f"sqlite://{tmp_path / 'elsewhere.db'}"
@@ -85,7 +85,7 @@ def test_it_finds_settings_that_were_named_by_a_variable(place: Place, tmp_path:
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "12.7")
-def test_in_a_repository_of_its_own_an_agent_acts_there_and_people_s_commands_stay_theirs(
+def test_a_command_in_a_nested_repository_applies_there_and_commands_for_people_are_refused(
     place: Place, tmp_path: Path
 ) -> None:
     """A test that the agent runs may make repositories; they are not the one that carries it."""
@@ -113,7 +113,7 @@ def test_in_a_repository_of_its_own_an_agent_acts_there_and_people_s_commands_st
 @pytest.mark.acceptance
 @pytest.mark.spec("12.7", "14.3")
 @pytest.mark.parametrize("words", [("run", "plan.json"), ("worker",), ("up",)])
-def test_an_agent_starts_no_runs_in_its_own_worktree(place: Place, words: tuple[str, ...]) -> None:
+def test_an_agent_cannot_start_a_run_in_its_worktree(place: Place, words: tuple[str, ...]) -> None:
     """They would stay behind in the user's repository, and nobody would know of them."""
     place.plan(
         a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["c"]}], {"c": holds("a.txt")})

@@ -49,7 +49,9 @@ def kinds(entries: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "3.5", "4.6", "0.4")
-def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: Place) -> None:
+def test_an_agent_that_changes_nothing_never_lands_and_its_retries_are_bounded(
+    place: Place,
+) -> None:
     code, task, entries = carried(place, {"a": [["claim_done"]]}, {})
 
     assert code == 4
@@ -65,7 +67,7 @@ def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: P
 
 @pytest.mark.full
 @pytest.mark.spec("4.6", "5.6")
-def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place) -> None:
+def test_the_next_agent_of_the_chain_gets_a_task_that_the_first_fails(place: Place) -> None:
     def actor(*attempts: Any) -> dict[str, Any]:
         scenario = {"tasks": {"a": list(attempts)}}
         return {"preset": "scripted", "options": {"scenario": scenario}}
@@ -83,7 +85,7 @@ def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place)
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
+def test_a_task_without_changes_is_done_if_the_plan_allows_it(place: Place) -> None:
     (place.repo / "a.txt").write_text("good\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "done before")
@@ -98,7 +100,7 @@ def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("3.5", "4.2", "0.1")
-def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Place) -> None:
+def test_a_rate_limited_agent_without_changes_does_not_count_as_done(place: Place) -> None:
     """The checks pass on the base; but a rate-limited agent proves nothing by leaving it alone."""
     (place.repo / "a.txt").write_text("good\n")
     place.git("add", "-A")
@@ -127,7 +129,7 @@ def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Plac
         ),
     ],
 )
-def test_what_goes_too_far_is_sent_back_and_never_lands(
+def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(
     place: Place, acts: list[Any], task: dict[str, Any], pattern: str
 ) -> None:
     script = {"a": [acts, [{"write": {"a.txt": "good\n"}}, {"run": ["git", "rm", "-qf", "b.txt"]}]]}
@@ -151,7 +153,7 @@ def test_what_goes_too_far_is_sent_back_and_never_lands(
 
 
 @pytest.mark.spec("3.8", "3.10", "4.2", "5.5")
-def test_limits_waits_and_deaths_are_told_apart(place: Place) -> None:
+def test_rate_limits_timeouts_and_crashes_are_distinguished(place: Place) -> None:
     """One task, one fall after the other; each is named by its facts, none by its prose."""
     falls = [
         [{"rate_limit": {"retry_after": 0}}],
@@ -182,7 +184,7 @@ def test_limits_waits_and_deaths_are_told_apart(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("3.8", "4.2")
-def test_who_is_silent_for_too_long_is_ended_and_tried_again(place: Place) -> None:
+def test_a_hung_agent_is_ended_and_retried(place: Place) -> None:
     """A slow machine may be late for the second try as well: the last one tells."""
     place.settings(SETTINGS + SOON.format(kind="TIMEOUT"))
     task = {"hang": "2s", "retry": {"max_retries": 5}}
@@ -197,7 +199,7 @@ def test_who_is_silent_for_too_long_is_ended_and_tried_again(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("3.8")
-def test_silence_is_a_warning_and_no_verdict(place: Place, tmp_path: Path) -> None:
+def test_a_silent_agent_causes_a_warning_and_is_not_ended(place: Place, tmp_path: Path) -> None:
     """Whoever reads a pipe to which nobody writes does nothing at all, for as long as we like."""
     place.settings(SETTINGS.replace("lease_s = 10.0", "lease_s = 4.0").replace("20.0", "4.5"))
     pipe = tmp_path / "pipe"
@@ -231,7 +233,7 @@ def looked_at_again(place: Place) -> None:
 @pytest.mark.parametrize(
     ("act", "words"), [("unsafe", "retry_safe: false"), ({"ask": "Blue or red?"}, "Blue or red?")]
 )
-def test_what_only_a_person_can_decide_is_asked_at_once(place: Place, act: Any, words: str) -> None:
+def test_a_question_of_an_agent_is_escalated_at_once(place: Place, act: Any, words: str) -> None:
     code, task, entries = carried(place, {"a": [[act]]}, {})
 
     assert code == 4
@@ -243,7 +245,7 @@ def test_what_only_a_person_can_decide_is_asked_at_once(place: Place, act: Any, 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4")
-def test_a_person_whose_work_does_not_pass_is_asked_again(place: Place) -> None:
+def test_a_takeover_whose_work_fails_is_escalated_again(place: Place) -> None:
     """No agent goes over what a person has just taken in hand."""
     _, task, _ = carried(place, {"a": [[{"ask": "How?"}]]}, {})
     worktree = next((place.home / "worktrees").glob(f"*/{task['id']}"))
@@ -288,7 +290,7 @@ def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(pla
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
 @pytest.mark.parametrize("moved", [False, True], ids=["at home", "by variable"])
-def test_what_an_agent_plants_for_the_next_session_of_a_person_is_told(
+def test_a_changed_agent_setting_of_the_user_is_reported(
     place: Place, tmp_path: Path, moved: bool
 ) -> None:
     home = tmp_path / "person"
@@ -307,7 +309,7 @@ def test_what_an_agent_plants_for_the_next_session_of_a_person_is_told(
 
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")
-def test_a_check_that_cannot_run_is_never_the_agents_failure(place: Place) -> None:
+def test_a_check_that_cannot_run_does_not_count_against_the_agent(place: Place) -> None:
     checks = {"gone": {"shell": "no-such-tool-anywhere"}}
 
     code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks=checks)
@@ -335,7 +337,9 @@ def test_a_missing_agent_is_refused_before_anything_is_stored(place: Place) -> N
 
 @pytest.mark.full
 @pytest.mark.spec("6.8", "3.3")
-def test_skip_is_not_pass_and_abort_is_at_once(place: Place) -> None:
+def test_a_skipped_check_has_not_passed_and_an_aborting_check_escalates_at_once(
+    place: Place,
+) -> None:
     checks = {
         "style": {**holds("style.txt"), "on_failure": "skip"},
         "optional": {**holds("nice.txt"), "required": False},
@@ -351,7 +355,7 @@ def test_skip_is_not_pass_and_abort_is_at_once(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("1.2")
-def test_reports_and_checks_are_tasks_with_their_own_success(place: Place) -> None:
+def test_report_and_check_tasks_succeed_without_a_change(place: Place) -> None:
     script = {
         "note": [["nothing"], [{"say": "The code is fine."}]],
         "work": [writes("a.txt")],
@@ -370,7 +374,7 @@ def test_reports_and_checks_are_tasks_with_their_own_success(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("3.1")
-def test_set_up_runs_before_the_agent_and_included_files_are_there(place: Place) -> None:
+def test_setup_and_included_files_are_ready_before_the_agent_starts(place: Place) -> None:
     (place.repo / ".gitignore").write_text("made/\nsecret.env\n")
     (place.repo / ".worktreeinclude").write_text("secret.env\n")
     place.git("add", "-A")
@@ -432,7 +436,7 @@ def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(plac
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.8", "9.5", "8.2")
 @pytest.mark.parametrize("with_worker", [True, False], ids=["live worker", "dead worker"])
-def test_cancel_ends_the_whole_tree_before_it_returns_and_keeps_its_work(
+def test_cancel_ends_the_process_tree_and_saves_the_work_before_it_returns(
     place: Place, tmp_path: Path, with_worker: bool
 ) -> None:
     """A detached grandchild included; also when the worker itself was killed before."""
@@ -468,7 +472,7 @@ def _alive(pid: int) -> bool:
 
 
 @pytest.mark.spec("3.2", "11.5")
-def test_thirty_megabytes_of_output_are_kept_in_a_file_and_nowhere_else(place: Place) -> None:
+def test_thirty_megabytes_of_output_are_stored_only_in_the_log_file(place: Place) -> None:
     flood = [{"flood": 30_000_000}, *writes("a.txt")]
 
     code, task, _ = carried(place, {"a": [flood]}, {})
@@ -482,7 +486,7 @@ def test_thirty_megabytes_of_output_are_kept_in_a_file_and_nowhere_else(place: P
 
 @pytest.mark.full
 @pytest.mark.spec("4.1", "3.3")
-def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> None:
+def test_a_conflict_is_sent_to_the_agent_with_its_markers(place: Place) -> None:
     (place.repo / "shared.txt").write_text("grey\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "shared")
@@ -515,7 +519,7 @@ def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("14.2")
-def test_a_secret_of_the_environment_reaches_no_agent_and_no_record(place: Place) -> None:
+def test_a_secret_variable_reaches_no_agent_and_no_stored_text(place: Place) -> None:
     secret = "sk-planted-0123456789abcdef0123456789abcdef"
     os_env = {"PLANTED_API_KEY": secret}
     act = [{"run": ["sh", "-c", "env >&2"]}, {"complain": f"key {secret}"}, "nothing"]

@@ -88,7 +88,7 @@ def told(place: Place, event: str) -> list[dict[str, Any]]:
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "12.7", "14.3")
-def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_path: Path) -> None:
+def test_commands_for_people_are_refused_inside_an_attempt(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "kept", tmp_path / "go"
     act = [keeps_environment(kept), waits_for(go), *writes("a.txt")]
     commands = [
@@ -123,7 +123,7 @@ def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "5.7")
-def test_a_failure_reported_as_unsafe_is_not_retried_and_its_words_are_told(place: Place) -> None:
+def test_a_failure_reported_as_unsafe_to_retry_is_escalated_with_its_summary(place: Place) -> None:
     act = calls("result", "--status", "failed", "--summary", "half sent", "--partial-changes")
 
     done = place.yaoki("run", place.plan(one_task([[act, {"exit": 1}]])), "--quiet")
@@ -139,7 +139,7 @@ def test_a_failure_reported_as_unsafe_is_not_retried_and_its_words_are_told(plac
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "0.1")
-def test_done_proves_nothing_and_is_kept(place: Place) -> None:
+def test_a_result_of_done_is_recorded_and_does_not_count_as_success(place: Place) -> None:
     lie = calls("result", "--status", "done", "--summary", "All tests pass.")
 
     done = place.yaoki("run", place.plan(one_task([[lie], writes("a.txt")])), "--quiet")
@@ -162,7 +162,7 @@ def test_a_question_ends_the_attempt_and_reaches_a_person(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "5.4")
-def test_a_wait_that_the_agent_names_is_kept_to(place: Place) -> None:
+def test_a_retry_waits_as_long_as_the_agent_asked(place: Place) -> None:
     act = calls("result", "--status", "failed", "--summary", "busy", "--retry-after", "1")
 
     done = place.yaoki(
@@ -176,7 +176,7 @@ def test_a_wait_that_the_agent_names_is_kept_to(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "14.2", "14.4")
-def test_secrets_are_masked_and_odd_words_do_no_harm(place: Place, tmp_path: Path) -> None:
+def test_a_result_is_masked_and_bounded(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
     key = "correct-horse-battery"
@@ -198,7 +198,7 @@ def test_secrets_are_masked_and_odd_words_do_no_harm(place: Place, tmp_path: Pat
 
 @pytest.mark.full
 @pytest.mark.spec("11.2", "12.7", "0.3")
-def test_the_same_result_three_times_is_one_record_and_the_last_one_counts(
+def test_a_repeated_result_is_recorded_once_and_the_last_result_counts(
     place: Place, tmp_path: Path
 ) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
@@ -224,7 +224,9 @@ def test_the_same_result_three_times_is_one_record_and_the_last_one_counts(
 
 @pytest.mark.full
 @pytest.mark.spec("11.2", "0.3")
-def test_two_callers_at_once_make_one_record(place: Place, tmp_path: Path) -> None:
+def test_concurrent_calls_with_the_same_result_make_one_record(
+    place: Place, tmp_path: Path
+) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
     words = (sys.executable, "-m", "yaoki", "result", "--status", "failed", "--summary", "x")
@@ -245,7 +247,7 @@ def test_two_callers_at_once_make_one_record(place: Place, tmp_path: Path) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("11.2", "12.7")
-def test_a_stale_claim_is_refused_by_name_once_and_changes_nothing(
+def test_a_result_of_a_stale_attempt_is_refused_and_changes_nothing(
     place: Place, tmp_path: Path
 ) -> None:
     """The environment of the first attempt lives on in some process; the second is at work."""
@@ -275,7 +277,7 @@ def test_a_stale_claim_is_refused_by_name_once_and_changes_nothing(
 
 @pytest.mark.full
 @pytest.mark.spec("11.2", "9.2", "9.5")
-def test_replaced_cancelled_finished_and_unknown_tasks_are_told_apart(
+def test_a_result_for_a_replaced_cancelled_finished_or_unknown_task_is_refused_by_name(
     place: Place, tmp_path: Path
 ) -> None:
     names = ("gone", "ended", "done")
@@ -304,7 +306,9 @@ def test_replaced_cancelled_finished_and_unknown_tasks_are_told_apart(
 
 
 @pytest.mark.spec("11.2", "11.3", "0.2")
-def test_an_agent_that_was_adopted_still_counts(place: Place, tmp_path: Path) -> None:
+def test_a_result_counts_after_another_worker_continues_the_attempt(
+    place: Place, tmp_path: Path
+) -> None:
     """Its worker died; the next claim waits for the very same process."""
     # On a slow machine it takes a while until somebody renews its lease again.
     place.settings(PATIENT)
@@ -328,7 +332,7 @@ def test_an_agent_that_was_adopted_still_counts(place: Place, tmp_path: Path) ->
 
 
 @pytest.mark.spec("12.7", "0.6")
-def test_a_call_without_an_identity_or_with_the_wrong_words_says_so(place: Place) -> None:
+def test_a_result_without_a_task_or_with_invalid_options_is_refused(place: Place) -> None:
     nobody = place.yaoki("result", "--status", "done", "--summary", "x")
     bad = [
         place.yaoki("result", "--status", "failed"),

@@ -52,7 +52,7 @@ def ran(place: Place, code: str) -> str:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_a_plan_is_run_followed_and_answered(place: Place) -> None:
+def test_the_api_runs_a_plan_follows_its_events_and_answers_a_question(place: Place) -> None:
     (place.repo / "plan.yaml").write_text(json.dumps(PLAN))
 
     first, second = executed(place, 0), executed(place, 1)
@@ -69,7 +69,7 @@ def test_a_plan_is_run_followed_and_answered(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_a_plan_as_data_is_stored_and_carried_here(place: Place) -> None:
+def test_the_api_submits_and_executes_a_plan_given_as_data(place: Place) -> None:
     said = executed(place, 2).splitlines()
 
     stands = place.status()
@@ -94,7 +94,7 @@ with yaoki.Repository(".") as repo:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_what_is_no_plan_is_refused_by_an_error_of_ours(place: Place) -> None:
+def test_a_value_that_is_no_plan_raises_an_error_of_yaoki(place: Place) -> None:
     said = ran(place, REFUSED).splitlines()
 
     assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
@@ -117,7 +117,7 @@ with yaoki.Repository(".") as repo:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_who_leaves_early_leaves_a_run_that_goes_on_later(place: Place) -> None:
+def test_a_run_left_early_can_be_resumed_later(place: Place) -> None:
     """The block is left at once; nothing of it works on a store that was closed."""
     tasks = [{"id": "other", "checks": ["other"]}]
     good = a_plan({"other": [writes("other.txt")]}, tasks, {"other": holds("other.txt")})

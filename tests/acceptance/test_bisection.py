@@ -42,7 +42,7 @@ def red_commits(place: Place, branch: str) -> list[str]:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("3.3", "3.4", "0.1")
-def test_two_that_are_red_together_never_both_land(place: Place) -> None:
+def test_two_tasks_that_fail_together_do_not_both_land(place: Place) -> None:
     """Each task is verified on top of what has landed, so the second one is sent back, whichever
     that is, and mends what is wrong.
     """
@@ -57,7 +57,9 @@ def test_two_that_are_red_together_never_both_land(place: Place) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.6", "6.9", "0.4")
-def test_the_culprit_of_a_red_end_is_found_by_bisection_and_sent_back(place: Place) -> None:
+def test_the_landing_that_broke_the_final_check_is_found_by_bisection_and_sent_back(
+    place: Place,
+) -> None:
     """`together` is only asked at the end; the later of the two is blamed, with its partner."""
     plan = two("", {}, done_when=["together"])
     plan["tasks"][2]["needs"] = ["left"]
@@ -95,7 +97,7 @@ def in_a_row(place: Place, look: str) -> str:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "16.1")
-def test_what_a_look_leaves_behind_does_not_decide_who_is_guilty(place: Place) -> None:
+def test_files_left_by_one_bisection_step_do_not_affect_the_next(place: Place) -> None:
     """The check leaves an ignored file where it fails, and fails where it finds that file."""
     (place.repo / ".gitignore").write_text("stale\n")
     place.git("add", "-A")
@@ -112,7 +114,7 @@ def test_what_a_look_leaves_behind_does_not_decide_who_is_guilty(place: Place) -
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.5")
-def test_one_failure_by_chance_during_the_bisection_blames_nobody(place: Place) -> None:
+def test_a_flaky_failure_during_the_bisection_blames_no_task(place: Place) -> None:
     """The check fails once at the innocent `left`, and passes there when it is asked again."""
     once = place.folder / "once"
     chance = f"test -f left.txt -a ! -f right.txt -a ! -f {once} && touch {once} && exit 1"
@@ -128,7 +130,7 @@ def test_one_failure_by_chance_during_the_bisection_blames_nobody(place: Place) 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "8.5", "9.6")
-def test_what_stands_on_the_culprit_is_taken_back_with_it(place: Place) -> None:
+def test_dependents_of_the_blamed_task_are_reverted_with_it(place: Place) -> None:
     script = {"upon": [writes("upon.txt")]}
     plan = two("", script, done_when=["together"])
     plan["tasks"][2]["needs"] = ["left"]
@@ -146,7 +148,7 @@ def test_what_stands_on_the_culprit_is_taken_back_with_it(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.4")
-def test_nobody_is_blamed_for_what_was_red_from_the_start(place: Place) -> None:
+def test_no_task_is_blamed_for_a_check_that_fails_at_the_base(place: Place) -> None:
     plan = two("", {}, done_when=["never"])
     plan["checks"]["never"] = {"shell": "false"}
     plan["checks"].pop("together")
@@ -161,7 +163,7 @@ def test_nobody_is_blamed_for_what_was_red_from_the_start(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "8.5", "8.2")
-def test_an_undo_keeps_its_dependents_honest(place: Place) -> None:
+def test_undo_is_refused_while_dependents_have_landed_unless_it_cascades(place: Place) -> None:
     """Refused while others stand on it; with --cascade they are taken back and wait again."""
     plan = a_plan(
         {"one": [writes("one.txt")], "two": [writes("two.txt")]},

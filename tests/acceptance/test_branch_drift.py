@@ -95,7 +95,7 @@ def goes_on(place: Place, at: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["set back by one", "both deleted"])
-def test_a_branch_rewritten_here_is_one_question_with_its_way_back(
+def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_restore_it(
     place: Place, tmp_path: Path, how: str
 ) -> None:
     marker = tmp_path / "go"
@@ -127,7 +127,7 @@ def test_a_branch_rewritten_here_is_one_question_with_its_way_back(
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["forced", "deleted"])
-def test_a_branch_rewritten_at_the_remote_is_one_question_with_its_way_back(
+def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to_restore_it(
     place: Place, tmp_path: Path, how: str
 ) -> None:
     marker, bare = tmp_path / "go", tmp_path / "bare.git"
@@ -151,7 +151,7 @@ def test_a_branch_rewritten_at_the_remote_is_one_question_with_its_way_back(
 
 
 @pytest.mark.full
-def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
+def test_restoring_the_run_branch_keeps_a_persons_commit_on_a_ref(
     place: Place, tmp_path: Path
 ) -> None:
     marker, bare = tmp_path / "go", tmp_path / "bare.git"
@@ -174,7 +174,7 @@ def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
 
 
 @pytest.mark.full
-def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
+def test_a_checked_out_run_branch_pauses_the_run_until_the_checkout_is_removed(
     place: Place, tmp_path: Path
 ) -> None:
     """Moved under a checkout it would make that look changed."""
@@ -200,7 +200,7 @@ def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
 
 
 @pytest.mark.full
-def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
+def test_drift_between_two_workers_is_detected_before_any_task_starts(
     place: Place, tmp_path: Path
 ) -> None:
     """The store knows what landed, whatever branch and mark say."""
@@ -221,7 +221,7 @@ def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
 
 
 @pytest.mark.full
-def test_a_branch_and_its_mark_set_back_to_an_earlier_landing_go_back_to_the_last(
+def test_a_branch_and_recorded_head_set_back_to_an_earlier_landing_are_restored_to_the_last_one(
     place: Place, tmp_path: Path
 ) -> None:
     """What stands there now is a landing of this run; asking once more does not make it enough."""
@@ -245,7 +245,7 @@ def test_a_branch_and_its_mark_set_back_to_an_earlier_landing_go_back_to_the_las
 
 
 @pytest.mark.full
-def test_a_landing_cut_off_before_its_branch_moved_is_not_demanded_once_it_is_cancelled(
+def test_an_interrupted_landing_of_a_cancelled_task_is_no_drift(
     place: Place, tmp_path: Path
 ) -> None:
     """Killed between mark and branch: nothing landed, and nothing is missing."""
@@ -271,7 +271,7 @@ def test_a_landing_cut_off_before_its_branch_moved_is_not_demanded_once_it_is_ca
 
 
 @pytest.mark.full
-def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
+def test_a_run_branch_rewritten_after_the_last_landing_keeps_the_run_from_being_done(
     place: Place, tmp_path: Path
 ) -> None:
     """Everything has landed; nobody but the end of the run looks at the branch again."""
@@ -297,7 +297,9 @@ def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
 
 
 @pytest.mark.full
-def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: Place) -> None:
+def test_the_report_of_a_finished_run_with_a_rewritten_branch_shows_no_landed_task(
+    place: Place,
+) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     assert place.yaoki("run", place.plan(plan)).code == 0
     place.git("update-ref", f"refs/heads/{place.status()['run_branch']}", "main")
@@ -315,7 +317,7 @@ def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: P
 
 @pytest.mark.full
 @pytest.mark.spec("13.3", "0.2")
-def test_a_run_that_has_landed_before_there_was_a_remote_goes_on_with_it(place: Place) -> None:
+def test_a_run_continues_with_a_remote_that_was_added_after_its_first_landing(place: Place) -> None:
     plan = a_plan(
         {"one": [writes("one.txt")], "two": [[{"say": "no"}], writes("two.txt")]},
         [

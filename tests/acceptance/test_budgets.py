@@ -45,7 +45,7 @@ def settings(place: Place, more: str, heard: Path) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6", "10.5", "0.2")
-def test_a_run_pauses_at_its_budget_and_goes_on_when_as_much_again_is_granted(
+def test_a_run_pauses_at_its_budget_and_continues_when_the_same_budget_is_granted_again(
     place: Place, tmp_path: Path
 ) -> None:
     heard = tmp_path / "heard.jsonl"
@@ -73,7 +73,9 @@ def test_a_run_pauses_at_its_budget_and_goes_on_when_as_much_again_is_granted(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
-def test_people_are_warned_once_at_eighty_percent(place: Place, tmp_path: Path) -> None:
+def test_a_warning_is_sent_once_at_eighty_percent_of_the_budget(
+    place: Place, tmp_path: Path
+) -> None:
     heard = tmp_path / "heard.jsonl"
     settings(place, "", heard)
     plan = {**costing("abcde", 0), "budget": {"attempts": 5}}
@@ -88,7 +90,7 @@ def test_people_are_warned_once_at_eighty_percent(place: Place, tmp_path: Path) 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
-def test_a_day_has_a_budget_for_all_runs(place: Place, tmp_path: Path) -> None:
+def test_the_daily_budget_applies_to_all_runs_together(place: Place, tmp_path: Path) -> None:
     """The second run alone would use it up as well: a midnight between the two changes nothing."""
     settings(place, "[budget]\nday_attempts = 3\n", tmp_path / "heard.jsonl")
 
@@ -107,7 +109,7 @@ def test_a_day_has_a_budget_for_all_runs(place: Place, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6", "1.3")
-def test_a_task_past_its_seconds_asks_and_keeps_its_work(place: Place) -> None:
+def test_a_task_over_its_time_budget_is_escalated_and_its_work_is_saved(place: Place) -> None:
     plan = a_plan(
         {"slow": [[{"sleep": 0.3}, *writes("slow.txt", "bad\n")]]},
         [{"id": "slow", "checks": ["slow"], "budget": {"seconds": 0.1}}],
@@ -128,7 +130,7 @@ def test_a_task_past_its_seconds_asks_and_keeps_its_work(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5", "0.3", "8.5", "10.3")
-def test_an_escalation_with_many_dependents_is_one_notice(place: Place, tmp_path: Path) -> None:
+def test_an_escalation_with_many_dependents_sends_one_notice(place: Place, tmp_path: Path) -> None:
     heard = tmp_path / "heard.jsonl"
     settings(place, "", heard)
     below = [{"id": f"d{n}", "checks": ["d"], "needs": ["bad"]} for n in range(5)]
@@ -151,7 +153,9 @@ def test_an_escalation_with_many_dependents_is_one_notice(place: Place, tmp_path
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5")
-def test_notices_are_collected_for_the_end_when_asked(place: Place, tmp_path: Path) -> None:
+def test_notices_are_sent_at_the_end_of_the_run_when_configured(
+    place: Place, tmp_path: Path
+) -> None:
     heard = tmp_path / "heard.jsonl"
     settings(place, "[escalate]\nnotify_immediately = false\n", heard)
     plan = a_plan(
@@ -172,7 +176,7 @@ def test_notices_are_collected_for_the_end_when_asked(place: Place, tmp_path: Pa
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5", "0.2")
-def test_a_channel_that_fails_is_tried_again_and_told(place: Place, tmp_path: Path) -> None:
+def test_a_failing_channel_is_retried_and_reported(place: Place, tmp_path: Path) -> None:
     """At least once: the first command fails, a later one takes the notice."""
     heard, broken = tmp_path / "heard.jsonl", tmp_path / "broken"
     settings(place, "", heard)

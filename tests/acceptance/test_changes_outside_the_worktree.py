@@ -24,7 +24,7 @@ def carried(place: Place, script: str) -> tuple[str, str, list[str]]:
 
 
 @pytest.mark.full
-def test_moved_refs_new_tags_and_pushes_are_told_by_name(place: Place) -> None:
+def test_moved_refs_new_tags_and_pushes_are_reported_by_name(place: Place) -> None:
     """Its work left the worktree unproven, while the user stands on another branch."""
     place.git("init", "-q", "--bare", str(place.folder / "origin"))
     place.git("remote", "add", "origin", str(place.folder / "origin"))
@@ -46,7 +46,7 @@ def test_moved_refs_new_tags_and_pushes_are_told_by_name(place: Place) -> None:
         assert "refs/tags/t1" in "".join(face.split("\n")), face
 
 
-def test_an_untracked_file_in_the_checkout_is_told_by_name(place: Place) -> None:
+def test_a_new_untracked_file_in_the_checkout_is_reported_by_name(place: Place) -> None:
     (place.repo / "mine.txt").write_text("there before\n")
 
     _, _, what = carried(place, f"echo x > {place.repo}/stray.txt; mkdir {place.repo}/new")
@@ -55,7 +55,7 @@ def test_an_untracked_file_in_the_checkout_is_told_by_name(place: Place) -> None
 
 
 @pytest.mark.full
-def test_an_ignored_file_and_the_agents_own_commits_are_nobodys_news(place: Place) -> None:
+def test_an_ignored_file_and_the_agents_own_commits_are_not_reported(place: Place) -> None:
     (place.repo / ".gitignore").write_text("*.log\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "ignore")

@@ -56,7 +56,7 @@ def test_a_failed_check_is_run_again_on_the_same_tree(place: Place, shell: str) 
 
 
 @pytest.mark.spec("6.5", "0.2")
-def test_ignored_files_that_were_there_outlive_the_second_look(place: Place) -> None:
+def test_ignored_files_of_the_agent_survive_the_rerun_of_a_check(place: Place) -> None:
     commit(place, ".gitignore", "kept/\nmade/\n")
     acts = [{"write": {"a.txt": "good\n", "kept/deep/old": "mine"}}]
     shell = "cat kept/deep/old; ls made; mkdir made; touch made/new kept/deep/new; exit 1"
@@ -78,7 +78,7 @@ sys.exit(1)
 
 @pytest.mark.full
 @pytest.mark.spec("6.4", "0.6")
-def test_a_name_to_mend_that_no_failure_of_the_base_has_does_not_pass(place: Place) -> None:
+def test_a_fixes_pattern_that_matches_no_failure_of_the_base_fails_the_check(place: Place) -> None:
     check = {"run": [sys.executable, "-c", REPORTING, "{report}"], "baseline": "known"}
 
     code, entries = run(place, check, fixes=["nosuch*"])
@@ -92,7 +92,7 @@ def test_a_name_to_mend_that_no_failure_of_the_base_has_does_not_pass(place: Pla
 
 @pytest.mark.full
 @pytest.mark.spec("4.8", "3.6")
-def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> None:
+def test_a_check_that_changes_files_is_escalated_and_not_sent_to_the_agent(place: Place) -> None:
     code, entries = run(
         place, {"shell": "echo x >> README; test -s README"}, retry={"max_retries": 2}
     )
@@ -108,7 +108,7 @@ def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> 
 @pytest.mark.full
 @pytest.mark.spec("6.2", "14.4")
 @pytest.mark.parametrize("line", ["--> Running tests", "  --> src/main.rs", "--> a.rs:1:x"])
-def test_an_arrow_of_somebody_else_breaks_no_reader(place: Place, line: str) -> None:
+def test_a_foreign_arrow_line_does_not_break_a_reader(place: Place, line: str) -> None:
     shell = f"echo 'error: building'; echo '{line}'; echo '1 failed'; exit 1"
     code, entries = run(place, {"shell": shell, "rerun": False})
 
@@ -118,7 +118,7 @@ def test_an_arrow_of_somebody_else_breaks_no_reader(place: Place, line: str) -> 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "10.3", "4.2")
-def test_the_failure_of_an_agent_is_told_as_its_own(place: Place) -> None:
+def test_an_agent_that_fails_to_start_is_reported_as_the_agents_failure(place: Place) -> None:
     """To waive the check would not help an agent that did not run."""
     script = "echo 'Error: flux capacitor' >&2; exit 1"
     plan = a_plan({}, [{"id": "a", **ONE}], {"c": {"run": ["false"], "rerun": False}})

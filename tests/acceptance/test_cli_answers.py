@@ -35,7 +35,9 @@ def falls_once(place: Place) -> dict[str, Any]:
 
 @pytest.mark.full
 @pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "8.5", "2.1")
-def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> None:
+def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry(
+    place: Place,
+) -> None:
     stands = falls_once(place)
     base, top, roof = stands["tasks"]
 
@@ -63,7 +65,7 @@ def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
-def test_a_person_takes_over_and_the_work_is_verified_like_any_other(place: Place) -> None:
+def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(place: Place) -> None:
     stands = falls_once(place)
     base = stands["tasks"][0]
     worktree = next(
@@ -128,7 +130,7 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(place: Place) 
 
 
 @pytest.mark.spec("1.4", "0.6", "12.1")
-def test_tasks_are_found_by_id_number_and_name_and_never_invented(place: Place) -> None:
+def test_a_task_is_found_by_id_number_or_name_and_an_unknown_one_is_refused(place: Place) -> None:
     stands = falls_once(place)
     base = stands["tasks"][0]
 
@@ -147,7 +149,9 @@ def test_tasks_are_found_by_id_number_and_name_and_never_invented(place: Place) 
 
 
 @pytest.mark.spec("0.5", "5.6", "10.2")
-def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> None:
+def test_why_names_the_rule_its_numbers_and_the_change_that_would_alter_the_decision(
+    place: Place,
+) -> None:
     plan = a_plan(
         {"task": [writes("a.txt", f"bad {n}\n") for n in range(4)]},
         [{"id": "task", "checks": ["a"], "retry": {"max_retries": 1}}],
@@ -179,7 +183,7 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
 
 @pytest.mark.full
 @pytest.mark.spec("1.1", "12.1", "15")
-def test_a_cancelled_task_names_a_command_that_starts_it_again(place: Place) -> None:
+def test_a_cancelled_task_is_reported_with_the_command_that_replaces_it(place: Place) -> None:
     tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["one"]}]
     plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
     run = place.yaoki("plan", "submit", place.plan(plan), "--json").document["run"]

@@ -226,7 +226,7 @@ def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(pla
 
 @pytest.mark.full
 @pytest.mark.spec("8.2", "9.6")
-def test_undo_of_merged_work_says_where_the_work_remains(place: Place) -> None:
+def test_undo_of_merged_work_names_the_branch_that_still_contains_it(place: Place) -> None:
     """An attempt that begins at the work of another, and adds nothing, has none of its own, also
     when that work was taken back since.
     """
@@ -252,7 +252,7 @@ def test_undo_of_merged_work_says_where_the_work_remains(place: Place) -> None:
 
 
 @pytest.mark.spec("9.6", "10.4")
-def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
+def test_undo_reverts_a_landed_task_and_escalates_it(place: Place) -> None:
     stands = two_landed(place)
     branch = stands["run_branch"]
 
@@ -302,7 +302,7 @@ def test_a_worktree_is_restored_to_a_snapshot(place: Place) -> None:
 
 
 @pytest.mark.spec("9.8", "0.1", "12.1")
-def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(
+def test_one_interrupt_lets_the_agent_finish_and_the_run_without_its_final_check_is_not_done(
     place: Place, tmp_path: Path
 ) -> None:
     """The only task lands after the interrupt; `done_when` was not asked yet: no success."""
@@ -333,7 +333,7 @@ def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(
 
 @pytest.mark.full
 @pytest.mark.spec("9.5", "8.2", "0.2")
-def test_cancel_ends_the_agent_of_a_worker_that_died(place: Place) -> None:
+def test_cancel_ends_the_agent_of_a_dead_worker(place: Place) -> None:
     worker = slow_run(place)
     worker.kill()
     worker.communicate(timeout=BOUND_S)
@@ -363,7 +363,9 @@ def _sleepers(place: Place) -> list[str]:
 
 @pytest.mark.full
 @pytest.mark.spec("12.4", "12.1", "10.2")
-def test_another_terminal_follows_a_run_to_its_end(place: Place, tmp_path: Path) -> None:
+def test_logs_and_watch_in_another_terminal_follow_a_run_to_its_end(
+    place: Place, tmp_path: Path
+) -> None:
     marker = tmp_path / "go"
     acts = [{"say": "thinking"}, *writes("slow.txt"), waits_for(marker), {"say": "ready"}]
     plan = a_plan(

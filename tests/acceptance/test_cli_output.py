@@ -47,7 +47,7 @@ def test_help_imports_nothing_heavy(place: Place) -> None:
 
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])
-def test_every_command_is_there_and_documented(name: str) -> None:
+def test_every_command_exists_and_is_documented(name: str) -> None:
     from click.testing import CliRunner
 
     from yaoki.faces.cli.group import group
@@ -197,7 +197,7 @@ def test_an_internal_error_goes_to_a_file_without_secrets(
 
 
 @pytest.mark.spec("12.1")
-def test_the_name_alone_shows_the_help(place: Place) -> None:
+def test_yaoki_without_arguments_shows_the_help(place: Place) -> None:
     done = place.yaoki()
 
     assert (done.code, done.err) == (0, "")

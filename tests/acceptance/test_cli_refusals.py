@@ -131,7 +131,7 @@ def test_a_newer_store_is_refused_and_not_changed(place: Place) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_without_git_or_a_store_the_next_step_is_named(place: Place) -> None:
+def test_a_missing_git_or_store_is_reported_with_the_next_step(place: Place) -> None:
     (place.folder / "bin").mkdir()
     no_git = place.yaoki("status", env={"PATH": str(place.folder / "bin")})
     no_store = place.yaoki("status", "--json")
@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_hold_a_store_is_reported(place: Place) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None:
+def test_unreadable_plans_and_unknown_commands_or_options_are_usage_errors(place: Place) -> None:
     missing = place.yaoki("run", "no-such-plan.yaml")
     binary = place.folder / "binary.yaml"
     binary.write_bytes(b"goal: \xff\xfe\n")
@@ -191,7 +191,7 @@ def test_an_unwritable_home_is_reported_before_anything_starts(place: Place) -> 
 
 
 @pytest.mark.spec("12.1", "0.6")
-def test_doctor_names_a_lock_that_a_killed_git_left(place: Place) -> None:
+def test_doctor_names_a_stale_lock_of_a_killed_git(place: Place) -> None:
     lock = place.repo / ".git" / "packed-refs.lock"
     lock.touch()
     fresh = place.yaoki("doctor", "--json").document["lines"]
@@ -241,7 +241,7 @@ def test_doctor_restores_a_damaged_store(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.4", "12.4")
-def test_foreign_text_reaches_no_terminal_raw(place: Place) -> None:
+def test_terminal_codes_and_keys_in_agent_output_are_masked(place: Place) -> None:
     """An agent prints terminal codes and a key; the logs show neither."""
     key = "sk-" + "a1b2c3d4" * 4
     plan = a_plan(

@@ -75,7 +75,7 @@ def test_the_landed_commit_refers_to_the_ticket_of_its_task(place: Place) -> Non
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")
-def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
+def test_a_false_claim_is_sent_back_with_the_failing_test(place: Place) -> None:
     """The agent claims success; the second prompt names the test that fails, and why."""
     (place.repo / "test_answer.py").write_text(TEST_FILE)
     place.git("add", "-A")
@@ -114,7 +114,7 @@ def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.4")
-def test_a_pipe_reads_along(place: Place, tmp_path: Path) -> None:
+def test_a_pipe_gets_lines_while_the_agent_works(place: Place, tmp_path: Path) -> None:
     """Lines come while the agent still works, without colours, and a reader may leave."""
     marker = tmp_path / "go"
     plan = a_plan(
@@ -189,7 +189,7 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_uncommitted_files_are_said_not_to_be_part_of_the_run(place: Place) -> None:
+def test_uncommitted_files_are_reported_as_not_part_of_the_run(place: Place) -> None:
     """The plan and the settings take part by themselves."""
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
     (place.repo / "plan.json").write_text(json.dumps(plan))

@@ -55,7 +55,7 @@ def missing(repo: Path) -> int:
 
 
 @pytest.mark.full
-def test_a_partial_clone_carries_a_run(tmp_path: Path, bare: Path) -> None:
+def test_a_run_completes_in_a_partial_clone(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--filter=blob:none")
     assert missing(machine.repo), "it has no file of the past"
 
@@ -66,7 +66,7 @@ def test_a_partial_clone_carries_a_run(tmp_path: Path, bare: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_clone_that_borrows_objects_carries_a_run(tmp_path: Path, bare: Path) -> None:
+def test_a_run_completes_in_a_clone_with_alternates(tmp_path: Path, bare: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", f"file://{bare}", str(tmp_path / "cache.git"))
     machine = a_machine(tmp_path, bare, "--reference", str(tmp_path / "cache.git"))
     alternates = machine.repo / ".git" / "objects" / "info" / "alternates"
@@ -77,7 +77,7 @@ def test_a_clone_that_borrows_objects_carries_a_run(tmp_path: Path, bare: Path) 
     assert "b.txt" in git(bare, "ls-tree", "--name-only", branch).split()
 
 
-def test_a_shallow_clone_is_refused_with_the_way_out(tmp_path: Path, bare: Path) -> None:
+def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--depth", "1")
     file = tmp_path / "plan.json"
     file.write_text(

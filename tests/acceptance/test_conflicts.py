@@ -56,9 +56,7 @@ CASES = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
-def test_an_agent_that_leaves_such_a_conflict_alone_has_not_resolved_it(
-    place: Place, name: str
-) -> None:
+def test_an_unresolved_binary_conflict_does_not_land(place: Place, name: str) -> None:
     """Its work is refused; the re-run begins anew on the run branch."""
     carried(place, *CASES[name], [{"write": {"other.txt": "busy\n"}}])
 
@@ -77,7 +75,7 @@ def test_an_agent_that_leaves_such_a_conflict_alone_has_not_resolved_it(
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", CASES)
-def test_an_agent_that_resolves_it_lands(place: Place, name: str) -> None:
+def test_a_resolved_binary_conflict_lands(place: Place, name: str) -> None:
     sides = f"cat b.bin.conflict-* > {place.folder}/seen; rm b.bin.conflict-*; printf both > b.bin"
 
     code = carried(place, *CASES[name], [{"run": ["sh", "-c", sides]}])

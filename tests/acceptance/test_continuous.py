@@ -32,7 +32,7 @@ def iterations(place: Place) -> list[dict[str, Any]]:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "9.3")
-def test_it_goes_on_until_done_when_holds(place: Place) -> None:
+def test_a_continuous_run_iterates_until_done_when_passes(place: Place) -> None:
     done = place.yaoki("run", place.plan(growing({})), "--quiet")
 
     assert done.code == 0, done.out + done.err
@@ -46,7 +46,7 @@ def test_it_goes_on_until_done_when_holds(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.4")
-def test_it_stops_at_its_limit_of_iterations(place: Place) -> None:
+def test_a_continuous_run_stops_at_its_iteration_limit(place: Place) -> None:
     done = place.yaoki("run", place.plan(growing({}, max_iterations=2)), "--quiet")
 
     assert done.code == 4, done.out + done.err
@@ -57,7 +57,9 @@ def test_it_stops_at_its_limit_of_iterations(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "10.4")
-def test_it_pauses_on_a_failure_and_goes_on_when_told(place: Place) -> None:
+def test_a_continuous_run_pauses_after_a_failed_iteration_until_it_is_answered(
+    place: Place,
+) -> None:
     bad = {"grow-i2": [[{"write": {"count.txt": ""}}]]}
     plan = growing(bad)
     plan["tasks"][0]["retry"] = {"max_retries": 0}
@@ -75,7 +77,7 @@ def test_it_pauses_on_a_failure_and_goes_on_when_told(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.4")
-def test_three_failures_in_a_row_end_it(place: Place) -> None:
+def test_three_consecutive_failed_iterations_end_a_continuous_run(place: Place) -> None:
     bad = {f"grow-i{n}": [[{"write": {"count.txt": ""}}]] for n in range(2, 15)}
     plan = growing({**bad, "grow": [[{"write": {"count.txt": ""}}]]}, pause_on_failure=False)
     plan["tasks"][0]["retry"] = {"max_retries": 0}
@@ -93,7 +95,7 @@ def test_three_failures_in_a_row_end_it(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.3")
-def test_a_kill_counts_no_iteration_twice(place: Place) -> None:
+def test_no_iteration_is_counted_twice_after_a_kill(place: Place) -> None:
     plan = growing(
         {
             f"grow-i{n}": [[{"sleep": 0.4}, {"append": {"count.txt": "line\n"}}]]
@@ -142,7 +144,7 @@ def test_a_planner_plans_each_iteration(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7")
-def test_an_iteration_that_changes_nothing_says_so(place: Place) -> None:
+def test_an_iteration_without_changes_reports_nothing_to_commit(place: Place) -> None:
     plan = growing({f"grow-i{n}": [["nothing"]] for n in range(2, 15)}, max_iterations=2)
     plan["checks"]["some"] = holds("README", "hello")
     for task in plan["tasks"]:

@@ -95,7 +95,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
 
 
 @pytest.mark.spec("11.4", "12.1")
-def test_without_dead_letters_that_is_said(place: Place) -> None:
+def test_the_dead_command_reports_that_there_is_no_dead_letter(place: Place) -> None:
     plan = a_plan(
         {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
     )

@@ -20,7 +20,7 @@ GREEN = {"ok": {"shell": "test -f README"}}
     ],
     ids=["removed", "removed by git", "moved"],
 )
-def test_work_that_went_with_its_worktree_is_no_work_that_was_done(place: Place, harm: str) -> None:
+def test_an_attempt_whose_worktree_was_deleted_is_retried(place: Place, harm: str) -> None:
     """The checks pass on the base, so nothing but the loss tells."""
     gone = [{"write": {"a.txt": "1\n"}}, {"run": ["sh", "-c", harm]}]
     plan = a_plan({"a": [gone, writes("a.txt")]}, [{"id": "a"}], GREEN)
@@ -36,7 +36,7 @@ def test_work_that_went_with_its_worktree_is_no_work_that_was_done(place: Place,
     assert "the worktree was missing after the agent had ended" in told[0]["failure"]["message"]
 
 
-def test_what_was_committed_before_the_worktree_went_counts(place: Place) -> None:
+def test_commits_made_before_the_worktree_was_deleted_land(place: Place) -> None:
     commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm mine"
     acts = [{"write": {"a.txt": "1\n"}}, {"run": ["sh", "-c", f'{commit} && rm -rf "$PWD"']}]
 

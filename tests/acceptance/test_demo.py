@@ -29,7 +29,7 @@ def env(pycache: Path) -> dict[str, str]:
     return {**around, "PYTHONPYCACHEPREFIX": str(pycache), "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-def test_the_false_claim_and_its_fix_stand_out_and_the_last_commands_work_as_printed(
+def test_the_demo_shows_the_false_claim_and_its_fix_and_its_last_commands_work_as_printed(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     """The folder is named as people do, from where they stand."""
@@ -96,7 +96,7 @@ def test_the_demo_says_whether_its_agents_run_in_the_sandbox(
 @pytest.mark.full
 @pytest.mark.spec("15")
 @pytest.mark.parametrize("how", ["absolute", "relative"])
-def test_a_folder_with_anything_in_it_is_refused_and_left_alone(
+def test_a_folder_that_is_not_empty_is_refused_and_left_alone(
     tmp_path: Path, env: dict[str, str], how: str
 ) -> None:
     mine = tmp_path / "mine" / "plan.json"

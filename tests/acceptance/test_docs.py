@@ -49,7 +49,7 @@ def test_the_pages_with_executable_steps_are_found() -> None:
 @pytest.mark.full
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("page", WALKED, ids=name)
-def test_every_step_of_a_page_does_what_the_page_says(
+def test_every_step_of_a_page_prints_what_the_page_shows(
     page: Path, tmp_path: Path, pycache: Path
 ) -> None:
     text = page.read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def _is(line: dict[str, Any], event: str, task_id: str) -> bool:
 # ------------------------------------------------------------------ the end of a run
 
 
-def test_a_row_edited_to_done_becomes_a_question_and_the_run_is_not_done(place: Place) -> None:
+def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(place: Place) -> None:
     run = two_tasks(place, FAILS)
     base = place.git("rev-parse", "main")
     edit(place, "UPDATE tasks SET state = 'DONE', landed = ?, doc = '{}' WHERE name = 'b'", base)
@@ -82,7 +82,7 @@ def test_a_row_edited_to_done_becomes_a_question_and_the_run_is_not_done(place: 
 
 
 @pytest.mark.full
-def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> None:
+def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(place: Place) -> None:
     run = two_tasks(place, FAILS)
     branch = place.status()["run_branch"]
     before = place.git("rev-parse", branch)
@@ -102,7 +102,7 @@ def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> 
 
 
 @pytest.mark.full
-def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -> None:
+def test_a_required_task_edited_to_optional_stays_required(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE tasks SET required = 0 WHERE name = 'b'")
 
@@ -131,7 +131,7 @@ def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -
 
 
 @pytest.mark.full
-def test_a_row_edited_to_replaced_is_no_way_around_a_task(place: Place) -> None:
+def test_a_row_edited_to_replaced_is_escalated(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
 
@@ -140,7 +140,7 @@ def test_a_row_edited_to_replaced_is_no_way_around_a_task(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_question_about_a_row_is_answered_with_retry_and_the_task_lands(place: Place) -> None:
+def test_an_edited_row_lands_after_the_answer_retry(place: Place) -> None:
     script = {"a": [[{"say": "no"}], writes("a.txt")]}
     task = {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}
     plan = a_plan(script, [task], {"a": holds("a.txt")})
@@ -169,7 +169,7 @@ def test_a_question_about_a_row_is_answered_with_retry_and_the_task_lands(place:
         "state = 'ACTIVE', holder = 'nobody:1:1', lease_ms = 1, doc = '{\"counts\": []}'",
     ],
 )
-def test_an_illegal_row_is_a_question_about_its_task_and_never_ends_the_worker(
+def test_an_illegal_row_escalates_its_task_and_does_not_stop_the_worker(
     place: Place, change: str
 ) -> None:
     script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
@@ -195,7 +195,7 @@ def test_an_illegal_row_is_a_question_about_its_task_and_never_ends_the_worker(
 
 
 @pytest.mark.full
-def test_a_row_that_changes_under_a_worker_is_a_question_and_the_others_go_on(
+def test_a_row_edited_during_an_attempt_escalates_its_task_and_other_tasks_continue(
     place: Place,
 ) -> None:
     """The agent itself moves its row past its proof."""
@@ -307,7 +307,7 @@ def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_run_that_was_edited_to_its_end_is_named(place: Place) -> None:
+def test_a_run_edited_to_finished_is_named(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE runs SET summed_ms = 1")
 
@@ -324,7 +324,7 @@ def test_a_merged_run_whose_branch_was_deleted_is_still_verified(place: Place) -
 
 
 @pytest.mark.full
-def test_a_run_that_there_is_not_is_refused(place: Place) -> None:
+def test_an_unknown_run_is_refused(place: Place) -> None:
     two_tasks(place, writes("b.txt"))
 
     assert place.yaoki("verify", "nosuchrun").code == 6

@@ -54,7 +54,7 @@ def without_interpreter(place: Place, folder: str) -> str:
 
 @pytest.mark.full
 @pytest.mark.spec("4.2")
-def test_a_missing_interpreter_is_no_refused_permission_whatever_a_folder_is_called(
+def test_a_missing_interpreter_in_a_folder_named_permission_is_reported_as_missing(
     place: Place,
 ) -> None:
     """The word `permission` in a path decided."""
@@ -80,7 +80,7 @@ def test_both_remedies_of_a_fatal_error_are_shown(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.4", "6.5")
-def test_the_log_of_a_check_is_the_one_of_its_newest_look(place: Place) -> None:
+def test_the_log_of_a_check_is_that_of_its_last_run(place: Place) -> None:
     """It fails once and passes when it is asked again: the log shown is the second one."""
     mark = place.folder / "mark"
     check = f"if test -f {mark}; then echo second look; else touch {mark}; echo first; exit 1; fi"
@@ -97,7 +97,9 @@ def test_the_log_of_a_check_is_the_one_of_its_newest_look(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("4.7", "2.6")
-def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place: Place) -> None:
+def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_check(
+    place: Place,
+) -> None:
     """The run keeps the checks it began with: who only edited the settings met the same again."""
     plan = a_plan_of(shell("echo x > x.txt"), "echo more >> README; test -f x.txt")
 
@@ -111,7 +113,7 @@ def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place:
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "0.5")
-def test_tracked_caches_that_a_tool_rewrites_are_named_and_not_the_checks_fault(
+def test_a_tracked_cache_rewritten_by_a_check_is_named_as_the_cause(
     place: Place,
 ) -> None:
     cache = place.repo / ".pytest_cache" / "lastfailed"
@@ -131,7 +133,7 @@ def test_tracked_caches_that_a_tool_rewrites_are_named_and_not_the_checks_fault(
 
 
 @pytest.mark.spec("16.4", "0.5")
-def test_a_suite_without_tests_is_shown_by_the_line_that_counts_them(place: Place) -> None:
+def test_a_suite_without_tests_is_reported_with_its_line_of_counts(place: Place) -> None:
     """Its last line is OK, which says the contrary."""
     (place.repo / "empty").mkdir()
     (place.repo / "empty" / "__init__.py").write_text("")
@@ -177,7 +179,7 @@ GARBAGE = {
 @pytest.mark.full
 @pytest.mark.spec("14.4", "16.8", "0.6")
 @pytest.mark.parametrize("form", GARBAGE)
-def test_a_result_file_that_cannot_be_read_is_called_so(place: Place, form: str) -> None:
+def test_an_unreadable_result_file_is_reported_as_unreadable(place: Place, form: str) -> None:
     """It is no report of a failure, and no word of success either."""
     agent = shell(f"echo x > x.txt; {GARBAGE[form]}")
     plan = a_plan_of(agent, "test -f x.txt", retry={"max_retries": 1})
@@ -213,7 +215,9 @@ ELSEWHERE = {
 @pytest.mark.full
 @pytest.mark.spec("3.5", "4.3", "0.2")
 @pytest.mark.parametrize("form", ELSEWHERE)
-def test_an_agent_that_worked_elsewhere_is_told_where_its_work_is(place: Place, form: str) -> None:
+def test_the_prompt_names_the_place_where_an_agent_worked_by_mistake(
+    place: Place, form: str
+) -> None:
     """Told only that nothing was changed, it would do the same again."""
     with_submodule(place)
     words, where = ELSEWHERE[form]
@@ -230,7 +234,7 @@ def test_an_agent_that_worked_elsewhere_is_told_where_its_work_is(place: Place, 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_an_agent_that_did_nothing_is_told_of_no_other_place(place: Place) -> None:
+def test_the_prompt_for_an_idle_agent_names_no_other_place(place: Place) -> None:
     with_submodule(place)
     update = "git -c protocol.file.allow=always submodule update -q --init"
 
@@ -261,7 +265,7 @@ SHARED = Path("/dev/shm")
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "0.5")
-def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Place) -> None:
+def test_the_disk_of_the_worktrees_is_checked_as_well_as_that_of_the_store(place: Place) -> None:
     """Worktrees may be on another disk than the repository, and it is they that fill it."""
     if not SHARED.is_dir() or free_disk_bytes(SHARED) >= free_disk_bytes(place.repo):
         pytest.skip(f"{SHARED} is no smaller disk than that of the tests")

@@ -49,9 +49,7 @@ MARKS = {name: mark for name, (_, mark) in COMMANDS.items() if name != "format-e
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("4.5", "6.2", "6.9", "7.4")
 @pytest.mark.parametrize("pattern", COMMANDS)
-def test_a_failing_command_is_told_by_its_pattern_and_nothing_else(
-    place: Place, pattern: str
-) -> None:
+def test_a_failing_command_is_sent_back_with_its_pattern_only(place: Place, pattern: str) -> None:
     check, mark = COMMANDS[pattern]
 
     code, task, entries = carried(place, {"a": [BAD, GOOD]}, {}, checks={"it": check})
@@ -88,7 +86,7 @@ def test_a_failing_command_is_told_by_its_pattern_and_nothing_else(
         (["claim_done"], {}, "Q6", "no-change"),
     ],
 )
-def test_each_criterion_fails_for_its_own_reason(
+def test_each_violation_fails_exactly_its_own_criterion(
     place: Place, acts: list[Any], checks: dict[str, Any], criterion: str, pattern: str
 ) -> None:
     mended = {"a.txt": "good\n", "b.py": "x = 1\n", "made.txt": "made\n"}
@@ -111,7 +109,7 @@ def test_each_criterion_fails_for_its_own_reason(
 
 @pytest.mark.full
 @pytest.mark.spec("4.5", "6.1")
-def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
+def test_unpushed_work_fails_the_pushed_check_and_pushed_work_passes(
     place: Place, tmp_path: Path
 ) -> None:
     remote = tmp_path / "remote.git"
@@ -129,7 +127,7 @@ def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
 
 @pytest.mark.full
 @pytest.mark.spec("5.4", "5.5")
-def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Place) -> None:
+def test_retry_after_delays_every_task_of_the_account(place: Place) -> None:
     """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat.
 
     One slot: whoever goes on in that time has it until its landing, however slow that is.

@@ -27,7 +27,7 @@ class Old(unittest.TestCase):
 
 @pytest.mark.full
 @pytest.mark.spec("6.5")
-def test_a_check_that_passes_the_second_time_is_flaky_and_nobodys_fault(
+def test_a_check_that_passes_when_rerun_is_flaky_and_does_not_fail_the_task(
     place: Place, tmp_path: Path
 ) -> None:
     once = tmp_path / "once"
@@ -42,7 +42,7 @@ def test_a_check_that_passes_the_second_time_is_flaky_and_nobodys_fault(
 
 @pytest.mark.full
 @pytest.mark.spec("6.5")
-def test_a_check_that_says_so_is_not_run_twice(place: Place, tmp_path: Path) -> None:
+def test_a_check_with_rerun_false_is_not_rerun(place: Place, tmp_path: Path) -> None:
     once = tmp_path / "once"
     shaky = {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}", "rerun": False}
 
@@ -64,7 +64,7 @@ def red_base(place: Place, **check: Any) -> dict[str, Any]:
 
 @pytest.mark.full
 @pytest.mark.spec("6.4")
-def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
+def test_a_failure_of_the_base_is_reported_and_does_not_fail_the_task(place: Place) -> None:
     checks = red_base(place, baseline="known")
 
     code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks=checks)
@@ -78,7 +78,9 @@ def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.4")
-def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place) -> None:
+def test_the_plan_shows_checks_that_fail_at_the_base_and_the_tasks_they_affect(
+    place: Place,
+) -> None:
     checks = red_base(place, baseline="known")
     plan = place.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], checks))
 
@@ -98,7 +100,7 @@ def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place
 
 @pytest.mark.full
 @pytest.mark.spec("6.4", "0.6")
-def test_at_the_base_each_check_gets_the_set_up_of_its_own_task(place: Place) -> None:
+def test_each_check_at_the_base_runs_with_the_setup_of_its_task(place: Place) -> None:
     """Only the first task's set-up ran, so the checks of the second were shown as red."""
     tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["one"], "setup": [["sh", "-c", "echo good > one.txt"]]},
@@ -128,7 +130,7 @@ def test_at_the_base_each_check_gets_the_set_up_of_its_own_task(place: Place) ->
         (["no-such-tool"], "cannot run no-such-tool"),
     ],
 )
-def test_a_set_up_that_fails_leaves_the_check_unproven_at_the_base(
+def test_a_failed_setup_leaves_the_check_undecided_at_the_base(
     place: Place, setup: list[str], words: str
 ) -> None:
     """Its exit code was ignored, and what merely lacked its set-up was shown as red."""
@@ -144,7 +146,7 @@ def test_a_set_up_that_fails_leaves_the_check_unproven_at_the_base(
 
 
 @pytest.mark.spec("6.4")
-def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
+def test_only_new_failures_are_sent_back_to_the_agent(place: Place) -> None:
     checks = red_base(place, baseline="known")
     breaks = [{"write": {"a.txt": "good\n", "new.txt": "broken\n"}}]
     mends = [{"write": {"new.txt": "good\n"}}]
@@ -162,7 +164,7 @@ def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
 @pytest.mark.parametrize(
     ("check", "task"), [({"baseline": "known"}, {"fixes": ["*test_old*"]}), ({}, {})]
 )
-def test_a_red_base_is_no_excuse_for_the_tasks_own_aim(
+def test_a_failure_that_the_task_must_fix_is_not_excused_by_the_base(
     place: Place, check: dict[str, Any], task: dict[str, Any]
 ) -> None:
     checks = red_base(place, **check)
@@ -176,7 +178,7 @@ def test_a_red_base_is_no_excuse_for_the_tasks_own_aim(
 
 @pytest.mark.full
 @pytest.mark.spec("5.4", "12.1")
-def test_a_wait_of_hours_parks_the_run_and_survives_a_restart(place: Place) -> None:
+def test_a_task_with_a_wait_of_hours_pauses_the_run_across_a_restart(place: Place) -> None:
     limit = [{"rate_limit": {"retry_after": 30_000}}]
     script = {"a": [limit, writes("a.txt")], "b": [[{"sleep": 0.2}, *writes("b.txt")]]}
     checks = {"good": holds("a.txt"), "other": holds("b.txt")}

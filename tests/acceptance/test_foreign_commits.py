@@ -45,7 +45,7 @@ def forged(place: Place, last: list[Any], **task: Any) -> str:
     return done.out
 
 
-def test_a_forged_landing_is_noticed_before_the_run_is_called_done(place: Place) -> None:
+def test_a_forged_landing_pauses_the_run_before_it_is_done(place: Place) -> None:
     said = forged(place, [{"say": "All is well."}], kind="report")
 
     status = place.status()
@@ -61,7 +61,7 @@ def test_a_forged_landing_is_noticed_before_the_run_is_called_done(place: Place)
 
 
 @pytest.mark.full
-def test_work_that_landed_on_a_forged_landing_does_not_hide_it(place: Place) -> None:
+def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it(place: Place) -> None:
     forged(place, writes("b.txt"))
 
     status = place.status()
@@ -71,7 +71,7 @@ def test_work_that_landed_on_a_forged_landing_does_not_hide_it(place: Place) -> 
 
 
 @pytest.mark.full
-def test_work_that_was_taken_back_is_no_forgery(place: Place) -> None:
+def test_reverted_landings_are_not_reported_as_foreign_commits(place: Place) -> None:
     """Undone with what stands on it: none of these commits is a landing that still counts."""
     script = {name: [writes(f"{name}.txt")] for name in ("a", "b")}
     tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
@@ -113,7 +113,7 @@ def merges_nothing(place: Place, run: str, *options: str) -> str:
 
 
 @pytest.mark.full
-def test_a_run_forged_after_its_end_is_not_merged(place: Place) -> None:
+def test_a_forged_landing_after_the_end_of_the_run_is_not_merged(place: Place) -> None:
     run = one_landed(place)
     forge(place, run)
 
@@ -126,7 +126,7 @@ def test_a_run_forged_after_its_end_is_not_merged(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_commit_that_both_refs_were_put_at_is_not_merged(place: Place) -> None:
+def test_a_foreign_commit_on_branch_and_recorded_head_is_not_merged(place: Place) -> None:
     run = one_landed(place)
     tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
     who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
@@ -138,14 +138,14 @@ def test_a_commit_that_both_refs_were_put_at_is_not_merged(place: Place) -> None
 
 
 @pytest.mark.full
-def test_a_run_that_asks_about_a_forgery_is_not_merged_in_part(place: Place) -> None:
+def test_a_run_paused_by_a_foreign_commit_is_not_merged_partially(place: Place) -> None:
     forged(place, [{"say": "All is well."}], kind="report")
 
     assert SAID in merges_nothing(place, place.status()["run"], "--partial")
 
 
 @pytest.mark.full
-def test_a_run_that_ends_cancelled_is_looked_at_as_well(place: Place, tmp_path: Path) -> None:
+def test_a_cancelled_run_is_checked_for_foreign_commits(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt")]]}
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["a"]}]
@@ -168,7 +168,7 @@ def test_a_run_that_ends_cancelled_is_looked_at_as_well(place: Place, tmp_path: 
 
 
 @pytest.mark.full
-def test_a_cancelled_run_that_was_forged_is_not_told_to_be_merged_unseen(
+def test_a_cancelled_run_with_a_foreign_commit_does_not_recommend_a_merge(
     place: Place, tmp_path: Path
 ) -> None:
     """It asks nothing any more; git itself would merge whatever stands there."""
@@ -188,7 +188,7 @@ def test_a_cancelled_run_that_was_forged_is_not_told_to_be_merged_unseen(
 
 
 @pytest.mark.full
-def test_who_merged_it_by_hand_is_told_that_it_is_done(place: Place) -> None:
+def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(place: Place) -> None:
     """It is a person's right, and known to whoever did it."""
     run = one_landed(place)
     forge(place, run)
@@ -200,7 +200,7 @@ def test_who_merged_it_by_hand_is_told_that_it_is_done(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_merge_of_a_part_does_not_end_the_watch(place: Place, tmp_path: Path) -> None:
+def test_a_foreign_commit_after_a_partial_merge_is_detected(place: Place, tmp_path: Path) -> None:
     """What is merged of a run that goes on is no leave for whatever comes to its branch later."""
     marker = tmp_path / "go"
     process = begun(place, marker)
@@ -217,9 +217,7 @@ def test_a_merge_of_a_part_does_not_end_the_watch(place: Place, tmp_path: Path) 
 
 
 @pytest.mark.full
-def test_a_run_merged_in_part_is_still_to_be_merged_at_its_end(
-    place: Place, tmp_path: Path
-) -> None:
+def test_a_partially_merged_run_recommends_a_merge_at_its_end(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     process = begun(place, marker)
     run = str(place.status()["run"])
@@ -239,7 +237,9 @@ def test_a_run_merged_in_part_is_still_to_be_merged_at_its_end(
 
 
 @pytest.mark.full
-def test_a_forgery_at_the_remote_is_put_back_there(place: Place, tmp_path: Path) -> None:
+def test_the_printed_command_removes_a_foreign_commit_from_the_remote(
+    place: Place, tmp_path: Path
+) -> None:
     bare = tmp_path / "bare.git"
     shared(place, bare)
     run = one_landed(place)
@@ -258,7 +258,7 @@ def test_a_forgery_at_the_remote_is_put_back_there(place: Place, tmp_path: Path)
 
 
 @pytest.mark.full
-def test_a_forgery_with_work_upon_it_is_gone_on_with_once_a_person_takes_it(place: Place) -> None:
+def test_a_run_continues_on_a_foreign_commit_that_a_person_accepts(place: Place) -> None:
     forged(place, writes("b.txt"))
     status = place.status()
     run, paused = status["run"], str(status["paused"])

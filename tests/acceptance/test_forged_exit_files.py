@@ -37,9 +37,7 @@ def by_command(place: Place, script: str, check: str) -> str:
 
 @pytest.mark.full
 @pytest.mark.parametrize("first", ["true", "rm -f {attempt}/started.json"], ids=["", "unstarted"])
-def test_files_that_are_only_there_while_a_check_looks_prove_nothing(
-    place: Place, first: str
-) -> None:
+def test_files_present_only_while_a_check_runs_do_not_count(place: Place, first: str) -> None:
     """It lives on after "its end", puts good files in place for the check, and bad ones back."""
     attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
     script = f"""
@@ -63,7 +61,7 @@ done
 
 
 @pytest.mark.full
-def test_a_failing_check_that_writes_its_own_exit_has_failed(place: Place) -> None:
+def test_a_failing_check_that_forges_its_exit_file_has_failed(place: Place) -> None:
     folder = '"$(dirname "$YAOKI_REPORT")"'
     script = f"cat > helper.sh <<'END'\n{says_so(folder)}; sleep 1\nEND\n"
     plan = by_command(place, script, "sh ./helper.sh; exit 1")
@@ -76,7 +74,7 @@ def test_a_failing_check_that_writes_its_own_exit_has_failed(place: Place) -> No
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("text", ['{"x": 1}', "[]", "{", '{"code": "0"}'])
-def test_an_exit_that_says_nothing_is_none(place: Place, text: str, tmp_path: Path) -> None:
+def test_an_invalid_exit_file_is_ignored(place: Place, text: str, tmp_path: Path) -> None:
     attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
     words = tmp_path / "exit"
     words.write_text(text)
@@ -89,7 +87,7 @@ def test_an_exit_that_says_nothing_is_none(place: Place, text: str, tmp_path: Pa
 
 
 @pytest.mark.full
-def test_the_shim_writes_through_no_link(place: Place) -> None:
+def test_the_shim_does_not_write_through_a_symbolic_link(place: Place) -> None:
     mine = place.folder / "mine.txt"
     mine.write_text("precious\n")
     attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'

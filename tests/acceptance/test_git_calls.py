@@ -48,7 +48,7 @@ def calls(place: Place, tasks: int) -> Counter[str]:
 
 
 @pytest.mark.spec("13.1")
-def test_a_task_starts_few_gits(place: Place) -> None:
+def test_a_task_starts_a_bounded_number_of_git_processes(place: Place) -> None:
     """What more tasks cost more: start-up is the same for two runs.
 
     Rounded: what is done now and then, and more often where all takes longer, is no task's.

@@ -57,7 +57,7 @@ def test_a_group_lands_as_a_whole(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "10.1")
-def test_failed_subtasks_alone_are_retried_when_nothing_stands_on_them(place: Place) -> None:
+def test_only_failed_subtasks_are_retried_when_no_subtask_depends_on_them(place: Place) -> None:
     plan = a_group({"b": [writes("b.txt", "bad\n"), writes("b.txt")]})
 
     done = place.yaoki("run", place.plan(plan), "--quiet")
@@ -80,7 +80,7 @@ def test_failed_subtasks_alone_are_retried_when_nothing_stands_on_them(place: Pl
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "8.2", "10.1")
-def test_an_atomic_group_is_rolled_back_and_begun_anew(place: Place) -> None:
+def test_an_atomic_group_is_rolled_back_and_restarted(place: Place) -> None:
     """What the first round landed on the group's branch is gone from it, and kept on a ref."""
     first, second = writes("a.txt", "good\nfirst\n"), writes("a.txt", "good\nsecond\n")
     plan = a_group(
@@ -105,7 +105,7 @@ def test_an_atomic_group_is_rolled_back_and_begun_anew(place: Place) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "16.9")
-def test_what_succeeded_lands_without_what_failed_twice(place: Place) -> None:
+def test_a_partial_group_lands_without_a_subtask_that_failed_twice(place: Place) -> None:
     """The run goes on with what landed, and ends with 3: a required part is missing."""
     plan = a_group({"b": [writes("b.txt", "bad\n")]}, partial=True)
 
@@ -122,7 +122,7 @@ def test_what_succeeded_lands_without_what_failed_twice(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "8.5")
-def test_a_person_is_asked_when_nothing_else_is_allowed(place: Place) -> None:
+def test_a_failed_subtask_is_escalated_when_no_other_recovery_is_allowed(place: Place) -> None:
     plan = a_group({"b": [writes("b.txt", "bad\n")]}, partial=False)
 
     done = place.yaoki("run", place.plan(plan), "--quiet")
@@ -146,7 +146,7 @@ def test_a_person_is_asked_when_nothing_else_is_allowed(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "9.6")
-def test_a_subtask_that_breaks_the_whole_is_found_and_sent_back_with_what_stands_on_it(
+def test_a_subtask_that_breaks_the_check_of_its_group_is_sent_back_with_its_dependents(
     place: Place,
 ) -> None:
     """All three pass alone; the group's own check fails since `a`, and `b` was built on it."""
@@ -171,7 +171,7 @@ def test_a_subtask_that_breaks_the_whole_is_found_and_sent_back_with_what_stands
         ({"atomic": True, "partial": True}, "atomic and partial contradict each other"),
     ],
 )
-def test_a_bad_group_is_refused(place: Place, change: dict[str, Any], words: str) -> None:
+def test_an_invalid_group_is_refused(place: Place, change: dict[str, Any], words: str) -> None:
     plan = a_group({})
     plan["tasks"][0].update(change)
 
@@ -183,7 +183,7 @@ def test_a_bad_group_is_refused(place: Place, change: dict[str, Any], words: str
 
 @pytest.mark.acceptance
 @pytest.mark.spec("2.2", "8.3")
-def test_nobody_outside_needs_a_subtask(place: Place) -> None:
+def test_a_task_outside_the_group_cannot_need_a_subtask(place: Place) -> None:
     plan = a_group({})
     plan["tasks"][1]["needs"] = ["b"]
 

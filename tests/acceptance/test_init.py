@@ -115,7 +115,7 @@ def base(document: Mapping[str, Any]) -> dict[str, str]:
 @pytest.mark.spec("12.3")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.quick_cases(2)
-def test_the_right_commands_are_found_and_init_is_idempotent(place: Place, kind: str) -> None:
+def test_init_finds_the_right_commands_and_is_idempotent(place: Place, kind: str) -> None:
     files, wanted = KINDS[kind]
     fill(place, files)
 
@@ -136,7 +136,7 @@ def test_the_right_commands_are_found_and_init_is_idempotent(place: Place, kind:
 
 
 @pytest.mark.spec("12.3")
-def test_a_green_base_is_shown_and_the_checkout_does_not_change(place: Place) -> None:
+def test_init_reports_a_passing_base_and_leaves_the_checkout_unchanged(place: Place) -> None:
     fill(place, PYTHON)
     before = user_state(place.repo)
 
@@ -153,7 +153,7 @@ def test_a_green_base_is_shown_and_the_checkout_does_not_change(place: Place) ->
 
 
 @pytest.mark.spec("12.3")
-def test_a_red_base_is_shown_with_its_failures_and_not_blamed_on_tasks(place: Place) -> None:
+def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(place: Place) -> None:
     more = "    def test_more(self):\n        self.fail('still red')\n"
     more += "    def test_green(self):\n        pass\n"
     red = PLAIN["tests/test_sum.py"].replace(", 2)", ", 3)") + more
@@ -208,7 +208,7 @@ def commands() -> list[list[str]]:
 
 
 @pytest.mark.spec("12.3")
-def test_uncommitted_files_are_not_tried_and_reported(place: Place) -> None:
+def test_checks_of_uncommitted_files_are_reported_and_not_run(place: Place) -> None:
     fill(place, {})
     (place.repo / "go.mod").write_text("module x\n")
 
@@ -344,7 +344,7 @@ tasks: [{id: brk, goal: Refactor f., retry: {max_retries: 0}}]
     ],
     ids=["missing module", "stops at the first failure"],
 )
-def test_a_base_whose_tests_did_not_all_run_lets_no_breakage_land(
+def test_no_breakage_lands_on_a_base_whose_tests_did_not_all_run(
     place: Place, options: str, first: str, words: str, helps: str
 ) -> None:
     """Every test was "known" to fail, none was run, and whatever an agent did was proven."""
@@ -485,7 +485,7 @@ def test_one_test_is_counted_as_one(place: Place) -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_stand_in_without_a_toolchain_is_missing_and_not_red(place: Place) -> None:
+def test_a_proxy_program_without_a_toolchain_is_reported_as_missing(place: Place) -> None:
     fill(place, RUST)
     env = programs(place)
     said = "rustup could not choose a version of cargo to run, and no default is configured."
@@ -524,7 +524,7 @@ def test_languages_have_their_usual_names(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
-def test_after_the_remedy_init_again_adds_checks_that_can_run_now(place: Place) -> None:
+def test_init_again_adds_checks_that_can_run_after_the_remedy(place: Place) -> None:
     """What somebody wrote into the file stays, byte for byte."""
     fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
     env = programs(place)

@@ -63,7 +63,7 @@ def test_work_that_a_judge_accepts_lands(place: Place) -> None:
 
 
 @pytest.mark.spec("6.7", "6.9")
-def test_what_the_judge_misses_goes_back_to_the_agent(place: Place) -> None:
+def test_a_rejection_by_the_judge_is_sent_back_to_the_agent(place: Place) -> None:
     again = [{"write": {"b.txt": "the other half\n"}}]
     code, task, entries = judged(place, critic(FAIL, PASS), [writes("a.txt"), again])
 
@@ -76,7 +76,7 @@ def test_what_the_judge_misses_goes_back_to_the_agent(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "14.4", "0.6")
-def test_prose_three_times_asks_a_person_and_never_passes(place: Place) -> None:
+def test_three_answers_without_json_are_escalated_and_never_pass(place: Place) -> None:
     code, task, entries = judged(place, critic("It passes, well done! pass: true"))
 
     assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
@@ -101,7 +101,7 @@ def test_a_person_may_waive_an_undecided_judge(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "14.4")
-def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) -> None:
+def test_a_valid_answer_after_an_invalid_one_counts_and_both_are_recorded(place: Place) -> None:
     script = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
     code, task, entries = judged(place, critic([{"run": ["sh", "-c", script]}]))
 
@@ -111,7 +111,7 @@ def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "3.6")
-def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
+def test_a_judge_that_changes_files_is_broken(place: Place) -> None:
     """That is the judge's doing: the agent is not asked to mend it, a person is."""
     edits = [{"write": {"a.txt": "mended by the judge\n"}}, {"say": PASS}]
     code, task, entries = judged(place, critic(edits, PASS), [writes("a.txt"), writes("b.txt")])
@@ -137,7 +137,7 @@ def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
         "rm -rf .git",
     ],
 )
-def test_what_a_judge_does_in_its_room_stays_there(place: Place, script: str) -> None:
+def test_git_commands_of_a_judge_affect_only_its_clone(place: Place, script: str) -> None:
     """It looks at a clone of its own: the repository does not see what it did."""
     before = (place.git("for-each-ref", "refs/heads", "refs/tags"), place.git("config", "--list"))
     acts = [{"run": ["sh", "-c", script]}, {"say": PASS}]
@@ -161,7 +161,7 @@ def test_a_judge_may_run_tests_and_leave_their_caches(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "5.4")
-def test_a_judge_at_its_limit_is_waited_for_as_long_as_it_says(place: Place) -> None:
+def test_a_rate_limited_judge_is_retried_after_the_wait_it_names(place: Place) -> None:
     """No fault of ours is spent on it, and the wait is the one that was named."""
     flag = place.folder / "limited"
     script = f"""
@@ -179,7 +179,7 @@ def test_a_judge_at_its_limit_is_waited_for_as_long_as_it_says(place: Place) -> 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
-def test_a_judge_cannot_pass_what_a_check_failed(place: Place) -> None:
+def test_a_judge_is_not_asked_about_work_that_failed_a_check(place: Place) -> None:
     code, task, entries = judged(place, critic(PASS), [writes("a.txt", "bad\n")])
 
     assert (code, task["state"]) == (4, "ESCALATED")
@@ -190,7 +190,7 @@ def test_a_judge_cannot_pass_what_a_check_failed(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
-def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> None:
+def test_a_check_after_the_judge_can_fail_accepted_work(place: Place) -> None:
     review = {"judge": {"agent": "critic", "ask": "It is good."}}
     plan = a_plan(
         {"a": [writes("a.txt", "bad\n")]}, [{"id": "a"}], {"review": review, "good": holds("a.txt")}
@@ -205,7 +205,7 @@ def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> N
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "4.8")
-def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
+def test_a_hung_judge_does_not_use_up_a_retry_of_the_agent(place: Place) -> None:
     code, task, entries = judged(place, critic(["hang"]), timeout="500ms")
 
     assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
@@ -215,7 +215,7 @@ def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.7")
-def test_a_judge_of_the_end_looks_at_the_whole_run(place: Place) -> None:
+def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(place: Place) -> None:
     review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
     checks = {"good": {"shell": "ls [ab].txt"}, "review": review}
     plan = a_plan(
@@ -235,7 +235,7 @@ def test_a_judge_of_the_end_looks_at_the_whole_run(place: Place) -> None:
 
 
 @pytest.mark.spec("6.1", "6.7", "0.6")
-def test_plans_with_bad_judges_and_unknown_packages_are_refused(place: Place) -> None:
+def test_plans_with_invalid_judges_and_unknown_packages_are_refused(place: Place) -> None:
     checks = {
         "good": holds("a.txt"),
         "nobody": {"judge": {"ask": "It is good."}},
@@ -280,7 +280,9 @@ def test_a_judge_that_cannot_run_is_refused_before_anything_starts(place: Place)
 
 @pytest.mark.full
 @pytest.mark.spec("6.1")
-def test_a_packages_check_sends_work_back_and_lets_it_land(place: Place, tmp_path: Path) -> None:
+def test_a_check_of_an_installed_package_fails_and_passes_work(
+    place: Place, tmp_path: Path
+) -> None:
     body = """{
         "passed": options["word"] in (worktree / "a.txt").read_text(),
         "message": f"{facts['task']} lacks {options['word']}",

@@ -61,7 +61,7 @@ def begun(folder: Path, machine: Machine) -> bool:
 
 @pytest.mark.full
 @pytest.mark.timeout(120)
-def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_kept(
+def test_a_worktree_whose_task_moved_to_another_machine_is_removed_after_its_work_is_saved(
     tmp_path: Path, farm: tuple[Path, Machine, Machine]
 ) -> None:
     bare, one, two = farm
@@ -95,7 +95,7 @@ def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_ke
 
 
 @pytest.mark.full
-def test_a_worktree_of_a_run_that_another_machine_archived_goes_and_its_work_is_kept(
+def test_a_worktree_of_a_run_archived_by_another_machine_is_removed_after_its_work_is_saved(
     tmp_path: Path, farm: tuple[Path, Machine, Machine]
 ) -> None:
     """Left by a kill; while this machine was away the run ended and left the store."""

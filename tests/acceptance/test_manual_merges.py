@@ -22,7 +22,7 @@ def finished(place: Place) -> str:
 
 
 @pytest.mark.full
-def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> None:
+def test_a_run_merged_with_git_does_not_recommend_a_merge(place: Place) -> None:
     base = place.git("rev-parse", "main")
     run = finished(place)
     before = place.status()["next"]
@@ -36,7 +36,7 @@ def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> No
 
 
 @pytest.mark.full
-def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> None:
+def test_a_run_whose_merged_branch_was_deleted_is_finished(place: Place) -> None:
     run = finished(place)
     place.git("merge", "-q", "--ff-only", f"yaoki/{run}")
     place.git("branch", "-q", "-d", f"yaoki/{run}")
@@ -52,7 +52,7 @@ def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> 
 
 
 @pytest.mark.full
-def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
+def test_a_second_merge_is_refused_as_already_merged(place: Place) -> None:
     run = finished(place)
     place.git("switch", "-q", "--detach")
     assert place.yaoki("merge", run).code == 0
@@ -65,7 +65,9 @@ def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: Place) -> None:
+def test_a_finished_run_with_a_deleted_unmerged_branch_names_the_command_to_restore_it(
+    place: Place,
+) -> None:
     run = finished(place)
     place.git("branch", "-q", "-D", f"yaoki/{run}")
 
@@ -78,7 +80,7 @@ def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: P
 
 
 @pytest.mark.full
-def test_what_lands_after_a_merge_and_an_undo_is_still_to_be_merged(place: Place) -> None:
+def test_a_landing_after_merge_and_undo_can_be_merged(place: Place) -> None:
     """The next command was the log of the first merge, which lacks the new landing."""
     run = finished(place)
     place.git("switch", "-q", "--detach")
@@ -100,7 +102,7 @@ def test_what_lands_after_a_merge_and_an_undo_is_still_to_be_merged(place: Place
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "."])
-def test_what_is_no_plain_file_is_not_called_missing(place: Place, name: str) -> None:
+def test_a_path_that_is_no_plain_file_is_refused_as_a_receipt(place: Place, name: str) -> None:
     refused = place.yaoki("verify", str((place.repo / name).resolve()))
 
     assert refused.code == 2

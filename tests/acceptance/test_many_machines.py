@@ -114,7 +114,7 @@ def refs(bare: Path) -> set[str]:
 @pytest.mark.postgres
 @pytest.mark.timeout(60 + 2 * BOUND_S)
 @pytest.mark.spec("13.1", "13.3", "11.1", "11.2", "11.3", "3.4", "0.2", "0.3")
-def test_one_killed_one_cut_off_the_server_restarted_and_every_task_lands_once(
+def test_every_task_lands_once_despite_a_killed_machine_a_disconnected_one_and_a_restarted_server(
     tmp_path: Path, bare: Path, server: Server
 ) -> None:
     with Cable(server.url) as cable:
@@ -186,7 +186,7 @@ def alone(tmp_path: Path, bare: Path) -> Iterator[Machine]:
 
 @pytest.mark.full
 @pytest.mark.spec("13.3", "4.8", "0.5", "0.2")
-def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
+def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
     tmp_path: Path, bare: Path, alone: Machine
 ) -> None:
     """It goes away while agents work, and stays away for longer than any fault is retried."""
@@ -217,7 +217,7 @@ def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
 
 
 @pytest.mark.spec("13.1")
-def test_a_clone_that_only_looks_at_a_store_elsewhere_stays_clean(
+def test_status_of_a_store_elsewhere_leaves_the_clone_clean(
     tmp_path: Path, bare: Path, alone: Machine
 ) -> None:
     run = submitted(alone, a_file(tmp_path, 1))

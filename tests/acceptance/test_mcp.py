@@ -74,7 +74,7 @@ def called(
 @pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_official_client_lists_the_tools_and_none_is_a_persons(
+def test_the_official_client_lists_no_tool_that_is_reserved_for_people(
     place: Place, mode: Literal["auto", "legacy"]
 ) -> None:
     async def use(client: Client) -> Any:
@@ -93,7 +93,9 @@ def test_the_official_client_lists_the_tools_and_none_is_a_persons(
 
 
 @pytest.mark.spec("12.7", "9.2", "11.2", "2.6")
-def test_an_agent_at_work_looks_extends_and_says_how_it_ended(place: Place, tmp_path: Path) -> None:
+def test_an_agent_reads_its_run_extends_it_and_reports_its_result(
+    place: Place, tmp_path: Path
+) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = a_plan(
         {
@@ -186,7 +188,7 @@ def test_a_question_over_mcp_reaches_a_person(place: Place, tmp_path: Path) -> N
 
 @pytest.mark.full
 @pytest.mark.spec("9.1", "9.2", "8.5")
-def test_a_planner_fills_a_phase_and_replaces_what_failed(place: Place) -> None:
+def test_a_planner_fills_a_phase_and_replaces_a_failed_task(place: Place) -> None:
     """A session that a person drives: no task in the environment, the newest run is meant."""
     plan = a_plan(
         {"one": [writes("a.txt", "bad\n")], "one-r2": [writes("a.txt")], "b": [writes("b.txt")]},
@@ -221,7 +223,7 @@ def test_a_planner_fills_a_phase_and_replaces_what_failed(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("9.2", "2.2", "10.4")
-def test_a_submitted_plan_waits_for_a_persons_yes(place: Place) -> None:
+def test_a_submitted_plan_waits_for_the_approval_of_a_person(place: Place) -> None:
     plan = one_task([writes("a.txt")])
 
     bad, both, made = called(

@@ -90,7 +90,7 @@ def test_the_official_client_calls_every_tool(place: Place, tmp_path: Path, mode
 
 @pytest.mark.spec("12.7", "14.4")
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_tells_protocol_errors_from_failed_tools(
+def test_the_official_client_distinguishes_protocol_errors_from_failed_tools(
     place: Place, mode: Mode
 ) -> None:
     async def use(client: Client) -> tuple[int, Answer, Answer]:
@@ -121,7 +121,7 @@ def test_the_official_client_pings(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.spec("12.7", "11.2")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_cancelled_call_leaves_the_server_in_step(place: Place, mode: Mode) -> None:
+def test_the_server_answers_the_next_call_after_a_cancelled_one(place: Place, mode: Mode) -> None:
     """The protocol lets a server finish a cancelled call; the client must then drop its answer.
 
     The call is stuck behind another writer when the client gives it up.

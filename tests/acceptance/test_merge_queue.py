@@ -68,7 +68,7 @@ def journal(place: Place, event: str) -> Counter[str]:
 
 
 @pytest.mark.spec("3.4", "13.1", "0.1")
-def test_who_was_refused_is_proven_beside_the_others_and_lands_in_turn(place: Place) -> None:
+def test_refused_candidates_are_verified_concurrently_and_land_in_order(place: Place) -> None:
     """Six agents end together; every second proof needs four others at the same time."""
     place.settings(PATIENT)
     names = [f"t{n}" for n in range(6)]
@@ -87,7 +87,7 @@ def test_who_was_refused_is_proven_beside_the_others_and_lands_in_turn(place: Pl
 
 @pytest.mark.full
 @pytest.mark.spec("3.4", "4.1", "0.1")
-def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
+def test_a_failed_candidate_is_retried_and_those_behind_it_are_not_blamed(
     place: Place,
 ) -> None:
     """`odd` does not work beside anything else, and is proven when something else has landed."""
@@ -112,7 +112,7 @@ def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
 
 @pytest.mark.full
 @pytest.mark.spec("3.4", "11.2")
-def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
+def test_a_slow_verification_does_not_delay_the_start_of_other_tasks(place: Place) -> None:
     """`slow` was refused, and is proven until `late` has begun.  Two others are proven on top of
     it and wait for it, and `busy` has the last of the four slots.
     """
@@ -141,7 +141,7 @@ def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("3.4")
-def test_who_has_nothing_to_change_stands_where_it_was_proven(place: Place) -> None:
+def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(place: Place) -> None:
     """`idle` is proven on the first landing, and its second proof ends after all others landed."""
     place.settings(PATIENT)
     folder, others = place.folder, ["t1", "t2", "t3"]

@@ -53,7 +53,7 @@ def a_repository(place: Place, manifest: str, folder: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
-def test_a_check_that_lacks_its_environment_names_the_set_up_that_makes_it(
+def test_a_check_without_its_environment_names_the_setup_command_that_creates_it(
     place: Place, name: str
 ) -> None:
     manifest, folder, check, setup = CASES[name]
@@ -74,7 +74,7 @@ def test_a_check_that_lacks_its_environment_names_the_set_up_that_makes_it(
     assert setup in question
 
 
-def test_an_ordinary_failure_speaks_of_no_set_up(place: Place) -> None:
+def test_an_ordinary_failure_does_not_mention_setup(place: Place) -> None:
     """The environment is there, but what failed has nothing to do with it."""
     a_repository(place, "package.json", "node_modules/.bin")
     plan = {

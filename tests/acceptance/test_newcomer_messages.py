@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("15", "12.1")]
 PLAN = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
 
 
-def test_a_refused_plan_does_not_advise_what_was_just_typed(place: Place) -> None:
+def test_a_refused_plan_does_not_recommend_the_command_that_refused_it(place: Place) -> None:
     plan = place.plan({**PLAN, "tasks": [{"id": "a b", "goal": "x", "checks": ["a"]}]})
 
     done = place.look("validate", plan)
@@ -20,7 +20,7 @@ def test_a_refused_plan_does_not_advise_what_was_just_typed(place: Place) -> Non
     assert f"fix them in {plan}" in done.err
 
 
-def test_an_id_in_other_letters_is_told_which_ones_serve(place: Place) -> None:
+def test_an_id_with_other_letters_is_refused_with_the_allowed_ones(place: Place) -> None:
     plan = place.plan({**PLAN, "tasks": [{"id": "タスク", "goal": "x", "checks": ["a"]}]})
 
     done = place.look("validate", plan)
@@ -42,7 +42,7 @@ def test_a_plan_without_agents_and_checks_names_the_command_that_finds_them(plac
     assert done.err.rstrip().endswith("yaoki init")
 
 
-def test_an_attempt_that_never_was_is_not_a_log_that_is_missing(place: Place) -> None:
+def test_logs_of_an_unknown_attempt_name_the_newest_attempt(place: Place) -> None:
     assert place.yaoki("run", place.plan(PLAN), "--quiet").code == 0
 
     done = place.look("logs", "a", "--attempt", "9")

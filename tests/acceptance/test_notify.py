@@ -53,7 +53,7 @@ def configured(place: Place, text: str) -> None:
 
 
 @pytest.mark.spec("10.5", "12.1")
-def test_without_a_channel_it_says_how_to_configure_one(place: Place) -> None:
+def test_notify_without_a_channel_says_how_to_configure_one(place: Place) -> None:
     done = place.yaoki("notify", "test")
 
     assert done.code == 2
@@ -85,7 +85,7 @@ def test_every_channel_is_tried_and_all_must_deliver(place: Place) -> None:
 
 
 @pytest.mark.spec("10.5", "14.2")
-def test_a_channel_that_fails_says_why_and_what_helps(place: Place) -> None:
+def test_a_failing_channel_is_reported_with_cause_and_remedy(place: Place) -> None:
     with receiver(404) as received:
         text = f"command = ['/bin/sh', '-c', 'exit 3']\nwebhook = '{received.address}'"
         configured(place, text)
@@ -151,7 +151,7 @@ def test_a_service_that_fails_is_named_without_its_key(
 
 
 @pytest.mark.spec("10.5")
-def test_without_the_library_the_extra_is_named(place: Place) -> None:
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(place: Place) -> None:
     """A library that cannot be imported stands for one that is not there."""
     code, told = services(place, "raise ImportError('No module named apprise')\n", "fine://k3y")
 
@@ -205,7 +205,7 @@ def refusal(port: int, secret: str, clock: SystemClock | HandClock, subject: str
 
 
 @pytest.mark.spec("10.5", "0.3")
-def test_the_receiver_of_the_guide_takes_what_is_genuine_once(tmp_path: Path) -> None:
+def test_the_receiver_of_the_guide_accepts_a_genuine_notice_once(tmp_path: Path) -> None:
     with guided(tmp_path) as guide:
         forged = refusal(guide.port, "another secret altogether", SystemClock(), "forged")
         old = refusal(guide.port, SECRET, HandClock(), "old")

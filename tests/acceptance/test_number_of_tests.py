@@ -55,7 +55,9 @@ def acts(path: str, text: str) -> list[Any]:
 @pytest.mark.parametrize(
     ("path", "text"), [("only", "t_a\n"), ("t_b", "SKIP\n")], ids=["narrowed", "skipped"]
 )
-def test_fewer_tests_do_not_land_and_the_agent_is_told(tested: Place, path: str, text: str) -> None:
+def test_a_change_with_fewer_tests_is_sent_back_to_the_agent(
+    tested: Place, path: str, text: str
+) -> None:
     back = [{"delete": "only"}] if path == "only" else [{"write": {path: "x\n"}}]
 
     code, task, entries = carried(tested, {"a": [acts(path, text), back]}, {}, checks=check(tested))
@@ -88,7 +90,7 @@ def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> N
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
+def test_fewer_tests_fail_the_task_even_if_the_base_fails(tested: Place) -> None:
     (tested.repo / "t_a").write_text("RED\n")
     tested.git(*WHO, "commit", "-qam", "red")
     mended = [{"delete": "only"}, {"write": {"t_a": "x\n"}}]
@@ -104,7 +106,7 @@ def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Place) -> None:
+def test_a_plan_may_allow_fewer_tests_and_then_the_base_is_not_run(tested: Place) -> None:
     code, task, _ = carried(
         tested,
         {"a": [acts("only", "t_a\n")]},
@@ -117,7 +119,7 @@ def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Pla
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_the_base_is_run_once_and_what_landed_is_the_next_base(tested: Place) -> None:
+def test_the_base_is_run_once_and_each_landing_is_the_next_base(tested: Place) -> None:
     script = {"a": [acts("t_d", "x\n")], "b": [acts("t_e", "SKIP\n")]}
     tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
 

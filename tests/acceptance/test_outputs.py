@@ -36,7 +36,7 @@ def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.full
-def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
+def test_a_dash_means_standard_output_or_standard_input(done: Place) -> None:
     plan = done.plan(
         a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
     )
@@ -66,7 +66,7 @@ def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
-def test_closed_channels_are_no_failure(done: Place, closed: str) -> None:
+def test_a_command_with_closed_standard_streams_succeeds(done: Place, closed: str) -> None:
     ended = shell(done, f'"$1" -m yaoki status {closed}')
 
     assert ended.returncode == 0, ended.stderr
@@ -85,7 +85,7 @@ def test_an_output_that_cannot_be_written_is_named(done: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_report_goes_through_links_and_into_pipes(done: Place) -> None:
+def test_a_report_is_written_through_links_and_into_pipes(done: Place) -> None:
     """Nothing but a plain file is ever replaced."""
     link, real, pipe = (done.folder / name for name in ("link.md", "real.md", "pipe"))
     real.write_text("old\n")

@@ -46,7 +46,7 @@ def landings(place: Place) -> list[str]:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "2.3", "1.2")
-def test_the_planner_fills_a_deferred_phase_after_those_it_needs(place: Place) -> None:
+def test_the_planner_fills_a_deferred_phase_after_the_phases_it_needs(place: Place) -> None:
     plan = phased({"fill-building": [says(BUILD)]}, {}, planner="actor")
 
     done = place.yaoki("run", place.plan(plan), "--quiet")
@@ -59,7 +59,7 @@ def test_the_planner_fills_a_deferred_phase_after_those_it_needs(place: Place) -
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "9.2")
-def test_a_person_fills_a_phase_and_a_violation_leaves_it_open(
+def test_a_person_fills_a_phase_and_a_violation_of_its_constraints_leaves_it_open(
     place: Place, tmp_path: Path
 ) -> None:
     plan = phased({}, {"constraints": {"max_tasks": 1, "kinds": ["change"]}})
@@ -89,7 +89,7 @@ def test_a_person_fills_a_phase_and_a_violation_leaves_it_open(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
-def test_a_phase_that_nobody_fills_in_time_is_over_and_so_are_later_ones(place: Place) -> None:
+def test_a_phase_past_its_deadline_is_cancelled_with_the_phases_that_need_it(place: Place) -> None:
     plan = phased({}, {"deadline": "1s"})
 
     first = place.yaoki("run", place.plan(plan), "--quiet")

@@ -30,7 +30,7 @@ def _attempt(name: str, cost: float, good: bool) -> list[Any]:
 
 
 @pytest.mark.full
-def test_the_cost_is_unknown_before_the_first_run_and_afterwards_judged_by_it(
+def test_the_expected_cost_is_unknown_before_the_first_run_and_estimated_from_it_afterwards(
     place: Place,
 ) -> None:
     """Three runs at 0.10, 0.20 and 0.60; two tasks landed after three attempts."""
@@ -56,7 +56,7 @@ def test_the_cost_is_unknown_before_the_first_run_and_afterwards_judged_by_it(
     assert told["cost"]["agents"][0]["attempts"] == 1.5
 
 
-def test_runs_that_told_nothing_are_unknown_and_never_free(place: Place) -> None:
+def test_the_cost_of_runs_without_reported_cost_is_unknown(place: Place) -> None:
     held = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     plan = place.plan(held)
     assert place.yaoki("run", plan, "--quiet").code == 0

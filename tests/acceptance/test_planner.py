@@ -114,7 +114,7 @@ def test_a_planner_that_never_succeeds_stops_after_three_rounds(place: Place) ->
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "1.4", "0.6")
-def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> None:
+def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(place: Place) -> None:
     """Unknown checks, invented needs, circles, a foreign id: each is told by name."""
     bad = {
         "tasks": [
@@ -145,7 +145,7 @@ def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> N
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3")
-def test_a_planner_may_say_that_it_cannot_be_done(place: Place) -> None:
+def test_a_planner_may_report_that_the_goal_is_impossible(place: Place) -> None:
     settle(place, {"plan": [says({"tasks": [], "impossible": "no such thing"})]}, BOTH)
 
     done = place.yaoki("run", GOAL, "--yes", "--quiet")
@@ -166,7 +166,7 @@ def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(place: Place) 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.2", "8.5", "5.2")
-def test_a_failed_lineage_is_replaced_by_the_planner(place: Place) -> None:
+def test_the_planner_replaces_a_failed_task(place: Place) -> None:
     """The planner sees what failed and why; its replacement revives who waited."""
     answer = {"tasks": [{**a_task("better", checks=["one"]), "replaces": "one"}], "reason": "x"}
     plan = a_plan(
@@ -200,7 +200,9 @@ def test_a_failed_lineage_is_replaced_by_the_planner(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6", "12.1")
-def test_people_extend_and_complete_with_the_same_commands(place: Place, tmp_path: Path) -> None:
+def test_a_person_extends_and_completes_a_run_with_the_commands_of_the_planner(
+    place: Place, tmp_path: Path
+) -> None:
     plan = a_plan(
         {"one": [writes("one.txt", "bad\n")], "two": [writes("two.txt")]},
         [
@@ -232,7 +234,7 @@ def test_people_extend_and_complete_with_the_same_commands(place: Place, tmp_pat
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6")
-def test_a_plan_is_submitted_now_and_carried_later(place: Place) -> None:
+def test_a_submitted_plan_is_executed_by_resume(place: Place) -> None:
     plan = a_plan({"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], BOTH)
     plan["checks"].pop("two")
 

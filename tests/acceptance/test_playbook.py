@@ -114,7 +114,7 @@ HOOK = {".claude/hooks/generate-repository-map.sh": "echo map > repository-map.y
 @pytest.mark.full
 @pytest.mark.timeout(LONG_S + 60)
 @pytest.mark.spec("2.5", "9.1", "6.7", "6.9")
-def test_the_playbook_of_the_seed_runs_as_it_stands_to_its_end(played: Played) -> None:
+def test_the_original_playbook_runs_unchanged_to_its_end(played: Played) -> None:
     played.prepare(SCRIPT, {**HOOK, "tmp/README.md": "kept\n", "tmp/junk": "gone\n"})
 
     done = played.carried(str(PLAYBOOK))
@@ -162,7 +162,9 @@ def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(played: Played)
 
 @pytest.mark.full
 @pytest.mark.spec("2.5", "0.4", "6.9")
-def test_max_iterations_ends_the_tries_and_each_validation_is_named(played: Played) -> None:
+def test_max_iterations_limits_the_attempts_and_each_failed_validation_is_named(
+    played: Played,
+) -> None:
     played.prepare({"a.1": [writes("a.txt", f"try {n}\n") for n in range(1, 5)]})
     file = played.playbook(HEAD + phase("a", box("a.1"), max_iterations=2))
 
@@ -180,7 +182,7 @@ def test_max_iterations_ends_the_tries_and_each_validation_is_named(played: Play
 
 @pytest.mark.full
 @pytest.mark.spec("2.5", "0.6", "3.5")
-def test_a_final_command_that_ends_badly_lands_nothing_and_asks_a_person(played: Played) -> None:
+def test_a_failing_final_command_lands_nothing_and_is_escalated(played: Played) -> None:
     played.prepare({"a.1": [writes("a.txt")]})
     bad = "- [ ] **ft1**: half of it\n  - command: `echo half > half.txt; exit 3`\n"
     after = "- [ ] **ft2**: the rest\n  - command: `true`\n"
@@ -199,7 +201,7 @@ def test_a_final_command_that_ends_badly_lands_nothing_and_asks_a_person(played:
 
 
 @pytest.mark.spec("2.5", "6.1")
-def test_a_quiet_final_command_and_command_validations_are_proven(played: Played) -> None:
+def test_a_final_command_without_output_and_command_validations_pass(played: Played) -> None:
     played.prepare({"a.1": [writes("a.txt")]})
     command = "test_command: `grep -q good a.txt && echo PASS || echo FAIL`"
     boxes = box("a.1", command).replace('"a.1 fits"', '"`test -s a.txt`"')

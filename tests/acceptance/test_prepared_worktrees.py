@@ -21,7 +21,7 @@ pwd -P > a.txt
 
 
 @pytest.mark.full
-def test_the_next_task_gets_a_worktree_that_was_made_before(place: Place) -> None:
+def test_the_next_task_gets_a_prepared_worktree(place: Place) -> None:
     place.settings("[workspace]\nahead_from_files = 1\n")
     acts = {
         "a": [[{"run": ["sh", "-c", SEEN]}]],

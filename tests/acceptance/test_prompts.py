@@ -65,7 +65,7 @@ def test_an_ejected_and_edited_template_is_what_agents_get(place: Place) -> None
 
 
 @pytest.mark.spec("7.1")
-def test_a_copy_for_one_language_serves_that_language_alone(place: Place) -> None:
+def test_an_ejected_template_applies_to_its_language_only(place: Place) -> None:
     place.yaoki("prompts", "eject", "--lang", "ja", "omission", "todo-added")
     file = place.repo / ".yaoki/prompts/ja/steps/retry/issue/f_failed_omission.md"
     file.write_text("省略しないこと")
@@ -78,7 +78,7 @@ def test_a_copy_for_one_language_serves_that_language_alone(place: Place) -> Non
 
 
 @pytest.mark.spec("7.2")
-def test_a_template_is_tried_with_values_of_ones_own(place: Place) -> None:
+def test_a_template_is_rendered_with_given_values(place: Place) -> None:
     file = place.folder / "params.json"
     file.write_text(json.dumps({"missingFiles": ["a b.md", "{{ 7*7 }}"], "check": "files"}))
 
@@ -91,7 +91,7 @@ def test_a_template_is_tried_with_values_of_ones_own(place: Place) -> None:
 
 
 @pytest.mark.spec("5.8", "7.2")
-def test_a_broken_template_is_named_and_the_built_in_words_are_shown(place: Place) -> None:
+def test_a_broken_template_is_named_and_the_built_in_text_is_shown(place: Place) -> None:
     place.yaoki("prompts", "eject", "test-failed")
     file = place.repo / TEST_FAILED
     file.write_text("---\nparams: [failedTests]\n---\n{{ failedTsts }}\n")
@@ -120,7 +120,7 @@ def test_a_broken_template_is_named_and_the_built_in_words_are_shown(place: Plac
         (("show", "timeout", "--lang", "xx"), None, 2, "'xx'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
+def test_invalid_prompt_arguments_are_refused(
     words: tuple[str, ...], params: Any, code: int, said: str, place: Place
 ) -> None:
     file = place.folder / "params.json"
@@ -146,7 +146,9 @@ BROKEN = {
 
 @pytest.mark.spec("7.2", "2.2")
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_validate_refuses_is_broken_for_list_and_test_as_well(place: Place, name: str) -> None:
+def test_a_template_refused_by_validate_is_refused_by_list_and_test_too(
+    place: Place, name: str
+) -> None:
     text, why = BROKEN[name]
     file = place.repo / TEST_FAILED
     file.parent.mkdir(parents=True)
@@ -166,7 +168,7 @@ def test_what_validate_refuses_is_broken_for_list_and_test_as_well(place: Place,
 
 
 @pytest.mark.spec("7.1", "7.2")
-def test_a_file_that_nobody_looks_for_is_told_in_the_list(place: Place) -> None:
+def test_an_unused_prompt_file_is_reported_by_list(place: Place) -> None:
     stray = place.repo / ".yaoki" / "prompts" / "notes.md"
     stray.parent.mkdir(parents=True)
     stray.write_text("words\n")

@@ -24,7 +24,7 @@ def a_plan(act: str, checks: dict[str, Any], **task: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("16.1", "16.2", "0.1", "0.2")
-def test_an_ignored_file_proves_nothing_is_named_and_can_be_recovered(place: Place) -> None:
+def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(place: Place) -> None:
     """The agent ignores its own work: the check passed in its worktree, then it was deleted."""
     act = "mkdir -p app; echo core.py > app/.gitignore; echo 'x = 42' > app/core.py"
     check = {"run": ["python3", "-c", "from app.core import x; assert x == 42"]}
@@ -54,7 +54,9 @@ def test_an_ignored_file_proves_nothing_is_named_and_can_be_recovered(place: Pla
         "echo 1 > ${TMPDIR:-/tmp}/mark-of-the-agent",
     ],
 )
-def test_a_file_in_a_home_or_temporary_folder_proves_nothing(place: Place, act: str) -> None:
+def test_a_file_in_the_home_or_temporary_folder_does_not_reach_a_check(
+    place: Place, act: str
+) -> None:
     place.env |= {"HOME": str(place.folder / "own"), "TMPDIR": str(place.folder / "tmp")}
     for name in ("own", "tmp"):
         (place.folder / name).mkdir()
@@ -70,7 +72,7 @@ def test_a_file_in_a_home_or_temporary_folder_proves_nothing(place: Place, act: 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_checks_know_nothing_of_yaoki_and_each_starts_from_the_commit(place: Place) -> None:
+def test_each_check_starts_from_the_commit_without_traces_of_yaoki(place: Place) -> None:
     clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
     checks = {"first": {"shell": f"{clean} && touch left"}, "second": {"shell": clean}}
     place.env.pop("YAOKI_TEST_MARK", None)
@@ -81,7 +83,7 @@ def test_checks_know_nothing_of_yaoki_and_each_starts_from_the_commit(place: Pla
 
 
 @pytest.mark.spec("3.5")
-def test_an_idle_agent_on_a_green_base_is_asked_once_then_a_person_is(place: Place) -> None:
+def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(place: Place) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
     act = 'echo "$1" >> ../prompts-of-core; echo "Added mul(), all tests pass."'
     plan = a_plan(act, checks)
@@ -133,7 +135,7 @@ def test_new_files_outside_the_scope_are_left_out_saved_and_named(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_a_link_that_leaves_the_repository_is_sent_back(place: Place) -> None:
+def test_a_symbolic_link_out_of_the_repository_is_sent_back(place: Place) -> None:
     outside = place.folder / "outside.txt"
     outside.write_text("good\n")
 
@@ -150,7 +152,7 @@ def test_a_link_that_leaves_the_repository_is_sent_back(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "3.1")
-def test_set_up_runs_once_per_room_and_again_only_when_its_inputs_change(place: Place) -> None:
+def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(place: Place) -> None:
     (place.repo / ".gitignore").write_text("lib/\n")
     (place.repo / "package.json").write_text("{}\n")
     place.git("add", "-A")
@@ -200,7 +202,7 @@ F = "echo 'def f(): return 1' > m.py"
 
 
 @pytest.mark.spec("16.14", "0.1")
-def test_a_later_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -> None:
+def test_a_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -> None:
     plan = two_tasks(F, "echo 'def f(): return 2' > m.py; echo 'import m' > use.py")
 
     ran = place.yaoki("run", place.plan(plan))
@@ -215,7 +217,7 @@ def test_a_later_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -
 
 @pytest.mark.full
 @pytest.mark.spec("16.14")
-def test_landings_that_keep_each_other_are_proven_together_at_the_end(place: Place) -> None:
+def test_compatible_landings_are_verified_together_at_the_end(place: Place) -> None:
     ran = place.yaoki("run", place.plan(two_tasks(F, "echo 'import m' > use.py")))
 
     assert ran.code == 0, ran.out
@@ -225,7 +227,7 @@ def test_landings_that_keep_each_other_are_proven_together_at_the_end(place: Pla
 
 @pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
-def test_a_merge_onto_a_base_that_moved_is_proven_first(place: Place) -> None:
+def test_a_merge_onto_a_moved_base_is_verified_first(place: Place) -> None:
     """The base renames what the run's work uses: both are green, together they are not."""
     (place.repo / "m.py").write_text("def f(): return 1\n")
     place.git("add", "-A")
@@ -251,7 +253,7 @@ def test_a_merge_onto_a_base_that_moved_is_proven_first(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
-def test_an_undo_that_breaks_the_rest_is_refused_with_what_breaks(place: Place) -> None:
+def test_an_undo_that_breaks_other_tasks_is_refused_with_the_broken_checks(place: Place) -> None:
     plan = two_tasks(F, "echo 'import m' > use.py")
     plan["tasks"][1].pop("needs")
     plan["checks"]["two"] = {"shell": "python3 -c 'import use, m'"}
@@ -273,7 +275,7 @@ def test_an_undo_that_breaks_the_rest_is_refused_with_what_breaks(place: Place) 
 
 
 @pytest.mark.spec("16.6", "3.5")
-def test_a_done_task_can_be_undone_and_tried_again_though_it_changed_nothing(place: Place) -> None:
+def test_a_done_task_without_changes_can_be_retried(place: Place) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
     act = "test -e ../again && echo x > x.txt; touch ../again"
     assert place.yaoki("run", place.plan(a_plan(act, checks, may_change_nothing=True))).code == 0

@@ -99,7 +99,7 @@ def stored(place: Place) -> list[str]:
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "12.1", "0.6")
-def test_a_dry_run_says_what_would_leave_and_why_the_rest_stays(place: Place) -> None:
+def test_a_dry_run_lists_the_runs_to_archive_and_why_the_others_stay(place: Place) -> None:
     old = carried(place, "old")
     asks = carried(place, "asks", tries=[writes("asks.txt", "bad\n")] * 2, code=4)
     new = carried(place, "new")
@@ -122,7 +122,7 @@ def test_a_dry_run_says_what_would_leave_and_why_the_rest_stays(place: Place) ->
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "8.2", "10.2")
-def test_an_archive_holds_the_journal_the_logs_and_every_attempt(place: Place) -> None:
+def test_an_archive_contains_the_journal_the_logs_and_every_attempt(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
     old = twice_tried(place, "old")
     journal = place.yaoki("trace", old, "--jsonl").out
@@ -152,7 +152,7 @@ def test_an_archive_holds_the_journal_the_logs_and_every_attempt(place: Place) -
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.6")
-def test_an_archived_run_is_named_with_its_file(place: Place) -> None:
+def test_a_command_for_an_archived_run_names_its_archive(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
     old = carried(place, "old")
     assert place.yaoki("prune").code == 0
@@ -168,7 +168,7 @@ def test_an_archived_run_is_named_with_its_file(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.3")
-def test_a_merged_run_leaves_no_branch_and_pruning_twice_is_pruning_once(place: Place) -> None:
+def test_pruning_a_merged_run_removes_its_branch_and_is_idempotent(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
     old = carried(place, "old")
     place.git("merge", "-q", "--ff-only", f"yaoki/{old}")
@@ -185,7 +185,7 @@ def test_a_merged_run_leaves_no_branch_and_pruning_twice_is_pruning_once(place: 
 
 
 @pytest.mark.spec("11.7", "10.5")
-def test_a_run_stays_while_somebody_was_not_told_of_it(place: Place) -> None:
+def test_a_run_with_an_unsent_notice_is_not_archived(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
     with (place.repo / "yaoki.toml").open("a") as settings:
         settings.write('\n[notify]\ncommand = ["false"]\n')
@@ -201,7 +201,9 @@ def test_a_run_stays_while_somebody_was_not_told_of_it(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "8.2")
-def test_a_worktree_that_a_finished_run_left_is_kept_and_goes_first(place: Place) -> None:
+def test_a_leftover_worktree_of_a_finished_run_is_saved_and_removed_before_archiving(
+    place: Place,
+) -> None:
     """A removal that failed only warns, so a finished task may still have its worktree."""
     keeps(place, after_days=0, runs_kept=0)
     run = carried(place, "old")
@@ -239,9 +241,7 @@ def test_the_end_of_a_run_archives_one_other_run_and_never_itself(place: Place) 
 @pytest.mark.sqlite(why="a server is restored by its operator")
 @pytest.mark.spec("11.7", "8.7", "10.2")
 @pytest.mark.parametrize("backups", [True, False], ids=["from a backup", "from the journal alone"])
-def test_an_archived_run_does_not_come_back_with_a_restored_store(
-    place: Place, backups: bool
-) -> None:
+def test_a_restored_store_does_not_contain_archived_runs(place: Place, backups: bool) -> None:
     old, new = carried(place, "old"), carried(place, "new")
     keeps(place, after_days=0, runs_kept=1)
     before = place.yaoki("status", new, "--json").out
@@ -294,7 +294,7 @@ def ready(
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "0.3", "8.6")
 @pytest.mark.parametrize("point", POINTS)
-def test_a_kill_while_pruning_loses_nothing_and_is_gone_on_from(
+def test_pruning_interrupted_by_a_kill_loses_nothing_and_continues(
     ready: Ready, stores: Stores, tmp_path: Path, point: str
 ) -> None:
     with stores.new(like=ready.place.store) as url:

@@ -34,7 +34,7 @@ def test_every_line_of_a_question_is_shown(place: Place) -> None:
 
 
 @pytest.mark.spec("10.6", "12.1")
-def test_a_paused_run_says_why_and_its_tasks_wait_for_nothing_else(place: Place) -> None:
+def test_a_paused_run_shows_the_reason_and_no_other_wait(place: Place) -> None:
     names = ("one", "two")
     plan = a_plan(
         {name: [writes(f"{name}.txt")] for name in names},
@@ -53,7 +53,7 @@ def test_a_paused_run_says_why_and_its_tasks_wait_for_nothing_else(place: Place)
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_a_run_that_nobody_carries_says_so(place: Place) -> None:
+def test_a_run_without_a_worker_says_so(place: Place) -> None:
     marker = place.folder / "go"
     acts = {"slow": [[waits_for(marker), *writes("slow.txt")]]}
     plan = a_plan(acts, [{"id": "slow"}, {"id": "next"}], {"there": holds("slow.txt")})

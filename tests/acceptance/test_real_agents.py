@@ -111,7 +111,9 @@ def the_story(theatre: Theatre) -> Played:
 
 
 @pytest.mark.spec("12.8", "3.7", "0.1", "10.6")
-def test_a_lie_is_sent_back_in_the_same_conversation_and_the_fix_lands(theatres: Theatres) -> None:
+def test_a_false_claim_is_sent_back_in_the_same_conversation_and_the_fix_lands(
+    theatres: Theatres,
+) -> None:
     """The model says done over a wrong file; told which test fails, it writes the right one."""
     theatres.play(RESUMING, the_story, assert_the_story)
 
@@ -175,7 +177,9 @@ def assert_the_report_tells_it(theatre: Theatre, status: dict[str, Any]) -> None
 
 
 @pytest.mark.spec("12.8", "3.7", "3.9", "0.1")
-def test_over_acp_a_lie_is_sent_back_and_what_was_not_allowed_is_denied(theatres: Theatres) -> None:
+def test_an_acp_agents_false_claim_is_sent_back_and_a_forbidden_tool_call_is_denied(
+    theatres: Theatres,
+) -> None:
     """opencode goes on with its conversation; gemini has none to load and is told everything."""
     theatres.play(("opencode-acp", "gemini-acp"), acp_story, assert_acp_story)
 

@@ -97,7 +97,7 @@ def fall(theatre: Theatre) -> tuple[Completed, Scripts]:
 
 
 @pytest.mark.spec("4.2", "5.4", "3.8", "3.10", "4.7")
-def test_each_fault_of_a_service_is_told_by_its_kind_wait_and_words(theatres: Theatres) -> None:
+def test_each_fault_of_a_service_is_reported_with_kind_wait_and_message(theatres: Theatres) -> None:
     theatres.play(tuple(EXPECTED), fall, assert_each_is_told)
 
 
@@ -125,7 +125,7 @@ def seen(document: dict[str, Any]) -> Told:
 
 
 @pytest.mark.spec("5.4", "3.10")
-def test_an_hour_that_the_service_asks_for_is_known(theatres: Theatres) -> None:
+def test_a_wait_of_an_hour_named_by_the_service_is_read(theatres: Theatres) -> None:
     """Left to itself Claude Code would end at once, without the time, and be asked in vain."""
     theatres.play(("claude",), rest, assert_the_hour_is_told)
 
@@ -149,7 +149,9 @@ def assert_the_hour_is_told(theatre: Theatre, done: Completed) -> None:
 
 
 @pytest.mark.spec("5.4", "3.7", "5.5")
-def test_a_limit_at_the_first_word_stays_a_limit_until_the_work_is_done(theatres: Theatres) -> None:
+def test_a_rate_limit_before_the_first_answer_is_retried_in_a_new_conversation(
+    theatres: Theatres,
+) -> None:
     """There is no conversation yet: the next attempt is a new one with the very same words."""
     theatres.play(("gemini", "codex"), begin_again, assert_it_began_again)
 
@@ -186,7 +188,9 @@ def assert_it_began_again(theatre: Theatre, played: tuple[Completed, Scripts]) -
 
 
 @pytest.mark.spec("3.10", "5.4", "3.7")
-def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatres: Theatres) -> None:
+def test_yaoki_waits_instead_of_the_agent_and_continues_the_same_conversation(
+    theatres: Theatres,
+) -> None:
     """The service asks for three seconds; the agent may wait two by itself."""
     theatres.play(("claude",), wait, assert_it_waited)
 

@@ -79,7 +79,7 @@ def outcomes(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.spec("2.4", "6.2", "6.8", "6.9", "7.1")
-def test_the_registry_of_the_seed_runs_as_it_stands(registered: Registered) -> None:
+def test_the_original_registry_runs_unchanged(registered: Registered) -> None:
     registered.prepare(WRONG, RIGHT)
 
     done = registered.yaoki("run", str(REGISTRY))
@@ -104,7 +104,9 @@ def test_the_registry_of_the_seed_runs_as_it_stands(registered: Registered) -> N
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "7.1", "7.2")
-def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: Registered) -> None:
+def test_the_retry_prompt_of_the_original_registry_is_sent_with_the_failed_tests(
+    registered: Registered,
+) -> None:
     registered.prepare(WRONG, RIGHT)
     file = registered.repo / ".yaoki" / "prompts" / PROMPT
     file.parent.mkdir(parents=True)
@@ -125,7 +127,7 @@ def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.2", "6.9")
-def test_what_nobody_understands_reaches_the_agent_from_both_channels(
+def test_output_that_no_reader_understands_is_sent_to_the_agent_from_both_channels(
     registered: Registered,
 ) -> None:
     registered.prepare(WRONG, RIGHT)
@@ -142,7 +144,9 @@ def test_what_nobody_understands_reaches_the_agent_from_both_channels(
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "0.4")
-def test_max_attempts_counts_every_try_and_then_a_person_is_asked(registered: Registered) -> None:
+def test_max_attempts_counts_every_attempt_and_then_the_task_is_escalated(
+    registered: Registered,
+) -> None:
     worse = WRONG.replace("-", "*")
     registered.prepare(WRONG, worse, RIGHT)
     file = registered.changed(onFailure={"action": "retry", "maxAttempts": 2})
@@ -158,7 +162,9 @@ def test_max_attempts_counts_every_try_and_then_a_person_is_asked(registered: Re
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8")
-def test_abort_asks_a_person_after_the_first_failure(registered: Registered) -> None:
+def test_a_step_with_the_action_abort_is_escalated_after_the_first_failure(
+    registered: Registered,
+) -> None:
     registered.prepare(WRONG, RIGHT)
 
     done = registered.yaoki("run", registered.changed(onFailure={"action": "abort"}))
@@ -171,7 +177,7 @@ def test_abort_asks_a_person_after_the_first_failure(registered: Registered) -> 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "9.4")
-def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
+def test_a_skipped_validator_is_recorded_and_does_not_verify_the_step(
     registered: Registered,
 ) -> None:
     registered.prepare(WRONG, RIGHT)
@@ -191,7 +197,7 @@ def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "16.4")
-def test_a_clean_worktree_beside_skipped_tests_proves_nothing(registered: Registered) -> None:
+def test_a_clean_worktree_with_skipped_tests_does_not_land(registered: Registered) -> None:
     registered.prepare(WRONG, RIGHT)
 
     registered.yaoki("run", registered.changed(onFailure={"action": "skip"}))
@@ -203,7 +209,7 @@ def test_a_clean_worktree_beside_skipped_tests_proves_nothing(registered: Regist
 
 
 @pytest.mark.spec("2.4", "2.2", "7.2")
-def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
+def test_a_registry_is_refused_with_every_defect_including_those_of_its_prompts(
     registered: Registered,
 ) -> None:
     registered.prepare(RIGHT)
@@ -287,7 +293,7 @@ def test_a_custom_validator_is_a_check_of_an_installed_package(registered: Regis
 
 
 @pytest.mark.spec("2.4", "7.1")
-def test_checks_of_the_settings_stand_beside_those_of_a_registry(registered: Registered) -> None:
+def test_checks_of_the_settings_may_accompany_those_of_a_registry(registered: Registered) -> None:
     """A planner may give them to its tasks, so they stand in the catalogue of any plan."""
     words = 'agent = "actor"\nplanner = "actor"\n[checks.own]\nrun = ["true"]'
     registered.prepare(RIGHT, settings=words)

@@ -64,7 +64,7 @@ def with_remote(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("remote", [False, True], ids=["alone", "remote"])
-def test_a_worker_with_another_host_name_leaves_living_work_alone(
+def test_a_worker_with_another_host_name_does_not_take_a_running_task(
     named: Place, tmp_path: Path, remote: bool
 ) -> None:
     place, marker = named, tmp_path / "go"
@@ -88,7 +88,7 @@ def test_a_worker_with_another_host_name_leaves_living_work_alone(
 
 @pytest.mark.full
 @pytest.mark.spec("0.2")
-def test_after_a_kill_and_a_new_host_name_the_agent_is_waited_for(
+def test_a_worker_with_a_new_host_name_waits_for_the_agent_of_a_killed_one(
     named: Place, tmp_path: Path
 ) -> None:
     place, marker = named, tmp_path / "go"

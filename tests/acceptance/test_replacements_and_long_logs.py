@@ -28,7 +28,7 @@ def extended(place: Place, name: str, of: str, env: dict[str, str] | None = None
 
 @pytest.mark.full
 @pytest.mark.spec("2.6", "2.4")
-def test_a_check_task_is_replaced_by_work_of_the_runs_own_agent(place: Place) -> None:
+def test_a_replaced_check_task_gets_the_default_agent_of_the_run(place: Place) -> None:
     """It had no agent to hand on, and the new task ended in an internal error."""
     failed(place, {"kind": "check", "checks": ["good"]}, good={"shell": "test -s good.txt"})
 
@@ -42,7 +42,7 @@ def test_a_check_task_is_replaced_by_work_of_the_runs_own_agent(place: Place) ->
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "0.5")
-def test_an_agent_replaces_a_task_only_so_often_and_a_person_as_they_like(place: Place) -> None:
+def test_replacements_by_an_agent_are_bounded_and_those_by_a_person_are_not(place: Place) -> None:
     failed(place, {**ONCE, "checks": ["good"]}, good={"shell": "exit 1"})
     env = {"YAOKI_TASK": place.task("v")["id"], "YAOKI_ATTEMPT": "1", "YAOKI_EPOCH": "1"}
     names = ["v", *(f"w{n}" for n in range(5))]
@@ -75,7 +75,7 @@ def test_head_and_tail_of_a_long_log_reach_the_agent(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("5.1", "10.3")
-def test_failures_in_a_row_are_counted_once_each(place: Place) -> None:
+def test_each_consecutive_failure_is_counted_once(place: Place) -> None:
     """A held task that gets no re-run was counted once more."""
     acts = [[{"run": ["sh", "-c", "date +%N > s.txt"]}]]
     tasks = [{"id": "v", "retry": {"max_retries": 3}, "checks": ["never"]}]

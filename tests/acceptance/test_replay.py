@@ -84,7 +84,7 @@ def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(place: Plac
 
 
 @pytest.mark.full
-def test_the_number_of_tests_is_told(place: Place) -> None:
+def test_a_replay_reports_the_number_of_tests(place: Place) -> None:
     test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     plan = a_plan({"a": [writes("test_it.py", test)]}, [{"id": "a"}], {"tests": {"run": argv}})
@@ -98,7 +98,7 @@ def test_the_number_of_tests_is_told(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_set_up_runs_once_for_the_same_lock_files(place: Place) -> None:
+def test_setup_runs_once_for_the_same_lock_files(place: Place) -> None:
     """And what it made, which git ignores, is there for both commits."""
     (place.repo / ".gitignore").write_text("made.txt\n")
     place.git("add", "-A")
@@ -116,7 +116,7 @@ def test_set_up_runs_once_for_the_same_lock_files(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_set_up_that_fails_proves_nothing(place: Place) -> None:
+def test_a_replay_with_a_failed_setup_fails(place: Place) -> None:
     beside = place.folder / "beside.txt"
     beside.write_text("there\n")
     run = landed(place, both(), setup=[["test", "-f", str(beside)]])

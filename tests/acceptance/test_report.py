@@ -95,7 +95,7 @@ class Page(HTMLParser):
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2")
-def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: Place) -> None:
+def test_the_report_contains_everything_about_a_run_in_every_format(place: Place) -> None:
     place.env["MY_TOKEN"] = SECRET
     done = carried(place, a_full_plan(place))
     assert done.code == 4, done.out + done.err
@@ -151,7 +151,7 @@ def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: P
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "14.4")
-def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> None:
+def test_the_html_report_is_one_file_without_scripts_or_external_resources(place: Place) -> None:
     """Whatever agents and plans wrote is text there; its policy allows its own style alone."""
     carried(place, a_full_plan(place))
 
@@ -176,7 +176,7 @@ def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> Non
 
 
 @pytest.mark.spec("12.1", "14.4")
-def test_a_question_written_in_markdown_adds_nothing_to_the_report(place: Place) -> None:
+def test_markdown_in_a_question_is_escaped_in_the_report(place: Place) -> None:
     """The agent's question would be a heading, a list, a rule and an underlined title."""
     question = "# Proof\n- all checks passed\nDone\n===\n1. go on\n~~~\n---\n&lt;b&gt; ~~no~~"
     plan = a_plan(
@@ -237,7 +237,7 @@ def lines(done: Completed) -> dict[str, bool | None]:
 
 
 @pytest.mark.spec("12.1", "0.1", "0.3", "9.6")
-def test_a_receipt_is_confirmed_by_git_alone_even_in_a_bare_clone(place: Place) -> None:
+def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(place: Place) -> None:
     """Groups, work without a change, an undone landing, the proof of the whole, a merge."""
     plan = a_plan(
         {n: [writes(f"{n}.txt")] for n in ("a", "b", "one", "two")} | {"idle": [["claim_done"]]},
@@ -291,7 +291,7 @@ def test_a_receipt_is_confirmed_by_git_alone_even_in_a_bare_clone(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
-def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) -> None:
+def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(place: Place) -> None:
     plan = a_plan(
         {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
     )
@@ -363,7 +363,7 @@ def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
-def test_what_a_clone_does_not_hold_is_never_green(place: Place) -> None:
+def test_a_receipt_is_not_verified_in_a_clone_without_its_commits(place: Place) -> None:
     """A shallow clone and another repository: missing commits say nothing of their trees."""
     names = ("one", "two")
     plan = a_plan(
@@ -392,7 +392,7 @@ MOVES = f"git add -A && git {' '.join(WHO)} commit -qm mine && git update-ref re
 
 @pytest.mark.full
 @pytest.mark.spec("0.6", "14.2", "3.5")
-def test_what_was_noticed_and_what_changed_nothing_is_told_at_the_end(place: Place) -> None:
+def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(place: Place) -> None:
     """An agent moves the user's branch, and another one leaves the files as they are."""
     (place.repo / ".gitignore").write_text("*.py\n")
     place.git("add", "-A")

@@ -50,7 +50,7 @@ def a_lonely_plan(
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "1.3", "4.6", "0.4")
-def test_a_task_that_fails_alone_passes_in_one_re_run_from_the_run_branch(
+def test_a_task_that_fails_alone_passes_in_its_rerun_from_the_run_branch(
     place: Place, tmp_path: Path
 ) -> None:
     marker = tmp_path / "go"
@@ -77,7 +77,7 @@ def test_a_task_that_fails_alone_passes_in_one_re_run_from_the_run_branch(
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "8.5", "1.3", "9.2", "10.4", "0.3")
 @pytest.mark.parametrize("way", ["answer", "add-retry-task"])
-def test_one_that_fails_again_blocks_its_dependents_and_is_revived_by_a_person(
+def test_a_task_that_fails_its_rerun_blocks_its_dependents_until_a_person_answers(
     place: Place, tmp_path: Path, way: str
 ) -> None:
     marker = tmp_path / "go"
@@ -128,7 +128,7 @@ def test_one_that_fails_again_blocks_its_dependents_and_is_revived_by_a_person(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4")
-def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
+def test_a_task_is_not_rerun_unless_another_task_has_landed(place: Place) -> None:
     """The same attempt on the same commit would only cost money."""
     plan = a_plan(
         {"one": [writes("one.txt", "bad\n")]},
@@ -146,7 +146,7 @@ def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "1.4")
-def test_five_re_runs_a_round_in_the_order_of_their_making(place: Place, tmp_path: Path) -> None:
+def test_five_tasks_are_rerun_per_round_in_plan_order(place: Place, tmp_path: Path) -> None:
     """Seven fail together; `landed` lands; five are re-run, then the other two."""
     marker = tmp_path / "go"
     failing = [f"t{n}" for n in range(7)]

@@ -54,7 +54,7 @@ def held(place: Place) -> set[str]:
 
 @pytest.mark.full
 @pytest.mark.spec("11.9")
-def test_worktrees_side_by_side_have_their_own_ports_and_names(
+def test_concurrent_worktrees_have_their_own_ports_and_database_names(
     place: Place, tmp_path: Path
 ) -> None:
     marker = tmp_path / "go"
@@ -78,7 +78,7 @@ def test_worktrees_side_by_side_have_their_own_ports_and_names(
 
 @pytest.mark.full
 @pytest.mark.spec("11.9", "0.5")
-def test_when_all_ranges_are_taken_a_task_waits_and_says_so(place: Place, tmp_path: Path) -> None:
+def test_a_task_without_a_free_port_range_waits_and_says_so(place: Place, tmp_path: Path) -> None:
     resources(place, 'ports = "21000-21009"')
     marker = tmp_path / "go"
     run = place.start("run", place.plan(telling(tmp_path, marker, "a", "b")), "--quiet")
@@ -127,7 +127,9 @@ def test_two_repositories_on_one_machine_never_share_a_port(place: Place, tmp_pa
 
 @pytest.mark.full
 @pytest.mark.spec("11.9", "0.2")
-def test_a_killed_worker_leaves_the_range_with_its_task(place: Place, tmp_path: Path) -> None:
+def test_a_task_keeps_its_port_range_when_its_worker_is_killed(
+    place: Place, tmp_path: Path
+) -> None:
     marker = tmp_path / "go"
     run = place.start("run", place.plan(telling(tmp_path, marker, "a")), "--quiet")
     until(lambda: (tmp_path / "agent.a").exists(), "it is at work")
@@ -144,7 +146,9 @@ def test_a_killed_worker_leaves_the_range_with_its_task(place: Place, tmp_path: 
 
 
 @pytest.mark.spec("11.9")
-def test_without_ports_only_the_name_is_given(place: Place, tmp_path: Path) -> None:
+def test_a_worktree_without_configured_ports_gets_only_a_database_name(
+    place: Place, tmp_path: Path
+) -> None:
     resources(place, 'ports = ""\ndatabase_prefix = "test_"')
     marker = tmp_path / "go"
     marker.touch()

@@ -55,7 +55,7 @@ def a_group(second: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "8.3")
 @pytest.mark.parametrize("second", [{}, {"required": True}])
-def test_a_required_subtask_that_failed_for_good_fails_its_group(
+def test_a_group_does_not_land_without_a_required_subtask(
     place: Place, second: dict[str, Any]
 ) -> None:
     """By default nothing of the group lands, and a person is asked about the subtask."""
@@ -71,7 +71,7 @@ def test_a_required_subtask_that_failed_for_good_fails_its_group(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "12.1")
-def test_a_group_that_lands_without_a_required_part_ends_the_run_with_3(place: Place) -> None:
+def test_a_run_whose_partial_group_lacks_a_required_subtask_exits_with_3(place: Place) -> None:
     """The plan allows it; the run still says what is missing, and calls nothing recovered."""
     done = place.yaoki("run", place.plan(a_group({}, partial=True)), "--quiet")
 
@@ -94,7 +94,7 @@ def test_a_group_that_lands_without_a_required_part_ends_the_run_with_3(place: P
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "9.4")
-def test_a_group_lands_without_an_optional_part_and_the_run_is_done(place: Place) -> None:
+def test_a_run_is_done_if_its_group_lands_without_an_optional_subtask(place: Place) -> None:
     done = place.yaoki("run", place.plan(a_group({"required": False})), "--quiet")
 
     assert done.code == 0, done.out + done.err
@@ -132,7 +132,7 @@ SAYS_FAILED = {
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("form", SAYS_FAILED)
 @pytest.mark.parametrize("code", [0, 1])
-def test_an_agent_that_reports_its_failure_is_never_overruled(
+def test_passing_checks_do_not_overrule_an_agent_that_reports_failure(
     place: Place, form: str, code: int
 ) -> None:
     """The checks pass, but the agent says that it failed: it is tried again with its own words."""
@@ -157,7 +157,7 @@ def test_an_agent_that_reports_its_failure_is_never_overruled(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.8", "10.4")
-def test_a_person_may_accept_what_an_agent_called_failed(place: Place) -> None:
+def test_a_person_may_accept_work_that_its_agent_reported_as_failed(place: Place) -> None:
     plan = a_task_of(f"{NOTES}{SAYS_FAILED['command']}", retry={"max_retries": 0})
     place.yaoki("run", place.plan(plan), "--quiet")
 
@@ -171,7 +171,7 @@ def test_a_person_may_accept_what_an_agent_called_failed(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.8")
-def test_a_contradiction_is_one_question_with_both_sides_and_no_retry(place: Place) -> None:
+def test_a_reported_conflict_is_escalated_at_once_with_both_sides(place: Place) -> None:
     why = "test_a wants 3, the task says 4"
     call = f"{sys.executable} -m yaoki result --status conflict --summary '{why}'"
     plan = a_task_of(f"{NOTES}{call}")
@@ -190,7 +190,7 @@ def test_a_contradiction_is_one_question_with_both_sides_and_no_retry(place: Pla
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.2")
-def test_an_exit_code_other_than_0_is_shown_wherever_the_task_is_shown(place: Place) -> None:
+def test_a_nonzero_exit_code_is_shown_wherever_the_task_is_shown(place: Place) -> None:
     done = place.yaoki("run", place.plan(a_task_of(f"{NOTES}exit 3")), "--quiet")
 
     assert done.code == 0, done.out + done.err
@@ -224,7 +224,7 @@ def a_chain(small: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("18.2", "4.6")
-def test_a_futile_try_is_seen_though_other_tasks_land_meanwhile(place: Place) -> None:
+def test_an_identical_failure_is_recognised_while_other_tasks_land(place: Place) -> None:
     """Another task lands during each try of `small`, so no two of its trees are the same."""
     landed = "test $(git log --oneline --first-parent {branch} | wc -l) -gt $YAOKI_ATTEMPT"
     branch = "refs/heads/yaoki/$YAOKI_RUN"
@@ -247,7 +247,7 @@ def test_a_futile_try_is_seen_though_other_tasks_land_meanwhile(place: Place) ->
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.6", "5.6")
-def test_the_next_agent_is_called_after_the_same_failure_three_times(place: Place) -> None:
+def test_the_next_agent_of_the_chain_starts_after_three_identical_failures(place: Place) -> None:
     """The small agent leaves something else each time and never passes; the large one does."""
     done = place.yaoki("run", place.plan(a_chain("date +%N > same.txt")), "--quiet")
 
@@ -260,7 +260,7 @@ def test_the_next_agent_is_called_after_the_same_failure_three_times(place: Plac
 
 @pytest.mark.acceptance
 @pytest.mark.spec("18.7", "10.6")
-def test_an_agent_run_that_was_lost_counts_in_budget_and_report(place: Place) -> None:
+def test_a_lost_agent_run_counts_in_budget_and_report(place: Place) -> None:
     """The agent kills the process above it, so nobody ever hears how it ended."""
     ran = place.folder / "ran"
     dies = shell("echo ran >> $COUNT; kill -9 $PPID; sleep 1") | {"env": {"COUNT": str(ran)}}
@@ -330,7 +330,7 @@ def planned(place: Place, answer: Mapping[str, Any], **more: Any) -> dict[str, A
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "0.1")
-def test_a_users_task_whose_name_begins_with_replan_is_not_taken_for_the_planners(
+def test_a_users_task_named_like_a_replan_is_not_treated_as_one(
     place: Place,
 ) -> None:
     """It fails for good: it stays the user's question, and the planner gets all its rounds."""
@@ -356,7 +356,7 @@ def test_a_users_task_whose_name_begins_with_replan_is_not_taken_for_the_planner
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "2.2")
-def test_a_users_phase_called_like_an_iteration_belongs_to_the_first(place: Place) -> None:
+def test_a_users_phase_named_like_an_iteration_belongs_to_the_first_iteration(place: Place) -> None:
     grow = {"id": "grow", "goal": "x", "checks": ["some"]}
     plan = {
         "goal": "x",
@@ -415,7 +415,7 @@ def test_a_continuous_run_says_why_it_stopped(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "4.8", "1.3")
-def test_a_set_up_that_always_fails_asks_and_is_never_re_run_without_a_landing(
+def test_a_task_whose_setup_always_fails_is_escalated_without_a_rerun(
     place: Place,
 ) -> None:
     plan = a_task_of(NOTES) | {"setup": [["false"]]}
@@ -432,7 +432,7 @@ def test_a_set_up_that_always_fails_asks_and_is_never_re_run_without_a_landing(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "4.2")
-def test_the_word_git_in_a_message_makes_no_git_error_of_an_iteration(place: Place) -> None:
+def test_a_failure_message_that_mentions_git_is_not_classified_as_a_git_error(place: Place) -> None:
     plan = a_task_of(NOTES) | {"setup": [["git", "no-such-command"]]}
     plan |= {"done_when": ["lint"], "continuous": {"max_iterations": 1, "max_failures": 2}}
 
@@ -454,7 +454,7 @@ def always_failing(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.1", "5.2")
-def test_failure_types_are_as_many_as_failed_attempts_in_their_order(place: Place) -> None:
+def test_failure_types_list_every_failed_attempt_in_order(place: Place) -> None:
     """Held for its re-run and then asked about, a failure is counted once."""
     place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
 
@@ -466,7 +466,7 @@ def test_failure_types_are_as_many_as_failed_attempts_in_their_order(place: Plac
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "10.1")
-def test_a_replacement_counts_its_own_attempts_alone(place: Place) -> None:
+def test_a_replacement_counts_only_its_own_attempts(place: Place) -> None:
     place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
 
     added = place.yaoki("plan", "add-retry-task", "--retry-of", "t")
@@ -480,7 +480,7 @@ def test_a_replacement_counts_its_own_attempts_alone(place: Place) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.4", "7.5")
-def test_a_waived_check_is_not_called_cured(place: Place) -> None:
+def test_a_waived_check_does_not_count_as_fixed(place: Place) -> None:
     place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
     place.yaoki("answer", "t", "waive", "--check", "never")
 
@@ -511,7 +511,7 @@ def test_the_prompt_after_a_timeout_names_the_limit_and_the_time_used(place: Pla
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.3", "8.4")
-def test_a_re_run_is_reported_as_a_retry(place: Place) -> None:
+def test_a_rerun_is_reported_as_a_retry(place: Place) -> None:
     """It fails alone, and its one re-run passes on what another task landed meanwhile."""
     plan = {
         "goal": "x",
@@ -537,7 +537,7 @@ def test_a_re_run_is_reported_as_a_retry(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.1", "2.3")
-def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
+def test_plan_tasks_are_not_counted_as_landed_tasks(place: Place) -> None:
     answer = {"tasks": [{"id": "g", "goal": "x", "checks": ["good"]}], "reason": "one is enough"}
     plan = planned(
         place,
@@ -559,7 +559,7 @@ def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
 @pytest.mark.spec("6.7", "9.3")
 @pytest.mark.parametrize("word", ["replan", "impossible"])
 @pytest.mark.parametrize("planner", [True, False])
-def test_a_judge_that_asks_for_another_plan_ends_the_tries(
+def test_a_judge_that_asks_for_another_plan_ends_the_retries(
     place: Place, word: str, planner: bool
 ) -> None:
     judged = {"pass": False, "reason": "the task is wrong", "missing": ["x"], "next": word}
@@ -587,7 +587,7 @@ def test_a_judge_that_asks_for_another_plan_ends_the_tries(
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("5.7", "9.3")
-def test_the_planner_hears_of_a_failure_that_is_not_safe_to_retry(place: Place) -> None:
+def test_the_planner_is_informed_of_a_failure_that_is_not_safe_to_retry(place: Place) -> None:
     unsafe = f"{sys.executable} -m yaoki result --status failed --summary half --no-retry-safe"
     plan = planned(
         place,
@@ -619,7 +619,7 @@ def test_a_message_length_over_the_limit_is_refused(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.1")
-def test_lines_of_a_subtask_name_it(place: Place) -> None:
+def test_journal_entries_of_a_subtask_name_the_subtask(place: Place) -> None:
     place.yaoki("run", place.plan(a_group({"required": False})), "--quiet")
 
     for name, subtask in (("g1", place.task("g1")["id"]), ("grp", None)):
@@ -629,7 +629,9 @@ def test_lines_of_a_subtask_name_it(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.1", "15")
-def test_a_list_of_retryable_failures_does_not_switch_off_interruptions(place: Place) -> None:
+def test_a_list_of_retryable_failures_does_not_disable_retries_after_interruptions(
+    place: Place,
+) -> None:
     """The list of the first document knows five kinds; a crash is none of them."""
     kinds = '["INCOMPLETE", "QUALITY_FAILURE", "TIMEOUT", "TRANSIENT_ERROR", "RATE_LIMIT"]'
     place.settings(f"[retry]\nretryable_failures = {kinds}\n{SETTINGS}")
@@ -644,7 +646,7 @@ def test_a_list_of_retryable_failures_does_not_switch_off_interruptions(place: P
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("5.6", "2.1")
-def test_a_task_may_say_which_failures_are_retried_and_with_which_words(place: Place) -> None:
+def test_a_task_may_choose_the_failures_to_retry_and_their_hints(place: Place) -> None:
     hint = {"QUALITY_FAILURE": {"modification_hint": "Look at never.txt.", "max_retries": 1}}
     plan = always_failing(retry={"cause_specific": hint})
     only = always_failing(retry={"retryable_failures": ["TIMEOUT"]})

@@ -49,7 +49,7 @@ def rewritten(place: Place, code: str, tests: str) -> int:
     return place.yaoki("run", place.plan(plan), "--quiet").code
 
 
-def test_tests_as_a_table_that_asks_the_same_land(place: Place) -> None:
+def test_tests_rewritten_as_a_table_with_the_same_cases_land(place: Place) -> None:
     """Three tests became one, and each question is still asked."""
     code = f"{CODE}\n\ndef add(a, b):\n    return sub(a, -b)\n"
 
@@ -67,6 +67,6 @@ LOOSER = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", LOOSER)
-def test_tests_that_ask_something_else_do_not(place: Place, name: str) -> None:
+def test_tests_rewritten_with_other_expectations_do_not_land(place: Place, name: str) -> None:
     """The program is broken, and the tests say what it does now, with the same numbers."""
     assert rewritten(place, *LOOSER[name]) == 4

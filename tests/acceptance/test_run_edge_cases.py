@@ -30,7 +30,7 @@ def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) ->
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "0.1")
-def test_a_landed_group_and_its_subtasks_are_not_taken_back_by_themselves(place: Place) -> None:
+def test_undo_of_a_landed_group_or_its_subtasks_is_refused(place: Place) -> None:
     place.yaoki("run", place.plan(a_group({}, [{"id": "a"}, {"id": "c"}])), "--quiet")
 
     whole, part = place.yaoki("undo", "g"), place.yaoki("undo", "a", "--cascade")
@@ -43,7 +43,9 @@ def test_a_landed_group_and_its_subtasks_are_not_taken_back_by_themselves(place:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "3.3")
-def test_a_subtask_sees_the_task_outside_that_it_needs(place: Place, tmp_path: Path) -> None:
+def test_a_subtask_starts_from_the_landing_of_the_outside_task_it_needs(
+    place: Place, tmp_path: Path
+) -> None:
     """The group's branch was cut before `outside` landed."""
     marker = tmp_path / "go"
     plan = a_group({}, [{"id": "a"}, {"id": "b", "needs": ["outside"]}], partial=False)
@@ -65,7 +67,9 @@ def test_a_subtask_sees_the_task_outside_that_it_needs(place: Place, tmp_path: P
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "0.4")
-def test_two_culprits_are_both_found_and_each_is_sent_back_once(place: Place) -> None:
+def test_two_tasks_that_break_the_final_check_are_each_found_and_sent_back_once(
+    place: Place,
+) -> None:
     """After the first take-back the past stays red; only what still stands is looked at."""
     names = ["t1", "t2", "t3", "t4"]
     bad = {n: [writes(f"{n}.txt", f"good\nbad {n}\n"), writes(f"{n}.txt")] for n in ("t1", "t4")}
@@ -113,7 +117,7 @@ def test_a_replacement_that_would_need_itself_is_refused(place: Place, tmp_path:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.3", "10.4")
-def test_after_a_failed_iteration_a_person_says_go_and_the_next_one_begins(place: Place) -> None:
+def test_a_person_continues_a_continuous_run_after_a_failed_iteration(place: Place) -> None:
     more = {"append": {"count.txt": "line\n"}}
     script = {f"grow-i{n}": [[more]] for n in range(3, 9)}
     plan = a_plan(
@@ -162,7 +166,7 @@ def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
-def test_a_phase_runs_out_of_time_while_it_is_planned(place: Place) -> None:
+def test_a_phase_past_its_deadline_is_cancelled_while_it_is_planned(place: Place) -> None:
     plan = a_plan(
         {"look": [writes("look.txt")], "fill-build": [["hang"]], "last": [writes("last.txt")]},
         [],
@@ -189,7 +193,7 @@ def test_a_phase_runs_out_of_time_while_it_is_planned(place: Place) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
-def test_a_budget_of_attempts_holds_side_by_side(place: Place) -> None:
+def test_a_budget_of_attempts_holds_for_concurrent_tasks(place: Place) -> None:
     names = ["a", "b", "c", "d"]
     plan = a_plan(
         {n: [writes(f"{n}.txt")] for n in names},
@@ -208,7 +212,7 @@ def test_a_budget_of_attempts_holds_side_by_side(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.5")
-def test_nobody_is_asked_while_the_planner_may_still_mend_it(place: Place) -> None:
+def test_a_failed_final_check_is_not_escalated_while_the_planner_can_replan(place: Place) -> None:
     task = {"id": "two", "goal": "x", "checks": ["two"]}
     answer = [{"say": json.dumps({"tasks": [task], "reason": "forgotten"})}]
     plan = a_plan(
@@ -227,7 +231,7 @@ def test_nobody_is_asked_while_the_planner_may_still_mend_it(place: Place) -> No
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.6", "9.7")
-def test_continuous_mode_without_an_end_is_refused(place: Place) -> None:
+def test_continuous_mode_without_done_when_is_refused(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
 
     refused = place.yaoki("run", place.plan(plan), "--continuous")

@@ -112,7 +112,7 @@ VANISHING = ("touch {top}/planted", "mkdir {home}/worktrees/planted", "touch /tm
 
 
 @pytest.mark.spec("14.3", "0.2")
-def test_inside_nothing_but_the_worktree_can_be_written(place: Place) -> None:
+def test_a_sandboxed_agent_can_write_only_its_worktree(place: Place) -> None:
     needs_bubblewrap()
     settings(place, mode="on")
     places = {"repo": place.repo, "top": place.folder, "home": place.home, "mark": os.getpid()}
@@ -133,7 +133,9 @@ def test_inside_nothing_but_the_worktree_can_be_written(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "14.2")
-def test_inside_no_secret_of_the_worker_and_no_process_of_others_is_seen(place: Place) -> None:
+def test_a_sandboxed_agent_sees_no_secret_of_the_worker_and_no_foreign_process(
+    place: Place,
+) -> None:
     needs_bubblewrap()
     settings(place, mode="on")
     script = (
@@ -161,7 +163,7 @@ OPENINGS = {
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
-def test_inside_even_root_has_no_capability_and_cannot_open_the_walls(place: Place) -> None:
+def test_a_sandboxed_root_has_no_capability_and_cannot_leave_the_sandbox(place: Place) -> None:
     needs_bubblewrap()
     settings(place, mode="on")
     tries = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
@@ -180,7 +182,7 @@ def test_inside_even_root_has_no_capability_and_cannot_open_the_walls(place: Pla
 
 
 @pytest.mark.spec("14.3")
-def test_inside_the_agents_own_folder_is_still_read_and_written(tmp_path: Path) -> None:
+def test_a_sandboxed_agent_can_read_and_write_its_own_folder(tmp_path: Path) -> None:
     """Its owner writes there without any capability; what was kept is what it finds again."""
     needs_bubblewrap()
     worktree, folder, own = tmp_path / "worktree", tmp_path / "attempt", tmp_path / "own"
@@ -213,7 +215,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.spec("14.3", "12.1")
 @pytest.mark.parametrize("named", ["by its path", "on the PATH"])
-def test_programs_of_an_environment_below_tmp_find_their_packages_and_nothing_else(
+def test_a_sandboxed_python_environment_below_tmp_finds_its_packages_and_nothing_else(
     shared: Path, tmp_path: Path, named: str
 ) -> None:
     """Its `python` is a link that leads out of it: who tries yaoki in /tmp has all of it there."""
@@ -249,7 +251,7 @@ sys.exit(subprocess.run(inside.argv, env=dict(inside.env)).returncode)
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "12.1")
-def test_yaoki_itself_is_found_inside_when_it_lies_below_tmp(tmp_path: Path) -> None:
+def test_a_sandboxed_agent_finds_yaoki_installed_below_tmp(tmp_path: Path) -> None:
     """As in a clone that somebody tries there: agents are started by it, and report with it."""
     needs_bubblewrap()
     source, work = tmp_path / "src", tmp_path / "work"
@@ -268,7 +270,7 @@ def test_yaoki_itself_is_found_inside_when_it_lies_below_tmp(tmp_path: Path) -> 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("network", [True, False])
-def test_the_network_is_as_set(place: Place, network: bool) -> None:
+def test_the_sandbox_network_follows_the_settings(place: Place, network: bool) -> None:
     needs_bubblewrap()
     settings(place, mode="on", network=network)
     outside = str(Path("/proc/self/ns/net").readlink())
@@ -281,7 +283,7 @@ def test_the_network_is_as_set(place: Place, network: bool) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
-def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
+def test_writable_folders_of_the_settings_do_not_make_the_git_config_writable(
     place: Place,
 ) -> None:
     needs_bubblewrap()
@@ -300,7 +302,7 @@ def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
-def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
+def test_checks_and_setup_run_in_the_sandbox(place: Place) -> None:
     """What an agent wrote is run by the checks: they must not reach further than it does."""
     needs_bubblewrap()
     settings(place, mode="on")
@@ -323,7 +325,7 @@ def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2", "0.6")
 @pytest.mark.parametrize("planted", ["checks/1-reach", "checks"], ids=["folder", "around"])
-def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
+def test_a_symbolic_link_in_the_attempt_folder_gives_a_check_no_access_outside_the_sandbox(
     place: Place, planted: str
 ) -> None:
     """The folder is hidden and closed to the agent; only its outbox is its own."""
@@ -350,7 +352,7 @@ def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
-def test_a_check_does_not_run_in_a_folder_that_the_agent_made_for_it(place: Place) -> None:
+def test_a_check_does_not_use_a_folder_prepared_by_the_agent(place: Place) -> None:
     script = (
         'own=$(dirname "$YAOKI_PROMPT_FILE")/checks/1-report\n'
         'mkdir -p "$own" && cd "$own" && echo "<testsuite><testcase/></testsuite>" > report.xml\n'
@@ -374,7 +376,7 @@ def test_a_check_does_not_run_in_a_folder_that_the_agent_made_for_it(place: Plac
 
 
 @pytest.mark.spec("14.3", "0.6")
-def test_a_sandbox_that_is_not_there_stops_everything_before_any_agent(place: Place) -> None:
+def test_a_missing_sandbox_is_refused_before_any_agent_starts(place: Place) -> None:
     settings(place, mode="on")
     marker = place.folder / "called"
     tools = place.folder / "tools"
@@ -403,7 +405,7 @@ def test_a_sandbox_that_is_not_there_stops_everything_before_any_agent(place: Pl
     ],
     ids=["effective", "permitted", "gainable", "silent"],
 )
-def test_a_sandbox_that_leaves_any_power_inside_is_none(tmp_path: Path, status: str) -> None:
+def test_a_sandbox_that_leaves_capabilities_inside_is_refused(tmp_path: Path, status: str) -> None:
     """A program of that name which makes no walls, or other ones than it was asked for."""
     weak = tmp_path / "bwrap"
     weak.write_text(f"#!/bin/sh\necho '{status}'\n")
@@ -420,7 +422,7 @@ def test_a_sandbox_that_leaves_any_power_inside_is_none(tmp_path: Path, status: 
 
 
 @pytest.mark.spec("14.3", "0.6")
-def test_walls_that_cannot_be_had_here_give_way_to_others_and_never_to_none(tmp_path: Path) -> None:
+def test_a_sandbox_without_user_namespaces_still_drops_every_capability(tmp_path: Path) -> None:
     """A bubblewrap without user namespaces still has to drop every capability."""
     older = tmp_path / "bwrap"
     older.write_text(
@@ -440,7 +442,7 @@ def test_walls_that_cannot_be_had_here_give_way_to_others_and_never_to_none(tmp_
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.6", "4.8")
-def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place) -> None:
+def test_a_task_is_escalated_if_the_sandbox_disappeared_since_its_submission(place: Place) -> None:
     """Submitted where there was one, begun where there is none: no agent is called."""
     marker, tools = place.folder / "called", place.folder / "tools"
     tools.mkdir()
@@ -478,7 +480,7 @@ def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place)
     ],
     ids=["config", "hook"],
 )
-def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
+def test_an_unsandboxed_change_of_git_config_or_hooks_is_escalated_and_nothing_lands(
     place: Place, script: str, name: str
 ) -> None:
     done = place.yaoki("run", a_plan(place, script.format(repo=place.repo)))
@@ -490,7 +492,7 @@ def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
-def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -> None:
+def test_an_unsandboxed_change_in_a_configured_hooks_folder_is_escalated(place: Place) -> None:
     place.git("config", "core.hooksPath", ".githooks")
     planted = place.repo / ".githooks" / "post-checkout"
     script = f"mkdir -p {planted.parent}; echo x > {planted}"
@@ -509,7 +511,7 @@ def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -
     [(".gitconfig", False), (".config/git/config", False), ("moved/git/config", True)],
     ids=["home", "config", "moved"],
 )
-def test_outside_a_change_of_the_persons_own_git_settings_is_told(
+def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
     place: Place, file: str, moved: bool
 ) -> None:
     """They may set it at any time themselves, so nobody is blamed."""
@@ -532,7 +534,9 @@ def test_outside_a_change_of_the_persons_own_git_settings_is_told(
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
-def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Place) -> None:
+def test_an_unsandboxed_change_of_the_checkout_is_reported_and_does_not_fail_the_task(
+    place: Place,
+) -> None:
     """Nothing shows who wrote there, and a person may work in the checkout at any time."""
     done = place.yaoki("run", a_plan(place, f"echo evil >> {place.repo}/README"))
 
@@ -560,7 +564,7 @@ def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Pl
     ],
     ids=["index", "head", "untracked", "looking"],
 )
-def test_outside_the_index_and_head_are_looked_at_as_well(
+def test_an_unsandboxed_change_of_index_or_head_is_reported(
     place: Place, script: str, what: list[str]
 ) -> None:
     (place.repo / "new").write_text("new\n")
@@ -584,7 +588,7 @@ def test_a_secret_variable_does_not_reach_an_agent(place: Place) -> None:
 
 
 @pytest.mark.spec("14.3", "16.10")
-def test_inside_the_switches_of_the_machine_cannot_be_opened_for_writing(place: Place) -> None:
+def test_a_sandboxed_agent_cannot_open_kernel_settings_for_writing(place: Place) -> None:
     """Root could name a program there that the kernel starts outside."""
     needs_bubblewrap()
     settings(place, mode="on")

@@ -27,7 +27,7 @@ def saved(place: Place) -> str:
 
 @pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
-def test_files_in_a_submodule_that_is_not_checked_out_are_kept(place: Place) -> None:
+def test_files_in_a_submodule_that_is_not_checked_out_are_saved(place: Place) -> None:
     library = place.folder / "library"
     place.git("clone", "-q", str(place.repo), str(library))
     place.git(*ALLOW, "add", str(library), "mod")
@@ -41,7 +41,7 @@ def test_files_in_a_submodule_that_is_not_checked_out_are_kept(place: Place) -> 
 
 
 @pytest.mark.spec("16.2", "0.2")
-def test_a_commit_that_the_agent_reset_away_is_kept(place: Place) -> None:
+def test_a_commit_that_the_agent_reset_away_is_saved(place: Place) -> None:
     commit = f"echo x > precious.py; git add -A; git {' '.join(WHO)} commit -qm precious"
     asked(place, f"{commit}; git reset -q --hard HEAD~1; echo y > other.txt")
 
@@ -72,7 +72,7 @@ def test_a_retry_does_not_accept_a_changed_git_configuration(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "16.4")
-def test_what_a_person_waived_is_nowhere_called_proven(place: Place) -> None:
+def test_a_waived_check_is_not_shown_as_verified(place: Place) -> None:
     asked(place, "echo good > a.txt")
     assert place.yaoki("answer", "a", "waive", "--check", "ok").code == 0
 
@@ -87,7 +87,7 @@ def test_what_a_person_waived_is_nowhere_called_proven(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
-def test_an_ignored_file_too_large_to_save_is_not_called_kept(place: Place) -> None:
+def test_an_ignored_file_too_large_to_save_is_reported_as_not_saved(place: Place) -> None:
     """It goes with the worktree, so the person who aborts is told while it is still there."""
     (place.repo / ".gitignore").write_text("*.bin\n")
     place.git("add", "-A")

@@ -65,7 +65,7 @@ def stored(place: Place) -> dict[str, bytes]:
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "3.7")
-def test_whoever_goes_on_without_the_variable_stores_and_shows_no_secret(
+def test_a_worker_without_the_secret_variable_stores_and_shows_no_secret(
     place: Place, tmp_path: Path
 ) -> None:
     marker, without = tmp_path / "go", dict(place.env)
@@ -94,9 +94,7 @@ def test_whoever_goes_on_without_the_variable_stores_and_shows_no_secret(
 
 @pytest.mark.full
 @pytest.mark.spec("14.2")
-def test_a_prompt_that_names_a_handed_value_is_sent_without_it(
-    place: Place, tmp_path: Path
-) -> None:
+def test_a_passed_secret_is_masked_in_prompts(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     marker.touch()
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
@@ -150,9 +148,7 @@ elif way == "submit":
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.2", "12.7")
 @pytest.mark.parametrize("way", ["result", "ask", "extend", "plan extend", "submit"])
-def test_what_an_agent_says_to_the_store_holds_nothing_it_was_handed(
-    place: Place, way: str
-) -> None:
+def test_a_passed_secret_is_masked_in_the_results_of_an_agent(place: Place, way: str) -> None:
     """Its name does not say that it is secret, and a server may not even have been given it."""
     command = [sys.executable, "-c", CALLS, way]
     plan = {
@@ -240,7 +236,7 @@ ALOUD: dict[str, dict[str, Any]] = {
 @pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("check", ALOUD.values(), ids=ALOUD)
-def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
+def test_a_passed_secret_is_masked_in_the_output_of_a_check(
     place: Place, check: dict[str, Any]
 ) -> None:
     """Whoever looks has not the variables, so it is not the looking that hides them."""
@@ -264,7 +260,7 @@ def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "4.4")
-def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_value(
+def test_a_passed_secret_is_masked_in_a_quoted_line_of_the_change(
     place: Place,
 ) -> None:
     (place.repo / "noting").touch()
@@ -283,7 +279,7 @@ def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_v
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "3.1")
-def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(place: Place) -> None:
+def test_a_passed_secret_is_masked_in_the_output_of_setup(place: Place) -> None:
     """Its last try is named, and its last words are quoted."""
     make_known(place)
     plan = a_leaking_plan({"shell": "test -s README"})
@@ -304,9 +300,7 @@ def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(plac
 @pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_diff_shows_no_handed_value_to_whoever_has_the_variable(
-    place: Place, form: tuple[str, ...]
-) -> None:
+def test_a_passed_secret_is_masked_in_a_diff(place: Place, form: tuple[str, ...]) -> None:
     make_known(place)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
     done = place.yaoki("run", place.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed)

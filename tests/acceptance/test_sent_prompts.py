@@ -62,7 +62,7 @@ def _a_plan() -> dict[str, object]:
 
 @pytest.mark.full
 @pytest.mark.spec("7.5")
-def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
+def test_successful_retries_are_counted_by_prompt_and_pattern(place: Place) -> None:
     checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
     carried(
         place,
@@ -83,7 +83,7 @@ def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("7.2", "5.8")
-def test_a_prompt_that_says_nothing_gives_way_to_the_built_in_words(place: Place) -> None:
+def test_an_empty_prompt_is_replaced_by_the_built_in_text(place: Place) -> None:
     """The file is in order, but this failure leaves its only loop empty."""
     folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
     folder.mkdir(parents=True)

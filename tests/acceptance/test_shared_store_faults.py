@@ -28,7 +28,7 @@ PLAN = a_plan(
 @pytest.mark.acceptance
 @pytest.mark.spec("13.2", "12.1")
 @pytest.mark.parametrize("url", ["mysql://x/y", "http://x"])
-def test_an_address_that_is_no_store_is_refused_and_nothing_is_made(place: Place, url: str) -> None:
+def test_an_unsupported_store_url_is_refused_and_nothing_is_created(place: Place, url: str) -> None:
     done = place.yaoki("worker", "--store", url)
 
     assert done.code == 2
@@ -60,7 +60,7 @@ def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.6", "14.4")
-def test_what_the_hook_of_a_remote_says_is_told_cleaned_and_bounded(
+def test_the_output_of_a_remote_hook_is_reported_cleaned_and_bounded(
     place: Place, tmp_path: Path
 ) -> None:
     bare = tmp_path / "bare.git"
@@ -85,7 +85,7 @@ def test_what_the_hook_of_a_remote_says_is_told_cleaned_and_bounded(
 
 @pytest.mark.acceptance
 @pytest.mark.spec("11.5", "0.6")
-def test_a_run_too_many_is_told_where_the_others_are_listed(place: Place) -> None:
+def test_a_refused_run_over_the_limit_names_the_command_that_lists_the_others(place: Place) -> None:
     with (place.repo / "yaoki.toml").open("a") as settings:
         settings.write("pending_runs = 1\n")
     assert place.yaoki("plan", "submit", place.plan(PLAN)).code == 0
@@ -120,7 +120,7 @@ def workers(place: Place) -> list[object]:
 @pytest.mark.acceptance
 @pytest.mark.postgres
 @pytest.mark.spec("11.8", "13.3", "0.6")
-def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_one(
+def test_a_worker_waits_for_its_store_and_can_be_stopped_without_it(
     tmp_path: Path, pycache: Path, own_server: Server
 ) -> None:
     place = Place(tmp_path, pycache, own_server.url)
@@ -153,14 +153,14 @@ def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_
 @pytest.mark.parametrize(
     "said", ["fatal: write error. Out of diskspace", "error: No space left on device"]
 )
-def test_every_word_of_git_for_a_full_disk_is_known(said: str) -> None:
+def test_every_git_message_for_a_full_disk_is_recognised(said: str) -> None:
     assert isinstance(
         explain_failure(["read-tree"], CommandResult(128, b"", said.encode())), DiskFull
     )
 
 
 @pytest.mark.spec("12.1", "11.8")
-def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
+def test_a_task_with_a_lease_that_expired_on_another_machine_has_no_live_holder() -> None:
     held = Lease(a_task().id, "far-away:1:2:3", 1, NOW - timedelta(seconds=90))
     row = a_row(a_task(state=State.ACTIVE, lease=held))
 

@@ -122,7 +122,7 @@ FIX = (say("All done."), shell("sed -i 's/x - y/x + y/' a.py"), say("Now it is d
 
 @pytest.mark.spec("12.6")
 @on("claude", "codex", "gemini")
-def test_an_early_stop_is_sent_back_with_the_failing_test_and_the_fix_may_stop(
+def test_an_early_stop_is_refused_with_the_failing_test_and_allowed_after_the_fix(
     desktop: Desktop,
 ) -> None:
     desktop.install()
@@ -141,7 +141,9 @@ def test_an_early_stop_is_sent_back_with_the_failing_test_and_the_fix_may_stop(
 
 @pytest.mark.spec("12.6", "10.4")
 @on("claude", "codex", "gemini")
-def test_an_agent_that_never_mends_it_is_let_go_and_the_person_is_asked(desktop: Desktop) -> None:
+def test_an_agent_that_never_fixes_the_test_may_stop_at_the_limit_and_a_person_is_asked(
+    desktop: Desktop,
+) -> None:
     desktop.install()
     desktop.yaoki("hook", "begin", "--phase", "p1", "--subtask", "p1.2", "--max-iterations", "2")
 
@@ -159,7 +161,9 @@ def test_an_agent_that_never_mends_it_is_let_go_and_the_person_is_asked(desktop:
 
 @pytest.mark.spec("12.6")
 @on("claude")
-def test_the_session_is_not_locked_and_goes_on_when_the_person_says_so(desktop: Desktop) -> None:
+def test_a_session_at_its_limit_stays_usable_and_continues_after_an_answer(
+    desktop: Desktop,
+) -> None:
     desktop.install()
     desktop.yaoki("hook", "begin", "--phase", "p1", "--max-iterations", "1")
     first = desktop.session("Make add work.", say("All done."))
@@ -181,7 +185,7 @@ def test_the_session_is_not_locked_and_goes_on_when_the_person_says_so(desktop: 
 
 @pytest.mark.spec("12.6")
 @on("claude")
-def test_the_plugin_does_the_same_without_a_word_in_the_projects_settings(desktop: Desktop) -> None:
+def test_the_plugin_works_without_project_settings(desktop: Desktop) -> None:
     desktop.session("Make add work.", *FIX, more=("--plugin-dir", str(PLUGIN)))
 
     assert desktop.model.requests[1].holds("test_adds")
@@ -191,7 +195,7 @@ def test_the_plugin_does_the_same_without_a_word_in_the_projects_settings(deskto
 
 @pytest.mark.spec("12.6")
 @on("claude")
-def test_a_person_can_always_get_out(desktop: Desktop) -> None:
+def test_a_person_can_disable_or_uninstall_the_hook(desktop: Desktop) -> None:
     desktop.install()
     desktop.session_env["YAOKI_HOOK"] = "off"
     desktop.session("Make add work.", say("All done."))

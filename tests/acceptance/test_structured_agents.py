@@ -35,7 +35,7 @@ def failures(entries: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.full
 @pytest.mark.spec("4.2", "4.7")
-def test_a_refused_key_is_told_at_once_and_never_tried_again(place: Place) -> None:
+def test_a_refused_key_is_escalated_at_once_and_not_retried(place: Place) -> None:
     lines = [
         {"type": "system", "subtype": "init", "session_id": "s"},
         {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401},
@@ -53,7 +53,7 @@ def test_a_refused_key_is_told_at_once_and_never_tried_again(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("4.2", "3.5", "0.1")
-def test_exit_0_of_an_agent_that_was_refused_is_not_already_satisfied(place: Place) -> None:
+def test_an_agent_with_a_refused_key_and_exit_code_0_is_escalated(place: Place) -> None:
     """The check holds at the base, and aider exits 0 on everything: still nothing was done."""
     said = "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key"
     aider = an_agent(place.folder, "aider", f"echo '{said}'")
@@ -64,7 +64,7 @@ def test_exit_0_of_an_agent_that_was_refused_is_not_already_satisfied(place: Pla
 
 
 @pytest.mark.spec("4.2", "5.4", "3.10")
-def test_a_status_in_the_exit_code_is_a_limit_with_its_own_wait(place: Place) -> None:
+def test_an_http_status_in_the_exit_code_is_read_as_a_rate_limit(place: Place) -> None:
     script = (
         f"[ -e {place.folder}/again ] && {{ echo good > a.txt; exit 0; }}\n"
         f"touch {place.folder}/again\n"

@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "0.2")]
 ALLOW = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
 
 
-def test_what_a_landed_link_points_at_is_there_and_its_place_is_told(place: Place) -> None:
+def test_the_commit_of_a_landed_submodule_is_saved_and_its_ref_is_reported(place: Place) -> None:
     library = place.folder / "library"
     place.git("clone", "-q", str(place.repo), str(library))
     place.git(*ALLOW, "add", str(library), "mod")

@@ -23,7 +23,9 @@ def links(name: str, then: str = "") -> dict[str, object]:
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_users_branch_stays_where_it_is(place: Place, name: str) -> None:
+def test_a_symbolic_ref_planted_by_an_agent_does_not_move_the_users_branch(
+    place: Place, name: str
+) -> None:
     before = place.git("rev-parse", "refs/heads/main")
     acts = {n: [[links(name), *writes(f"{n}.txt")]] for n in ("a", "b")}
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["b"]}]
@@ -42,7 +44,7 @@ def test_the_users_branch_stays_where_it_is(place: Place, name: str) -> None:
 
 
 @pytest.mark.full
-def test_refused_work_never_comes_to_the_users_branch(place: Place) -> None:
+def test_refused_work_does_not_reach_the_users_branch_through_a_symbolic_ref(place: Place) -> None:
     before = place.git("rev-parse", "refs/heads/main")
     link = links(NAMES[0], " && git checkout -q --detach")
     plan = a_plan(

@@ -60,7 +60,7 @@ def at_work(place: Place) -> bool:
 @pytest.mark.skipif(
     not shutil.which("setsid"), reason="setsid makes a terminal the controlling one"
 )
-def test_closing_the_window_asks_the_run_to_stop_and_loses_nothing(
+def test_closing_the_terminal_stops_the_run_after_the_current_agent_finishes(
     place: Place, screen: tuple[str, ...]
 ) -> None:
     """The agent at work finishes and its work lands; nothing is begun any more."""
@@ -84,7 +84,7 @@ def test_closing_the_window_asks_the_run_to_stop_and_loses_nothing(
 @pytest.mark.full
 @pytest.mark.spec("11.8")
 @pytest.mark.skipif(not shutil.which("nohup"), reason="there is no nohup here")
-def test_whoever_asked_not_to_be_hung_up_on_goes_on(place: Place) -> None:
+def test_a_run_under_nohup_continues_after_a_hangup(place: Place) -> None:
     marker, log = place.folder / "go", place.folder / "log"
     words = ("sh", "-c", f'exec nohup "$@" > {log} 2>&1 < /dev/null', "sh")
     call = (sys.executable, "-m", "yaoki", "run", place.plan(two_tasks(marker)))

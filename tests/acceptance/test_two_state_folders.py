@@ -21,7 +21,7 @@ PLAN = a_plan(
 
 
 @pytest.mark.full
-def test_a_task_that_began_in_another_state_folder_says_which_and_how_to_go_on(
+def test_a_task_started_in_another_state_folder_names_it_and_how_to_continue(
     place: Place,
 ) -> None:
     assert place.yaoki("run", place.plan(PLAN)).code == 4
@@ -52,7 +52,7 @@ def test_a_task_that_began_in_another_state_folder_says_which_and_how_to_go_on(
 
 
 @pytest.mark.spec("8.1")
-def test_one_store_never_throws_away_the_snapshots_of_another(place: Place) -> None:
+def test_a_store_does_not_delete_the_snapshots_of_another_store(place: Place) -> None:
     """Both serve this clone; what a store does not know is not its own to expire."""
     plan = a_plan({"one": [writes("one.txt")]}, [{"id": "one"}], {"one": holds("one.txt")})
     assert place.yaoki("run", place.plan(plan), "--quiet").code == 0

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.acceptance
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "3.3")
-def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Place) -> None:
+def test_a_check_that_changes_files_fails_and_does_not_affect_other_checks(place: Place) -> None:
     checks = {"fix": {"shell": "echo good > a.txt && test -s a.txt"}, "good": holds("a.txt")}
 
     code, task, _ = carried(place, {"a": [writes("a.txt", "bad\n")]}, {}, checks=checks)
@@ -33,7 +33,7 @@ def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Pl
         [{"complain": "only on the error channel"}],
     ],
 )
-def test_a_report_needs_an_agent_that_came_to_its_end(place: Place, acts: list[Any]) -> None:
+def test_a_report_task_fails_if_its_agent_does_not_finish(place: Place, acts: list[Any]) -> None:
     plan = a_plan(
         {"a": [acts]},
         [{"id": "a", "kind": "report", "checks": [], "retry": {"max_retries": 0}}],
@@ -47,7 +47,7 @@ def test_a_report_needs_an_agent_that_came_to_its_end(place: Place, acts: list[A
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "3.5")
-def test_an_agent_that_only_commits_nothing_has_satisfied_nothing(place: Place) -> None:
+def test_an_empty_commit_of_a_rate_limited_agent_is_no_success(place: Place) -> None:
     (place.repo / "a.txt").write_text("good\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "done before")
@@ -64,7 +64,7 @@ def test_an_agent_that_only_commits_nothing_has_satisfied_nothing(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "8.6", "0.6")
-def test_a_run_branch_that_was_deleted_is_not_made_anew(place: Place) -> None:
+def test_a_deleted_run_branch_is_not_recreated(place: Place) -> None:
     script = {"a": [writes("a.txt")], "b": [[{"ask": "Which?"}], writes("b.txt")]}
     tasks = [{"id": "a", "checks": ["one"]}, {"id": "b", "checks": ["two"]}]
     checks = {"one": holds("a.txt"), "two": holds("b.txt")}
@@ -80,7 +80,7 @@ def test_a_run_branch_that_was_deleted_is_not_made_anew(place: Place) -> None:
 
 
 @pytest.mark.spec("9.6", "0.1")
-def test_a_commit_that_nobody_proved_is_not_merged(place: Place) -> None:
+def test_an_unverified_commit_on_the_run_branch_is_not_merged(place: Place) -> None:
     _, task, _ = carried(place, {"a": [writes("a.txt")]}, {})
     run = task["id"].split("-")[0]
     tree = place.git("rev-parse", "main^{tree}")
@@ -120,7 +120,7 @@ def test_a_built_in_finding_can_be_waived_by_its_name(place: Place, name: str) -
 
 @pytest.mark.full
 @pytest.mark.spec("10.4")
-def test_a_proof_that_fails_can_be_waived_and_not_be_taken_over(place: Place) -> None:
+def test_a_failed_final_check_can_be_waived_and_not_taken_over(place: Place) -> None:
     plan = a_plan(
         {"a": [writes("a.txt")]},
         [{"id": "a", "checks": ["good"]}],
@@ -137,7 +137,7 @@ def test_a_proof_that_fails_can_be_waived_and_not_be_taken_over(place: Place) ->
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "10.4")
-def test_an_aborted_run_makes_room_for_the_next(place: Place) -> None:
+def test_an_aborted_run_does_not_count_as_pending(place: Place) -> None:
     with (place.repo / "yaoki.toml").open("a") as settings:
         settings.write("pending_runs = 1\n")
     carried(place, {"a": [[{"ask": "Go on?"}]]}, {})
@@ -150,7 +150,7 @@ def test_an_aborted_run_makes_room_for_the_next(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("8.6", "8.2")
-def test_a_missing_worktree_is_built_again_for_its_proof(place: Place) -> None:
+def test_a_missing_worktree_is_rebuilt_for_its_verification(place: Place) -> None:
     """The person deleted it while a check could not run; the work itself is on a ref."""
     tool = place.folder / "tool.sh"
     checks = {"tool": {"run": [str(tool)]}, "good": holds("a.txt")}
@@ -170,7 +170,7 @@ def test_a_missing_worktree_is_built_again_for_its_proof(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "10.4")
-def test_the_users_own_remote_is_no_tampering(place: Place) -> None:
+def test_a_remote_added_during_a_task_is_no_tampering(place: Place) -> None:
     add = {"run": ["git", "remote", "add", "mine", "https://example.org/x.git"]}
 
     code, _, _ = carried(place, {"a": [[add, *writes("a.txt")]]}, {})
@@ -180,7 +180,9 @@ def test_the_users_own_remote_is_no_tampering(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "14.2")
-def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place: Place) -> None:
+def test_a_users_stash_popped_by_an_agent_is_reported_with_the_command_to_restore_it(
+    place: Place,
+) -> None:
     """All worktrees share one stash; an agent that stashes nothing and pops takes the user's."""
     (place.repo / "README").write_text("half done\n")
     place.git(*WHO, "stash")
@@ -195,7 +197,7 @@ def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place:
 
 @pytest.mark.full
 @pytest.mark.spec("3.2", "0.2")
-def test_sources_that_git_ignores_are_told_since_they_do_not_land(place: Place) -> None:
+def test_ignored_source_files_of_an_agent_are_reported_as_not_landed(place: Place) -> None:
     """The check finds them in the worktree; whoever merges the branch does not."""
     (place.repo / ".gitignore").write_text("lib/\n*.log\nnode_modules/\n")
     place.git("add", "-A")
@@ -223,7 +225,7 @@ def test_sources_that_git_ignores_are_told_since_they_do_not_land(place: Place) 
         ({"b.py": "def f(:\n    return 1\n"}, "syntax-error", "INCOMPLETE"),
     ],
 )
-def test_the_diff_itself_is_judged_and_named(
+def test_a_quality_violation_in_the_diff_is_sent_back_with_its_file(
     place: Place, files: dict[str, str], pattern: str, kind: str
 ) -> None:
     bad = [{"write": {"a.txt": "good\n", **files}}]
@@ -238,7 +240,7 @@ def test_the_diff_itself_is_judged_and_named(
 
 
 @pytest.mark.spec("6.6")
-def test_a_deleted_test_is_caught_and_a_waiver_is_in_the_record(place: Place) -> None:
+def test_a_deleted_test_is_escalated_and_its_waiver_is_recorded(place: Place) -> None:
     (place.repo / "test_it.py").write_text("def test_one():\n    assert False\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "a red test")
@@ -257,7 +259,7 @@ def test_a_deleted_test_is_caught_and_a_waiver_is_in_the_record(place: Place) ->
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_the_script_that_a_check_hands_to_an_interpreter_is_part_of_the_check(place: Place) -> None:
+def test_a_script_that_a_check_passes_to_an_interpreter_belongs_to_the_check(place: Place) -> None:
     (place.repo / "look.py").write_text("raise SystemExit('not done')\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "a check")
@@ -287,7 +289,7 @@ def test_a_plan_may_allow_weaker_tests(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.4", "0.1")
-def test_skipped_tests_beside_a_clean_worktree_prove_nothing(place: Place) -> None:
+def test_a_passing_git_check_with_skipped_tests_does_not_land(place: Place) -> None:
     clean = {"shell": "git status --porcelain", "success": "empty"}
     tests = {"shell": "echo 3 tests failed; exit 1", "on_failure": "skip"}
 

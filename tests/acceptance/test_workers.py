@@ -121,7 +121,7 @@ def claims(place: Place, run: str) -> list[dict[str, Any]]:
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_worker_serves_runs_that_stand_and_runs_that_come(place: Place) -> None:
+def test_a_worker_executes_existing_and_newly_submitted_runs(place: Place) -> None:
     first = submitted(place, simple("a"))
 
     with serving(place) as worker:
@@ -138,7 +138,7 @@ def test_a_worker_serves_runs_that_stand_and_runs_that_come(place: Place) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_worker_for_one_run_leaves_the_others(place: Place) -> None:
+def test_a_worker_for_one_run_claims_no_task_of_other_runs(place: Place) -> None:
     other, mine = submitted(place, simple("a")), submitted(place, simple("b"))
 
     with serving(place, "--run", mine):
@@ -166,7 +166,7 @@ def test_the_first_signal_lets_agents_finish(place: Place, tmp_path: Path) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "3.7")
-def test_the_second_signal_stops_at_once_and_the_next_worker_goes_on(
+def test_the_second_signal_stops_at_once_and_the_next_worker_continues(
     place: Place, tmp_path: Path
 ) -> None:
     marker = tmp_path / "go"
@@ -206,7 +206,7 @@ def test_two_workers_share_one_run_and_land_each_task_once(place: Place) -> None
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_killed_workers_row_and_claims_come_back(place: Place, tmp_path: Path) -> None:
+def test_the_claims_of_a_killed_worker_are_released(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     place.settings(PATIENT)
     run = submitted(place, waiting(marker, "a"))
@@ -248,7 +248,7 @@ def test_a_worker_leaves_runs_of_another_repository_alone(place: Place, tmp_path
 @pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to see it sleep")
 @pytest.mark.spec("11.3", "11.2", "0.3")
-def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not_count(
+def test_a_suspended_worker_loses_its_task_and_its_late_result_is_refused(
     place: Place, tmp_path: Path
 ) -> None:
     """Alive and silent it keeps the task for a while; then the agent is ended where it runs, the
@@ -279,7 +279,7 @@ def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
-def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
+def test_the_status_shows_how_long_a_hung_worker_keeps_its_task(
     place: Place, tmp_path: Path
 ) -> None:
     settings = place.repo / "yaoki.toml"
@@ -308,7 +308,7 @@ def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
 
 @pytest.mark.full
 @pytest.mark.spec("11.6")
-def test_runs_take_turns_whoever_came_first(place: Place) -> None:
+def test_runs_take_turns_regardless_of_submission_order(place: Place) -> None:
     """The first run has many tasks; the second need not wait for all of them."""
     first = submitted(place, simple(*(f"a{n}" for n in range(6))))
     second = submitted(place, simple("b"))
@@ -335,7 +335,7 @@ def test_a_higher_priority_starts_earlier(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.6")
-def test_the_limit_of_an_account_holds_over_two_workers_and_two_runs(
+def test_the_limit_of_an_account_holds_across_workers_and_runs(
     place: Place, tmp_path: Path
 ) -> None:
     room = tmp_path / "room"
@@ -363,7 +363,7 @@ def test_the_limit_of_an_account_holds_over_two_workers_and_two_runs(
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_tag_that_nobody_declares_is_refused_by_name_and_nothing_is_stored(place: Place) -> None:
+def test_a_tag_that_no_worker_has_is_refused_by_name_and_nothing_is_stored(place: Place) -> None:
     plan = simple("a", "train")
     plan["tasks"][1]["tags"] = ["gpu"]
 
@@ -377,7 +377,7 @@ def test_a_tag_that_nobody_declares_is_refused_by_name_and_nothing_is_stored(pla
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_task_goes_only_to_a_worker_with_all_its_tags(place: Place) -> None:
+def test_a_task_is_claimed_only_by_a_worker_with_all_its_tags(place: Place) -> None:
     plan = simple("plain", "train")
     plan["tasks"][1]["tags"] = ["gpu", "big"]
 
@@ -395,7 +395,7 @@ def test_a_task_goes_only_to_a_worker_with_all_its_tags(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.5")
-def test_a_task_whose_worker_left_waits_and_says_for_what(place: Place) -> None:
+def test_a_task_whose_tagged_worker_left_names_the_tags_it_waits_for(place: Place) -> None:
     plan = simple("train")
     plan["tasks"][0]["tags"] = ["gpu"]
     # Refused without one, so somebody with the tag is there when it is submitted.
@@ -410,7 +410,7 @@ def test_a_task_whose_worker_left_waits_and_says_for_what(place: Place) -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_a_tag_that_is_no_name_is_a_defect_of_the_plan(place: Place) -> None:
+def test_an_invalid_tag_is_a_defect_of_the_plan(place: Place) -> None:
     plan = simple("a")
     plan["tasks"][0]["tags"] = ["g,pu"]
 
@@ -424,7 +424,7 @@ def test_a_tag_that_is_no_name_is_a_defect_of_the_plan(place: Place) -> None:
 
 
 @pytest.mark.spec("11.8")
-def test_up_twice_is_one_worker_and_down_twice_is_none(background: Place) -> None:
+def test_up_and_down_are_idempotent(background: Place) -> None:
     place = background
     first, second = (place.yaoki("up", "--json").document for _ in range(2))
     live = workers(place)
@@ -441,7 +441,7 @@ def test_up_twice_is_one_worker_and_down_twice_is_none(background: Place) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_ups_at_once_are_one_worker(background: Place) -> None:
+def test_concurrent_up_commands_start_one_worker(background: Place) -> None:
     place = background
     started = [place.start("up", "--json") for _ in range(3)]
     codes = [process.wait(BOUND_S) for process in started]
@@ -454,7 +454,7 @@ def test_ups_at_once_are_one_worker(background: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_the_background_worker_has_left_its_terminal(background: Place) -> None:
+def test_the_background_worker_is_detached_from_its_terminal(background: Place) -> None:
     place = background
     pid = place.yaoki("up", "--json").document["pid"]
     stat = Path(f"/proc/{pid}/stat")
@@ -472,7 +472,7 @@ def test_the_background_worker_has_left_its_terminal(background: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
-def test_a_detached_run_is_carried_and_watch_attaches(background: Place) -> None:
+def test_a_detached_run_is_executed_and_watch_attaches_to_it(background: Place) -> None:
     place = background
     detached = place.yaoki("run", place.plan(simple("a", "b")), "--detach", "--json")
     run = detached.document["run"]
@@ -487,7 +487,7 @@ def test_a_detached_run_is_carried_and_watch_attaches(background: Place) -> None
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "0.3")
-def test_a_killed_background_worker_is_started_anew_and_its_agent_is_found_again(
+def test_a_restarted_background_worker_finds_the_agent_of_the_killed_one(
     background: Place, tmp_path: Path
 ) -> None:
     place, marker = background, tmp_path / "go"
@@ -508,7 +508,7 @@ def test_a_killed_background_worker_is_started_anew_and_its_agent_is_found_again
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
-def test_down_stops_agents_after_its_wait_and_says_what_is_left(
+def test_down_stops_agents_after_its_wait_and_reports_unfinished_runs(
     background: Place, tmp_path: Path
 ) -> None:
     place, marker = background, tmp_path / "go"
@@ -528,7 +528,7 @@ def test_down_stops_agents_after_its_wait_and_says_what_is_left(
 @pytest.mark.full
 @pytest.mark.spec("11.8")
 @pytest.mark.parametrize("words", [("up",), ("run", "PLAN", "--detach")], ids=["up", "detach"])
-def test_who_asks_for_a_worker_while_the_old_one_drains_gets_the_next(
+def test_a_worker_requested_while_the_old_one_drains_is_started_afterwards(
     background: Place, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     place, marker = background, tmp_path / "go"
@@ -560,7 +560,7 @@ def marker_when(said: str, marker: Path) -> bool:
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_background_worker_that_cannot_start_says_why(place: Place) -> None:
+def test_a_background_worker_that_cannot_start_reports_the_reason(place: Place) -> None:
     (place.repo / "yaoki.toml").write_text("[limits]\nparallel = 0\n")
 
     refused = place.yaoki("up")
@@ -580,7 +580,7 @@ def workers_pid(place: Place) -> int:
 @pytest.mark.full
 @pytest.mark.spec("11.5", "0.5", "4.8")
 @pytest.mark.parametrize("what", ["disk", "memory"])
-def test_below_a_floor_a_task_waits_and_is_told_and_nobody_is_asked(
+def test_a_task_waits_with_a_warning_while_disk_or_memory_is_below_its_limit(
     background: Place, what: str
 ) -> None:
     place = background
@@ -618,7 +618,7 @@ def limited(place: Place, key: str, value: int) -> None:
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_a_run_too_many_is_refused_with_number_and_limit(place: Place) -> None:
+def test_a_run_over_the_limit_is_refused_with_number_and_limit(place: Place) -> None:
     limited(place, "pending_runs", 1)
     submitted(place, simple("a"))
 
@@ -637,7 +637,7 @@ def test_a_run_too_many_is_refused_with_number_and_limit(place: Place) -> None:
         ("task_text_bytes", 5, "bytes of text are over the limit of 5"),
     ],
 )
-def test_a_plan_past_a_limit_is_refused_and_nothing_is_stored(
+def test_a_plan_over_a_limit_is_refused_and_nothing_is_stored(
     place: Place, key: str, value: int, said: str
 ) -> None:
     limited(place, key, value)
@@ -651,7 +651,7 @@ def test_a_plan_past_a_limit_is_refused_and_nothing_is_stored(
 
 @pytest.mark.full
 @pytest.mark.spec("11.5")
-def test_an_agent_that_writes_past_the_limit_is_ended_and_the_limit_is_named(place: Place) -> None:
+def test_an_agent_over_the_output_limit_is_ended_and_the_limit_is_named(place: Place) -> None:
     limited(place, "output_bytes", 20_000)
     flood = [{"run": ["sh", "-c", "yes flood | head -c 5000000; sleep 30"]}]
     plan = a_plan({"a": [flood]}, [{"id": "a"}], {"ok": holds("a.txt")})

@@ -187,12 +187,12 @@ HONEST = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "16.4", "16.7")
 @pytest.mark.parametrize("case", KNOWS, ids=str)
-def test_code_that_knows_it_is_checked_is_not_done(case: Case, arena: Arena) -> None:
+def test_code_that_detects_its_check_is_not_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "16.7")
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_code_that_only_looks_like_it_lands(case: Case, arena: Arena) -> None:
+def test_honest_code_similar_to_check_detection_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

@@ -156,26 +156,26 @@ STEADY = [
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", HELPED, ids=str)
-def test_one_check_does_not_help_the_next(case: Case, arena: Arena) -> None:
+def test_files_left_by_one_check_do_not_help_the_next(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", ALONE, ids=str)
-def test_checks_that_stand_alone_prove(case: Case, arena: Arena) -> None:
+def test_independent_checks_pass(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.5", "16.1")
 @pytest.mark.parametrize("case", CHANCE, ids=str)
-def test_a_second_look_proves_nothing_by_itself(case: Case, arena: Arena) -> None:
+def test_files_left_by_a_check_do_not_help_its_rerun(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("6.5")
 @pytest.mark.parametrize("case", STEADY, ids=str)
-def test_work_that_is_right_at_the_first_look_lands(case: Case, arena: Arena) -> None:
+def test_work_that_passes_the_first_run_of_a_check_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

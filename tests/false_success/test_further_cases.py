@@ -157,11 +157,11 @@ HONEST = [
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", DISHONEST, ids=str)
-def test_it_is_not_called_done(case: Case, arena: Arena) -> None:
+def test_a_further_case_of_false_success_is_not_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_its_honest_twin_lands(case: Case, arena: Arena) -> None:
+def test_the_honest_counterpart_of_a_further_case_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

@@ -117,13 +117,13 @@ HONEST = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("3.5", "0.1")
 @pytest.mark.parametrize("case", IDLE, ids=str)
-def test_who_did_nothing_is_not_done(case: Case, arena: Arena) -> None:
+def test_a_task_whose_agent_did_nothing_is_not_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_an_idle_agent_is_asked_once_and_then_a_person(arena: Arena) -> None:
+def test_an_idle_agent_is_retried_once_and_then_escalated(arena: Arena) -> None:
     """With the retries of the settings: one more try, then the question, and no third try."""
     ended = settle(idle("is idle for ever", "true", keys={"retry": {}}), arena)
 
@@ -134,5 +134,5 @@ def test_an_idle_agent_is_asked_once_and_then_a_person(arena: Arena) -> None:
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.5", "16.3")
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_little_work_that_was_asked_for_lands(case: Case, arena: Arena) -> None:
+def test_a_small_requested_change_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

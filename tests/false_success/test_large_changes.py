@@ -44,11 +44,11 @@ LAST_OF_MANY = [
 @pytest.mark.full
 @pytest.mark.spec("4.3", "4.4", "6.6")
 @pytest.mark.parametrize("case", LAST_OF_MANY, ids=str)
-def test_the_last_of_many_files_is_looked_at(case: Case, arena: Arena) -> None:
+def test_the_last_of_many_changed_files_is_checked(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.1")
-def test_many_good_files_land(arena: Arena) -> None:
+def test_many_changed_files_land(arena: Arena) -> None:
     settle(many("all of them good", "", LANDS), arena)

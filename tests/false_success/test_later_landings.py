@@ -174,14 +174,14 @@ TOGETHER = [
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.14", "16.9", "0.1")
 @pytest.mark.parametrize("case", BROKEN, ids=str)
-def test_what_was_proven_stays_proven(case: Case, arena: Arena) -> None:
+def test_a_later_landing_cannot_break_an_earlier_one(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.14")
 @pytest.mark.parametrize("case", TOGETHER, ids=str)
-def test_landings_that_fit_land(case: Case, arena: Arena) -> None:
+def test_compatible_landings_land(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
@@ -214,7 +214,7 @@ def head(arena: Arena, branch: str) -> str:
 @pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
-def test_a_merge_that_breaks_the_work_is_not_made(arena: Arena, plan: dict[str, Any]) -> None:
+def test_a_merge_that_breaks_the_work_is_refused(arena: Arena, plan: dict[str, Any]) -> None:
     before = moved(arena, "sed -i 's/def f/def g/' m.py", **plan)
 
     code, out, err = arena.yaoki("merge")
@@ -225,7 +225,7 @@ def test_a_merge_that_breaks_the_work_is_not_made(arena: Arena, plan: dict[str, 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6")
-def test_a_merge_that_fits_is_made(arena: Arena) -> None:
+def test_a_compatible_merge_succeeds(arena: Arena) -> None:
     moved(arena, "echo more >> README", done_when=["use"])
 
     code, out, err = arena.yaoki("merge")
@@ -236,7 +236,7 @@ def test_a_merge_that_fits_is_made(arena: Arena) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.6")
-def test_an_unproven_merge_is_made_when_asked_for_and_says_so(arena: Arena) -> None:
+def test_an_unverified_merge_succeeds_on_request_and_is_reported(arena: Arena) -> None:
     moved(arena, "sed -i 's/def f/def g/' m.py", done_when=["use"])
 
     code, out, err = arena.yaoki("merge", "--unproven")
@@ -251,7 +251,7 @@ def test_an_unproven_merge_is_made_when_asked_for_and_says_so(arena: Arena) -> N
 @pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
-def test_an_undo_that_breaks_others_is_not_made(arena: Arena, plan: dict[str, Any]) -> None:
+def test_an_undo_that_breaks_other_tasks_is_refused(arena: Arena, plan: dict[str, Any]) -> None:
     """`second` uses what `first` made, and no text of theirs meets."""
     first = Task("first", write("m.py", "def f():\n    return 1\n"), {"checks": ["own"]})
     first = Task(first.name, f"{first.acts}echo good > own.txt", first.keys)
@@ -272,7 +272,7 @@ def test_an_undo_that_breaks_others_is_not_made(arena: Arena, plan: dict[str, An
 
 
 @pytest.mark.spec("16.6", "9.6")
-def test_an_undo_that_breaks_nobody_is_made(arena: Arena) -> None:
+def test_an_undo_that_breaks_no_other_task_succeeds(arena: Arena) -> None:
     first = Task("first", USES, {"checks": ["use"]})
     second = Task("second", GOOD, {"checks": ["own"]})
     case = Case("undo", BASE, _used("use", "own"), tasks=(first, second))

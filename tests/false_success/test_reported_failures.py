@@ -66,20 +66,20 @@ HONEST = [
 @pytest.mark.full
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("case", SAID, ids=str)
-def test_the_agents_own_word_of_failure_is_not_overruled(case: Case, arena: Arena) -> None:
+def test_passing_checks_do_not_overrule_a_reported_failure(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.8", "4.2")
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_work_that_nobody_called_a_failure_lands(case: Case, arena: Arena) -> None:
+def test_work_without_a_reported_failure_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.8")
-def test_the_words_of_a_failure_are_in_the_question(arena: Arena) -> None:
+def test_the_summary_of_a_reported_failure_is_in_the_question(arena: Arena) -> None:
     ended = settle(SAID[0], arena)
 
     (task,) = ended.stands["tasks"]
@@ -88,7 +88,9 @@ def test_the_words_of_a_failure_are_in_the_question(arena: Arena) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.8")
-def test_a_conflict_of_task_and_tests_is_one_question_and_costs_no_retry(arena: Arena) -> None:
+def test_a_reported_conflict_between_task_and_tests_is_escalated_without_a_retry(
+    arena: Arena,
+) -> None:
     acts = WORK + SAYS.format("conflict --summary 'the test wants 4'")
 
     ended = settle(says("a conflict", acts, keys={"retry": {}}), arena)
@@ -100,7 +102,7 @@ def test_a_conflict_of_task_and_tests_is_one_question_and_costs_no_retry(arena: 
 
 @pytest.mark.full
 @pytest.mark.spec("4.2")
-def test_the_code_of_an_agent_whose_work_landed_is_shown(arena: Arena) -> None:
+def test_the_exit_code_of_an_agent_whose_work_landed_is_shown(arena: Arena) -> None:
     arena.lay(case := HONEST[2])
     assert arena.yaoki("run", str(arena.plan(case)), "--quiet")[0] == 0
 

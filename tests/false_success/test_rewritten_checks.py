@@ -416,12 +416,12 @@ KEPT = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.7", "6.6")
 @pytest.mark.parametrize("case", REWRITTEN, ids=str)
-def test_who_rewrites_its_check_has_proven_nothing(case: Case, arena: Arena) -> None:
+def test_an_agent_that_rewrites_its_check_does_not_pass(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.7", "6.6")
 @pytest.mark.parametrize("case", KEPT, ids=str)
-def test_work_beside_the_definition_of_a_check_lands(case: Case, arena: Arena) -> None:
+def test_a_change_outside_the_definition_of_a_check_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)

@@ -294,20 +294,20 @@ PRESENT = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("case", ABSENT, ids=str)
-def test_what_no_commit_holds_proves_nothing(case: Case, arena: Arena) -> None:
+def test_a_file_outside_the_commit_does_not_help_a_check(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", PRESENT, ids=str)
-def test_what_a_clone_has_proves(case: Case, arena: Arena) -> None:
+def test_a_file_that_a_clone_contains_counts(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_the_missing_file_and_the_rule_that_ignores_it_are_named(arena: Arena) -> None:
+def test_a_missing_file_is_named_with_the_rule_that_ignores_it(arena: Arena) -> None:
     """What goes back to the agent, and to the person, says what to add or whom to ask."""
     ended = settle(ABSENT[1], arena)
 

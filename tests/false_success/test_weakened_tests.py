@@ -253,20 +253,20 @@ STAYS = [
 @pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", MUTE, ids=str)
-def test_a_mute_test_is_a_weakened_test(case: Case, arena: Arena) -> None:
+def test_a_test_without_effect_counts_as_weakened(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.spec("16.5", "6.4", "6.6")
 @pytest.mark.parametrize("case", NOT_THE_SAME, ids=str)
-def test_a_known_failure_is_known_by_more_than_its_name(case: Case, arena: Arena) -> None:
+def test_a_known_failure_is_recognised_by_more_than_its_name(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", STAYS, ids=str)
-def test_a_test_that_says_as_much_or_more_lands(case: Case, arena: Arena) -> None:
+def test_a_test_rewritten_without_weakening_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 

@@ -14,7 +14,7 @@ def acts(script: str) -> dict[str, list[str]]:
     return {"run": ["sh", "-ec", script]}
 
 
-def test_a_file_added_and_deleted_again_lands_nowhere_and_is_kept(place: Place) -> None:
+def test_a_file_added_and_deleted_again_does_not_land_and_is_saved(place: Place) -> None:
     script = (
         f"echo payload-of-nobody > other.txt; {COMMIT} one; "
         f"rm other.txt; echo good > a.txt; {COMMIT} 'Add a\n\nBecause.\n\nYaoki-Undo: 123'"
@@ -47,7 +47,7 @@ def test_a_file_added_and_deleted_again_lands_nowhere_and_is_kept(place: Place) 
 
 
 @pytest.mark.full
-def test_what_an_earlier_attempt_wrote_is_not_in_the_history_of_the_next(place: Place) -> None:
+def test_a_file_of_an_earlier_attempt_is_not_in_the_landed_history(place: Place) -> None:
     script = [
         [acts(f"echo bad > a.txt; echo junk-of-attempt-one > b.txt; {COMMIT} first")],
         [acts(f"echo good > a.txt; rm b.txt; {COMMIT} second")],
@@ -67,7 +67,7 @@ def test_what_an_earlier_attempt_wrote_is_not_in_the_history_of_the_next(place: 
 
 
 @pytest.mark.full
-def test_a_merge_of_the_run_branch_by_the_agent_is_built_upon(place: Place) -> None:
+def test_a_candidate_builds_on_the_agents_merge_of_the_run_branch(place: Place) -> None:
     """`b` edits the lines that `a` landed meanwhile: on its first base that would conflict."""
     merge = (
         "for i in $(seq 600); do git merge-base --is-ancestor $(git rev-parse HEAD) "

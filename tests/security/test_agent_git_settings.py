@@ -39,7 +39,7 @@ def with_submodule(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_submodule_that_calls_itself_a_partial_clone_starts_nothing(place: Place) -> None:
+def test_a_submodule_that_claims_to_be_a_partial_clone_starts_no_program(place: Place) -> None:
     with_submodule(place)
     mark = place.folder / "mark"
     acts = EVIL.format(allow=" ".join(ALLOW), who=" ".join(WHO), mark=mark)
@@ -91,12 +91,12 @@ core.abbrev core.untrackedCache submodule.x.url submodule.x.active rebase.autoSt
 
 
 @pytest.mark.parametrize("key", STARTING)
-def test_a_setting_that_starts_a_program_or_leads_elsewhere_matters(key: str) -> None:
+def test_a_setting_that_starts_a_program_or_redirects_git_is_sensitive(key: str) -> None:
     assert SENSITIVE_SETTING.fullmatch(key.lower().encode())
 
 
 @pytest.mark.parametrize("key", HARMLESS)
-def test_what_people_set_meanwhile_does_not(key: str) -> None:
+def test_an_ordinary_setting_is_not_sensitive(key: str) -> None:
     assert not SENSITIVE_SETTING.fullmatch(key.lower().encode())
 
 
@@ -104,14 +104,14 @@ def test_what_people_set_meanwhile_does_not(key: str) -> None:
     "entry",
     ["remote.o.url\next::sh -c x", "remote.o.pushurl\nevil::x", "submodule.m.url\nfoo::bar"],
 )
-def test_an_address_that_names_a_program_matters(entry: str) -> None:
+def test_an_address_that_names_a_program_is_recognised(entry: str) -> None:
     assert TRANSPORT_HELPER.fullmatch(entry.encode())
 
 
 @pytest.mark.parametrize(
     "entry", ["remote.o.url\nhttps://a/b", "remote.o.url\ngit@a:b", "remote.o.url\n/a::b"]
 )
-def test_an_ordinary_address_does_not(entry: str) -> None:
+def test_an_ordinary_address_names_no_program(entry: str) -> None:
     assert not TRANSPORT_HELPER.fullmatch(entry.encode())
 
 
@@ -120,7 +120,7 @@ def test_an_ordinary_address_does_not(entry: str) -> None:
     ("key", "value"),
     [("imap.tunnel", "touch MARK"), ("help.autocorrect", "immediate"), ("merge.tool", "../x")],
 )
-def test_a_program_in_the_settings_is_asked_about_and_nothing_lands(
+def test_a_git_setting_that_starts_a_program_is_escalated_and_nothing_lands(
     place: Place, key: str, value: str
 ) -> None:
     acts = [{"run": ["git", "config", key, value]}, {"write": {"a.txt": "good\n"}}]

@@ -22,11 +22,11 @@ def objects(tmp_path: Path) -> Path:
     return tmp_path / "objects"
 
 
-def test_plain_objects_are_notfind_unsafe_file(objects: Path) -> None:
+def test_an_object_folder_with_regular_files_is_safe(objects: Path) -> None:
     assert find_unsafe_file(objects) == ""
 
 
-def test_a_pipe_a_link_and_a_way_to_other_objects_are(objects: Path) -> None:
+def test_a_pipe_a_link_or_alternates_in_an_object_folder_are_unsafe(objects: Path) -> None:
     (objects / "12" / "35").symlink_to("/dev/zero")
     assert find_unsafe_file(objects) == "35 is not a regular file"
     (objects / "12" / "35").unlink()
@@ -36,7 +36,7 @@ def test_a_pipe_a_link_and_a_way_to_other_objects_are(objects: Path) -> None:
     assert find_unsafe_file(objects) == "its objects have alternates"
 
 
-def test_refs_that_are_a_link_to_the_machine_are_not_walked(tmp_path: Path) -> None:
+def test_a_refs_folder_that_is_a_symbolic_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "refs").symlink_to("/")
 
     assert list(read_refs(tmp_path)) == []

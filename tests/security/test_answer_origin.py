@@ -70,7 +70,7 @@ def again(place: Place, task: str, times: int) -> None:
 
 
 @pytest.mark.full
-def test_every_answer_says_how_it_was_given(place: Place) -> None:
+def test_every_answer_records_its_origin(place: Place) -> None:
     place.yaoki("up")
     try:
         task = asking(place)
@@ -116,7 +116,7 @@ def key_of(place: Place) -> Path:
 
 
 @pytest.mark.full
-def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: Place) -> None:
+def test_a_waiver_needs_a_fresh_link_and_a_cookie_has_the_age_of_its_link(place: Place) -> None:
     place.yaoki("up")
     try:
         plan = a_plan({"q": [writes("other.txt")]}, [{"id": "q"}], {"ok": holds("q.txt")})
@@ -141,7 +141,9 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: P
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["has a grandchild", "becomes another"])
-def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place, how: str) -> None:
+def test_an_agent_that_unsets_its_variables_is_recognised_by_its_process_tree(
+    place: Place, how: str
+) -> None:
     """It has a true token, and asks the API and the command line in a person's name."""
     place.yaoki("up")
     try:

@@ -42,7 +42,7 @@ def carried(place: Place, mode: str, batch: Batch) -> Aftermath:
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.3", "16.13")
 @pytest.mark.parametrize("batch", WITH, ids=lambda batch: batch[0])
-def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> None:
+def test_no_attack_does_harm_in_the_sandbox(place: Place, batch: Batch) -> None:
     needs_bubblewrap()
 
     after = carried(place, "on", batch)
@@ -53,14 +53,16 @@ def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> Non
 @pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
-def test_without_it_each_is_held_or_told_or_known_to_be_open(place: Place, batch: Batch) -> None:
+def test_each_attack_without_the_sandbox_is_stopped_detected_or_listed_as_open(
+    place: Place, batch: Batch
+) -> None:
     after = carried(place, "off", batch)
 
     assert [fault for attack in batch[1] for fault in after.without(attack)] == []
     assert after.arena.processes() == []
 
 
-def test_every_attack_has_a_name_of_its_own() -> None:
+def test_every_attack_has_a_unique_name() -> None:
     names = [attack.name for held in CATALOGUES.values() for attack in held.attacks]
 
     assert len(names) == len(set(names))

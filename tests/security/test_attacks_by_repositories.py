@@ -23,7 +23,7 @@ MOVES = re.compile("\x1b(?!\\[[0-9;]*m)|\x07|\u202e|\x00")
 
 @pytest.mark.full
 @pytest.mark.parametrize("brought", BROUGHT, ids=str)
-def test_what_a_stranger_brings_starts_nothing(place: Place, brought: Brought) -> None:
+def test_an_untrusted_repository_starts_no_program(place: Place, brought: Brought) -> None:
     arena = Arena(place)
     arena.settings("off")
     (place.folder / "plan.yaml").write_text(PLAN)

@@ -103,7 +103,7 @@ def folder() -> Iterator[Path]:
     subprocess.run(("rm", "-rf", str(made)), check=False)
 
 
-def test_another_user_reads_nothing_of_what_yaoki_keeps(folder: Path, pycache: Path) -> None:
+def test_another_user_cannot_read_the_files_of_yaoki(folder: Path, pycache: Path) -> None:
     place = Place(folder, pycache)
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": holds("a.txt")})
     assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
@@ -122,7 +122,9 @@ def test_another_user_reads_nothing_of_what_yaoki_keeps(folder: Path, pycache: P
 @pytest.mark.full
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("name", "n"), TRIED)
-def test_who_is_not_root_is_held_by_the_same_walls(folder: Path, name: str, n: int) -> None:
+def test_an_unprivileged_agent_is_confined_by_the_same_sandbox(
+    folder: Path, name: str, n: int
+) -> None:
     needs_bubblewrap()
     if not (python := readable_python()):
         pytest.skip("no interpreter that another user may start knows yaoki")

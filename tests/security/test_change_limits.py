@@ -60,7 +60,7 @@ def test_a_sparse_file_of_terabytes_is_not_read(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_folders_without_end_are_told_and_removed(place: Place) -> None:
+def test_folders_beyond_the_depth_limit_are_reported_and_removed(place: Place) -> None:
     told = attempts(
         place,
         [acts("python3", "-c", DEEP, "d")],
@@ -73,7 +73,7 @@ def test_folders_without_end_are_told_and_removed(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_ignored_folders_without_end_hinder_nothing(place: Place) -> None:
+def test_ignored_folders_beyond_the_depth_limit_have_no_effect(place: Place) -> None:
     (place.repo / ".gitignore").write_text("node_modules\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "ignore")
@@ -111,7 +111,7 @@ EXCESS = "x has 1,000,001 bytes; limits.file_bytes allows 1,000,000 bytes"
     ],
     ids=["files", "bytes", "file", "depth", "committed"],
 )
-def test_each_bound_is_told_by_its_name(place: Place, make: str, words: str) -> None:
+def test_each_exceeded_limit_is_reported_by_name(place: Place, make: str, words: str) -> None:
     place.settings(SETTINGS + BOUNDS)
     place.git(*WHO, "commit", "-aqm", "bounds")
 
@@ -121,7 +121,7 @@ def test_each_bound_is_told_by_its_name(place: Place, make: str, words: str) -> 
     assert landed(place) == ["README", "a.txt", "yaoki.toml"]
 
 
-def test_what_the_base_has_already_and_what_is_ignored_counts_for_nothing(place: Place) -> None:
+def test_files_of_the_base_and_ignored_files_do_not_count_toward_the_limits(place: Place) -> None:
     place.settings(SETTINGS + BOUNDS)
     (place.repo / "old.bin").write_bytes(b"x" * 2_000_000)
     (place.repo / ".gitignore").write_text("built\n")
@@ -138,7 +138,7 @@ def test_what_the_base_has_already_and_what_is_ignored_counts_for_nothing(place:
 
 
 @pytest.mark.full
-def test_a_large_file_of_the_base_that_is_changed_is_told(place: Place) -> None:
+def test_a_changed_large_file_of_the_base_is_reported(place: Place) -> None:
     place.settings(SETTINGS + BOUNDS)
     (place.repo / "old.bin").write_bytes(b"x" * 2_000_000)
     place.git("add", "-A")

@@ -52,7 +52,7 @@ def carried(place: Place, mode: str, code: str, **more: Any) -> int:
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
-def test_an_agent_that_swaps_its_lock_and_exit_is_not_taken_for_ended(
+def test_an_agent_that_replaces_its_lock_and_exit_file_still_counts_as_running(
     place: Place, mode: str
 ) -> None:
     assert carried(place, mode, SWAPS) == 0
@@ -85,7 +85,7 @@ for top in (home, repo / ".yaoki"):
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["on"])
-def test_nobody_in_the_sandbox_sees_the_store_keys_or_other_worktrees(
+def test_a_sandboxed_agent_sees_neither_store_nor_keys_nor_other_worktrees(
     place: Place, mode: str
 ) -> None:
     (place.home / "workers" / "x").mkdir(parents=True)
@@ -117,7 +117,7 @@ for name in ("out.log", "err.log", "prompt.md"):
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", MODES)
-def test_no_log_is_read_through_a_link_that_an_agent_planted(place: Place, mode: str) -> None:
+def test_a_log_replaced_by_a_symbolic_link_is_not_read(place: Place, mode: str) -> None:
     """V8: whoever looks at the logs of an agent was shown any file of the user's."""
     secret = place.folder / "secret.txt"
     secret.write_text("of-the-user-alone\n")
@@ -141,7 +141,7 @@ for words in ({words!r}, ["status"]):
 @pytest.mark.full
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("mode", MODES)
-def test_what_an_agent_says_of_itself_is_heard_from_inside_as_well(place: Place, mode: str) -> None:
+def test_a_result_reported_inside_the_sandbox_is_recorded(place: Place, mode: str) -> None:
     words = ["result", "--status", "failed", "--summary", "the scale cannot be read"]
 
     assert carried(place, mode, SAYS.format(words=words), retry={"max_retries": 0}) == 4

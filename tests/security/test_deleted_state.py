@@ -30,7 +30,7 @@ def landed(place: Place) -> str:
 
 
 @pytest.mark.full
-def test_a_deleted_state_folder_is_told_beside_its_branch(place: Place) -> None:
+def test_a_deleted_state_folder_is_reported_with_the_branch_of_its_run(place: Place) -> None:
     branch = landed(place)
     if place.store:
         pytest.skip("the store is not in the folder")
@@ -56,13 +56,13 @@ def test_a_deleted_state_folder_is_told_beside_its_branch(place: Place) -> None:
     assert branch in place.yaoki("doctor").out
 
 
-def test_a_clone_without_runs_has_none(place: Place) -> None:
+def test_a_clone_without_runs_is_reported_as_such(place: Place) -> None:
     assert "there is no run here yet" in place.yaoki("resume").err
     assert place.yaoki("doctor").code == 0
 
 
 @pytest.mark.parametrize("kind", ["text", "database"])
-def test_a_file_of_the_users_as_the_store_is_left_alone(place: Place, kind: str) -> None:
+def test_a_users_file_configured_as_the_store_is_left_alone(place: Place, kind: str) -> None:
     if place.store:
         pytest.skip("the store is no file")
     mine = place.folder / "mine" / "notes.db"
@@ -85,7 +85,7 @@ def test_a_file_of_the_users_as_the_store_is_left_alone(place: Place, kind: str)
 
 
 @pytest.mark.full
-def test_worktrees_that_somebody_deletes_again_and_again_are_made_again(place: Place) -> None:
+def test_repeatedly_deleted_worktrees_are_rebuilt(place: Place) -> None:
     names, go = ("a", "b", "c"), place.folder / "go"
     script = {name: [[*writes(f"{name}.txt"), waits_for(go)]] for name in names}
     checks = {name: {"shell": f"sleep 0.5; test -f {name}.txt"} for name in names}

@@ -35,7 +35,7 @@ def with_filter(place: Place, **commands: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.13", "14.3")
-def test_a_filter_whose_program_is_in_the_tree_reaches_nothing_outside(place: Place) -> None:
+def test_a_git_filter_with_a_program_in_the_worktree_runs_in_the_sandbox(place: Place) -> None:
     needs_bubblewrap()
     arena = Arena(place)
     module = f"{place.python} -m strip"
@@ -52,7 +52,7 @@ def test_a_filter_whose_program_is_in_the_tree_reaches_nothing_outside(place: Pl
 
 @pytest.mark.full
 @pytest.mark.parametrize("key", ["clean", "process"])
-def test_a_filter_that_came_with_an_attempt_is_never_started(place: Place, key: str) -> None:
+def test_a_git_filter_added_by_an_agent_is_never_started(place: Place, key: str) -> None:
     arena = Arena(place)
     arena.settings("off")
 
@@ -63,7 +63,7 @@ def test_a_filter_that_came_with_an_attempt_is_never_started(place: Place, key: 
     assert "config" in after.told(after.attacks[0], "question")
 
 
-def test_filters_of_the_user_work_without_the_sandbox(place: Place) -> None:
+def test_a_git_filter_of_the_user_works_without_the_sandbox(place: Place) -> None:
     arena = Arena(place)
     with_filter(place, clean="sed s/secret//")
     arena.settings("off")

@@ -44,7 +44,9 @@ def keyctl() -> Iterator[int]:
 
 
 @pytest.mark.acceptance
-def test_a_key_of_the_persons_session_is_not_found(place: Place, keyctl: int) -> None:
+def test_a_sandboxed_agent_does_not_find_a_key_of_the_users_session(
+    place: Place, keyctl: int
+) -> None:
     needs_bubblewrap()
     arena = Arena(place)
     arena.settings("on")
@@ -57,7 +59,7 @@ def test_a_key_of_the_persons_session_is_not_found(place: Place, keyctl: int) ->
 
 
 @pytest.mark.parametrize("machine", CALLS)
-def test_on_every_machine_three_calls_are_missing_and_no_other(machine: int) -> None:
+def test_the_three_keyring_calls_are_blocked_on_every_architecture(machine: int) -> None:
     first = CALLS[machine]
 
     answers = {number: answered(machine, number) for number in range(first - 2, first + 5)}

@@ -59,7 +59,7 @@ def is_silent(mark: Path) -> bool:
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("who", KILLS)
-def test_no_orphan_outlives_its_attempt(place: Place, who: str) -> None:
+def test_an_orphan_process_does_not_outlive_its_attempt(place: Place, who: str) -> None:
     mark = place.folder / "mark"
     code = SURVIVES.format(mark=str(mark), always=False, kill=KILLS[who])
 
@@ -72,7 +72,7 @@ def test_no_orphan_outlives_its_attempt(place: Place, who: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("who", KILLS)
-def test_no_orphan_outlives_its_attempt_inside_either(place: Place, who: str) -> None:
+def test_a_sandboxed_orphan_process_does_not_outlive_its_attempt(place: Place, who: str) -> None:
     needs_bubblewrap()
     own = place.folder / "own"
     own.mkdir()

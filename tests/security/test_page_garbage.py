@@ -99,7 +99,7 @@ def asking(place: Place) -> str:
 
 
 @pytest.mark.full
-def test_streams_garbage_and_answers_at_once_cost_nothing(place: Place) -> None:
+def test_concurrent_streams_garbage_and_answers_do_not_disturb_the_page(place: Place) -> None:
     place.yaoki("up")
     try:
         run = asking(place)

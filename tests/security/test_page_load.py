@@ -72,7 +72,7 @@ def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Plac
 
 
 @pytest.mark.full
-def test_a_page_that_is_killed_is_served_again(place: Place) -> None:
+def test_a_killed_page_process_is_restarted(place: Place) -> None:
     place.yaoki("up")
     try:
         client = link_of(place)

@@ -44,7 +44,7 @@ def clone(tmp_path: Path, pycache: Path) -> Clone:
     return held
 
 
-def test_a_plan_in_such_a_folder_is_a_strangers_and_asked_about(clone: Clone) -> None:
+def test_a_plan_in_a_planted_repository_needs_trust(clone: Clone) -> None:
     done = clone.yaoki("run", "lib/plan.json")
 
     assert (done.code, clone.marks) == (6, set()), done
@@ -52,7 +52,7 @@ def test_a_plan_in_such_a_folder_is_a_strangers_and_asked_about(clone: Clone) ->
 
 
 @pytest.mark.parametrize("words", [("status",), ("run", "../../own.json"), ("init",)], ids=str)
-def test_who_stands_in_such_a_folder_is_in_no_repository(
+def test_a_planted_repository_is_refused_as_the_working_folder(
     clone: Clone, words: tuple[str, ...]
 ) -> None:
     (clone.folder / "own.json").write_text(json.dumps(clone.a_plan()))
@@ -64,7 +64,7 @@ def test_who_stands_in_such_a_folder_is_in_no_repository(
     assert "cd " in done.err
 
 
-def test_a_name_that_git_would_read_as_a_pattern_is_still_a_tracked_plan(clone: Clone) -> None:
+def test_a_tracked_plan_named_like_a_git_pattern_needs_trust(clone: Clone) -> None:
     clone.write(":(literal)other.json", json.dumps(clone.a_plan()))
     clone.git("add", "-A")
     clone.commit("a name")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3", "8.1")]
 
 
 @pytest.mark.full
-def test_tasks_wait_while_pushes_are_refused_and_land_when_they_are_taken(place: Place) -> None:
+def test_tasks_wait_while_the_remote_refuses_pushes_and_land_afterwards(place: Place) -> None:
     there = place.folder / "there.git"
     subprocess.run(("git", "init", "-q", "--bare", str(there)), check=True)
     place.settings(SETTINGS + f'\n[workspace]\nremote = "{there}"\n')

@@ -37,7 +37,7 @@ def commanded(script: str) -> dict[str, object]:
     return {"command": ["sh", "-c", f"exec 2>&1; {script}"]}
 
 
-def test_a_known_agent_and_its_checks_are_walled_in_without_being_asked(place: Place) -> None:
+def test_a_known_agent_and_its_checks_run_in_the_sandbox_by_default(place: Place) -> None:
     needs_bubblewrap()
     mark, of_check = place.repo / "planted", place.repo / "planted-by-check"
     agent = scripted(REACH.format(mark=mark))
@@ -53,7 +53,7 @@ def test_a_known_agent_and_its_checks_are_walled_in_without_being_asked(place: P
 
 
 @pytest.mark.full
-def test_an_agent_that_nobody_has_seen_there_works_outside_and_one_line_says_so(
+def test_an_unknown_agent_runs_without_the_sandbox_by_default_with_one_warning(
     place: Place,
 ) -> None:
     needs_bubblewrap()
@@ -79,7 +79,7 @@ def without_bubblewrap(folder: Path) -> str:
 
 
 @pytest.mark.full
-def test_a_machine_without_one_says_in_one_line_what_is_missing(
+def test_a_machine_without_a_sandbox_reports_the_missing_program_in_one_line(
     place: Place, tmp_path: Path
 ) -> None:
     env = {**AUTO, "PATH": without_bubblewrap(tmp_path)}
@@ -98,7 +98,7 @@ def test_a_machine_without_one_says_in_one_line_what_is_missing(
 
 
 @pytest.mark.parametrize("keeper", ["apt", "dnf", "zypper"])
-def test_doctor_names_the_machines_own_way_to_have_one(
+def test_doctor_names_the_command_that_installs_the_sandbox(
     place: Place, tmp_path: Path, keeper: str
 ) -> None:
     path = without_bubblewrap(tmp_path)
@@ -111,7 +111,7 @@ def test_doctor_names_the_machines_own_way_to_have_one(
     assert row.endswith(f"to get one: {keeper} install bubblewrap")
 
 
-def test_doctor_says_that_it_is_there(place: Place) -> None:
+def test_doctor_reports_an_available_sandbox(place: Place) -> None:
     needs_bubblewrap()
 
     (row,) = [
@@ -148,9 +148,7 @@ def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
 
 
 @pytest.mark.parametrize("command", ["doctor", "run"])
-def test_a_word_of_the_machine_that_is_none_is_refused_and_not_overheard(
-    place: Place, command: str
-) -> None:
+def test_an_invalid_sandbox_mode_in_the_environment_is_refused(place: Place, command: str) -> None:
     """Who mistypes `on` wants walls, and would go without them."""
     mark = place.folder / "written"
     words = [a_plan(place, scripted(REACH.format(mark=mark)))] if command == "run" else []
@@ -164,7 +162,9 @@ def test_a_word_of_the_machine_that_is_none_is_refused_and_not_overheard(
 
 @pytest.mark.full
 @pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])
-def test_the_settings_win_over_the_machines_own_word(place: Place, word: str, walled: bool) -> None:
+def test_the_settings_take_precedence_over_the_environment(
+    place: Place, word: str, walled: bool
+) -> None:
     needs_bubblewrap()
     mark = place.repo / "planted"
     file = place.repo / "yaoki.toml"

@@ -125,7 +125,7 @@ def test_a_fault_while_agents_work_loses_nothing(arena: Arena, fault: str) -> No
 
 @pytest.mark.full
 @pytest.mark.parametrize("descriptors", [24, 40])
-def test_few_descriptors_lose_nothing(arena: Arena, descriptors: int) -> None:
+def test_a_lack_of_file_descriptors_loses_nothing(arena: Arena, descriptors: int) -> None:
     (arena.home / "go").touch()
     line = f'ulimit -n {descriptors}; cd $REPO; exec "$PY" -m yaoki run "$1" --quiet'
     plan = arena.plan(TASKS)
@@ -141,7 +141,7 @@ def test_few_descriptors_lose_nothing(arena: Arena, descriptors: int) -> None:
 
 
 @pytest.mark.full
-def test_a_kill_while_an_agents_repository_is_taken_over_loses_nothing(arena: Arena) -> None:
+def test_a_kill_while_an_agents_repository_is_imported_loses_nothing(arena: Arena) -> None:
     """Whatever had been taken is taken again."""
     (arena.home / "go").touch()
     process = arena.place.start("run", arena.plan(TASKS), "--quiet")
@@ -182,7 +182,7 @@ def test_a_full_disk_loses_nothing(arena: Arena) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.10", "16.2")
-def test_a_run_whose_agent_left_deep_folders_and_pipes_beside_its_note_is_archived(
+def test_a_run_whose_agent_left_deep_folders_and_pipes_is_archived(
     arena: Arena,
 ) -> None:
     file = arena.place.repo / "yaoki.toml"

@@ -38,7 +38,7 @@ git status --porcelain && git log --oneline -3 && git diff HEAD~1 --stat
 """
 
 
-def test_what_an_agent_commits_inside_is_taken_and_lands(inside: Place) -> None:
+def test_commits_of_a_sandboxed_agent_land(inside: Place) -> None:
     before = refs(inside)
 
     assert inside.yaoki("run", a_plan(inside, COMMITS), "--quiet").code == 0
@@ -57,7 +57,7 @@ echo two > c.txt && git add c.txt && git stash -q && echo DID-BOTH
 
 
 @pytest.mark.spec("0.2", "16.2")
-def test_commits_that_were_reset_away_and_stashes_are_kept(inside: Place) -> None:
+def test_reset_commits_and_stashes_of_a_sandboxed_agent_are_saved(inside: Place) -> None:
     assert inside.yaoki("run", a_plan(inside, LEAVES), "--quiet").code == 0
 
     assert "DID-BOTH" in said(inside)
@@ -78,7 +78,9 @@ git update-ref refs/heads/{base} HEAD || echo NO-MOVE
 
 
 @pytest.mark.full
-def test_tags_other_branches_and_pushes_are_refused_in_words_and_counted(inside: Place) -> None:
+def test_tags_branches_and_pushes_of_a_sandboxed_agent_are_refused_and_counted(
+    inside: Place,
+) -> None:
     base = inside.git("symbolic-ref", "--short", "HEAD").strip()
     before = refs(inside)
 
@@ -105,7 +107,7 @@ REMOTES = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("where", REMOTES)
-def test_a_push_is_refused_in_words_whatever_it_skips_and_whoever_answers(
+def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(
     place: Place, where: str
 ) -> None:
     """A hook is asked only when the other side has answered, and `--no-verify` skips it."""
@@ -148,7 +150,7 @@ POISONS = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", POISONS)
-def test_a_poisoned_repository_of_an_agents_own_runs_nothing_outside_and_loses_no_file(
+def test_a_manipulated_repository_of_a_sandboxed_agent_starts_no_program_and_loses_no_file(
     inside: Place, how: str
 ) -> None:
     mark = inside.folder / "ran-outside"
@@ -165,7 +167,7 @@ def test_a_poisoned_repository_of_an_agents_own_runs_nothing_outside_and_loses_n
 
 @pytest.mark.full
 @pytest.mark.parametrize("where", ["usual", "elsewhere", "tracked"])
-def test_the_users_own_hooks_go_on_working(inside: Place, where: str) -> None:
+def test_the_users_hooks_run_for_commits_of_a_sandboxed_agent(inside: Place, where: str) -> None:
     git = inside.repo / ".git"
     folders = {"usual": git / "hooks", "elsewhere": git / "elsewhere"}
     folder = folders.get(where, inside.repo / ".own-hooks")

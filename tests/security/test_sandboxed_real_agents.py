@@ -97,7 +97,7 @@ def the_hour(theatre: Theatre) -> Played:
 
 
 @pytest.mark.spec("16.13", "14.3", "12.8", "3.7", "11.9")
-def test_it_works_as_outside_and_remembers_its_conversation(theatres: Theatres) -> None:
+def test_a_sandboxed_real_agent_works_and_continues_its_conversation(theatres: Theatres) -> None:
     needs_bubblewrap()
     if Path(sys.executable).is_relative_to(tempfile.gettempdir()):
         pytest.skip("this environment lies in the folder of temporaries, which the sandbox hides")

@@ -17,7 +17,7 @@ UV = str(Path(sys.executable).with_name("uv"))
 
 
 @pytest.mark.full
-def test_set_up_installs_in_the_worktree_and_in_the_proof_room(place: Place) -> None:
+def test_setup_installs_packages_in_the_worktree_and_in_the_proof_room(place: Place) -> None:
     """Its cache is private: what one task put there, no other installs."""
     needs_bubblewrap()
     settings(place, mode="on")
@@ -44,7 +44,7 @@ done
 """
 
 
-def test_keys_that_push_sign_and_publish_are_out_of_sight_unless_shown(place: Place) -> None:
+def test_credentials_of_the_user_are_hidden_unless_configured_as_readable(place: Place) -> None:
     needs_bubblewrap()
     home = place.folder / "users-home"
     for name in (".ssh/id_x", ".git-credentials", ".netrc", ".config/gh/hosts.yml", ".ordinary"):

@@ -48,7 +48,7 @@ def test_a_library_in_the_worktree_is_never_loaded(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_settings_that_set_up_makes_a_link_are_not_read_through_it(place: Place) -> None:
+def test_a_git_config_that_setup_replaces_by_a_link_is_not_read_through_it(place: Place) -> None:
     arena = arena_with(place)
     link = "test -d .git && ln -sf $HOME/.ssh/id_ed25519 .git/config; true"
     keys = {"setup": [["sh", "-c", link.replace("$HOME", str(arena.home))]]}

@@ -98,7 +98,9 @@ FORMS = {
 }
 
 
-def test_every_form_is_found_told_by_name_and_kept_out(place: Place) -> None:
+def test_a_secret_is_found_in_every_encoding_reported_by_name_and_never_landed(
+    place: Place,
+) -> None:
     told = run(
         place,
         [write(f"{name}.py", f"# one\n# two\nKEY = '{text}'\n") for name, text in FORMS.items()],
@@ -115,7 +117,7 @@ def test_every_form_is_found_told_by_name_and_kept_out(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_binaries_names_and_links_are_looked_through(place: Place) -> None:
+def test_a_secret_is_found_in_binaries_file_names_and_links(place: Place) -> None:
     told = run(
         place,
         [
@@ -133,7 +135,7 @@ def test_binaries_names_and_links_are_looked_through(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_the_middle_of_a_large_file_is_looked_at(place: Place) -> None:
+def test_a_secret_is_found_in_the_middle_of_a_large_file(place: Place) -> None:
     make = f"import pathlib; pathlib.Path('l').write_bytes(b'\\n' * (20 << 20) + b'{LOGIN}')"
     told = run(place, [["run", sys.executable, "-c", make]], [["remove", "l"]])
 
@@ -142,7 +144,7 @@ def test_the_middle_of_a_large_file_is_looked_at(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_the_words_on_the_agents_own_commit_count(place: Place) -> None:
+def test_a_secret_is_found_in_the_message_of_an_agents_commit(place: Place) -> None:
     commit = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", f"with {LOGIN}"]
     again = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", "without"]
     told = run(place, [["run", "git", "add", "a.txt"], commit], [again])
@@ -152,7 +154,7 @@ def test_the_words_on_the_agents_own_commit_count(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_what_the_base_holds_and_what_reads_like_a_word_hinders_nothing(place: Place) -> None:
+def test_values_present_in_the_base_and_ordinary_words_are_no_secrets(place: Place) -> None:
     (place.repo / "known.txt").write_text(f"{LOGIN}\n")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "known")
@@ -168,7 +170,7 @@ def test_what_the_base_holds_and_what_reads_like_a_word_hinders_nothing(place: P
 
 
 @pytest.mark.full
-def test_a_variable_that_the_plan_writes_itself_counts(place: Place) -> None:
+def test_a_secret_variable_set_by_the_plan_is_searched(place: Place) -> None:
     told = run(
         place,
         [write("b.txt", "s3cr3t-Value-77\n")],
@@ -181,7 +183,7 @@ def test_a_variable_that_the_plan_writes_itself_counts(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_every_form_is_masked_in_what_an_agent_said(place: Place) -> None:
+def test_a_secret_is_masked_in_every_encoding_in_agent_output(place: Place) -> None:
     run(place, [["say", f"<{text}>"] for name, text in FORMS.items() if name != "base64-lines"], [])
 
     shown = place.yaoki("logs", "a").out

@@ -21,7 +21,7 @@ FILES = (
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_only_a_scope_that_names_it_allows_such_a_file(path: str) -> None:
+def test_a_session_start_file_is_allowed_only_by_a_scope_that_names_it(path: str) -> None:
     top = path.rpartition("/")[0] or path
     assert session_paths([path], ()) == (path,)
     assert session_paths([path], ("**",)) == (path,)
@@ -32,13 +32,13 @@ def test_only_a_scope_that_names_it_allows_such_a_file(path: str) -> None:
         assert session_paths([path], (top if top == path else f"{top}/**",)) == ()
 
 
-def test_ordinary_files_are_no_business_of_it() -> None:
+def test_ordinary_files_are_no_session_start_files() -> None:
     files = ("claude/x.py", ".vscode/settings.json", "docs/.envrc.md", "husky/x", ".github/x.yml")
     assert session_paths(files, ()) == ()
 
 
 @pytest.mark.full
-def test_a_hook_for_the_next_session_asks_a_person_once_and_lands_when_waived(place: Place) -> None:
+def test_a_session_hook_is_escalated_once_and_lands_when_waived(place: Place) -> None:
     acts = [{"write": {"a.txt": "good\n", ".claude/settings.json": '{"hooks": {}}\n'}}]
     plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})
 
@@ -54,7 +54,7 @@ def test_a_hook_for_the_next_session_asks_a_person_once_and_lands_when_waived(pl
     assert "hooks" in place.show(branch, ".claude/settings.json")
 
 
-def test_a_task_whose_scope_names_it_lands_unasked(place: Place) -> None:
+def test_a_session_start_file_named_by_the_scope_lands(place: Place) -> None:
     acts = [{"write": {"a.txt": "good\n", ".envrc": "export A=1\n"}}]
     task = {"id": "a", "scope": ["a.txt", ".envrc"]}
     plan = a_plan({"a": [acts]}, [task], {"ok": holds("a.txt")})
@@ -65,7 +65,7 @@ def test_a_task_whose_scope_names_it_lands_unasked(place: Place) -> None:
     assert place.show(f"yaoki/{place.status()['run']}", ".envrc") == "export A=1"
 
 
-def test_codex_is_told_that_the_checkout_is_not_to_be_trusted(tmp_path: Path) -> None:
+def test_codex_is_started_with_the_checkout_marked_untrusted(tmp_path: Path) -> None:
     order = an_order(tmp_path, "", preset="codex")
     repo = '/home/me/my "own" repo'
     order = replace(order, environment={**order.environment, "YAOKI_REPO": repo})
@@ -76,14 +76,14 @@ def test_codex_is_told_that_the_checkout_is_not_to_be_trusted(tmp_path: Path) ->
     assert words[words.index(told) - 1] == "-c"
 
 
-def test_continue_gets_no_key_of_another_service_unasked() -> None:
+def test_continue_gets_only_its_own_key() -> None:
     assert known("continue").preset.pass_env == ("CONTINUE_API_KEY",)
 
 
 @pytest.mark.parametrize(
     "name", [".continue/config.yaml", ".codex/config.toml", ".cursor/mcp.json"]
 )
-def test_what_agents_write_into_their_own_settings_is_seen(tmp_path: Path, name: str) -> None:
+def test_a_change_of_an_agents_own_settings_is_detected(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.parent.mkdir()
     file.write_text("a = 1\n")

@@ -24,7 +24,7 @@ def with_set_up(place: Place) -> None:
     place.git(*WHO, "commit", "-qm", "set-up")
 
 
-def test_what_a_task_brings_into_set_up_proves_no_work_of_another(place: Place) -> None:
+def test_setup_output_changed_by_one_task_does_not_verify_another(place: Place) -> None:
     with_set_up(place)
     script = {
         "first": [[{"write": {"gen.py": CONTENT, "first.txt": "good\n"}}]],
@@ -46,7 +46,7 @@ def test_what_a_task_brings_into_set_up_proves_no_work_of_another(place: Place) 
 
 
 @pytest.mark.full
-def test_a_change_of_the_inputs_is_set_up_and_proven_and_then_shared(place: Place) -> None:
+def test_a_landed_change_of_setup_inputs_is_used_for_later_tasks(place: Place) -> None:
     with_set_up(place)
     inputs = "mkdir -p env; python3 gen.py; echo 2 > env/version\n"
     script = {

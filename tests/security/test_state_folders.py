@@ -21,14 +21,14 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.full
-def test_no_other_user_reads_store_journal_or_worktrees(place: Place) -> None:
+def test_other_users_cannot_read_store_journal_or_worktrees(place: Place) -> None:
     assert place.yaoki("run", a_simple_plan(place), "--quiet").code == 0
 
     assert mode(place.repo / ".yaoki") == 0o700
     assert {mode(root) for root in (place.home / "worktrees").iterdir()} == {0o700}
 
 
-def test_a_folder_that_was_open_is_closed(place: Place) -> None:
+def test_a_readable_state_folder_is_made_private(place: Place) -> None:
     (place.repo / ".yaoki").mkdir(mode=0o755)
 
     assert place.yaoki("run", a_simple_plan(place), "--quiet").code == 0
@@ -36,7 +36,7 @@ def test_a_folder_that_was_open_is_closed(place: Place) -> None:
     assert mode(place.repo / ".yaoki") == 0o700
 
 
-def test_a_repository_does_not_choose_where_the_store_is(place: Place) -> None:
+def test_a_committed_link_does_not_redirect_the_store(place: Place) -> None:
     """A committed link led it to any folder of the user's."""
     elsewhere = place.folder / "elsewhere"
     elsewhere.mkdir()

@@ -99,9 +99,7 @@ def stop(clone: Clone, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("words", STARTING.values(), ids=STARTING.keys())
-def test_nothing_of_a_strangers_clone_runs_before_the_question(
-    clone: Clone, words: tuple[str, ...]
-) -> None:
+def test_no_command_of_an_untrusted_clone_runs(clone: Clone, words: tuple[str, ...]) -> None:
     done = clone.yaoki(*words)
 
     assert clone.marks == set()
@@ -113,7 +111,9 @@ def test_nothing_of_a_strangers_clone_runs_before_the_question(
 
 @pytest.mark.full
 @pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING.keys())
-def test_who_looks_is_asked_nothing_and_runs_nothing(clone: Clone, words: tuple[str, ...]) -> None:
+def test_a_read_only_command_in_an_untrusted_clone_asks_nothing_and_runs_nothing(
+    clone: Clone, words: tuple[str, ...]
+) -> None:
     done = clone.yaoki(*words)
 
     assert clone.marks == set()
@@ -122,7 +122,7 @@ def test_who_looks_is_asked_nothing_and_runs_nothing(clone: Clone, words: tuple[
 
 
 @pytest.mark.full
-def test_the_page_of_a_strangers_clone_runs_nothing(clone: Clone) -> None:
+def test_the_page_of_an_untrusted_clone_runs_nothing(clone: Clone) -> None:
     page = clone.start("ui", "--port", "0")
     try:
         assert page.stdout is not None
@@ -135,7 +135,9 @@ def test_the_page_of_a_strangers_clone_runs_nothing(clone: Clone) -> None:
 
 
 @pytest.mark.full
-def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clone) -> None:
+def test_the_user_wide_hook_runs_nothing_in_an_untrusted_clone_and_allows_the_stop(
+    clone: Clone,
+) -> None:
     """`hook install --user` calls it at the first stop in any repository."""
     said = stop(clone)
     again = stop(clone, stop_hook_active=True)
@@ -148,9 +150,7 @@ def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clo
 
 @pytest.mark.full
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
-def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
-    plain: Clone, text: str
-) -> None:
+def test_unreadable_settings_in_an_untrusted_clone_allow_the_stop(plain: Clone, text: str) -> None:
     plain.write("yaoki.toml", text)
 
     assert set(stop(plain)) == {"systemMessage"}
@@ -160,7 +160,9 @@ def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
 @pytest.mark.parametrize(
     "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
 )
-def test_who_looks_starts_nothing_that_a_remote_names(clone: Clone, words: tuple[str, ...]) -> None:
+def test_a_read_only_command_starts_no_program_named_by_a_remote(
+    clone: Clone, words: tuple[str, ...]
+) -> None:
     remote = f'[workspace]\nremote = "ext::touch {clone.mark("remote")}"\n'
     clone.write("yaoki.toml", clone.settings_text() + remote)
 
@@ -171,14 +173,16 @@ def test_who_looks_starts_nothing_that_a_remote_names(clone: Clone, words: tuple
 
 @pytest.mark.full
 @pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
-def test_taking_back_and_merging_prove_nothing_there(clone: Clone, words: tuple[str, ...]) -> None:
+def test_undo_and_merge_in_an_untrusted_clone_run_no_check(
+    clone: Clone, words: tuple[str, ...]
+) -> None:
     done = clone.yaoki(*words)
 
     assert clone.marks == set()
     assert done.code != 0
 
 
-def test_installing_the_hook_trusts_nothing(clone: Clone) -> None:
+def test_installing_the_hook_does_not_trust_the_repository(clone: Clone) -> None:
     done = clone.yaoki("hook", "install", "claude-code")
 
     assert done.code == 0, done
@@ -188,7 +192,7 @@ def test_installing_the_hook_trusts_nothing(clone: Clone) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("lacking", ["settings", "store"], ids=["a store alone", "settings alone"])
-def test_a_store_alone_asks_and_so_do_settings(bare: Clone, lacking: str) -> None:
+def test_a_foreign_store_or_foreign_settings_need_trust(bare: Clone, lacking: str) -> None:
     bare.made_by(store=lacking != "store", settings=lacking != "settings")
 
     done = bare.yaoki("up")
@@ -196,7 +200,7 @@ def test_a_store_alone_asks_and_so_do_settings(bare: Clone, lacking: str) -> Non
     assert (done.code, bare.marks) == (REFUSED, set())
 
 
-def test_a_journal_from_elsewhere_does_not_become_a_store(clone: Clone) -> None:
+def test_a_foreign_journal_file_is_not_restored_without_trust(clone: Clone) -> None:
     """Without its database a store is made again from its journal file."""
     clone.git("rm", "-q", "--cached", "-r", ".yaoki")
     (clone.repo / ".yaoki" / "state.db").unlink()
@@ -207,7 +211,7 @@ def test_a_journal_from_elsewhere_does_not_become_a_store(clone: Clone) -> None:
     assert (done.code, clone.marks) == (REFUSED, set())
 
 
-def test_a_repository_without_settings_is_asked_about_before_its_tests_run(bare: Clone) -> None:
+def test_init_in_an_untrusted_repository_runs_no_tests(bare: Clone) -> None:
     bare.made_by(store=False, settings=False)
 
     done = bare.yaoki("init")
@@ -223,7 +227,7 @@ def test_a_repository_without_settings_is_asked_about_before_its_tests_run(bare:
 
 
 @pytest.mark.full
-def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) -> None:
+def test_a_trusted_clone_runs_its_commands_without_asking_again(clone: Clone) -> None:
     shown = clone.yaoki("trust", "--plan", "plan.json")
 
     assert shown.code == 0, shown
@@ -237,7 +241,7 @@ def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) ->
 
 
 @pytest.mark.full
-def test_a_trusted_store_is_carried_by_the_background_worker(clone: Clone) -> None:
+def test_the_background_worker_executes_a_trusted_store(clone: Clone) -> None:
     assert clone.yaoki("up", "--trust").code == 0
     try:
         until(lambda: "agent" in clone.marks, "the open run goes on")
@@ -246,7 +250,7 @@ def test_a_trusted_store_is_carried_by_the_background_worker(clone: Clone) -> No
 
 
 @pytest.mark.full
-def test_a_trusted_place_is_checked_by_the_hook(plain: Clone) -> None:
+def test_the_hook_runs_the_checks_of_a_trusted_repository(plain: Clone) -> None:
     assert plain.yaoki("trust").code == 0
 
     assert stop(plain) == {}
@@ -254,7 +258,7 @@ def test_a_trusted_place_is_checked_by_the_hook(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_build_server_says_so_with_an_option(plain: Clone) -> None:
+def test_the_option_trust_trusts_a_repository_on_a_build_server(plain: Clone) -> None:
     done = plain.yaoki("run", "plan.json", "--trust", "--quiet")
 
     assert done.code == 0, done
@@ -262,7 +266,7 @@ def test_a_build_server_says_so_with_an_option(plain: Clone) -> None:
     assert plain.yaoki("run", "plan.json", "--quiet").code == 0
 
 
-def test_the_prose_of_a_plan_asks_nothing(plain: Clone) -> None:
+def test_a_changed_goal_of_a_trusted_plan_does_not_ask_again(plain: Clone) -> None:
     assert plain.yaoki("trust", "--plan", "plan.json").code == 0
     task = {"id": "a", "goal": "Do it in another way."}
     plain.write("plan.json", json.dumps(plain.a_plan(tasks=[task])))
@@ -271,7 +275,7 @@ def test_the_prose_of_a_plan_asks_nothing(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_plan_that_nobody_committed_is_the_callers_own_words(bare: Clone) -> None:
+def test_an_uncommitted_plan_needs_no_trust(bare: Clone) -> None:
     bare.made_by(store=False, settings=False)
     agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
     held = bare.a_plan(agents=agent, agent="mine")
@@ -283,7 +287,7 @@ def test_a_plan_that_nobody_committed_is_the_callers_own_words(bare: Clone) -> N
 
 
 @pytest.mark.full
-def test_forgotten_it_asks_again(plain: Clone) -> None:
+def test_a_forgotten_repository_asks_again(plain: Clone) -> None:
     plain.yaoki("trust")
     assert plain.yaoki("up").code == 0
     plain.yaoki("down", "--wait", "0")
@@ -296,14 +300,14 @@ def test_forgotten_it_asks_again(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_below_a_folder_of_ones_own_nothing_is_asked(clone: Clone) -> None:
+def test_a_repository_below_a_trusted_folder_is_trusted(clone: Clone) -> None:
     assert clone.yaoki("trust", "--below", str(clone.folder)).code == 0
     assert clone.yaoki("resume", "--quiet").code == 0
     assert clone.yaoki("trust", "--forget", str(clone.folder)).code == 0
     assert clone.yaoki("run", "plan.json", "--quiet").code == REFUSED
 
 
-def test_what_is_trusted_can_be_listed(plain: Clone) -> None:
+def test_trusted_repositories_can_be_listed(plain: Clone) -> None:
     plain.yaoki("trust")
 
     listed = plain.yaoki("trust", "--show")
@@ -318,7 +322,7 @@ def test_what_is_trusted_can_be_listed(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_at_a_terminal_one_question_shows_what_would_run(plain: Clone) -> None:
+def test_the_question_at_a_terminal_shows_the_commands_that_would_run(plain: Clone) -> None:
     asked = ("run", "plan.json", "--quiet")
     with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
         terminal.shows("check own: touch", "set-up: touch", "Trust this repository? [y/N]")
@@ -337,7 +341,7 @@ def test_at_a_terminal_one_question_shows_what_would_run(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_ones_own_repository_asks_once_from_init_to_run(bare: Clone) -> None:
+def test_a_new_repository_asks_once_from_init_to_run(bare: Clone) -> None:
     """Settings that yaoki wrote for somebody who said yes are theirs."""
     bare.made_by(store=False, settings=False)
     agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
@@ -376,7 +380,7 @@ def test_a_changed_command_asks_again_and_shows_the_change(plain: Clone) -> None
     assert plain.marks == set()
 
 
-def test_a_wall_that_is_gone_is_a_change(plain: Clone) -> None:
+def test_a_removed_sandbox_setting_asks_again(plain: Clone) -> None:
     walled = f'{plain.settings_text()}[sandbox]\nmode = "on"\n'
     plain.write("yaoki.toml", walled)
     plain.yaoki("trust")
@@ -389,7 +393,7 @@ def test_a_wall_that_is_gone_is_a_change(plain: Clone) -> None:
     assert '- sandbox.mode = "on"' in shown.out
 
 
-def test_numbers_and_comments_ask_nothing(plain: Clone) -> None:
+def test_changed_numbers_and_comments_do_not_ask_again(plain: Clone) -> None:
     plain.yaoki("trust")
     plain.write("yaoki.toml", f"# mine\n{plain.settings_text()}[limits]\nparallel = 7\n")
 
@@ -397,7 +401,7 @@ def test_numbers_and_comments_ask_nothing(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_that_a_pull_brings_is_not_the_one_that_was_trusted(clone: Clone) -> None:
+def test_a_store_replaced_by_a_pull_is_not_trusted(clone: Clone) -> None:
     """git writes over files that are ignored; the stranger's store has another past."""
     theirs = (clone.repo / ".yaoki" / "state.db").read_bytes()
     clone.yaoki("trust")
@@ -412,7 +416,7 @@ def test_a_store_that_a_pull_brings_is_not_the_one_that_was_trusted(clone: Clone
     assert clone.marks == before
 
 
-def test_a_place_is_a_clone_and_not_its_content_alone(plain: Clone) -> None:
+def test_trust_in_one_clone_does_not_extend_to_another(plain: Clone) -> None:
     plain.yaoki("trust")
     other = plain.folder / "other"
     plain.git("clone", "-q", str(plain.folder / "upstream.git"), str(other))
@@ -420,7 +424,7 @@ def test_a_place_is_a_clone_and_not_its_content_alone(plain: Clone) -> None:
     assert plain.yaoki("up", cwd=other).code == REFUSED
 
 
-def test_a_worktree_of_the_same_clone_is_the_same_place(plain: Clone) -> None:
+def test_trust_in_a_clone_extends_to_its_worktrees(plain: Clone) -> None:
     plain.yaoki("trust")
     beside = plain.folder / "beside"
     plain.git("worktree", "add", "-q", str(beside))
@@ -439,7 +443,7 @@ def test_a_worktree_of_the_same_clone_is_the_same_place(plain: Clone) -> None:
     [("trust",), ("trust", "--below", "/tmp"), ("up", "--trust"), ("run", "plan.json", "--trust")],
     ids=lambda words: " ".join(words),
 )
-def test_an_agent_at_work_does_not_trust_for_a_person(
+def test_trust_commands_are_refused_inside_an_attempt(
     plain: Clone, variable: str, words: tuple[str, ...]
 ) -> None:
     done = plain.yaoki(*words, env={variable: "abcdefgh-1"})
@@ -450,7 +454,7 @@ def test_an_agent_at_work_does_not_trust_for_a_person(
 
 
 @pytest.mark.full
-def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) -> None:
+def test_an_agent_of_a_run_cannot_trust_a_repository(tmp_path: Path, pycache: Path) -> None:
     """Its worker tells it who it is."""
     for name in ("own", "else"):
         (tmp_path / name).mkdir()
@@ -479,7 +483,9 @@ def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) ->
 
 
 @pytest.mark.full
-def test_the_python_interface_raises_unless_told_to_trust(plain: Clone) -> None:
+def test_the_python_api_raises_for_an_untrusted_repository_unless_trust_is_given(
+    plain: Clone,
+) -> None:
     program = """
 import sys
 from yaoki.faces.api import Repository
@@ -515,7 +521,7 @@ with Repository(".", trust=sys.argv[1] == "yes") as repository:
 
 
 @pytest.mark.full
-def test_a_tool_of_mcp_starts_nothing_there(clone: Clone) -> None:
+def test_an_mcp_tool_starts_no_program_of_an_untrusted_clone(clone: Clone) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _greeting()},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

@@ -55,7 +55,7 @@ def a_run(clone: Clone) -> tuple[str, ...]:
 # ------------------------------------------------------------------ whose it is
 
 
-def test_no_other_user_reads_or_writes_it(clone: Clone) -> None:
+def test_the_trust_file_is_private_to_its_owner(clone: Clone) -> None:
     assert clone.yaoki("trust").code == 0
 
     file = the_file(clone)
@@ -119,9 +119,7 @@ AS_ROOT = (foreign, foreign_folder)
 
 @pytest.mark.full
 @pytest.mark.parametrize("bend", [*BENT, *AS_ROOT], ids=lambda bend: bend.__name__)
-def test_a_file_that_is_not_as_we_left_it_trusts_nothing_and_says_so(
-    clone: Clone, bend: Any
-) -> None:
+def test_a_manipulated_trust_file_trusts_nothing_and_is_reported(clone: Clone, bend: Any) -> None:
     if bend in AS_ROOT and os.geteuid() != 0:
         pytest.skip(f"{bend.__name__}: only root gives files away")
     assert clone.yaoki("trust").code == 0
@@ -137,7 +135,7 @@ def test_a_file_that_is_not_as_we_left_it_trusts_nothing_and_says_so(
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("bend", [broken, link, pipe, open_folder, linked_folder])
-def test_the_next_yes_begins_it_anew(clone: Clone, bend: Any) -> None:
+def test_the_next_trust_command_replaces_a_manipulated_trust_file(clone: Clone, bend: Any) -> None:
     assert clone.yaoki("trust").code == 0
     bend(the_file(clone))
     before = {file: file.read_bytes() for file in clone.home.glob("elsewhere*") if file.is_file()}
@@ -153,7 +151,7 @@ def test_the_next_yes_begins_it_anew(clone: Clone, bend: Any) -> None:
 
 
 @pytest.mark.full
-def test_many_who_trust_at_once_are_all_remembered(clone: Clone) -> None:
+def test_concurrent_trust_commands_are_all_recorded(clone: Clone) -> None:
     others = [clone.folder / f"other-{n}" for n in range(6)]
     for other in others:
         clone.git("clone", "-q", str(clone.folder / "upstream.git"), str(other))
@@ -171,7 +169,7 @@ def test_many_who_trust_at_once_are_all_remembered(clone: Clone) -> None:
     assert set(clone.trusted["places"]) == {str(other) for other in others}
 
 
-def test_where_no_home_can_be_written_a_yes_is_refused(clone: Clone) -> None:
+def test_trust_is_refused_if_the_trust_file_cannot_be_written(clone: Clone) -> None:
     clone.home.mkdir()
     (clone.home / "trust").write_text("")
 
@@ -186,14 +184,14 @@ def test_where_no_home_can_be_written_a_yes_is_refused(clone: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_that_was_made_here_asks_nothing(own: Clone) -> None:
+def test_a_store_created_here_needs_no_trust(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     assert own.yaoki("resume", "--quiet").code == 0
     assert own.yaoki(*a_run(own)).code == 0
 
 
 @pytest.mark.full
-def test_two_first_runs_at_once_ask_nothing(own: Clone) -> None:
+def test_concurrent_first_runs_need_no_trust(own: Clone) -> None:
     """The one that comes second meets a store that the first is just making."""
     plans = [
         own.plan(
@@ -209,7 +207,7 @@ def test_two_first_runs_at_once_ask_nothing(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
+def test_a_store_created_elsewhere_asks_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     shutil.rmtree(own.home / "trust")
 
@@ -222,7 +220,7 @@ def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_from_before_marks_asks_once(own: Clone) -> None:
+def test_a_store_without_trust_marks_asks_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     database = own.repo / ".yaoki" / "state.db"
     by_hand(database, "DROP TABLE trust_marks")
@@ -234,7 +232,7 @@ def test_a_store_from_before_marks_asks_once(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_made_again_from_its_copies_asks_once(own: Clone) -> None:
+def test_a_restored_store_asks_once(own: Clone) -> None:
     """They lie where a pull can put other ones."""
     assert own.yaoki(*a_run(own)).code == 0
     (own.repo / ".yaoki" / "state.db").write_bytes(b"damage" * 1000)
@@ -258,7 +256,7 @@ def test_two_users_of_one_store_are_each_asked_once(own: Clone) -> None:
 # ------------------------------------------------------------------ values
 
 
-def test_the_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+def test_the_trust_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     content = FileCommands(
         "settings", (CommandDigest("check a: x", "d1"), CommandDigest("agent b: y", "d2"))
     )
@@ -279,7 +277,7 @@ def test_the_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert record.without("/r").stores == {}
 
 
-def test_the_record_has_a_bound_and_the_newest_stay(
+def test_the_trust_record_is_bounded_and_keeps_the_newest_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("yaoki.adapters.system.trust_file.BYTES_MAX", 2_000)
@@ -294,7 +292,7 @@ def test_the_record_has_a_bound_and_the_newest_stay(
     assert "/r0" not in places
 
 
-def test_a_command_that_reads_like_a_trusted_one_is_shown_all_the_same() -> None:
+def test_a_new_command_that_reads_like_a_trusted_one_is_shown() -> None:
     trusted = {"settings": {"d1": "check a: x"}}
 
     said = describe_changes(FileCommands("settings", (CommandDigest("check a: x", "d2"),)), trusted)

@@ -57,7 +57,7 @@ def like(story: Story) -> Callable[[Scene], None]:
 @pytest.mark.spec("0.2", "0.3", "8.6")
 @pytest.mark.parametrize("story", [PLAIN, HARD], ids=["plain", "hard"])
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
-def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
+def test_a_run_killed_at_any_access_ends_like_one_that_was_not_killed(
     story: Story, machine: bool
 ) -> None:
     at_every_touch(story, like(story), machine=machine)
@@ -65,7 +65,7 @@ def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
 
 @pytest.mark.full
 @pytest.mark.spec("8.6", "8.2")
-def test_worktrees_that_vanish_between_two_lives_are_made_again() -> None:
+def test_worktrees_deleted_while_no_worker_runs_are_rebuilt() -> None:
     """Those of work that is committed and not yet proven."""
     whole = unkilled(PLAIN)
     vanished: list[str] = []
@@ -112,7 +112,7 @@ def tossed(story: Story, seed: int) -> None:
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("0.2", "0.3", "0.4", "3.7")
 @pytest.mark.parametrize("chunk", range(SEEDS // CHUNK))
-def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
+def test_repeated_kills_at_random_accesses_lose_nothing(chunk: int) -> None:
     """A failing seed is printed; run it alone with YAOKI_SEED=<n>."""
     first = int(os.environ.get("YAOKI_SEED", chunk * CHUNK))
     count = 1 if "YAOKI_SEED" in os.environ else CHUNK
@@ -123,7 +123,7 @@ def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("9.5", "0.2", "0.3", "3.4")
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
-def test_a_cancel_after_a_kill_at_every_touch_ends_everything_and_forgets_no_landing(
+def test_a_cancel_after_a_kill_at_any_access_ends_every_task_and_keeps_every_landing(
     machine: bool,
 ) -> None:
     at_every_touch(PLAIN, cancelled, machine=machine)
@@ -152,7 +152,7 @@ def cancelled(left: Scene) -> None:
 
 
 @pytest.mark.spec("11.1", "11.2")
-def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
+def test_a_worker_that_lost_its_claim_stops_and_records_nothing() -> None:
     """Whoever holds the task now goes on with the very same agent; it must not be ended."""
     slow = replace(PLAIN, seed=5)  # its first agent takes three glances
     with slow.begin() as scene:

@@ -32,7 +32,7 @@ both = pytest.mark.parametrize("machine", [False, True], ids=["process", "machin
 @pytest.mark.full
 @both
 @pytest.mark.spec("8.4", "8.6", "0.2", "0.3")
-def test_the_one_re_run_is_granted_once_whoever_dies(machine: bool) -> None:
+def test_a_rerun_is_granted_once_despite_kills(machine: bool) -> None:
     killed("rerun", machine=machine)
 
 
@@ -40,7 +40,9 @@ def test_the_one_re_run_is_granted_once_whoever_dies(machine: bool) -> None:
 @both
 @pytest.mark.spec("8.5", "10.4", "10.5", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("answered", "optional"))
-def test_an_answer_is_heard_once_and_each_notice_is_marked_once(name: str, machine: bool) -> None:
+def test_an_answer_is_applied_once_and_each_notice_is_marked_as_sent_once(
+    name: str, machine: bool
+) -> None:
     killed(name, machine=machine)
 
 
@@ -48,7 +50,9 @@ def test_an_answer_is_heard_once_and_each_notice_is_marked_once(name: str, machi
 @both
 @pytest.mark.spec("8.5", "9.2", "5.2", "8.6")
 @pytest.mark.parametrize("name", names("replaced", "mended"))
-def test_a_replacement_revives_exactly_those_who_waited(name: str, machine: bool) -> None:
+def test_a_replacement_revives_exactly_the_dependents_of_the_replaced_task(
+    name: str, machine: bool
+) -> None:
     killed(name, machine=machine)
 
 
@@ -72,7 +76,7 @@ def test_a_phase_is_filled_once_or_times_out_once(name: str, machine: bool) -> N
 @both
 @pytest.mark.spec("9.3", "2.3", "8.6", "0.4")
 @pytest.mark.parametrize("name", names("unmet", "hopeless", "goal"))
-def test_a_planner_is_asked_no_more_often_because_somebody_died(name: str, machine: bool) -> None:
+def test_a_kill_does_not_cause_further_planner_runs(name: str, machine: bool) -> None:
     killed(name, machine=machine)
 
 
@@ -80,9 +84,7 @@ def test_a_planner_is_asked_no_more_often_because_somebody_died(name: str, machi
 @both
 @pytest.mark.spec("9.3", "9.6", "8.5", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("blamed", "undone"))
-def test_what_is_taken_back_is_taken_back_once_with_all_that_stands_on_it(
-    name: str, machine: bool
-) -> None:
+def test_a_landing_is_reverted_once_with_all_its_dependents(name: str, machine: bool) -> None:
     killed(name, machine=machine)
 
 
@@ -144,7 +146,7 @@ def test_the_planner_revives_four_levels_and_a_diamond() -> None:
 @pytest.mark.quick_cases(6)
 @pytest.mark.spec("0.2", "0.3", "0.4", "8.6")
 @pytest.mark.parametrize("name", WHOLE_RUNS)
-def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
+def test_kills_at_random_accesses_of_whole_runs_lose_nothing(name: str) -> None:
     for seed in range(SEEDS):
         tossed(WHOLE_RUNS[name], seed)
 
@@ -153,7 +155,7 @@ def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
 @pytest.mark.spec("8.6", "11.8", "0.3")
 @pytest.mark.parametrize("to_its_end", [False, True], ids=["one-decision", "to-the-end"])
 @pytest.mark.parametrize("name", WHOLE_RUNS)
-def test_two_workers_that_decide_at_once_decide_once(name: str, to_its_end: bool) -> None:
+def test_concurrent_decisions_of_two_workers_take_effect_once(name: str, to_its_end: bool) -> None:
     """The first stands still just before it writes; the second decides, or ends the whole run."""
     story = WHOLE_RUNS[name]
     whole = unkilled(story)
