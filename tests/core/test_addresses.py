@@ -57,7 +57,7 @@ def test_an_address_is_refused_with_its_reason(address: str, http: bool, defect:
         ("localhost", False),
     ],
 )
-def test_only_the_host_says_that_an_address_is_on_this_machine(address: str, here: bool) -> None:
+def test_only_the_host_decides_whether_an_address_is_local(address: str, here: bool) -> None:
     assert is_loopback_address(address) is here
 
 
@@ -88,7 +88,7 @@ def test_only_the_beginning_of_an_address_is_shown(address: str, shown: str) -> 
         ("s://" + "a" * (ADDRESS_CHARS_MAX - 3), False, "s://[masked]"),
     ],
 )
-def test_an_address_of_a_service(address: str, valid: bool, shown: str) -> None:
+def test_the_address_of_a_service_is_validated(address: str, valid: bool, shown: str) -> None:
     assert service_defect(address) == (
         "" if valid else "must be an address like slack://…, without spaces"
     )

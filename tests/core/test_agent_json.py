@@ -45,16 +45,14 @@ def taken(text: str) -> list[dict[str, object]] | str:
         ("none", []),
     ],
 )
-def test_the_outermost_objects_are_found(text: str, found: list[object]) -> None:
+def test_only_outermost_json_objects_are_found(text: str, found: list[object]) -> None:
     assert list(json_objects(text)) == found
 
 
 @pytest.mark.spec("0.4", "14.4", "6.7")
 @pytest.mark.parametrize("size", [CHARS, 64 * CHARS])
 @pytest.mark.parametrize("piece", BROKEN.values(), ids=BROKEN)
-def test_broken_beginnings_are_given_up_and_nothing_before_them_counts(
-    piece: str, size: int
-) -> None:
+def test_parsing_unclosed_json_is_bounded(piece: str, size: int) -> None:
     """Megabytes of braces once took for ever; the suite's own bound on time holds this."""
     text = OK + piece * (size // len(piece))
     assert taken(text) in ([{"pass": True}], GIVEN_UP)
@@ -62,7 +60,7 @@ def test_broken_beginnings_are_given_up_and_nothing_before_them_counts(
 
 
 @pytest.mark.spec("6.7")
-def test_of_a_stream_of_events_the_last_words_of_the_agent_are_taken() -> None:
+def test_the_last_message_of_an_event_stream_is_returned() -> None:
     stream = '{"type": "start"}\n{"type": "result", "result": "it said"}\n' + '{"type":\n' * 9
 
     assert last_agent_message(stream, 100, "pass") == "it said"
@@ -84,7 +82,7 @@ def test_of_a_stream_of_events_the_last_words_of_the_agent_are_taken() -> None:
         ({"response": "out"}, ""),
     ],
 )
-def test_only_the_agents_own_words_count(event: dict[str, object], words: str) -> None:
+def test_only_messages_of_the_agent_are_returned(event: dict[str, object], words: str) -> None:
     start, end = json.dumps({"type": "start"}), json.dumps({"type": "end"})
     stream = f"  {start}\n{json.dumps(event)}\n{end}\n"
 
@@ -98,13 +96,13 @@ def test_only_the_agents_own_words_count(event: dict[str, object], words: str) -
 @pytest.mark.parametrize(
     "text", ["plain words", " {broken", '{"pass": true} so it is', '{"a": 1, "a": 2}', ""]
 )
-def test_a_text_that_is_no_stream_is_taken_as_it_is(text: str) -> None:
+def test_a_text_without_events_is_returned_unchanged(text: str) -> None:
     assert last_agent_message(text, 100, "pass") == text
     assert last_agent_message(text, 3, "pass") == text[-3:]
 
 
 @pytest.mark.spec("6.7")
-def test_the_last_words_of_a_stream_win() -> None:
+def test_the_last_of_several_messages_is_returned() -> None:
     said = [json.dumps({"type": "result", "result": words}) for words in ("first", "last")]
 
     assert last_agent_message("\n".join(said), 100, "pass") == "last"

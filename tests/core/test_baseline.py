@@ -80,7 +80,7 @@ MISSING: dict[str, Any] = {
         ),
     ],
 )
-def test_a_base_that_did_not_run_as_a_whole_cannot_run(base: Finding, words: str) -> None:
+def test_an_incomplete_base_run_is_no_baseline(base: Finding, words: str) -> None:
     seen = as_baseline(base)
 
     assert (seen.outcome, seen.transient) == (Outcome.BROKEN, False)
@@ -93,12 +93,12 @@ def test_a_base_that_did_not_run_as_a_whole_cannot_run(base: Finding, words: str
     "base",
     [suite(1), a_finding(Outcome.PASSED), a_finding(Outcome.FAILED, pattern="lint-error")],
 )
-def test_a_base_that_ran_as_a_whole_is_known(base: Finding) -> None:
+def test_a_complete_base_run_is_a_baseline(base: Finding) -> None:
     assert as_baseline(base) == base
 
 
 @pytest.mark.spec("16.5", "6.4")
-def test_a_known_failure_has_the_same_name_and_fails_in_the_same_way() -> None:
+def test_a_known_failure_has_the_same_name_and_exception() -> None:
     base = suite(failed={"a": "assert 1 == 2"})
 
     assert weigh(suite(failed={"a": "assert 3 == 4"}), base, ()).outcome is Outcome.PASSED
@@ -141,7 +141,7 @@ def test_a_missing_module_that_the_task_may_create_counts_against_the_agent(
 
 
 @pytest.mark.spec("16.5")
-def test_a_load_error_that_only_the_candidate_has_is_the_tasks_failure() -> None:
+def test_a_load_error_of_the_candidate_alone_fails_the_task() -> None:
     now = suite(0, failed={"tests/test_a.py": "ImportError: x"}, loadError=True)
 
     assert weigh(now, as_baseline(suite(3)), ()).outcome is Outcome.FAILED
@@ -174,7 +174,7 @@ def test_a_test_that_passed_at_the_base_must_pass_again() -> None:
         (["f", "f"], ["f"], 1, 1),
     ],
 )
-def test_only_tests_of_the_same_file_or_name_take_the_place_of_others(
+def test_only_tests_of_the_same_file_or_name_replace_vanished_ones(
     base: list[str], now: list[str], lost: int, strictly: int
 ) -> None:
     assert len(vanished_tests(now, base, strict=False)) == lost
@@ -182,7 +182,7 @@ def test_only_tests_of_the_same_file_or_name_take_the_place_of_others(
 
 
 @pytest.mark.spec("6.4", "0.6")
-def test_a_test_whose_name_reads_like_the_end_of_a_cut_list_is_a_name() -> None:
+def test_a_test_named_like_the_end_of_a_shortened_list_is_a_test() -> None:
     """A failure called "and shows one more" made every guard undecidable."""
     base = a_finding(
         Outcome.FAILED, items=(FindingItem("test_b"), FindingItem("and shows one more"))

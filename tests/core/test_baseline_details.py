@@ -113,7 +113,7 @@ def test_a_suite_that_ran_whole_is_a_baseline(seen: Finding) -> None:
 
 
 @pytest.mark.spec("16.5")
-def test_people_see_a_suite_in_which_every_test_fails_as_failed() -> None:
+def test_a_suite_in_which_every_test_fails_is_displayed_as_failed() -> None:
     every, early = failed("t", params={"passedCount": 0}), failed("t", params={"loadError": True})
 
     assert as_displayed_baseline(every) == every
@@ -166,12 +166,12 @@ def test_people_see_a_suite_in_which_every_test_fails_as_failed() -> None:
         (failed("a", params={"loadError": True}), failed("a"), "it failed"),
     ],
 )
-def test_a_failure_that_cannot_be_compared_stays(now: Finding, base: Finding, words: str) -> None:
+def test_a_failure_that_cannot_be_compared_counts(now: Finding, base: Finding, words: str) -> None:
     assert weigh(now, base, ()) == replace(now, message=words)
 
 
 @pytest.mark.spec("6.4")
-def test_only_a_guard_forgives_old_failures() -> None:
+def test_only_a_guard_excuses_known_failures() -> None:
     now = failed("a")
 
     assert weigh(now, failed("a"), (), guard=False) == now
@@ -180,7 +180,7 @@ def test_only_a_guard_forgives_old_failures() -> None:
 
 
 @pytest.mark.spec("6.4")
-def test_old_failures_are_named_and_do_not_count() -> None:
+def test_known_failures_are_named_and_do_not_count() -> None:
     names = [f"t{n}" for n in range(6)]
     now = failed(*names, params={"x": 1})
 
@@ -228,7 +228,7 @@ def test_the_agent_gets_only_the_new_failures() -> None:
 
 
 @pytest.mark.spec("6.4")
-def test_without_old_failures_the_output_stays() -> None:
+def test_the_output_is_unchanged_without_known_failures() -> None:
     now = failed("a", "b", output="raw", params={"stdout": "raw"})
 
     weighed = weigh(now, failed("c"), ())
@@ -269,7 +269,7 @@ def test_another_exception_of_the_same_test_is_a_new_failure() -> None:
         ([], [], [], True, FAILED),
     ],
 )
-def test_a_module_that_the_base_lacks_too_is_no_fault_of_the_task(
+def test_a_module_missing_at_the_base_does_not_fail_the_task(
     missing: list[str], base: list[str], declared: list[str], guard: bool, outcome: Outcome
 ) -> None:
     now = failed("t", params={"missingModules": missing, "declaredModules": declared})
@@ -284,7 +284,7 @@ def test_a_module_that_the_base_lacks_too_is_no_fault_of_the_task(
 
 
 @pytest.mark.spec("6.4")
-def test_names_to_fix_that_never_failed_are_found() -> None:
+def test_fixes_that_match_no_failure_of_the_base_are_found() -> None:
     assert unmatched_fixes(["a", "b*"], [failed("a", "bc")]) == ()
     assert unmatched_fixes(["a", "x"], [failed("a"), failed("b")]) == ("x",)
     assert unmatched_fixes(["a"], [replace(failed("a"), outcome=PASSED)]) == ("a",)
@@ -337,7 +337,7 @@ def test_fewer_tests_than_at_the_base_are_counted(now: Finding, base: Finding, w
 
 
 @pytest.mark.spec("6.6")
-def test_tests_that_became_cases_of_one_are_not_missing() -> None:
+def test_tests_merged_into_a_parametrized_one_are_not_missing() -> None:
     folded = ParametrizedTests(frozenset({"test_a", "test_b", "test_c"}), 1)
 
     assert compare_tests_run(ran(3), ran(5), folded) is None
@@ -378,7 +378,7 @@ def test_a_lost_test_is_named_with_its_file() -> None:
         ("", "a::x a::x", True, "a::x a::x"),
     ],
 )
-def test_which_tests_have_vanished(now: str, base: str, strict: bool, lost: str) -> None:
+def test_vanished_tests_are_found(now: str, base: str, strict: bool, lost: str) -> None:
     assert vanished_tests(now.split(), base.split(), strict=strict) == tuple(lost.split())
 
 
@@ -391,7 +391,7 @@ def test_under_a_guard_only_a_moved_test_replaces_one_that_passed() -> None:
 
 
 @pytest.mark.spec("6.6")
-def test_the_finding_about_weakened_tests() -> None:
+def test_the_finding_names_each_weakened_test() -> None:
     items = [FindingItem(f"t{n}", "gone", f"f{n}.py") for n in range(60)]
 
     found = weakened_tests_finding(items)
@@ -418,7 +418,7 @@ def test_the_finding_about_weakened_tests() -> None:
     [({"passedCount": 784}, "784 tests"), ({"passedCount": 1}, "1 test"), ({}, ""),
      ({"passedCount": None}, ""), ({"passedCount": True}, "")],
 )  # fmt: skip
-def test_the_number_of_passed_tests_in_words(params: dict[str, Any], words: str) -> None:
+def test_the_test_count_is_described_in_words(params: dict[str, Any], words: str) -> None:
     assert describe_test_count(a_finding(params=params)) == words
 
 
@@ -426,7 +426,7 @@ def test_the_number_of_passed_tests_in_words(params: dict[str, Any], words: str)
 
 
 @pytest.mark.spec("4.6")
-def test_a_fingerprint_is_stored_so_it_never_changes() -> None:
+def test_a_fingerprint_never_changes_between_versions() -> None:
     """Rows and journals of older versions hold these digits."""
     items = (FindingItem("b", "boom"), FindingItem("a", "at 0x7f12"))
 

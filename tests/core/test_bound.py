@@ -30,7 +30,7 @@ def of_retry(retry: RetrySettings) -> WorstCase:
 
 
 @pytest.mark.spec("0.4", "4.6")
-def test_the_defaults() -> None:
+def test_the_default_settings_have_these_bounds() -> None:
     """1 + 3 retries of the content, one re-run, 3 + 5 repeats on the way, 6 interruptions."""
     found = bound(a_policy())
 
@@ -44,7 +44,7 @@ def test_a_check_task_runs_no_agent() -> None:
 
 
 @pytest.mark.spec("0.4", "6.7")
-def test_a_judge_is_an_agent_that_runs() -> None:
+def test_a_judge_counts_as_an_agent_run() -> None:
     """Three tries of each of two judges, whenever one of the attempts is verified."""
     judges = tuple(CheckSpec(name, CheckType.JUDGE, agent=AgentSpec("critic")) for name in "ab")
     given = RetryPolicy(
@@ -66,7 +66,7 @@ def test_a_policy_without_rules_runs_an_agent_once() -> None:
 
 
 @pytest.mark.spec("5.6", "0.4")
-def test_no_retries_leave_only_interruptions() -> None:
+def test_a_task_without_retries_is_repeated_only_after_interruptions() -> None:
     found = of_retry(with_max_retries(RetrySettings(), 0))
 
     assert (found.content, found.repeats, found.interruptions) == (1, 0, 6)
@@ -75,13 +75,13 @@ def test_no_retries_leave_only_interruptions() -> None:
 
 @pytest.mark.spec("5.6", "0.4")
 @pytest.mark.parametrize(("most", "content"), [(1, 2), (3, 4), (7, 8)])
-def test_a_task_may_have_its_own_number(most: int, content: int) -> None:
+def test_a_task_may_set_its_number_of_retries(most: int, content: int) -> None:
     assert of_retry(with_max_retries(RetrySettings(), most)).content == content
 
 
 @pytest.mark.spec("2.1", "0.4")
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_iterations_are_tries_at_the_content(most: int) -> None:
+def test_iterations_bound_the_content_attempts(most: int) -> None:
     found = of_retry(with_iterations(RetrySettings(), most))
 
     assert found.content + found.reruns == most
@@ -91,14 +91,16 @@ def test_iterations_are_tries_at_the_content(most: int) -> None:
 @pytest.mark.parametrize(
     ("total", "content", "repeats"), [(1, 1, 0), (3, 3, 0), (6, 4, 2), (12, 4, 8), (50, 4, 8)]
 )
-def test_the_total_bounds_both(total: int, content: int, repeats: int) -> None:
+def test_the_total_bounds_content_attempts_and_repeats(
+    total: int, content: int, repeats: int
+) -> None:
     found = bound(a_policy(total_attempts_max=total))
 
     assert (found.content, found.repeats) == (content, repeats)
 
 
 @pytest.mark.spec("0.4")
-def test_a_rule_for_an_unusual_kind_counts_too() -> None:
+def test_a_rule_for_an_unusual_failure_kind_counts() -> None:
     """Whoever lets a kind be retried must see it in the bound."""
     rules = {
         FailureKind.RESOURCE_EXHAUSTED: RetryRule(2),
@@ -109,7 +111,7 @@ def test_a_rule_for_an_unusual_kind_counts_too() -> None:
 
 
 @pytest.mark.spec("0.4", "8.3")
-def test_a_subtask_may_start_once_more_with_its_whole_group() -> None:
+def test_a_subtask_may_be_rerun_with_its_group() -> None:
     alone, inside = worst_case(a_spec()), worst_case(a_spec(group="g"))
 
     assert (alone.reruns, inside.reruns) == (1, 1 + alone.content)

@@ -9,7 +9,7 @@ from yaoki.core.bounded_cache import BoundedCache
 pytestmark = pytest.mark.spec("0.4")
 
 
-def test_only_the_entries_that_were_set_last_are_remembered() -> None:
+def test_a_bounded_cache_keeps_the_newest_entries() -> None:
     """A worker that serves runs for months kept a line of each of them for ever."""
     seen: BoundedCache[int, str] = BoundedCache(most=3)
 
@@ -19,7 +19,7 @@ def test_only_the_entries_that_were_set_last_are_remembered() -> None:
     assert dict(seen) == {997: "997", 998: "998", 999: "999"}
 
 
-def test_an_entry_that_is_set_again_stays_longer() -> None:
+def test_an_entry_set_again_counts_as_new() -> None:
     seen: BoundedCache[str, int] = BoundedCache(most=2)
     seen["old"], seen["other"] = 1, 1
 

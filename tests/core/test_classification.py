@@ -44,7 +44,7 @@ EXITS = [
 
 @pytest.mark.spec("4.2", "3.10")
 @pytest.mark.parametrize(("exit_", "kind"), EXITS)
-def test_the_exit_explains_only_what_is_structured(exit_: AgentExit, kind: str | None) -> None:
+def test_an_exit_is_classified_by_its_structured_fields(exit_: AgentExit, kind: str | None) -> None:
     found = classify_exit(exit_)
 
     assert (found.kind.value if found else None) == kind
@@ -55,7 +55,7 @@ PROSE = ["HTTP 429 too many requests", "authentication failed", "401", "rate lim
 
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize("words", PROSE)
-def test_prose_proves_nothing(words: str) -> None:
+def test_prose_of_an_agent_is_not_classified(words: str) -> None:
     """An agent that writes about limits is not limited."""
     exit_ = an_exit(code=1, stderr_tail=words)
 
@@ -79,7 +79,7 @@ NOTHING = [
 
 @pytest.mark.spec("4.2", "3.5")
 @pytest.mark.parametrize(("exit_", "kind", "code"), NOTHING)
-def test_when_nothing_was_changed_the_exit_helps_to_say_why(
+def test_an_exit_without_changes_is_classified_by_its_cause(
     exit_: AgentExit, kind: str, code: str
 ) -> None:
     failure = classify_no_change(exit_)
@@ -95,7 +95,7 @@ def test_an_agent_without_changes_fails_with_its_pattern_and_exit_code() -> None
 
 
 @pytest.mark.spec("5.4")
-def test_a_rate_limit_carries_the_wait_it_named() -> None:
+def test_a_rate_limit_carries_the_named_wait() -> None:
     found = classify_exit(an_exit(limit="rate", retry_after=MINUTE))
 
     assert found is not None
@@ -121,7 +121,9 @@ BEFORE = [
 
 @pytest.mark.spec("3.9", "4.2", "5.7")
 @pytest.mark.parametrize(("exit_", "kind", "code"), BEFORE)
-def test_some_ends_need_no_look_at_the_work(exit_: AgentExit, kind: str, code: str) -> None:
+def test_some_exits_are_classified_before_verification(
+    exit_: AgentExit, kind: str, code: str
+) -> None:
     failure = classify_before_verify(exit_)
 
     assert failure is not None
@@ -129,7 +131,7 @@ def test_some_ends_need_no_look_at_the_work(exit_: AgentExit, kind: str, code: s
 
 
 @pytest.mark.spec("3.9")
-def test_the_question_is_kept_word_for_word() -> None:
+def test_a_question_is_kept_verbatim() -> None:
     failure = classify_before_verify(an_exit(question="Which database?"))
 
     assert failure is not None
@@ -137,7 +139,7 @@ def test_the_question_is_kept_word_for_word() -> None:
 
 
 @pytest.mark.spec("5.7")
-def test_the_reason_for_not_safe_is_the_last_line() -> None:
+def test_the_last_output_line_explains_an_unsafe_retry() -> None:
     failure = classify_before_verify(
         an_exit(retry_safe=False, stderr_tail="a\nhalf a migration ran\n")
     )
@@ -149,7 +151,7 @@ def test_the_reason_for_not_safe_is_the_last_line() -> None:
 
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize("code", [0, 1, 2, 126, 127])
-def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
+def test_an_exit_code_alone_decides_nothing(code: int) -> None:
     assert classify_before_verify(an_exit(code=code)) is None
 
 
@@ -177,17 +179,17 @@ def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
         (Verdict((a_finding(can_fail=False), a_finding())), True),
     ],
 )
-def test_a_verdict_passes_only_when_something_is_proven(verdict: Verdict, passed: bool) -> None:
+def test_a_verdict_passes_only_with_a_passed_required_check(verdict: Verdict, passed: bool) -> None:
     assert verdict.passed is passed
 
 
 @pytest.mark.spec("0.1", "4.4")
-def test_no_findings_are_a_failure_of_quality() -> None:
+def test_a_verdict_without_findings_is_a_quality_failure() -> None:
     assert classify_verdict(a_verdict(), None).kind is FailureKind.QUALITY_FAILURE
 
 
 @pytest.mark.spec("4.4", "4.5", "6.9")
-def test_a_failing_check_says_exactly_what_failed() -> None:
+def test_the_failure_of_a_check_has_its_items_and_output() -> None:
     items = (FindingItem("test_login", "assert 1 == 2", "tests/a.py:3"),)
     finding = a_finding(
         Outcome.FAILED, message="1 failed", pattern="test-failed", items=items, output="log"
@@ -205,7 +207,7 @@ def test_a_failing_check_says_exactly_what_failed() -> None:
     ("transient", "kind", "code"),
     [(True, "TRANSIENT_ERROR", ""), (False, "FATAL_ERROR", FatalCode.RESOURCE_NOT_FOUND)],
 )
-def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: str) -> None:
+def test_a_check_that_cannot_run_is_a_system_fault(transient: bool, kind: str, code: str) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="no pytest", transient=transient),))
 
     failure = classify_verdict(broken, an_exit(limit="rate"))
@@ -215,7 +217,7 @@ def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: 
 
 
 @pytest.mark.spec("4.8", "4.7")
-def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
+def test_an_unfit_check_must_be_fixed_in_the_plan() -> None:
     unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code=FatalCode.CHECK_UNFIT),))
 
     failure = classify_verdict(unfit, an_exit())
@@ -252,12 +254,12 @@ def test_the_last_words_of_an_agent_are_reported_outside_the_fingerprint() -> No
 
 
 @pytest.mark.spec("4.2")
-def test_a_limit_explains_a_failing_check() -> None:
+def test_a_rate_limit_takes_precedence_over_a_failing_check() -> None:
     assert classify_verdict(FAILING, an_exit(limit="rate")).kind is FailureKind.RATE_LIMIT
 
 
 @pytest.mark.spec("6.8")
-def test_a_check_may_forbid_further_tries() -> None:
+def test_a_check_may_forbid_retries() -> None:
     final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
 
     assert classify_verdict(final, an_exit()).kind is FailureKind.ESCALATE_REQUIRED
@@ -290,7 +292,7 @@ def test_each_entry_of_the_fatal_catalogue_has_a_message_and_a_remedy(code: Fata
 
 
 @pytest.mark.spec("4.2", "4.7")
-def test_a_refused_key_blocks_for_good() -> None:
+def test_a_refused_key_is_a_permanent_error() -> None:
     failure = classify_exit(an_exit(limit="auth"))
 
     assert failure is not None
@@ -299,7 +301,7 @@ def test_a_refused_key_blocks_for_good() -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_a_fault_of_ours_is_never_the_agents() -> None:
+def test_a_system_fault_is_not_the_agents_failure() -> None:
     assert make_fault("disk", transient=True).is_our_fault
     assert make_fault("disk", transient=False).is_our_fault
     assert make_fault("disk", transient=False).reason is Reason.SYSTEM_ERROR_PERMANENT

@@ -71,7 +71,9 @@ def told(failure: Failure | None) -> tuple[str, str]:
         ),
     ],
 )
-def test_what_is_certain_before_any_check(exit_: AgentExit, kind: str, words: str) -> None:
+def test_an_exit_that_needs_no_check_is_classified_with_its_message(
+    exit_: AgentExit, kind: str, words: str
+) -> None:
     assert told(classify_before_verify(exit_)) == (kind, words)
 
 
@@ -79,7 +81,7 @@ def test_what_is_certain_before_any_check(exit_: AgentExit, kind: str, words: st
     ("given", "code"),
     [({}, FatalCode.RESOURCE_NOT_FOUND), ({"start_denied": True}, FatalCode.PERMISSION_DENIED)],
 )
-def test_an_agent_that_cannot_start_says_why(given: dict[str, Any], code: str) -> None:
+def test_a_failed_start_has_its_code_and_reason(given: dict[str, Any], code: str) -> None:
     failure = classify_before_verify(an_exit(start_error="x", **given))
 
     assert failure is not None
@@ -88,7 +90,7 @@ def test_an_agent_that_cannot_start_says_why(given: dict[str, Any], code: str) -
     assert failure.fingerprint
 
 
-def test_a_start_that_is_our_fault_is_not_the_agents() -> None:
+def test_a_failed_start_by_a_system_fault_is_not_the_agents_failure() -> None:
     failure = classify_before_verify(an_exit(start_error="x", start_fault=True))
 
     assert failure is not None
@@ -96,7 +98,7 @@ def test_a_start_that_is_our_fault_is_not_the_agents() -> None:
     assert failure.reason is Reason.SYSTEM_ERROR_TRANSIENT
 
 
-def test_a_failure_that_is_not_safe_to_retry_is_for_a_planner_or_a_person() -> None:
+def test_a_failure_that_is_unsafe_to_retry_goes_to_a_planner_or_person() -> None:
     failure = classify_before_verify(an_exit(retry_safe=False))
 
     assert failure is not None
@@ -104,12 +106,12 @@ def test_a_failure_that_is_not_safe_to_retry_is_for_a_planner_or_a_person() -> N
     assert failure.fingerprint == make_failure(failure.kind, failure.message).fingerprint
 
 
-def test_an_ordinary_end_is_judged_by_its_checks() -> None:
+def test_an_ordinary_exit_is_left_to_the_checks() -> None:
     assert classify_before_verify(an_exit()) is None
     assert classify_before_verify(an_exit(code=1)) is None
 
 
-def test_a_contradiction_quotes_both_sides_and_no_more_than_fits() -> None:
+def test_a_contradiction_quotes_both_sides_within_a_limit() -> None:
     failure = classify_contradiction(" the goal ", f"{'x' * 900} ")
 
     assert failure.kind is K.ESCALATE_REQUIRED
@@ -120,7 +122,7 @@ def test_a_contradiction_quotes_both_sides_and_no_more_than_fits() -> None:
 
 
 @pytest.mark.spec("14.4")
-def test_a_change_that_is_too_large_names_a_few_of_its_excesses() -> None:
+def test_an_oversized_change_names_its_first_excesses() -> None:
     excess = [f"f{n} is too large" for n in range(120)]
 
     failure = classify_oversize(excess)
@@ -187,7 +189,7 @@ def test_a_change_that_is_too_large_names_a_few_of_its_excesses() -> None:
         ),
     ],
 )
-def test_the_end_of_an_agent_explains_its_failure(
+def test_an_exit_is_classified_with_its_message(
     given: dict[str, Any], kind: str, words: str
 ) -> None:
     assert told(classify_exit(an_exit(**given))) == (kind, words)
@@ -202,7 +204,7 @@ def test_the_end_of_an_agent_explains_its_failure(
         {"ended_by": EndCause.WAITING, "limit": AgentLimit.REQUEST},
     ],
 )
-def test_other_ends_explain_nothing(given: dict[str, Any]) -> None:
+def test_an_ordinary_exit_is_not_classified(given: dict[str, Any]) -> None:
     assert classify_exit(an_exit(**given)) is None
 
 
@@ -287,7 +289,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         ),
     ],
 )
-def test_an_agent_that_changed_nothing_is_explained(
+def test_an_exit_without_changes_is_classified_with_its_message(
     given: dict[str, Any], kind: str, words: str
 ) -> None:
     assert told(classify_no_change(an_exit(**given))) == (kind, words)
@@ -303,14 +305,14 @@ def test_an_agent_that_changed_nothing_is_explained(
         ({"limit": AgentLimit.REQUEST}, FatalCode.REQUEST_REFUSED),
     ],
 )
-def test_a_fatal_end_has_its_entry_in_the_catalogue(given: dict[str, Any], code: str) -> None:
+def test_a_fatal_exit_has_an_entry_in_the_catalogue(given: dict[str, Any], code: str) -> None:
     failure = classify_no_change(an_exit(**given))
 
     assert failure.code == code
     assert code in FATAL_CATALOGUE
 
 
-def test_the_patterns_and_reasons_of_an_agent_that_changed_nothing() -> None:
+def test_an_exit_without_changes_has_its_pattern_and_reason() -> None:
     assert classify_no_change(an_exit()).pattern == "no-change"
     assert classify_no_change(an_exit(limit=AgentLimit.UNKNOWN)).reason is Reason.UNKNOWN
     assert classify_no_change(an_exit(limit=AgentLimit.DENIED)).reason is None
@@ -327,7 +329,7 @@ def test_the_last_words_of_an_agent_do_not_change_the_fingerprint() -> None:
 
 
 @pytest.mark.spec("3.5")
-def test_a_needless_run_is_a_question_with_the_agents_own_words() -> None:
+def test_a_needless_run_quotes_the_agents_message() -> None:
     silent, loud = (
         classify_needless_run(an_exit(output_tail=text)) for text in (" \n", f" a{'b' * 499} ")
     )
@@ -348,7 +350,7 @@ def test_a_needless_run_is_a_question_with_the_agents_own_words() -> None:
 
 
 @pytest.mark.spec("3.5")
-def test_work_that_is_elsewhere_is_named() -> None:
+def test_work_outside_the_worktree_is_named() -> None:
     nothing = a_failure(K.INCOMPLETE, "nothing was changed", pattern="no-change", params={"a": 1})
     places = tuple(f"place{n}" for n in range(7))
     named = "place0; place1; place2; place3; place4"
@@ -368,7 +370,7 @@ def test_work_that_is_elsewhere_is_named() -> None:
 
 
 @pytest.mark.spec("16.8")
-def test_an_agents_report_of_failure_is_told_and_not_fingerprinted() -> None:
+def test_a_reported_failure_is_quoted_outside_the_fingerprint() -> None:
     one, other = (
         classify_own_report(an_exit(reports_failure=True, failure_claim=words, code=4))
         for words in ("no key", "no net")
@@ -383,7 +385,7 @@ def test_an_agents_report_of_failure_is_told_and_not_fingerprinted() -> None:
 
 
 @pytest.mark.spec("16.8", "12.7")
-def test_a_result_that_cannot_be_read_is_a_report_of_failure() -> None:
+def test_an_unreadable_result_counts_as_a_reported_failure() -> None:
     failure = classify_own_report(an_exit(reports_failure=True, unreadable="not JSON"))
 
     assert failure.message == "the agent's result file cannot be read (not JSON)"
@@ -391,7 +393,7 @@ def test_a_result_that_cannot_be_read_is_a_report_of_failure() -> None:
 
 
 @pytest.mark.spec("16.8")
-def test_a_known_end_wins_over_the_report_and_keeps_its_words() -> None:
+def test_a_classified_exit_takes_precedence_over_the_reported_failure_and_quotes_it() -> None:
     limited = an_exit(limit=AgentLimit.RATE, reports_failure=True)
     head = "the agent's service answered with a rate limit"
 
@@ -410,7 +412,7 @@ def verdict(*findings: Any) -> Verdict:
 
 
 @pytest.mark.spec("6.9")
-def test_all_failed_checks_are_told_at_once() -> None:
+def test_all_failed_checks_are_combined_in_one_failure() -> None:
     first = a_finding(
         FAILED, "lint", message="1 error", items=(FindingItem("a"),), params={"x": 1, "y": 1}
     )
@@ -427,7 +429,7 @@ def test_all_failed_checks_are_told_at_once() -> None:
 
 
 @pytest.mark.spec("9.2")
-def test_one_check_that_asks_for_another_plan_is_enough() -> None:
+def test_one_check_can_request_a_replan() -> None:
     plain, replan = a_finding(FAILED, "a", message="a"), a_finding(FAILED, "b", replan=True)
 
     failure = classify_verdict(verdict(plain, replan), an_exit())
@@ -436,7 +438,7 @@ def test_one_check_that_asks_for_another_plan_is_enough() -> None:
 
 
 @pytest.mark.spec("16.4", "0.1")
-def test_no_proof_is_a_failure_that_names_the_skipped_checks() -> None:
+def test_a_verdict_without_passed_checks_names_the_skipped_ones() -> None:
     skipped = verdict(a_finding(SKIPPED, "a"), a_finding(SKIPPED, "b"))
 
     assert told(classify_verdict(verdict(), None)) == (
@@ -473,7 +475,7 @@ def test_a_check_that_cannot_run_is_our_fault(
 
 
 @pytest.mark.spec("6.7", "5.4")
-def test_a_judge_at_its_limit_waits() -> None:
+def test_a_rate_limited_judge_is_classified_with_its_wait() -> None:
     broken = a_finding(BROKEN, message="429", account="judge", retry_after=9 * SECOND)
 
     failure = classify_verdict(verdict(broken), an_exit())
@@ -500,7 +502,7 @@ def test_a_judge_at_its_limit_waits() -> None:
         ({}, {"limit": AgentLimit.TURNS}, "INCOMPLETE"),
     ],
 )
-def test_the_end_of_an_agent_and_its_failed_check_together(
+def test_an_exit_and_a_failed_check_are_classified_together(
     finding: dict[str, Any], exit_: dict[str, Any], kind: str
 ) -> None:
     failed = a_finding(FAILED, message="2 failed", **finding)
@@ -509,7 +511,7 @@ def test_the_end_of_an_agent_and_its_failed_check_together(
 
 
 @pytest.mark.spec("4.3")
-def test_half_of_the_work_is_reported_as_incomplete() -> None:
+def test_a_partial_change_is_classified_as_incomplete() -> None:
     failed = a_finding(FAILED, message="2 failed")
 
     failure = classify_verdict(verdict(failed), an_exit(limit=AgentLimit.TURNS))
@@ -521,7 +523,7 @@ def test_half_of_the_work_is_reported_as_incomplete() -> None:
     assert classify_verdict(verdict(omitted), an_exit(limit=AgentLimit.TURNS)).message == "left out"
 
 
-def test_a_failed_check_keeps_its_output_and_names_an_empty_change() -> None:
+def test_a_failed_check_keeps_its_output_and_its_reason() -> None:
     failed = a_finding(
         FAILED, "no-change", message="m", pattern="no-change", output="x" * 9000, params={"a": 1}
     )
@@ -538,7 +540,7 @@ def test_a_failed_check_keeps_its_output_and_names_an_empty_change() -> None:
 
 
 @pytest.mark.spec("16.8")
-def test_the_agents_words_are_told_beside_a_failed_check() -> None:
+def test_a_reported_failure_is_appended_to_a_failed_check() -> None:
     failed = a_finding(FAILED, message="2 failed")
     exit_ = an_exit(reports_failure=True, failure_claim="I could not")
 
@@ -553,7 +555,7 @@ def test_the_agents_words_are_told_beside_a_failed_check() -> None:
 
 
 @pytest.mark.spec("4.8", "4.7", "11.4")
-def test_faults_of_ours_and_fatal_failures() -> None:
+def test_system_faults_and_fatal_failures_have_their_codes() -> None:
     transient = make_fault("disk", transient=True)
     fatal = make_fatal(FatalCode.AUTHENTICATION_FAILED, "words")
 

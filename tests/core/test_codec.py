@@ -75,7 +75,7 @@ CLASSES = [cls for cls in get_args(Event) if cls is not JournalNote]
 
 
 @pytest.mark.spec("1.5", "10.1")
-def test_every_event_has_its_name_on_the_wire() -> None:
+def test_every_event_has_an_upper_case_name() -> None:
     assert {cls.NAME: cls for cls in CLASSES} == EVENT_CLASSES
     assert all(name == name.upper() for name in EVENT_CLASSES)
 
@@ -100,7 +100,7 @@ def test_the_names_of_the_specification_are_used() -> None:
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.NAME)
 @few
 @given(data=st.data())
-def test_every_event_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
+def test_every_event_survives_a_round_trip(cls: type[Any], data: st.DataObject) -> None:
     event = data.draw(made(cls))
 
     assert through(event) == event
@@ -108,7 +108,7 @@ def test_every_event_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -
 
 @pytest.mark.spec("10.1")
 @given(st.dictionaries(words, plain, max_size=4))
-def test_a_note_comes_back_as_it_was(data: dict[str, Any]) -> None:
+def test_a_note_survives_a_round_trip(data: dict[str, Any]) -> None:
     assert through(JournalNote("SOMETHING_NEW", data)) == JournalNote("SOMETHING_NEW", data)
 
 
@@ -120,7 +120,7 @@ def test_a_note_comes_back_as_it_was(data: dict[str, Any]) -> None:
 )
 @few
 @given(data=st.data())
-def test_every_part_of_a_row_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
+def test_every_value_of_a_row_survives_a_round_trip(cls: type[Any], data: st.DataObject) -> None:
     value = data.draw(made(cls))
 
     assert from_data(cls, json.loads(json.dumps(to_data(value)))) == value
@@ -143,7 +143,7 @@ def test_a_field_at_its_default_is_left_out() -> None:
 @pytest.mark.spec("2.6")
 @few
 @given(made(TaskSpec))
-def test_a_specification_comes_back_as_it_was(spec: TaskSpec) -> None:
+def test_a_specification_survives_a_round_trip(spec: TaskSpec) -> None:
     data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))
 
     assert spec_from_data(data, EMPTY) == spec
@@ -175,7 +175,7 @@ def test_a_check_that_differs_from_the_catalogue_is_stored_in_full() -> None:
 
 
 @pytest.mark.spec("2.6")
-def test_a_policy_of_one_task_is_found_under_its_name() -> None:
+def test_a_policy_of_one_task_is_stored_under_the_name_of_the_task() -> None:
     own = a_policy(total_attempts_max=2)
     shared = replace(a_run().catalogue, policies={"default": a_policy(), "task:login": own})
 
@@ -183,7 +183,7 @@ def test_a_policy_of_one_task_is_found_under_its_name() -> None:
 
 
 @pytest.mark.spec("2.6")
-def test_a_catalogue_comes_back_as_it_was() -> None:
+def test_a_catalogue_survives_a_round_trip() -> None:
     catalogue = a_run().catalogue
 
     assert from_data(Catalogue, json.loads(json.dumps(to_data(catalogue)))) == catalogue

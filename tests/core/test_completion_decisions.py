@@ -40,7 +40,7 @@ def awaiting_rerun(
 
 
 @pytest.mark.spec("8.4", "1.4")
-def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
+def test_reruns_are_ordered_by_kind_and_then_by_task_number() -> None:
     tasks = [
         awaiting_rerun(10),
         awaiting_rerun(9),
@@ -56,7 +56,7 @@ def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
 
 @pytest.mark.spec("8.4", "0.4")
 @given(st.lists(st.sampled_from(["old", "new"]), max_size=20))
-def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: list[str]) -> None:
+def test_a_rerun_round_is_bounded_and_skips_heads_that_were_tried(bases: list[str]) -> None:
     tasks = [awaiting_rerun(n, base) for n, base in enumerate(bases, start=1)]
 
     chosen = plan_rerun_round(tasks, "new")
@@ -67,7 +67,7 @@ def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: l
 
 
 @pytest.mark.spec("8.4", "4.8")
-def test_a_task_that_never_began_is_asked_about_and_not_re_run() -> None:
+def test_a_task_that_never_started_is_escalated_and_not_rerun() -> None:
     never = awaiting_rerun(1, base="")
 
     chosen = plan_rerun_round([never], "new")
@@ -101,7 +101,7 @@ def group(*, atomic: bool = False, partial: bool = False, used: int = 0) -> Task
         (group(used=1), [C], [A, B], RecoveryStrategy.ESCALATE),
     ],
 )
-def test_how_a_group_goes_on(
+def test_a_failed_group_gets_its_recovery_strategy(
     given_: Task, failed: list[TaskId], done: list[TaskId], wanted: RecoveryStrategy
 ) -> None:
     assert decide_recovery(given_, failed, done, CHAIN, {A, B, C}).strategy is wanted
@@ -118,7 +118,7 @@ def test_how_a_group_goes_on(
         ([A, B, C], [], set(), RecoveryStrategy.ESCALATE),
     ],
 )
-def test_only_optional_subtasks_are_left_out_unasked(
+def test_only_optional_subtasks_are_left_out_without_asking(
     failed: list[TaskId], done: list[TaskId], required: set[TaskId], wanted: RecoveryStrategy
 ) -> None:
     """`B` needs `A`: without `A` it is left out as well, so both must be optional."""
@@ -141,7 +141,9 @@ def test_a_subtask_that_failed_again_is_not_recovered() -> None:
 
 @pytest.mark.spec("9.3", "0.4")
 @given(st.integers(1, 200), st.data())
-def test_bisection_finds_the_landing_in_few_looks(landings: int, data: st.DataObject) -> None:
+def test_bisection_finds_the_landing_in_logarithmic_steps(
+    landings: int, data: st.DataObject
+) -> None:
     guilty = data.draw(st.integers(1, landings))
     looks: list[int] = []
 
@@ -155,7 +157,9 @@ def test_bisection_finds_the_landing_in_few_looks(landings: int, data: st.DataOb
 
 @pytest.mark.spec("9.3")
 @given(st.integers(1, 60), st.data())
-def test_the_partners_are_exactly_those_it_takes(culprit: int, data: st.DataObject) -> None:
+def test_partners_are_exactly_the_landings_that_cause_the_failure(
+    culprit: int, data: st.DataObject
+) -> None:
     """Red exactly when the culprit stands with all of a small set of earlier landings."""
     earlier = st.sets(st.integers(1, culprit - 1), max_size=2) if culprit > 1 else st.just(set())
     taken = data.draw(earlier)
@@ -167,7 +171,7 @@ def test_the_partners_are_exactly_those_it_takes(culprit: int, data: st.DataObje
 
 
 @pytest.mark.spec("9.3")
-def test_combinations_that_cannot_be_made_end_the_search() -> None:
+def test_an_impossible_combination_ends_the_search_for_partners() -> None:
     assert find_partners(9, lambda chosen: None if chosen else False) == ()
 
 
@@ -194,7 +198,7 @@ EAGER = replace(BOUNDS, pause_on_failure=False)
         (Iteration(1, CommitOutcome.CONFLICT, False), 0, EAGER, "pause", 1),
     ],
 )
-def test_the_action_after_an_iteration(
+def test_an_iteration_is_followed_by_its_action(
     ended: Iteration, before: int, bounds: ContinuousMode, what: str, failures: int
 ) -> None:
     found = decide_iteration(ended, before, bounds)

@@ -58,7 +58,7 @@ def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/
 
 @pytest.mark.spec("10.3", "1.3")
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_its_type(reason: Reason) -> None:
+def test_every_reason_has_an_escalation_type(reason: Reason) -> None:
     assert told(a_stuck_task(), a_failure(), reason).type in TYPES
 
 
@@ -88,7 +88,7 @@ def test_the_message_has_task_problem_and_next_command(type_: str, language: str
     worktree=st.text(max_size=600),
     code=st.sampled_from(["", FatalCode.AUTHENTICATION_FAILED]),
 )
-def test_no_absurd_text_pushes_the_next_command_out(
+def test_no_text_displaces_the_next_command(
     reason: Reason, language: str, name: str, message: str, check: str, worktree: str, code: str
 ) -> None:
     task = a_stuck_task(name, language, worktree)
@@ -114,7 +114,7 @@ def test_a_shorter_limit_of_the_settings_keeps_a_whole_command(most: int) -> Non
 
 
 @pytest.mark.spec("10.3", "15")
-def test_the_link_to_the_story_can_be_left_out() -> None:
+def test_the_trace_link_can_be_disabled() -> None:
     task = a_stuck_task()
     brief = replace(task, spec=replace(task.spec, policy=a_policy(trace_link=False)))
 
@@ -125,7 +125,7 @@ def test_the_link_to_the_story_can_be_left_out() -> None:
 
 
 @pytest.mark.spec("10.3", "14.4")
-def test_braces_in_foreign_words_stay_braces() -> None:
+def test_braces_in_foreign_text_are_not_interpreted() -> None:
     said = told(a_stuck_task("{task}"), a_failure(message="{id} {nope}"), Reason.MAX_RETRIES)
 
     assert said.message.startswith("{task}: ")
@@ -153,7 +153,7 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 
 
 @pytest.mark.spec("10.3", "4.8")
-def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
+def test_a_system_fault_is_not_among_the_agents_failures() -> None:
     """Of a kind that is never retried, so that it is asked about at once."""
     fault = make_fatal(FatalCode.PERMISSION_DENIED, "no", is_our_fault=True)
 
@@ -164,7 +164,7 @@ def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
 
 
 @pytest.mark.spec("4.7", "10.3")
-def test_a_fatal_error_recommends_its_cure_first() -> None:
+def test_a_fatal_error_recommends_its_remedy_first() -> None:
     said = told(
         a_stuck_task(),
         make_fatal(FatalCode.AUTHENTICATION_FAILED, "refused"),
@@ -189,7 +189,7 @@ def test_every_recommended_action_of_a_fatal_error_is_shown(code: FatalCode) -> 
 
 
 @pytest.mark.spec("10.4")
-def test_a_check_can_be_waived_only_if_one_failed_on_work_that_is_there() -> None:
+def test_a_check_can_be_waived_only_if_it_failed_on_existing_work() -> None:
     with_check = a_failure(check="tests")
     empty = an_active_task(Stage.VERIFY, work=Work())
 
@@ -221,21 +221,21 @@ def test_each_choice_has_its_command() -> None:
 
 
 @pytest.mark.spec("10.4", "0.6")
-def test_the_question_offers_only_what_can_be_done() -> None:
+def test_a_question_offers_only_possible_choices() -> None:
     text = told(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).question.text
 
     assert "waive" not in text
 
 
 @pytest.mark.spec("3.9")
-def test_an_agents_question_is_asked_as_it_is() -> None:
+def test_an_agents_question_is_asked_verbatim() -> None:
     asked = a_failure(FailureKind.ESCALATE_REQUIRED, "Which database?\nA or B?")
 
     found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
     assert found == "Which database?\nA or B?"
 
 
-def test_a_long_question_is_cut_and_shows_it() -> None:
+def test_a_long_question_is_shortened_visibly() -> None:
     asked = a_failure(FailureKind.ESCALATE_REQUIRED, "why?\n" * 1000)
 
     found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text

@@ -106,7 +106,7 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         ),
     ],
 )
-def test_the_question_of_a_failure(failure: Failure, text: str) -> None:
+def test_each_failure_has_its_question(failure: Failure, text: str) -> None:
     assert report(failure).question.text == text
 
 
@@ -218,7 +218,7 @@ def test_a_task_without_an_agent_cannot_be_taken_over(kind: TaskKind) -> None:
         ),
     ],
 )
-def test_the_commands_that_answer(
+def test_each_choice_has_its_answer_command(
     failure: Failure, kind: TaskKind, actions: tuple[str, ...]
 ) -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(kind=kind))
@@ -227,7 +227,7 @@ def test_the_commands_that_answer(
 
 
 @pytest.mark.spec("10.3")
-def test_the_report_of_an_escalation() -> None:
+def test_an_escalation_reports_its_failure_and_choices() -> None:
     failure = a_failure(message=f"2 failed\n{'x' * 400}")
 
     made = report(failure, an_active_task(Stage.VERIFY, attempt=4))
@@ -247,7 +247,7 @@ def test_the_report_of_an_escalation() -> None:
 
 
 @pytest.mark.spec("10.6", "10.3")
-def test_a_spent_budget_is_told_before_the_failure() -> None:
+def test_a_used_up_budget_is_reported_before_the_failure() -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(budget={"money": 2.0}), spend=Spend(money=3))
 
     made = report(a_failure(message="2 failed", check="tests"), task)
@@ -289,7 +289,7 @@ def test_a_spent_budget_is_told_before_the_failure() -> None:
         ("n" * 50, "x" * 400, {"message_max": 80}, f"{'n' * 29}…: yaoki why {ID}"),
     ],
 )
-def test_a_message_is_shortened_and_never_its_next_command(
+def test_a_shortened_message_keeps_its_next_command(
     name: str, words: str, policy: dict[str, Any], message: str
 ) -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(name, policy=a_policy(**policy)))
@@ -313,7 +313,7 @@ def test_the_message_is_in_the_language_of_the_settings(language: str, beginning
     ("most", "length", "issue", "actions"),
     [(500, 389, 160, 4), (388, 274, 100, 3), (273, 200, 80, 2), (199, 154, 60, 1)],
 )
-def test_a_message_gives_up_words_first_and_then_commands(
+def test_a_message_drops_text_first_and_then_commands(
     most: int, length: int, issue: int, actions: int
 ) -> None:
     """Each step is taken only where the one before does not fit, to the very character."""
@@ -333,7 +333,7 @@ def test_a_message_gives_up_words_first_and_then_commands(
 
 
 @pytest.mark.spec("5.5", "5.6")
-def test_the_hint_for_a_retry() -> None:
+def test_each_failure_has_its_retry_hint() -> None:
     assert retry_hint(None) == ""
     assert retry_hint(a_failure(K.LOST)) == ""
     assert retry_hint(a_failure(K.LOST), {K.LOST: "own"}) == ""
@@ -450,7 +450,7 @@ def a_group(reruns: int = 0, **given: Any) -> Task:
         ),
     ],
 )
-def test_how_a_group_goes_on(
+def test_each_recovery_decision_has_its_explanation(
     group: Task, failed: str, succeeded: str, required: str, expected: tuple[Any, ...]
 ) -> None:
     decision = decide_recovery(
@@ -465,7 +465,7 @@ def test_how_a_group_goes_on(
 
 
 @pytest.mark.spec("8.3")
-def test_a_group_lands_without_what_failed_and_all_that_needs_it() -> None:
+def test_a_group_lands_without_failed_subtasks_and_their_dependents() -> None:
     failed = [TaskId("a"), TaskId("c")]
 
     assert subtasks_to_leave_out(a_group(), failed, NEEDS) == ["a", "c", "b"]
@@ -532,14 +532,14 @@ def test_a_group_lands_without_what_failed_and_all_that_needs_it() -> None:
         ),
     ],
 )
-def test_what_follows_an_iteration(
+def test_each_iteration_decision_has_its_explanation(
     ended: Iteration, before: int, bounds: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
     assert decide_iteration(ended, before, ContinuousMode(**bounds)) == IterationDecision(*expected)
 
 
 @pytest.mark.spec("6.5")
-def test_the_words_of_a_flaky_check() -> None:
+def test_a_flaky_check_has_its_description() -> None:
     cleared = RepeatedRuns(2).with_candidate_run(True).with_candidate_run(True)
     shaky = RepeatedRuns(2, (False,), (True, False, True))
 

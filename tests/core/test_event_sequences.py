@@ -52,7 +52,7 @@ def ignores_request(task: Task, event: Event) -> bool:
 
 @pytest.mark.spec("1.1", "0.3")
 @given(st.lists(st.integers(0, 2**16), min_size=20, max_size=40))
-def test_a_request_or_a_wait_exists_only_in_the_states_where_it_can_be_met(
+def test_a_request_or_wait_exists_only_in_states_that_can_fulfil_it(
     choices: list[int],
 ) -> None:
     """The columns of a row allow more: a task that is done and to be cancelled, for example."""

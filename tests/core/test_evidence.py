@@ -123,12 +123,14 @@ NOT_JUSTIFIED: Mapping[str, tuple[tuple[Line, ...], str]] = {
 
 
 @pytest.mark.parametrize("lines", JUSTIFIED.values(), ids=JUSTIFIED)
-def test_done_is_justified(lines: tuple[Line, ...]) -> None:
+def test_a_row_in_state_done_is_justified_by_its_journal(lines: tuple[Line, ...]) -> None:
     assert find_unproven(fold_evidence(lines), [Row()]) == []
 
 
 @pytest.mark.parametrize(("lines", "why"), NOT_JUSTIFIED.values(), ids=NOT_JUSTIFIED)
-def test_done_is_not_justified_and_the_reason_is_named(lines: tuple[Line, ...], why: str) -> None:
+def test_a_row_in_state_done_without_proof_is_named_with_the_reason(
+    lines: tuple[Line, ...], why: str
+) -> None:
     (found,) = find_unproven(fold_evidence(lines), [Row()])
 
     assert found.task_id == "r-1"
@@ -136,12 +138,12 @@ def test_done_is_not_justified_and_the_reason_is_named(lines: tuple[Line, ...], 
     assert why in found.message
 
 
-def test_a_row_that_claims_less_is_nobodys_business_here() -> None:
+def test_a_row_that_claims_less_than_the_journal_is_accepted() -> None:
     for state in (State.WAITING, State.ACTIVE, State.ESCALATED, State.CANCELLED):
         assert find_unproven(fold_evidence([SUBMITTED]), [Row(state=state, landed_commit="")]) == []
 
 
-def test_a_commit_that_the_branch_lacks_proves_nothing() -> None:
+def test_a_landed_commit_missing_on_the_branch_is_unproven() -> None:
     (found,) = find_unproven(fold_evidence(GOOD), [Row()], missing_commits=[COMMIT])
 
     assert found.message.endswith("the run branch does not hold cccccccccccc")
@@ -155,7 +157,7 @@ def test_a_plan_made_by_a_person_needs_no_commit() -> None:
 
 
 @pytest.mark.parametrize("event", ["TASK_REPLACED", "TASK_BLAMED"])
-def test_replaced_is_believed_only_by_its_line(event: str) -> None:
+def test_a_replaced_row_needs_its_journal_entry(event: str) -> None:
     row, line = Row(state=State.REPLACED, landed_commit=""), Line(event, {"by": "r-2"})
 
     assert find_unproven(fold_evidence([SUBMITTED, line]), [row]) == []
@@ -163,7 +165,7 @@ def test_replaced_is_believed_only_by_its_line(event: str) -> None:
     assert "says REPLACED" in found.message
 
 
-def test_a_required_task_is_not_optional_because_its_row_says_so() -> None:
+def test_a_required_task_with_an_optional_row_is_named() -> None:
     optional = replace(Row(state=State.ESCALATED, landed_commit=""), required=False)
 
     (found,) = find_unproven(fold_evidence([SUBMITTED]), [optional])
@@ -171,7 +173,7 @@ def test_a_required_task_is_not_optional_because_its_row_says_so() -> None:
     assert find_unproven(fold_evidence([submitted(required=False)]), [optional]) == []
 
 
-def test_a_row_without_a_line_and_a_line_without_a_row_are_named() -> None:
+def test_a_row_without_an_entry_and_an_entry_without_a_row_are_named() -> None:
     evidence = fold_evidence([*GOOD, submitted("r-2", "logout")])
 
     words = [one.message for one in find_unproven(evidence, [Row(), Row("r-3", "forged")])]
@@ -189,7 +191,7 @@ def test_the_branch_must_contain_every_commit_that_landed() -> None:
     assert expected_commits(evidence, [Row(), Row("r-2")]) == [COMMIT]
 
 
-def test_a_subtask_comes_to_the_branch_with_its_group() -> None:
+def test_a_subtask_is_expected_on_the_branch_only_after_its_group() -> None:
     group = Row("r-9", "group", "group", State.WAITING, "")
     inside = Row(parent="r-9")
 
@@ -199,7 +201,7 @@ def test_a_subtask_comes_to_the_branch_with_its_group() -> None:
     ]
 
 
-def test_a_step_of_the_branch_that_no_line_accounts_for_is_foreign() -> None:
+def test_a_commit_of_the_branch_without_a_journal_entry_is_foreign() -> None:
     undoing = Step("e" * 40, undoes=COMMIT)
 
     assert find_foreign_commits(fold_evidence(GOOD), [Step(COMMIT), Step(OTHER)]) == [OTHER]
@@ -270,7 +272,7 @@ def test_a_step_of_the_branch_that_no_line_accounts_for_is_foreign() -> None:
         ((landed(),), Row(), "the store has no line that submits login"),
     ],
 )
-def test_a_row_that_claims_more_is_refused_in_these_words(
+def test_an_unproven_row_is_refused_with_its_message(
     lines: tuple[Line, ...], row: Row, words: str
 ) -> None:
     (found,) = find_unproven(fold_evidence(lines), [row], source="the store")
@@ -278,7 +280,7 @@ def test_a_row_that_claims_more_is_refused_in_these_words(
     assert (found.task_id, found.message) == ("r-1", words)
 
 
-def test_the_fold_of_a_task() -> None:
+def test_the_evidence_of_a_task_is_folded_from_its_entries() -> None:
     slow = checked("SKIPPED", check="slow", required=False, seconds=2)
 
     evidence = fold_evidence([SUBMITTED, checked(seconds=1.5), slow, judged(), landed()])
@@ -323,7 +325,7 @@ def test_a_subtask_is_never_required_by_itself() -> None:
         ("group", "TASK_REPLACED", True),
     ],
 )
-def test_a_group_is_open_again_when_a_subtask_is_blamed(
+def test_a_group_is_reopened_when_a_subtask_is_blamed(
     kind: str, event: str, replaced: bool
 ) -> None:
     lines = [submitted(kind=kind), Line(event, {})]
@@ -332,7 +334,7 @@ def test_a_group_is_open_again_when_a_subtask_is_blamed(
     assert not fold_evidence([*lines, UNLANDED]).tasks["r-1"].is_replaced
 
 
-def test_a_revert_takes_back_what_landed_and_what_a_person_planned() -> None:
+def test_a_revert_removes_the_landing_and_a_persons_plan() -> None:
     planned = fold_evidence([submitted(kind="plan"), BY_A_PERSON, UNDONE]).tasks["r-1"]
     reverted = fold_evidence([*GOOD, UNDONE]).tasks["r-1"]
     again = fold_evidence([*GOOD, UNDONE, landed()]).tasks["r-1"]
@@ -343,13 +345,13 @@ def test_a_revert_takes_back_what_landed_and_what_a_person_planned() -> None:
     assert (again.landed_commit, again.is_reverted) == (COMMIT, False)
 
 
-def test_a_judgment_takes_back_the_one_before() -> None:
+def test_a_judgment_replaces_the_previous_one() -> None:
     task = fold_evidence([*GOOD, judged(OTHER, passed=False)]).tasks["r-1"]
 
     assert (task.verified_commit, task.landed_commit) == ("", "")
 
 
-def test_the_fold_of_a_run() -> None:
+def test_the_evidence_of_a_run_is_folded_from_its_entries() -> None:
     lines = [
         *GOOD,
         Line("FINAL_SUMMARY", {}, ""),
@@ -372,7 +374,7 @@ def test_the_fold_of_a_run() -> None:
         assert taken_back.has_reverts
 
 
-def test_after_a_repair_of_the_store_no_commit_is_called_foreign() -> None:
+def test_no_commit_is_foreign_after_a_repair_of_the_store() -> None:
     repaired = Line("RECONCILED", {"mismatch": "corrupt store"}, "")
     other = Line("RECONCILED", {"mismatch": "something"}, "")
 

@@ -123,7 +123,7 @@ ENDS = {
         ("A=1 true", ZERO),
     ],
 )
-def test_the_exits_of_a_script(script: str, ends: str) -> None:
+def test_the_possible_exit_codes_of_a_script_are_found(script: str, ends: str) -> None:
     assert ENDS[possible_exits((), script)] == ends
 
 
@@ -236,7 +236,7 @@ def test_the_exits_of_a_script(script: str, ends: str) -> None:
         ("node x.js", ANY),
     ],
 )
-def test_the_exits_of_a_command(command: str, ends: str) -> None:
+def test_the_possible_exit_codes_of_a_command_are_found(command: str, ends: str) -> None:
     words = next(simple_commands(parse_shell(command)))
 
     assert ENDS[possible_exits((), command)] == ends
@@ -290,7 +290,7 @@ def test_the_exits_of_a_command(command: str, ends: str) -> None:
         ("timeout 5", "", ""),
     ],
 )
-def test_the_program_that_does_the_work_is_found(command: str, name: str, args: str) -> None:
+def test_the_program_behind_its_prefixes_is_found(command: str, name: str, args: str) -> None:
     found = resolve_program(command.replace("'", "").split())
 
     assert found == Program(name, tuple(args.split()))
@@ -310,7 +310,7 @@ def test_a_module_is_found_behind_its_interpreter(command: str, name: str, args:
     assert resolve_program(command.split()) == Program(name, tuple(args.split()), module=True)
 
 
-def test_no_chain_of_prefixes_is_followed_without_end() -> None:
+def test_the_chain_of_prefixes_is_bounded() -> None:
     assert resolve_program(["nice"] * 11 + ["make"]).name == "make"
     assert resolve_program(["nice"] * 100 + ["make"]).name == "nice"
 
@@ -336,7 +336,7 @@ def test_every_program_of_a_script_is_found(script: str, names: str) -> None:
     assert [program.name for program in find_programs((), script)] == names.split()
 
 
-def test_a_command_of_words_is_not_parsed_as_a_script() -> None:
+def test_an_argument_list_is_not_parsed_as_a_script() -> None:
     assert find_programs(("a", "&&", "b"), "c") == (Program("a", ("&&", "b")),)
     assert find_programs(("sh", "-c", "a && b"), "") == (Program("a"), Program("b"))
 
@@ -410,7 +410,7 @@ def commands(script: str) -> list[list[str]]:
         ("case x in a) b;; esac; c", [["c"]]),
     ],
 )
-def test_the_commands_of_a_script(script: str, words: list[list[str]]) -> None:
+def test_the_commands_of_a_script_are_parsed(script: str, words: list[list[str]]) -> None:
     assert commands(script) == words
 
 
@@ -433,14 +433,14 @@ def test_the_commands_of_a_script(script: str, words: list[list[str]]) -> None:
         "(" * (DEPTH_MAX + 1) + "a" + ")" * (DEPTH_MAX + 1),
     ],
 )
-def test_nothing_is_concluded_from_a_script_that_cannot_be_read(script: str) -> None:
+def test_a_script_that_cannot_be_parsed_may_have_any_exit_code(script: str) -> None:
     tree = parse_shell(script)
 
     assert [part for item, _ in tree.items for part in item.first.parts] == [OpaqueCommand()]
     assert possible_exits((), script) == PossibleExits()
 
 
-def test_the_limits_themselves_are_still_read() -> None:
+def test_a_script_at_the_limits_is_parsed() -> None:
     deep = DEPTH_MAX - 1
 
     assert commands("a" * CHARS_MAX) == [["a" * CHARS_MAX]]

@@ -60,12 +60,12 @@ def test_text_that_changes_from_run_to_run_is_ignored(once: str, again: str) -> 
 
 @pytest.mark.spec("4.6")
 @pytest.mark.parametrize(("once", "again"), OTHER)
-def test_another_failure_has_another_mark(once: str, again: str) -> None:
+def test_another_failure_has_another_fingerprint(once: str, again: str) -> None:
     assert mark(once) != mark(again)
 
 
 @pytest.mark.spec("4.6")
-def test_kind_pattern_and_check_count() -> None:
+def test_kind_pattern_and_check_change_the_fingerprint() -> None:
     marks = {
         fingerprint("TIMEOUT", "p", "c", "m", ()),
         fingerprint("CONFLICT", "p", "c", "m", ()),
@@ -76,7 +76,7 @@ def test_kind_pattern_and_check_count() -> None:
 
 
 @pytest.mark.spec("4.6")
-def test_the_order_of_the_details_does_not_count() -> None:
+def test_the_order_of_the_details_does_not_change_the_fingerprint() -> None:
     one, two = FindingItem("test_a", "assert 1"), FindingItem("test_b", "assert 2")
 
     assert mark("x", one, two) == mark("x", two, one)
@@ -84,13 +84,13 @@ def test_the_order_of_the_details_does_not_count() -> None:
 
 
 @pytest.mark.spec("4.6")
-def test_the_order_and_place_of_details_do_not_count() -> None:
+def test_the_location_of_a_detail_does_not_change_the_fingerprint() -> None:
     assert mark("x", FindingItem("test_a", "no", "a.py:1")) == mark(
         "x", FindingItem("test_a", "no", "a.py:9")
     )
 
 
 @pytest.mark.spec("4.6", "14.4")
-def test_bytes_that_are_no_text_have_a_mark_too() -> None:
+def test_bytes_that_are_not_utf_8_have_a_fingerprint() -> None:
     """A file name need not be UTF-8; it arrives with lone surrogates."""
     assert mark("conflict in \udcff.py") != mark("conflict in \udcfe.py")

@@ -35,13 +35,13 @@ def seen(needed: int, candidate: str, base: str = "") -> RepeatedRuns:
         (WHOLE_RERUNS_MAX, "F", "", False),
     ],
 )
-def test_only_steadiness_or_chance_without_the_change_makes_a_failure_flaky(
+def test_a_failure_is_flaky_if_reruns_pass_or_the_base_fails_at_random(
     needed: int, candidate: str, base: str, flaky: bool
 ) -> None:
     assert seen(needed, candidate, base).is_flaky is flaky
 
 
-def test_the_counts_are_reported() -> None:
+def test_repeated_runs_report_their_counts() -> None:
     assert seen(CANDIDATE_RERUNS_MAX, ".F", ".F").counts == {
         "candidate": 2,
         "candidate_passed": 1,

@@ -27,7 +27,7 @@ def layers(depth: int, width: int) -> dict[str, list[str]]:
 
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("needs", [{}, {"a": []}, DIAMOND, CHAIN, layers(4, 3)])
-def test_no_circle_is_found_where_there_is_none(needs: dict[str, list[str]]) -> None:
+def test_an_acyclic_graph_has_no_cycle(needs: dict[str, list[str]]) -> None:
     assert find_cycle(needs) is None
 
 
@@ -40,7 +40,7 @@ def test_no_circle_is_found_where_there_is_none(needs: dict[str, list[str]]) -> 
         ({"x": [], "a": ["b", "x"], "b": ["c"], "c": ["a"], "y": ["a"]}, 3),
     ],
 )
-def test_a_circle_is_a_path_along_the_needs(needs: dict[str, list[str]], length: int) -> None:
+def test_a_cycle_is_a_path_along_the_needs(needs: dict[str, list[str]], length: int) -> None:
     path = find_cycle(needs)
 
     assert path is not None
@@ -50,7 +50,7 @@ def test_a_circle_is_a_path_along_the_needs(needs: dict[str, list[str]], length:
 
 
 @pytest.mark.spec("2.2", "0.6")
-def test_a_circle_names_a_link_that_can_be_dropped() -> None:
+def test_a_cycle_names_an_edge_that_can_be_removed() -> None:
     error = NeedsCircle(find_cycle({"login": ["session"], "session": ["login"]}) or ())
 
     assert "needs" in error.sentence
@@ -58,7 +58,7 @@ def test_a_circle_names_a_link_that_can_be_dropped() -> None:
 
 
 @pytest.mark.spec("8.5")
-def test_dependents_are_the_needs_turned_round() -> None:
+def test_dependents_are_the_reversed_needs() -> None:
     assert dependents(DIAMOND) == {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}
 
 
@@ -72,14 +72,14 @@ def test_dependents_are_the_needs_turned_round() -> None:
         ("d", DIAMOND, []),
     ],
 )
-def test_all_levels_below_a_task_nearest_first(
+def test_dependents_of_all_levels_are_listed_nearest_first(
     start: str, needs: dict[str, list[str]], below: list[str]
 ) -> None:
     assert downstream(start, needs) == below
 
 
 @pytest.mark.spec("8.5", "0.4")
-def test_many_paths_do_not_multiply_the_walk() -> None:
+def test_many_paths_do_not_multiply_the_traversal() -> None:
     """Forty layers of three have 3**39 paths; each node is still visited once."""
     needs = layers(40, 3)
 
@@ -88,7 +88,7 @@ def test_many_paths_do_not_multiply_the_walk() -> None:
 
 
 @pytest.mark.spec("8.5", "1.3")
-def test_every_level_is_blocked_by_the_root_cause() -> None:
+def test_every_level_of_dependents_is_blocked_by_the_root_cause() -> None:
     blocked = root_causes(CHAIN, ["a"], lambda node: node != "a")
 
     assert blocked == {"b": "a", "c": "a", "d": "a"}
@@ -126,7 +126,7 @@ def reached(start: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
 
 @pytest.mark.spec("8.5", "2.2")
 @given(acyclic())
-def test_below_is_all_that_can_be_reached_and_each_once(needs: dict[str, list[str]]) -> None:
+def test_every_reachable_dependent_is_listed_once(needs: dict[str, list[str]]) -> None:
     below = downstream("0", needs)
 
     assert find_cycle(needs) is None

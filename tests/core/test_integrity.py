@@ -26,7 +26,7 @@ def counted(cases: Any, skipped: int = 0, outcome: Outcome = Outcome.PASSED) -> 
         (counted(2, outcome=Outcome.FLAKY), counted(3)),
     ],
 )
-def test_fewer_tests_that_really_run_weaken_the_proof(now: Finding, base: Finding) -> None:
+def test_fewer_executed_tests_are_a_weakening(now: Finding, base: Finding) -> None:
     found = compare_tests_run(now, base)
 
     assert found is not None
@@ -51,5 +51,5 @@ def test_fewer_tests_that_really_run_weaken_the_proof(now: Finding, base: Findin
     ],
     ids=["as many", "a new one skipped", "a skipped one gone", "base", "now", "words", "truth"],
 )
-def test_as_many_tests_or_no_numbers_are_no_finding(now: Finding, base: Finding) -> None:
+def test_as_many_tests_or_unknown_counts_are_no_finding(now: Finding, base: Finding) -> None:
     assert compare_tests_run(now, base) is None

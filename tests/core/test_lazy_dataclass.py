@@ -49,7 +49,7 @@ class Counter:
         self.last = "none"
 
 
-def test_objects_are_made_shown_compared_and_hashed_as_in_the_standard_library() -> None:
+def test_an_object_is_created_shown_compared_and_hashed_as_in_the_standard_library() -> None:
     point, standard = LazyPoint(1, tags=["a"]), StandardPoint(1, tags=["a"])
 
     assert repr(point) == repr(standard).replace("StandardPoint", "LazyPoint")

@@ -44,7 +44,7 @@ def found(content: bytes, before: bytes = b"", line: int = 1) -> list[tuple[str,
         SECRET.replace("/", "%2F").replace("+", "%2B").encode(),
     ],
 )
-def test_a_value_is_found_however_it_is_written(written: bytes) -> None:
+def test_a_value_is_found_in_every_encoding(written: bytes) -> None:
     assert found(b"one\ntwo = " + written + b"\nthree") == [("API_KEY", 2)]
 
 

@@ -163,7 +163,7 @@ def task_in(state: State, stage: Stage, event: Event) -> Task:
 
 
 @pytest.mark.spec("1.1", "0.3")
-def test_the_table_names_every_event() -> None:
+def test_the_table_of_legal_events_is_complete() -> None:
     assert {event_name(event) for event in EVENTS} == set(LEGAL)
     assert {type(event) for event in EVENTS} == set(get_args(Event)), "a new event has no row"
 
@@ -172,7 +172,7 @@ def test_the_table_names_every_event() -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=event_name)
 @pytest.mark.parametrize("letter", STAGES)
 @pytest.mark.parametrize("state", State)
-def test_only_what_the_table_allows_can_happen(state: State, letter: str, event: Event) -> None:
+def test_only_events_of_the_table_are_legal(state: State, letter: str, event: Event) -> None:
     task = task_in(state, STAGES[letter], event)
     before = copy.deepcopy(task)
 
@@ -206,7 +206,7 @@ GUARDED: list[tuple[str, Task, Event]] = [
 
 @pytest.mark.spec("0.1", "0.3", "11.2")
 @pytest.mark.parametrize(("promise", "task", "event"), GUARDED, ids=[g[0] for g in GUARDED])
-def test_a_guard_refuses(promise: str, task: Task, event: Event) -> None:
+def test_an_event_refused_by_a_guard_is_illegal(promise: str, task: Task, event: Event) -> None:
     assert not legal(task, event), promise
     with pytest.raises(IllegalEvent):
         evolve(task, event)
@@ -216,7 +216,7 @@ def test_a_guard_refuses(promise: str, task: Task, event: Event) -> None:
 
 
 @pytest.mark.spec("11.1")
-def test_a_claim_gives_a_lease_of_a_new_epoch() -> None:
+def test_a_claim_creates_a_lease_with_a_new_epoch() -> None:
     task = evolve(a_task(epoch=4, due_at=NOW), Claimed("host:2", 5, NOW + MINUTE))
 
     assert task.state is State.ACTIVE
@@ -227,7 +227,7 @@ def test_a_claim_gives_a_lease_of_a_new_epoch() -> None:
 @pytest.mark.spec("3.7", "5.2", "11.3")
 @pytest.mark.parametrize(("counted", "deliveries"), [(True, 1), (False, 0)])
 @pytest.mark.parametrize("stage", Stage)
-def test_an_expired_claim_goes_back_at_the_same_stage(
+def test_an_expired_claim_returns_the_task_at_the_same_stage(
     stage: Stage, counted: bool, deliveries: int
 ) -> None:
     before = an_active_task(stage)
@@ -241,7 +241,7 @@ def test_an_expired_claim_goes_back_at_the_same_stage(
 
 @pytest.mark.spec("11.8")
 @pytest.mark.parametrize("stage", Stage)
-def test_a_released_claim_costs_nothing(stage: Stage) -> None:
+def test_a_released_claim_changes_no_count(stage: Stage) -> None:
     before = an_active_task(stage)
 
     task = evolve(before, LeaseReleased("host:1", 1))
@@ -250,7 +250,7 @@ def test_a_released_claim_costs_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.spec("3.1", "5.2")
-def test_an_attempt_starts_with_clean_work_and_forgives_deliveries() -> None:
+def test_an_attempt_starts_with_clean_work_and_resets_deliveries() -> None:
     before = an_active_task(
         counts=Counts(deliveries=3),
         needs_fresh_worktree=True,
@@ -279,7 +279,7 @@ def test_a_check_task_needs_no_agent() -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_finished_work_goes_to_verify() -> None:
+def test_finished_work_moves_the_task_to_verify() -> None:
     task = evolve(an_active_task(Stage.WORK), AgentFinished(an_exit(), "head2", "tree2", 3))
 
     assert task.stage is Stage.VERIFY
@@ -287,7 +287,7 @@ def test_finished_work_goes_to_verify() -> None:
 
 
 @pytest.mark.spec("10.4", "4.8")
-def test_a_person_keeps_the_task_until_their_work_fails() -> None:
+def test_a_takeover_lasts_until_its_work_fails() -> None:
     """A fault of ours is not theirs; a failed check gives the task back to the agent."""
     before = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
 
@@ -299,7 +299,7 @@ def test_a_person_keeps_the_task_until_their_work_fails() -> None:
 
 
 @pytest.mark.spec("10.4", "9.6")
-def test_a_persons_work_taken_back_goes_to_the_agent_again() -> None:
+def test_a_reverted_takeover_returns_to_the_agent() -> None:
     done = evolve(an_active_task(Stage.LAND, mode=AttemptMode.TAKEN_OVER), Landed("c0ffee"))
 
     undone = evolve(done, UndoCompleted("c0ffee", QUESTION))
@@ -315,14 +315,14 @@ def test_a_passed_judgment_names_the_commit_to_land() -> None:
 
 
 @pytest.mark.spec("0.1")
-def test_a_failed_judgment_moves_nothing() -> None:
+def test_a_failed_judgment_does_not_change_the_stage() -> None:
     before = an_active_task(Stage.VERIFY)
 
     assert evolve(before, Judged(False, "c0ffee", "onto")) == before
 
 
 @pytest.mark.spec("3.4")
-def test_a_refused_landing_must_be_proven_again() -> None:
+def test_a_refused_landing_returns_to_verify() -> None:
     task = evolve(an_active_task(Stage.LAND), LandingRefused("moved"))
 
     assert (task.stage, task.work.verified_commit, task.work.onto) == (Stage.VERIFY, "", "")
@@ -352,7 +352,7 @@ def test_a_retry_counts_the_failure_and_waits() -> None:
 
 
 @pytest.mark.spec("5.5")
-def test_a_transient_failure_leaves_the_words_for_the_agent_as_they_were() -> None:
+def test_a_transient_failure_keeps_the_feedback_for_the_agent() -> None:
     earlier = a_failure(message="test_login fails")
     before = an_active_task(
         Stage.VERIFY, feedback=earlier, same_work_failures=2, failed_work_digest="t"
@@ -367,7 +367,7 @@ def test_a_transient_failure_leaves_the_words_for_the_agent_as_they_were() -> No
 
 
 @pytest.mark.spec("3.7", "5.2")
-def test_an_interruption_is_counted_as_one_and_not_as_a_failed_try() -> None:
+def test_an_interruption_is_not_counted_as_a_failed_attempt() -> None:
     task = evolve(an_active_task(Stage.WORK), a_retry(a_failure(FailureKind.LOST)))
 
     assert task.counts.interruptions == 1
@@ -376,7 +376,7 @@ def test_an_interruption_is_counted_as_one_and_not_as_a_failed_try() -> None:
 
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("stage", Stage)
-def test_a_fault_of_ours_repeats_the_stage_as_it_was(stage: Stage) -> None:
+def test_a_system_fault_repeats_the_stage_unchanged(stage: Stage) -> None:
     """A landing that failed for a reason of ours must still know what it has to land."""
     before = an_active_task(stage)
     fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
@@ -389,14 +389,14 @@ def test_a_fault_of_ours_repeats_the_stage_as_it_was(stage: Stage) -> None:
 
 
 @pytest.mark.spec("0.1")
-def test_a_failure_of_the_work_takes_the_proof_back() -> None:
+def test_a_failure_of_the_work_clears_the_verified_commit() -> None:
     task = evolve(an_active_task(Stage.LAND), a_retry(a_failure()))
 
     assert (task.work.verified_commit, task.work.onto) == ("", "")
 
 
 @pytest.mark.spec("1.3", "10.4")
-def test_an_escalation_holds_its_reason_and_question() -> None:
+def test_an_escalation_stores_its_reason_and_question() -> None:
     task = evolve(an_active_task(Stage.VERIFY), ESCALATED)
 
     assert (task.state, task.lease) == (State.ESCALATED, None)
@@ -409,7 +409,7 @@ def escalated(**given: object) -> Task:
 
 
 @pytest.mark.spec("10.4", "5.2")
-def test_an_answer_gives_a_fresh_budget_and_forgets_no_count() -> None:
+def test_an_answer_grants_a_fresh_budget_and_keeps_the_counts() -> None:
     before = escalated(same_work_failures=3, failed_work_digest="t")
 
     task = evolve(before, Answered(Choice.RETRY, "use the other door"))
@@ -428,7 +428,7 @@ def test_an_answer_gives_a_fresh_budget_and_forgets_no_count() -> None:
 
 
 @pytest.mark.spec("10.4")
-def test_a_take_over_keeps_the_worktree() -> None:
+def test_a_takeover_keeps_the_worktree() -> None:
     task = evolve(escalated(needs_fresh_worktree=True), Answered(Choice.DONE))
 
     assert (task.state, task.stage) == (State.WAITING, Stage.PREPARE)
@@ -436,7 +436,7 @@ def test_a_take_over_keeps_the_worktree() -> None:
 
 
 @pytest.mark.spec("10.4", "6.8")
-def test_a_waiver_is_remembered_once_and_verifies_the_same_work() -> None:
+def test_a_waiver_is_stored_once_and_the_same_work_is_verified() -> None:
     once = evolve(escalated(), Answered(Choice.WAIVE, check="tests"))
     twice = evolve(replace(once, state=State.ESCALATED), Answered(Choice.WAIVE, check="tests"))
 
@@ -470,7 +470,7 @@ def test_a_cancel_request_alone_ends_nothing() -> None:
 
 
 @pytest.mark.spec("9.6")
-def test_work_taken_back_is_a_question_again() -> None:
+def test_reverted_work_is_escalated_again() -> None:
     done = evolve(an_active_task(Stage.LAND), Landed("c0ffee"))
 
     task = evolve(done, UndoCompleted("c0ffee", QUESTION))

@@ -18,14 +18,14 @@ def at(stage: Stage, refused: int, proven: str = "c", onto: str = "b") -> Task:
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_a_task_that_was_refused_is_queued_with_all_others_that_were() -> None:
+def test_a_task_with_a_refused_landing_is_queued_with_the_others() -> None:
     task = at(Stage.VERIFY, 1)
 
     assert queue_members(task, [REFUSED, FRESH]) == {task.id, REFUSED.id}
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_a_task_that_was_never_refused_lands_after_the_queue_members() -> None:
+def test_a_task_without_a_refused_landing_lands_after_the_queue_members() -> None:
     assert must_yield(at(Stage.LAND, 0), [REFUSED])
     assert not must_yield(at(Stage.LAND, 0), [FRESH])
     assert not must_yield(at(Stage.LAND, 1), [REFUSED])

@@ -49,7 +49,7 @@ pytestmark = pytest.mark.spec("9.2", "9.3")
         ({"counts": Counts(replans=REPLANS_MAX - 1)}, TaskKind.CHANGE, True),
     ],
 )
-def test_a_planner_replaces_only_what_failed_for_good_and_needs_no_person(
+def test_a_planner_may_replace_only_tasks_that_failed_without_needing_a_person(
     given: dict[str, Any], kind: TaskKind, replaceable: bool
 ) -> None:
     task = a_task(spec=a_spec(kind=kind))
@@ -58,7 +58,7 @@ def test_a_planner_replaces_only_what_failed_for_good_and_needs_no_person(
     assert may_be_replaced(replace(failed, **given)) is replaceable
 
 
-def test_the_form_of_the_answer_names_the_kinds_and_the_limit() -> None:
+def test_the_answer_format_names_the_task_kinds_and_the_limit() -> None:
     form = answer_form(
         PlanningBrief(PlanningRole.GOAL, kinds=(TaskKind.CHANGE, TaskKind.CHECK), tasks_max=7)
     )
@@ -134,7 +134,7 @@ def test_a_long_failure_and_a_long_list_are_cut() -> None:
 
 
 @pytest.mark.parametrize("role", PLANNING_GOALS)
-def test_every_role_of_a_planner_is_told_the_goal(role: PlanningRole) -> None:
+def test_the_prompt_of_every_planner_role_contains_the_goal(role: PlanningRole) -> None:
     goal = planning_goal(role, "Make it {safe}", phase="two")
 
     assert goal.endswith(":\n\nMake it {safe}")

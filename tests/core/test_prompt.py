@@ -53,7 +53,7 @@ def headings(text: str) -> list[str]:
 
 
 @pytest.mark.spec("7.3")
-def test_the_sections_stand_in_their_order() -> None:
+def test_the_sections_of_a_prompt_are_in_order() -> None:
     text = compose_prompt(full_task()).text
 
     assert headings(text) == TITLES
@@ -64,7 +64,7 @@ def test_the_sections_stand_in_their_order() -> None:
 
 
 @pytest.mark.spec("7.3")
-def test_a_first_attempt_has_nothing_to_say_of_failures() -> None:
+def test_the_prompt_of_a_first_attempt_has_no_failure_section() -> None:
     assert headings(compose_prompt(a_task()).text) == [
         "# Rules",
         "# Task",
@@ -73,7 +73,7 @@ def test_a_first_attempt_has_nothing_to_say_of_failures() -> None:
 
 
 @pytest.mark.spec("7.3", "5.5")
-def test_the_same_condition_gives_the_same_bytes() -> None:
+def test_the_same_task_gives_the_same_prompt() -> None:
     assert compose_prompt(full_task()) == compose_prompt(full_task())
 
 
@@ -81,7 +81,7 @@ def test_the_same_condition_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     "kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT, FailureKind.LOST]
 )
-def test_a_repeat_after_trouble_on_the_way_is_identical(kind: FailureKind) -> None:
+def test_a_repeat_after_a_transient_error_has_the_same_prompt(kind: FailureKind) -> None:
     """Only `feedback` is told, and trouble on the way leaves it alone."""
     before = full_task()
     after = replace(before, failure=a_failure(kind), attempt=3, epoch=9)
@@ -111,7 +111,7 @@ def test_every_section_keeps_to_its_budget() -> None:
 
 
 @pytest.mark.spec("7.3", "14.4")
-def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
+def test_bytes_that_are_not_utf_8_do_not_break_the_prompt() -> None:
     task = a_task(
         feedback=a_failure(message="conflict in \udcff.py"),
         answer_text="\ud800",
@@ -125,7 +125,7 @@ def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
 
 
 @pytest.mark.spec("5.8")
-def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
+def test_a_failure_text_that_cannot_be_rendered_is_replaced_and_reported() -> None:
     def broken(failure: Failure, _: Mapping[FailureKind, str]) -> str:
         raise KeyError(failure.kind)
 
@@ -150,14 +150,14 @@ def test_the_prompt_reports_only_the_last_failure() -> None:
 
 
 @pytest.mark.spec("5.5", "15")
-def test_the_words_of_the_settings_go_before_ours() -> None:
+def test_hints_of_the_settings_precede_the_built_in_text() -> None:
     text = describe_failure(a_failure(), {FailureKind.QUALITY_FAILURE: "Run make check first."})
 
     assert text.startswith("Run make check first.")
 
 
 @pytest.mark.spec("7.3")
-def test_many_details_are_counted_not_listed() -> None:
+def test_details_beyond_the_limit_are_counted() -> None:
     items = tuple(FindingItem(f"test_{n}") for n in range(ITEMS_SHOWN + 5))
 
     text = describe_failure(a_failure(items=items), {})
@@ -196,7 +196,7 @@ def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
         ),
     ],
 )
-def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:
+def test_every_kind_of_check_is_described(check: CheckSpec, said: str) -> None:
     assert said in compose_prompt(a_task(spec=a_spec(checks=(check,)))).text
 
 
@@ -204,7 +204,7 @@ def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:
 
 
 @pytest.mark.spec("7.3", "7.4")
-def test_a_whole_prompt() -> None:
+def test_a_complete_prompt_has_this_text() -> None:
     failure = a_failure(
         message="2 failed",
         check="tests",
@@ -246,7 +246,7 @@ def test_a_whole_prompt() -> None:
 
 
 @pytest.mark.spec("9.2", "7.3")
-def test_a_whole_prompt_of_a_planner() -> None:
+def test_a_complete_planner_prompt_has_this_text() -> None:
     brief = PlanningBrief(PlanningRole.GOAL, kinds=(TaskKind.CHANGE,), tasks_max=3)
     task = a_task(spec=a_spec(kind=TaskKind.PLAN, planning_brief=brief))
 
@@ -259,7 +259,7 @@ def test_a_whole_prompt_of_a_planner() -> None:
 
 
 @pytest.mark.spec("5.8")
-def test_the_fault_of_a_template_is_named_and_its_place_filled() -> None:
+def test_a_broken_template_is_reported_and_replaced_by_the_generic_text() -> None:
     def broken(_failure: Failure, _hints: object) -> str:
         raise ValueError("no such name")
 
@@ -270,7 +270,7 @@ def test_the_fault_of_a_template_is_named_and_its_place_filled() -> None:
 
 
 @pytest.mark.spec("7.3")
-def test_the_checks_of_packages_and_judges_are_named() -> None:
+def test_checks_of_packages_and_judges_are_described() -> None:
     judge = CheckSpec("a", type=CheckType.JUDGE, agent=an_agent("big"), ask=" Is it ```good```? ")
     plugin = CheckSpec("b", entry="plugin:it")
     files = CheckSpec("c", type=CheckType.FILE, path="x", file={"exists": True, "contains": "y"})
@@ -286,7 +286,7 @@ def test_the_checks_of_packages_and_judges_are_named() -> None:
 
 
 @pytest.mark.spec("7.3")
-def test_a_failure_without_details_is_told_shortly() -> None:
+def test_a_failure_without_details_has_a_short_description() -> None:
     assert describe_failure(a_failure(FailureKind.LOST, "cut off"), {}) == "LOST: cut off"
     long = describe_failure(a_failure(output="x" * 9_000), {})
     assert 5_900 < len(long.partition("```")[2]) < 6_100

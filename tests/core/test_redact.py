@@ -55,7 +55,7 @@ HARMLESS = [
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize(("text", "secret"), KEYS)
-def test_a_key_is_known_by_its_shape(text: str, secret: str) -> None:
+def test_a_key_is_masked_by_its_shape(text: str, secret: str) -> None:
     masked = mask(f"before {text} after")
 
     assert secret not in masked
@@ -64,41 +64,41 @@ def test_a_key_is_known_by_its_shape(text: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_ordinary_words_stay(text: str) -> None:
+def test_ordinary_words_are_not_masked(text: str) -> None:
     assert mask(text) == text
 
 
 @pytest.mark.spec("14.2")
 @given(before=WORDS, secret=SECRETS, after=WORDS)
-def test_a_known_value_never_gets_through(before: str, secret: str, after: str) -> None:
+def test_a_known_value_is_always_masked(before: str, secret: str, after: str) -> None:
     if secret not in MARK:
         assert secret not in mask(before + secret + after, [secret])
         assert secret not in mask_values(secret + before + secret, [secret])
 
 
 @given(secrets=st.lists(SECRETS, max_size=4), text=WORDS)
-def test_masking_twice_changes_nothing_more(secrets: list[str], text: str) -> None:
+def test_masking_is_idempotent(secrets: list[str], text: str) -> None:
     once = mask(" ".join([text, *secrets]), secrets)
 
     assert mask(once, secrets) == once
 
 
-def test_of_two_secrets_the_longer_goes_first() -> None:
+def test_the_longer_of_two_secrets_is_masked_first() -> None:
     assert mask("x abcdefgh x", ["abcdef", "abcdefgh"]) == f"x {MARK} x"
 
 
-def test_a_value_too_short_to_be_secret_is_left_alone() -> None:
+def test_a_value_too_short_to_be_secret_is_not_masked() -> None:
     assert mask("true and 12345", ["true", "12345"]) == "true and 12345"
 
 
-def test_a_hostile_text_costs_no_more_than_its_length() -> None:
+def test_masking_takes_linear_time() -> None:
     """Each of these made a careless pattern quadratic."""
     for piece in ("token", "a-", "://a:", "-----BEGIN PRIVATE KEY-----", "eyJ", "sk-", "bearer "):
         assert len(mask(piece * 20_000)) > 0
 
 
 @pytest.mark.spec("14.2")
-def test_secret_variables_are_known_by_their_names() -> None:
+def test_secret_variables_are_recognised_by_name() -> None:
     environ = {
         "OPENAI_API_KEY": "value-one",
         "GITHUB_TOKEN": "value-two-longer",
@@ -178,7 +178,7 @@ def test_every_form_of_a_value_is_known_and_the_longest_comes_first(value: str) 
 
 
 @pytest.mark.spec("14.2")
-def test_only_allowed_variables_pass_and_none_of_gits() -> None:
+def test_only_allowed_variables_pass_and_no_variable_of_git() -> None:
     environ = {"PATH": "/bin", "LC_ALL": "C", "MY_KEY": "x", "GIT_DIR": "/x", "ACME_A": "1"}
 
     assert filter_environment(environ, BASIC_VARIABLES) == {"PATH": "/bin", "LC_ALL": "C"}

@@ -26,7 +26,7 @@ def due(*lives: RunLifetime, rule: ArchiveSettings = RULE) -> list[str]:
 
 
 @pytest.mark.spec("11.7")
-def test_the_old_ones_leave_but_the_newest_never() -> None:
+def test_old_runs_are_archived_except_the_newest() -> None:
     lives = [a_life("a", 30), a_life("b", 20), a_life("c", 10), a_life("d", 8)]
 
     assert due(*lives) == ["a", "b"]
@@ -34,14 +34,14 @@ def test_the_old_ones_leave_but_the_newest_never() -> None:
 
 
 @pytest.mark.spec("11.7")
-def test_too_many_make_the_oldest_leave_whatever_their_age() -> None:
+def test_runs_over_the_limit_are_archived_oldest_first() -> None:
     lives = [a_life(f"r{n}", 0.1 * n) for n in range(8)]
 
     assert due(*lives) == ["r5", "r6", "r7"]
 
 
 @pytest.mark.spec("11.7")
-def test_the_exact_day_counts() -> None:
+def test_a_run_is_archived_on_the_exact_day() -> None:
     newer = [a_life("x", 0), a_life("y", 1)]
 
     assert due(*newer, a_life("a", 7)) == ["a"]
@@ -49,7 +49,7 @@ def test_the_exact_day_counts() -> None:
 
 
 @pytest.mark.spec("11.7")
-def test_a_run_that_is_not_over_stays_and_takes_no_place_of_the_others() -> None:
+def test_an_unfinished_run_stays_and_does_not_count_toward_the_limit() -> None:
     """Ten open runs must not push finished ones out, nor keep them in."""
     opened = [a_life(f"o{n}", 50, "1 task needs a person") for n in range(5)]
     going = [a_life(f"g{n}", None) for n in range(5)]
@@ -70,7 +70,7 @@ def test_the_newest_runs_stay_even_above_the_limit() -> None:
 
 
 @pytest.mark.spec("11.7", "0.5")
-def test_every_decision_says_why() -> None:
+def test_every_retention_decision_has_its_reason() -> None:
     lives = [a_life(f"r{n}", days) for n, days in enumerate((1, 2, 6.25, 8, 9, 10))]
 
     made = decide_retention(lives, RULE, NOW)

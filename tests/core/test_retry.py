@@ -66,7 +66,7 @@ def failed_before(**failures: int) -> Task:
 
 
 @pytest.mark.spec("4.1", "15")
-def test_the_shipped_settings_are_the_table() -> None:
+def test_the_default_settings_match_the_table() -> None:
     assert Settings().retry_policy == a_policy()
 
 
@@ -77,7 +77,7 @@ def test_the_table_has_every_kind() -> None:
 
 @pytest.mark.spec("4.1", "5.1", "1.3")
 @pytest.mark.parametrize(("kind", "most", "reason"), RETRIES)
-def test_a_kind_is_retried_so_often_and_then_a_person_is_asked(
+def test_a_failure_kind_is_retried_up_to_its_limit_and_then_escalated(
     kind: str, most: int, reason: str
 ) -> None:
     failure = a_failure(FailureKind(kind))
@@ -102,7 +102,7 @@ def test_a_kind_without_a_rule_is_not_retried() -> None:
 
 
 @pytest.mark.spec("5.1")
-def test_a_decision_says_all_that_led_to_it() -> None:
+def test_a_decision_contains_its_inputs() -> None:
     decision = decide_retry(failed_before(QUALITY_FAILURE=1), a_failure(), 1, 0.5)
 
     assert (decision.action, decision.kind) == ("RETRY", FailureKind.QUALITY_FAILURE)
@@ -124,7 +124,7 @@ def test_the_total_of_failed_attempts_is_bounded(total: int, verdict: str) -> No
 
 
 @pytest.mark.spec("5.2", "3.7")
-def test_interruptions_do_not_eat_the_total() -> None:
+def test_interruptions_do_not_count_toward_the_total() -> None:
     counts = Counts(failures={"LOST": 5}, interruptions=5)
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(total_attempts_max=2)))
 
@@ -132,14 +132,14 @@ def test_interruptions_do_not_eat_the_total() -> None:
 
 
 @pytest.mark.spec("5.2")
-def test_a_rate_limit_never_eats_the_tries_of_a_failing_test() -> None:
+def test_a_rate_limit_does_not_use_up_the_retries_of_a_failing_test() -> None:
     decision = decide_retry(failed_before(RATE_LIMIT=5), a_failure(), 1, 0.5)
 
     assert (decision.action, decision.tries) == ("RETRY", 0)
 
 
 @pytest.mark.spec("4.6")
-def test_failures_of_the_content_share_one_limit() -> None:
+def test_content_failures_share_one_limit() -> None:
     """Otherwise three kinds in turn would run an agent a dozen times on the same task."""
     mixed = failed_before(INCOMPLETE=1, QUALITY_FAILURE=1, TIMEOUT=1)
 
@@ -149,7 +149,7 @@ def test_failures_of_the_content_share_one_limit() -> None:
 
 
 @pytest.mark.spec("5.2", "10.4")
-def test_a_person_gives_a_fresh_budget() -> None:
+def test_an_answer_of_a_person_grants_a_fresh_budget() -> None:
     task = failed_before(QUALITY_FAILURE=3)
 
     decision = decide_retry(replace(task, forgiven_counts=task.counts), a_failure(), 1, 0.5)
@@ -161,7 +161,7 @@ def test_a_person_gives_a_fresh_budget() -> None:
 @pytest.mark.parametrize(
     "kind", [FailureKind.QUALITY_FAILURE, FailureKind.RATE_LIMIT, FailureKind.TIMEOUT]
 )
-def test_no_retries_allowed_means_a_person_at_once(kind: FailureKind) -> None:
+def test_a_task_without_retries_is_escalated_at_once(kind: FailureKind) -> None:
     none = a_policy(rules={k: RetryRule(0) for k in FailureKind})
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=none))
 
@@ -190,7 +190,7 @@ def test_a_failure_that_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
         (FailureKind.TIMEOUT, [5, 5]),
     ],
 )
-def test_the_waits_grow_as_written(kind: FailureKind, seconds: list[float]) -> None:
+def test_waits_grow_as_configured(kind: FailureKind, seconds: list[float]) -> None:
     """The middle of the dice is no jitter at all."""
     for tries, wanted in enumerate(seconds):
         decision = decide_retry(failed_before(**{kind.value: tries}), a_failure(kind), 1, 0.5)
@@ -198,7 +198,7 @@ def test_the_waits_grow_as_written(kind: FailureKind, seconds: list[float]) -> N
 
 
 @pytest.mark.spec("5.4")
-def test_a_wait_the_other_side_named_replaces_ours() -> None:
+def test_a_named_wait_replaces_the_backoff() -> None:
     named = a_failure(FailureKind.RATE_LIMIT, retry_after=5 * MINUTE)
 
     decision = decide_retry(failed_before(), named, 1, 0.5)
@@ -208,21 +208,21 @@ def test_a_wait_the_other_side_named_replaces_ours() -> None:
 
 
 @pytest.mark.spec("5.4")
-def test_a_named_wait_may_be_shorter_than_ours() -> None:
+def test_a_named_wait_may_be_shorter_than_the_backoff() -> None:
     named = a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(seconds=1))
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=1)
 
 
 @pytest.mark.spec("5.4", "5.3")
-def test_a_named_wait_of_zero_is_no_wait_that_anybody_named() -> None:
+def test_a_named_wait_of_zero_is_ignored() -> None:
     named = a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(0))
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=5)
 
 
 @pytest.mark.spec("5.4")
-def test_a_long_named_wait_parks_the_task_until_that_date() -> None:
+def test_a_long_named_wait_defers_the_task_until_its_date() -> None:
     for hours, strategy in ((6, "continue"), (48, "park")):
         named = a_failure(FailureKind.RATE_LIMIT, retry_after=hours * HOUR)
 
@@ -232,7 +232,7 @@ def test_a_long_named_wait_parks_the_task_until_that_date() -> None:
 
 
 @pytest.mark.spec("5.4")
-def test_a_wait_is_never_negative_whatever_the_other_side_says() -> None:
+def test_a_negative_named_wait_counts_as_zero() -> None:
     named = a_failure(FailureKind.RATE_LIMIT, retry_after=-HOUR)
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(0)
@@ -255,7 +255,7 @@ chances = st.floats(0, 1, exclude_max=True)
 
 @pytest.mark.spec("5.3")
 @given(backoffs(), tries_, chances)
-def test_a_wait_is_never_negative_and_never_past_its_maximum(
+def test_a_wait_is_between_zero_and_its_maximum(
     backoff: Backoff, tries: int, chance: float
 ) -> None:
     assert timedelta(0) <= backoff_delay(backoff, tries, chance) <= backoff.maximum
@@ -280,14 +280,14 @@ def test_jitter_stays_within_its_share(backoff: Backoff, tries: int, chance: flo
 
 
 @pytest.mark.spec("5.3")
-def test_a_huge_power_waits_the_maximum_not_a_second() -> None:
+def test_an_overflowing_wait_is_the_maximum() -> None:
     steep = Backoff(BackoffType.EXPONENTIAL, 2 * MINUTE, 1e9, 2 * HOUR, 0.0)
 
     assert backoff_delay(steep, 100, 0.5) == 2 * HOUR
 
 
 @pytest.mark.spec("5.3")
-def test_linear_waits_grow_by_one_step_each() -> None:
+def test_linear_waits_grow_by_equal_steps() -> None:
     straight = Backoff(BackoffType.LINEAR, SECOND, 2.0, HOUR, 0.0)
 
     assert [backoff_delay(straight, tries, 0.5) for tries in (1, 2, 90)] == [
@@ -342,7 +342,7 @@ def test_the_same_failure_with_the_same_work_changes_the_strategy(
 
 
 @pytest.mark.spec("4.6", "5.6")
-def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
+def test_each_agent_of_the_chain_is_used_before_the_retries_end() -> None:
     assert choose_retry_strategy(seen(3, agents=3, index=1), 4) == "next-agent"
     assert choose_retry_strategy(seen(4, agents=3, index=2), 5) is None
 
@@ -352,14 +352,14 @@ def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
     ("agents", "alike", "step"),
     [(2, 2, "continue"), (2, 3, "next-agent"), (1, 3, "continue"), (1, 5, "continue")],
 )
-def test_one_failure_of_other_work_each_time_calls_the_next_agent_and_ends_nothing(
+def test_the_same_failure_with_different_work_switches_the_agent(
     agents: int, alike: int, step: str
 ) -> None:
     assert choose_retry_strategy(seen(1, agents=agents), 1, alike) == step
 
 
 @pytest.mark.spec("4.6", "18.2")
-def test_failures_alike_are_counted_for_each_agent_alone() -> None:
+def test_identical_failures_are_counted_per_agent() -> None:
     task = replace(seen(1, agents=3), same_fingerprint_failures=2)
 
     (retry,) = plan_retry_or_escalate(task, a_failure(), ClockAndChance(NOW, 0.5), "other tree")
@@ -371,7 +371,7 @@ def test_failures_alike_are_counted_for_each_agent_alone() -> None:
 
 
 @pytest.mark.spec("4.6")
-def test_a_third_futile_try_ends_the_retries() -> None:
+def test_a_third_identical_failure_ends_the_retries() -> None:
     """Two counted failures leave retries over, yet a third of the same kind is futile."""
     task = replace(seen(2), counts=Counts(failures={"QUALITY_FAILURE": 2}))
     same = count_same_work_failures(task, a_failure(), "tree")
@@ -392,23 +392,23 @@ def test_a_third_futile_try_ends_the_retries() -> None:
     ],
     ids=["same failure, same work", "same failure, other work", "other failure"],
 )
-def test_only_the_very_same_counts_in_a_row(message: str, tree: str, same: int) -> None:
+def test_only_identical_failures_count_as_consecutive(message: str, tree: str, same: int) -> None:
     assert count_same_work_failures(seen(2), a_failure(message=message), tree) == same
 
 
 @pytest.mark.spec("4.6")
-def test_the_first_failure_is_the_first_in_a_row() -> None:
+def test_the_first_failure_counts_as_one_consecutive_failure() -> None:
     assert count_same_work_failures(an_active_task(Stage.VERIFY), a_failure(), "") == 1
 
 
 @pytest.mark.spec("3.7")
-def test_a_cut_off_agent_is_not_trusted_so_the_next_try_is_fresh() -> None:
+def test_an_attempt_after_an_interrupted_agent_starts_in_a_fresh_worktree() -> None:
     assert decide_retry(failed_before(), a_failure(FailureKind.LOST), 1, 0.5).strategy == "fresh"
 
 
 @pytest.mark.spec("5.5")
 @pytest.mark.parametrize("kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT])
-def test_trouble_on_the_way_changes_no_strategy(kind: FailureKind) -> None:
+def test_transient_errors_do_not_change_the_strategy(kind: FailureKind) -> None:
     decision = decide_retry(seen(3), a_failure(kind), 1, 0.5)
 
     assert (decision.action, decision.strategy) == ("RETRY", "continue")
@@ -419,7 +419,7 @@ def test_trouble_on_the_way_changes_no_strategy(kind: FailureKind) -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_a_fault_of_ours_repeats_the_stage_and_spends_no_try() -> None:
+def test_a_system_fault_repeats_the_stage_and_uses_no_retry() -> None:
     fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
     task = failed_before(TRANSIENT_ERROR=3, QUALITY_FAILURE=3)
 
@@ -430,7 +430,7 @@ def test_a_fault_of_ours_repeats_the_stage_and_spends_no_try() -> None:
 
 
 @pytest.mark.spec("4.8", "0.4")
-def test_faults_of_ours_are_bounded_too() -> None:
+def test_system_faults_are_bounded() -> None:
     fault = a_failure(
         FailureKind.TRANSIENT_ERROR, is_our_fault=True, reason=Reason.SYSTEM_ERROR_TRANSIENT
     )
@@ -455,7 +455,7 @@ def test_a_count_of_one_has_a_singular_noun() -> None:
 
 
 @pytest.mark.spec("4.2", "4.8")
-def test_a_permanent_fault_is_not_repeated() -> None:
+def test_a_permanent_fault_is_not_retried() -> None:
     fault = a_failure(FailureKind.FATAL_ERROR, is_our_fault=True, code=FatalCode.PERMISSION_DENIED)
 
     decision = decide_retry(an_active_task(Stage.VERIFY), fault, 1, 0.5)

@@ -263,7 +263,7 @@ def test_each_rule_explains_its_decision(
         ),
     ],
 )
-def test_a_spent_budget_ends_the_retries(
+def test_a_used_up_budget_ends_the_retries(
     budget: dict[str, float], spend: Spend, words: str, otherwise: str
 ) -> None:
     task = an_active_task(
@@ -282,7 +282,7 @@ def test_a_spent_budget_ends_the_retries(
 
 
 @pytest.mark.spec("4.6")
-def test_the_same_failure_with_the_same_work_ends_with_its_agents() -> None:
+def test_identical_failures_end_the_retries_after_the_last_agent() -> None:
     one = counted(failures={"QUALITY_FAILURE": 1})
     two = replace(one, spec=a_spec(agents=(an_agent("small"), an_agent("large"))))
 
@@ -302,7 +302,7 @@ def test_the_same_failure_with_the_same_work_ends_with_its_agents() -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_a_fault_of_ours_repeats_its_stage_and_explains_it() -> None:
+def test_a_repeated_stage_after_a_system_fault_is_explained() -> None:
     fault = make_fault("the disk is full", transient=True)
     task = counted(faults=2)
     most = task.spec.policy.faults_max
@@ -319,7 +319,7 @@ def test_a_fault_of_ours_repeats_its_stage_and_explains_it() -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_too_many_faults_of_ours_ask_a_person() -> None:
+def test_too_many_system_faults_are_escalated() -> None:
     most = a_policy().faults_max
     decision = decide_retry(counted(faults=most), make_fault("disk", transient=True), 1, 0.5)
 
@@ -332,7 +332,7 @@ def test_too_many_faults_of_ours_ask_a_person() -> None:
 
 
 @pytest.mark.spec("4.8", "4.7")
-def test_a_permanent_fault_of_ours_asks_a_person_at_once() -> None:
+def test_a_permanent_system_fault_is_escalated_at_once() -> None:
     fault = make_fault("no bash", transient=False)
 
     assert described(decide_retry(counted(faults=1), fault, 1, 0.5)) == (
@@ -364,7 +364,7 @@ def test_a_permanent_fault_of_ours_asks_a_person_at_once() -> None:
         ({}, {"defers_escalation": True}, {}, Reason.MAX_RETRIES_INTEGRATION, True),
     ],
 )
-def test_which_tasks_may_get_their_one_re_run(
+def test_only_eligible_tasks_may_be_rerun(
     given: dict[str, Any],
     spec: dict[str, Any],
     failure: dict[str, Any],
@@ -377,7 +377,7 @@ def test_which_tasks_may_get_their_one_re_run(
 
 
 @pytest.mark.spec("8.4", "1.3")
-def test_a_failure_after_the_re_run_is_a_failure_of_the_integrated_work() -> None:
+def test_a_failure_after_the_rerun_is_an_integration_failure() -> None:
     decision = decide_retry(counted(failures={"QUALITY_FAILURE": 3}), a_failure(), 1, 0.5)
     ours = make_fault("disk", transient=True)
 
@@ -449,7 +449,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
 
 
 @pytest.mark.spec("5.2", "4.6")
-def test_the_next_agent_begins_with_a_fresh_worktree_and_a_fresh_count() -> None:
+def test_the_next_agent_starts_with_a_fresh_worktree_and_count() -> None:
     failure = a_failure()
     task = an_active_task(
         Stage.VERIFY,
@@ -470,7 +470,7 @@ def test_the_next_agent_begins_with_a_fresh_worktree_and_a_fresh_count() -> None
 
 
 @pytest.mark.spec("4.8", "5.4")
-def test_a_fault_of_ours_and_a_limited_judge_go_on_at_the_same_stage() -> None:
+def test_a_system_fault_and_a_limited_judge_repeat_the_stage() -> None:
     task = an_active_task(Stage.VERIFY, failure_kinds=("LOST",))
     fault = make_fault("disk", transient=True)
     limited = a_failure(FailureKind.RATE_LIMIT, account="judge", retry_after=2 * SECOND)
@@ -506,7 +506,7 @@ def test_the_list_of_failed_attempts_is_bounded() -> None:
         (QUALITY, EndCause.DEADLINE, {}),
     ],
 )
-def test_a_failure_by_its_deadline_names_the_timeout(
+def test_a_failure_at_the_deadline_names_the_timeout(
     kind: FailureKind, ended_by: EndCause, added: dict[str, int]
 ) -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(timeout=timedelta(minutes=30)))
@@ -519,7 +519,7 @@ def test_a_failure_by_its_deadline_names_the_timeout(
 
 
 @pytest.mark.spec("8.4")
-def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
+def test_a_task_that_awaits_its_rerun_records_its_complete_failure() -> None:
     failure = a_failure()
     task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
 
@@ -546,7 +546,7 @@ def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
 
 
 @pytest.mark.spec("10.3")
-def test_a_question_to_a_person_records_all_of_its_failure() -> None:
+def test_an_escalation_records_its_complete_failure() -> None:
     failure = make_failure(FailureKind.ESCALATE_REQUIRED, "Which port?")
 
     decided, message = plan_retry_or_escalate(an_active_task(Stage.WORK), failure, MOMENT, "tree1")
@@ -622,7 +622,7 @@ def test_a_dead_letter_is_recorded_before_its_question() -> None:
         ),
     ],
 )
-def test_a_task_that_gets_no_re_run_becomes_a_question(
+def test_a_task_without_a_rerun_is_escalated(
     parent: str, rule: str, words: str, otherwise: str
 ) -> None:
     task = an_active_task(
@@ -650,7 +650,7 @@ def test_a_task_that_gets_no_re_run_becomes_a_question(
     assert decided.why.inputs["same_failure_in_a_row"] == 2
 
 
-def test_a_kind_that_was_never_retried_counts_none() -> None:
+def test_a_failure_kind_without_retries_counts_zero() -> None:
     task = an_active_task(Stage.VERIFY, failure=a_failure(FailureKind.FATAL_ERROR))
 
     decided = escalate_without_rerun(task, "nothing landed", MOMENT)[0]
@@ -665,7 +665,7 @@ def test_a_kind_that_was_never_retried_counts_none() -> None:
 
 @pytest.mark.spec("5.3")
 @pytest.mark.parametrize(("chance", "seconds"), [(0.0, 8.0), (0.5, 10.0), (0.75, 11.0)])
-def test_chance_makes_a_wait_shorter_or_longer(chance: float, seconds: float) -> None:
+def test_jitter_makes_a_wait_shorter_or_longer(chance: float, seconds: float) -> None:
     backoff = Backoff(BackoffType.LINEAR, 5 * SECOND, 2.0, 60 * SECOND, 0.2)
 
     assert backoff_delay(backoff, 2, chance) == timedelta(seconds=seconds)
@@ -674,7 +674,7 @@ def test_chance_makes_a_wait_shorter_or_longer(chance: float, seconds: float) ->
 
 
 @pytest.mark.spec("4.8", "5.3")
-def test_a_fault_of_ours_waits_as_a_transient_error_does() -> None:
+def test_a_system_fault_waits_like_a_transient_error() -> None:
     slow = Backoff(BackoffType.FIXED, 9 * SECOND, 2.0, 9 * SECOND, 0.0)
     policy = a_policy(rules={FailureKind.TRANSIENT_ERROR: RetryRule(1, slow)})
     fault = make_fault("disk", transient=True)
@@ -693,7 +693,9 @@ def test_a_fault_of_ours_waits_as_a_transient_error_does() -> None:
     ("before", "now", "rule"),
     [("no-change", "no-change", "3.5"), ("no-change", "", "5.1"), ("", "no-change", "5.1")],
 )
-def test_only_two_empty_changes_in_a_row_ask_a_person(before: str, now: str, rule: str) -> None:
+def test_two_consecutive_attempts_without_changes_are_escalated(
+    before: str, now: str, rule: str
+) -> None:
     task = replace(counted(), feedback=a_failure(INCOMPLETE, check=before))
 
     decision = decide_retry(task, a_failure(INCOMPLETE, check=now), 1, 0.5)
@@ -702,7 +704,7 @@ def test_only_two_empty_changes_in_a_row_ask_a_person(before: str, now: str, rul
 
 
 @pytest.mark.spec("5.6")
-def test_a_hint_of_the_settings_is_told_to_the_agent() -> None:
+def test_a_hint_of_the_settings_is_sent_to_the_agent() -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(hints={QUALITY: "look again"})))
 
     (event,) = plan_retry_or_escalate(task, a_failure(), MOMENT)

@@ -98,7 +98,7 @@ def the_escalation(events: tuple[Event, ...]) -> EscalationDecided:
 
 
 @pytest.mark.spec("3.1", "10.1")
-def test_a_ready_worktree_starts_the_attempt() -> None:
+def test_a_prepared_worktree_starts_the_attempt() -> None:
     (event,) = concluded(an_active_task(), PREPARED)
 
     assert event == AttemptStarted(1, "small", "ba5e", "/w/login", "host", True, "t0", "s1")
@@ -131,7 +131,7 @@ def test_a_second_attempt_names_the_failure_it_fixes() -> None:
 
 
 @pytest.mark.spec("10.4")
-def test_a_person_who_took_over_is_the_agent() -> None:
+def test_a_takeover_names_the_person_as_the_agent() -> None:
     event = concluded(an_active_task(mode=AttemptMode.TAKEN_OVER), PREPARED)[0]
 
     assert isinstance(event, AttemptStarted)
@@ -143,7 +143,7 @@ def test_a_person_who_took_over_is_the_agent() -> None:
 
 @pytest.mark.spec("3.2", "4.2")
 @pytest.mark.parametrize("code", [0, 1, 127])
-def test_whatever_the_exit_code_the_work_is_looked_at(code: int) -> None:
+def test_work_is_verified_regardless_of_the_exit_code(code: int) -> None:
     report = replace(WORKED, exit=an_exit(code=code))
 
     assert [event_name(e) for e in concluded(an_active_task(Stage.WORK), report)] == [
@@ -152,7 +152,7 @@ def test_whatever_the_exit_code_the_work_is_looked_at(code: int) -> None:
 
 
 @pytest.mark.spec("3.9", "1.3")
-def test_an_agent_that_asks_is_answered_by_a_person() -> None:
+def test_a_question_of_an_agent_is_escalated() -> None:
     report = replace(WORKED, exit=an_exit(question="Which database?"))
 
     events = concluded(an_active_task(Stage.WORK), report)
@@ -163,7 +163,7 @@ def test_an_agent_that_asks_is_answered_by_a_person() -> None:
 
 
 @pytest.mark.spec("14.3", "0.6")
-def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> None:
+def test_a_changed_git_configuration_is_escalated() -> None:
     report = replace(WORKED, changed_git_config=("config", "hooks/pre-commit"))
 
     asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
@@ -199,7 +199,7 @@ def test_each_passed_check_is_recorded_before_the_judgment() -> None:
 
 
 @pytest.mark.spec("0.1")
-def test_no_findings_do_not_pass() -> None:
+def test_a_verdict_without_findings_does_not_pass() -> None:
     events = concluded(an_active_task(Stage.VERIFY), replace(PASSED, verdict=Verdict(())))
 
     assert [e.passed for e in events if isinstance(e, Judged)] == [False]
@@ -207,7 +207,7 @@ def test_no_findings_do_not_pass() -> None:
 
 
 @pytest.mark.spec("5.1", "10.1")
-def test_a_failing_check_is_tried_again_with_a_date() -> None:
+def test_a_failing_check_is_retried_at_a_date() -> None:
     retry = the_retry(concluded(an_active_task(Stage.VERIFY), FAILED))
 
     assert (retry.decision, retry.failure_type) == ("RETRY", "QUALITY_FAILURE")
@@ -285,7 +285,7 @@ def test_a_task_without_changes_fails_when_its_agent_did_not_end_cleanly(
 
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("changed", [("a.py",), ()])
-def test_passing_checks_never_overrule_an_agent_that_says_it_failed(
+def test_passing_checks_do_not_overrule_a_reported_failure(
     changed: tuple[str, ...],
 ) -> None:
     exit_ = an_exit(reports_failure=True, failure_claim="no network")
@@ -300,7 +300,7 @@ def test_passing_checks_never_overrule_an_agent_that_says_it_failed(
 
 
 @pytest.mark.spec("16.8", "4.6")
-def test_other_words_about_the_same_failure_are_the_same_failure() -> None:
+def test_a_reported_failure_in_other_words_has_the_same_fingerprint() -> None:
     """Words differ from try to try; if they were compared, no try would ever be futile."""
     one, other = (
         the_retry(
@@ -316,7 +316,7 @@ def test_other_words_about_the_same_failure_are_the_same_failure() -> None:
 
 
 @pytest.mark.spec("16.8", "6.9")
-def test_a_failing_check_goes_back_with_the_agents_own_words() -> None:
+def test_a_failing_check_is_sent_back_with_the_reported_failure() -> None:
     exit_ = an_exit(code=1, reports_failure=True, failure_claim="no network")
     task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
 
@@ -327,7 +327,7 @@ def test_a_failing_check_goes_back_with_the_agents_own_words() -> None:
 
 
 @pytest.mark.spec("16.8")
-def test_a_contradiction_is_a_question_with_both_sides() -> None:
+def test_a_contradiction_is_escalated_with_both_sides() -> None:
     task = an_active_task(Stage.WORK)
     report = replace(WORKED, exit=an_exit(contradiction="test_a wants 3"))
 
@@ -356,7 +356,7 @@ def test_a_task_without_changes_is_incomplete_and_lists_the_failing_checks() -> 
 
 
 @pytest.mark.spec("6.8")
-def test_a_check_that_forbids_further_tries_does_so_when_nothing_changed_too() -> None:
+def test_a_check_that_forbids_retries_also_does_so_without_changes() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
     final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
 
@@ -366,7 +366,7 @@ def test_a_check_that_forbids_further_tries_does_so_when_nothing_changed_too() -
 
 
 @pytest.mark.spec("4.8", "6.8")
-def test_a_check_that_cannot_run_is_repeated_without_the_agent() -> None:
+def test_a_check_that_cannot_run_is_retried_without_the_agent() -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, transient=True),))
     task = an_active_task(Stage.VERIFY)
 
@@ -408,7 +408,7 @@ def test_a_landing_is_one_event(already: bool) -> None:
 
 
 @pytest.mark.spec("10.1", "7.5")
-def test_a_landing_after_failures_is_a_cure() -> None:
+def test_a_landing_after_failures_is_recorded_as_a_successful_retry() -> None:
     failure = a_failure(pattern="test-failed")
     task = an_active_task(
         Stage.LAND,
@@ -437,7 +437,7 @@ def test_a_branch_that_moved_is_verified_again() -> None:
 
 
 @pytest.mark.spec("3.4", "0.4", "4.8")
-def test_a_branch_that_always_moves_is_our_fault_in_the_end() -> None:
+def test_a_branch_that_always_moves_becomes_a_system_fault() -> None:
     task = an_active_task(Stage.LAND, work=Work(verified_commit="c0ffee", landing_refusals=10))
 
     refused, retry = concluded(task, BranchMoved("new"))
@@ -453,7 +453,7 @@ def test_a_branch_that_always_moves_is_our_fault_in_the_end() -> None:
 
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("stage", Stage)
-def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
+def test_a_system_fault_repeats_the_stage(stage: Stage) -> None:
     task = an_active_task(stage)
 
     events = concluded(task, StageFaulted("index.lock exists", transient=True))
@@ -465,7 +465,7 @@ def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
 
 @pytest.mark.spec("4.2", "4.7", "1.3")
 @pytest.mark.parametrize("stage", Stage)
-def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None:
+def test_a_permanent_fault_is_escalated_and_continues_at_its_stage(stage: Stage) -> None:
     report = StageFaulted("git is missing", transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
 
     asked = the_escalation(concluded(an_active_task(stage), report))
@@ -476,7 +476,7 @@ def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None
 
 @pytest.mark.spec("3.7")
 @pytest.mark.parametrize("report", [AgentLost("cut off"), WorkInterrupted("cut off")])
-def test_a_cut_off_agent_starts_afresh(report: StageReport) -> None:
+def test_an_interrupted_agent_is_restarted_in_a_fresh_worktree(report: StageReport) -> None:
     task = an_active_task(Stage.WORK)
 
     events = concluded(task, report)
@@ -499,7 +499,9 @@ def test_a_cut_off_agent_starts_afresh(report: StageReport) -> None:
         (Stage.LAND, StageFaulted("disk", transient=True)),
     ],
 )
-def test_a_cancel_request_wins_over_every_report(stage: Stage, report: StageReport) -> None:
+def test_a_cancel_request_takes_precedence_over_every_report(
+    stage: Stage, report: StageReport
+) -> None:
     task = an_active_task(stage, request=PendingRequest.CANCEL)
 
     events = concluded(task, report)
@@ -509,7 +511,7 @@ def test_a_cancel_request_wins_over_every_report(stage: Stage, report: StageRepo
 
 @pytest.mark.spec("9.5", "10.6")
 @pytest.mark.parametrize("ended_by", [EndCause.NONE, EndCause.CANCEL])
-def test_the_run_of_an_agent_is_recorded_before_its_task_is_cancelled(ended_by: EndCause) -> None:
+def test_an_agent_run_is_recorded_before_its_task_is_cancelled(ended_by: EndCause) -> None:
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
@@ -536,7 +538,7 @@ def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
 
 
 @pytest.mark.spec("9.5", "0.2")
-def test_cancelled_work_is_kept_at_its_ref() -> None:
+def test_cancelled_work_is_saved_on_a_ref() -> None:
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
 
     assert concluded(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
@@ -545,7 +547,7 @@ def test_cancelled_work_is_kept_at_its_ref() -> None:
 
 
 @pytest.mark.spec("9.5", "0.1")
-def test_a_landing_wins_over_a_cancel_request() -> None:
+def test_a_landing_takes_precedence_over_a_cancel_request() -> None:
     task = an_active_task(Stage.LAND, request=PendingRequest.CANCEL)
 
     assert fold_events(task, concluded(task, CommitLanded("c0ffee"))).state is State.DONE
@@ -581,7 +583,7 @@ def test_every_decision_records_its_rule_its_inputs_and_what_would_change_it(
 
 
 @pytest.mark.spec("4.6", "5.6")
-def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
+def test_an_identical_failure_switches_to_the_next_agent() -> None:
     """Same failure, same tree, four times: go on, fresh, the next agent, a person."""
     spec = a_spec(
         agents=(an_agent("small"), an_agent("large")),

@@ -141,7 +141,7 @@ def notes(events: tuple[Event, ...], name: str) -> list[Any]:
         ),
     ],
 )
-def test_a_request_ends_the_stage_and_keeps_the_work(
+def test_a_cancel_or_recall_request_ends_the_stage_and_saves_the_work(
     request_: PendingRequest, report: StageReport, expected: tuple[Event, ...]
 ) -> None:
     task = an_active_task(Stage.WORK, request=request_)
@@ -151,7 +151,7 @@ def test_a_request_ends_the_stage_and_keeps_the_work(
 
 @pytest.mark.spec("9.5", "0.1")
 @pytest.mark.parametrize("request_", [PendingRequest.CANCEL, PendingRequest.RECALL])
-def test_what_has_landed_is_not_cancelled(request_: PendingRequest) -> None:
+def test_a_landed_commit_is_not_cancelled(request_: PendingRequest) -> None:
     task = an_active_task(Stage.LAND, request=request_)
 
     assert decided(task, CommitLanded("c0ffee")) == (Landed("c0ffee"),)
@@ -169,9 +169,7 @@ def test_what_has_landed_is_not_cancelled(request_: PendingRequest) -> None:
         ({"mode": AttemptMode.TAKEN_OVER}, "person"),
     ],
 )
-def test_an_attempt_begins_with_all_that_its_worktree_has(
-    given: dict[str, Any], agent: str
-) -> None:
+def test_an_attempt_is_recorded_with_its_worktree(given: dict[str, Any], agent: str) -> None:
     report = WorktreePrepared("b", "/w", "h", True, "t", "s", "", {"a": "1"}, "head")
     task = an_active_task(**given)
 
@@ -181,7 +179,7 @@ def test_an_attempt_begins_with_all_that_its_worktree_has(
 
 
 @pytest.mark.spec("10.1", "5.5")
-def test_a_retry_begins_with_what_failed_before() -> None:
+def test_a_retry_records_the_previous_failure() -> None:
     late = a_failure(FailureKind.TIMEOUT)
     task = an_active_task(
         failure=a_failure(FailureKind.LOST), feedback=late, failure_kinds=("TIMEOUT", "LOST")
@@ -243,7 +241,7 @@ def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], w
 
 
 @pytest.mark.spec("16.10")
-def test_a_change_of_gits_own_configuration_asks_a_person_and_keeps_the_work() -> None:
+def test_a_changed_git_configuration_is_escalated_and_keeps_the_work() -> None:
     report = replace(WORKED, changed_git_config=("config", "hooks/x"))
     words = "git's own configuration changed while the agent was at work: config, hooks/x"
 
@@ -268,7 +266,7 @@ def test_a_change_of_gits_own_configuration_asks_a_person_and_keeps_the_work() -
         (an_exit(question="Which?"), ("a is too large",), "ESCALATE_REQUIRED", "Which?"),
     ],
 )
-def test_work_that_needs_no_check_to_fail(
+def test_work_may_fail_without_a_check(
     exit_: Any, excess: tuple[str, ...], kind: str, words: str
 ) -> None:
     events = decided(an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess))
@@ -280,7 +278,7 @@ def test_work_that_needs_no_check_to_fail(
 
 
 @pytest.mark.spec("3.9", "6.8")
-def test_a_contradiction_asks_a_person_with_the_goal() -> None:
+def test_a_contradiction_is_escalated_with_the_goal() -> None:
     report = replace(WORKED, exit=an_exit(contradiction="the test wants 3"))
 
     words = asked(decided(an_active_task(Stage.WORK), report)).failure.message
@@ -334,7 +332,7 @@ def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
         ({}, {}, True, False),
     ],
 )
-def test_when_a_task_may_pass_without_a_change(
+def test_a_task_without_changes_passes_only_if_allowed(
     given: dict[str, Any], report: dict[str, Any], proven: bool, unchanged: bool
 ) -> None:
     events = decided(worked(**given), verified(a_verdict(PASSED), **report))
@@ -344,7 +342,7 @@ def test_when_a_task_may_pass_without_a_change(
 
 
 @pytest.mark.spec("3.5")
-def test_an_agent_that_was_stopped_may_not_change_nothing() -> None:
+def test_a_failed_agent_without_changes_does_not_pass() -> None:
     task = worked(an_exit(code=1), spec=a_spec(may_change_nothing=True))
 
     events = decided(task, verified(a_verdict(PASSED), changed=()))
@@ -367,7 +365,7 @@ def test_a_needless_run_names_the_place_of_the_work() -> None:
 
 
 @pytest.mark.spec("3.5", "4.3", "6.9")
-def test_an_agent_that_changed_nothing_is_told_what_is_missing() -> None:
+def test_an_agent_without_changes_gets_the_failing_checks() -> None:
     verdict = Verdict(
         (
             a_finding(FAILED, "Q5", message="no file a.py"),
@@ -400,7 +398,7 @@ def test_an_agent_that_changed_nothing_is_told_what_is_missing() -> None:
 
 
 @pytest.mark.spec("3.5", "4.2")
-def test_an_end_that_explains_itself_keeps_only_the_name_of_the_check() -> None:
+def test_a_classified_exit_keeps_only_the_name_of_the_check() -> None:
     verdict = Verdict((a_finding(FAILED, message="2 failed", output="log", params={"x": 1}),))
 
     failure = retried(decided(worked(an_exit(code=137)), verified(verdict, changed=()))).failure
@@ -420,7 +418,7 @@ def test_an_end_that_explains_itself_keeps_only_the_name_of_the_check() -> None:
         ({"account": "judge"}, FailureKind.RATE_LIMIT),
     ],
 )
-def test_a_check_that_cannot_run_is_no_fault_of_an_agent_without_changes(
+def test_a_check_that_cannot_run_does_not_fail_an_agent_without_changes(
     finding: dict[str, Any], kind: FailureKind
 ) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="why", **finding),))
@@ -492,7 +490,7 @@ def test_a_conflict_names_its_files() -> None:
         (None, (), "", ""),
     ],
 )
-def test_a_landing_after_failures_tells_what_was_cured(
+def test_a_landing_after_failures_records_the_fixed_failure(
     feedback: Failure | None, waivers: tuple[str, ...], cured: str, waived: str
 ) -> None:
     task = an_active_task(
@@ -520,7 +518,7 @@ def test_a_landing_after_failures_tells_what_was_cured(
 
 @pytest.mark.spec("8.3", "10.1")
 @pytest.mark.parametrize(("left_out", "status"), [((), "PASS"), (("c",), "PARTIAL")])
-def test_a_group_that_was_recovered_lands_with_the_story(
+def test_a_recovered_group_lands_with_its_recovery_record(
     left_out: tuple[str, ...], status: str
 ) -> None:
     task = an_active_task(
@@ -564,7 +562,7 @@ def test_an_accepted_plan_becomes_tasks_with_its_landing(pause: Pause | None, wo
 
 
 @pytest.mark.spec("3.4")
-def test_a_branch_that_moves_each_time_becomes_a_fault_of_ours() -> None:
+def test_a_branch_that_moves_each_time_becomes_a_system_fault() -> None:
     task = an_active_task(Stage.LAND)
     most = task.spec.policy.landing_refusals_max
     tired = replace(task, work=replace(task.work, landing_refusals=most))
@@ -585,7 +583,7 @@ def test_a_branch_that_moves_each_time_becomes_a_fault_of_ours() -> None:
 
 
 @pytest.mark.spec("4.8", "11.3")
-def test_faults_and_interruptions_keep_their_source_and_words() -> None:
+def test_faults_and_interruptions_keep_their_source_and_message() -> None:
     task = an_active_task(Stage.WORK)
     source = next(iter(FaultSource))
 
@@ -612,14 +610,14 @@ def test_faults_and_interruptions_keep_their_source_and_words() -> None:
 
 
 @pytest.mark.spec("11.5")
-def test_a_stage_that_waits_gives_its_claim_back_until_a_date() -> None:
+def test_a_deferred_stage_releases_its_claim_until_a_date() -> None:
     assert decided(an_active_task(Stage.WORK), StageDeferred("no port is free", MINUTE)) == (
         LeaseReleased("host:1", 1, "no port is free", NOW + MINUTE),
     )
 
 
 @pytest.mark.spec("16.14")
-def test_a_reverted_landing_is_retried_for_what_it_broke() -> None:
+def test_a_reverted_landing_is_retried_with_the_failure_it_caused() -> None:
     task = replace(
         a_task(), state=State.WAITING, waiting_for=WaitReason.DECISION, revert_cause=a_failure()
     )
@@ -631,7 +629,7 @@ def test_a_reverted_landing_is_retried_for_what_it_broke() -> None:
 
 
 @pytest.mark.spec("16.11")
-def test_a_row_that_claims_too_much_becomes_a_question() -> None:
+def test_an_unproven_row_is_escalated() -> None:
     task = an_active_task(Stage.LAND)
 
     events = decide_row_refused(task, "the row is not proven", MOMENT)
@@ -647,7 +645,9 @@ def test_a_row_that_claims_too_much_becomes_a_question() -> None:
 
 @pytest.mark.spec("9.5", "16.3")
 @pytest.mark.parametrize("request_", [PendingRequest.CANCEL, PendingRequest.RECALL])
-def test_what_an_agent_left_is_noted_before_its_task_ends(request_: PendingRequest) -> None:
+def test_changes_outside_the_worktree_are_recorded_before_the_task_ends(
+    request_: PendingRequest,
+) -> None:
     report = replace(
         WORKED, changed_checkout=("checkout/a", "checkout/refs/x"), left_out_files=("y",)
     )
@@ -660,7 +660,7 @@ def test_what_an_agent_left_is_noted_before_its_task_ends(request_: PendingReque
 
 
 @pytest.mark.spec("16.10")
-def test_a_person_may_go_on_with_work_beside_a_changed_configuration() -> None:
+def test_work_beside_a_changed_git_configuration_can_be_accepted() -> None:
     report = replace(WORKED, changed_git_config=("config",), diff_digest="", left_out_files=("y",))
     task = an_active_task(Stage.WORK)
     task = replace(task, work=replace(task.work, head=""))
@@ -686,7 +686,7 @@ def test_a_hint_of_the_settings_is_noted_at_the_start_of_a_retry() -> None:
 
 
 @pytest.mark.spec("3.3", "1.2")
-def test_a_failed_check_of_a_change_is_told_as_it_is() -> None:
+def test_a_failed_check_of_a_change_keeps_its_message() -> None:
     failed = Verdict((a_finding(FAILED, message="2 failed"),))
 
     again = retried(decided(worked(an_exit(code=137)), verified(failed)))

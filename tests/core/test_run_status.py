@@ -52,7 +52,7 @@ def tally(
 
 @pytest.mark.spec("1.1", "9.4")
 @pytest.mark.parametrize(("required", "optional", "wanted"), AT_REST)
-def test_a_run_at_rest(
+def test_an_idle_run_has_the_status_of_its_tasks(
     required: tuple[State, ...], optional: tuple[State, ...], wanted: str
 ) -> None:
     assert derive_run_status(tally(required, optional), idle=True).value == wanted
@@ -60,7 +60,7 @@ def test_a_run_at_rest(
 
 @pytest.mark.spec("1.1", "0.6")
 @pytest.mark.parametrize("states", [(D,), (E,), (C,), (W,)])
-def test_a_run_that_does_not_rest_is_active_whatever_its_tasks(states: tuple[State, ...]) -> None:
+def test_a_run_that_is_not_idle_is_active(states: tuple[State, ...]) -> None:
     assert derive_run_status(tally(states, ()), idle=False) is RunStatus.ACTIVE
 
 
@@ -80,7 +80,7 @@ def test_a_run_whose_last_task_lands_between_two_reads_is_active(
 
 
 @pytest.mark.spec("12.1")
-def test_the_exit_codes() -> None:
+def test_every_status_has_its_exit_code() -> None:
     assert {s.value: code for s, code in EXIT_CODES.items()} == {
         "DONE": 0,
         "CANCELLED": 3,
@@ -148,7 +148,9 @@ def test_a_pause_shows_once_the_active_tasks_have_ended(
         (RunStatus.DONE, PauseCause.BUDGET, 0),
     ],
 )
-def test_the_exit_code_of_a_run(status: RunStatus, cause: PauseCause | None, code: int) -> None:
+def test_a_run_has_the_exit_code_of_its_status(
+    status: RunStatus, cause: PauseCause | None, code: int
+) -> None:
     run = a_run(pause=Pause(cause, "why") if cause else None)
 
     assert exit_code(run, status) == code

@@ -21,12 +21,12 @@ def test_a_higher_priority_starts_first() -> None:
 
 
 @pytest.mark.spec("11.6")
-def test_of_equals_the_one_that_waits_longer_starts_first() -> None:
+def test_the_longest_waiting_of_equal_tasks_starts_first() -> None:
     assert rank(NOW, 0) < rank(NOW + SECOND, 0)
 
 
 @pytest.mark.spec("11.6")
-def test_waiting_makes_up_for_priority() -> None:
+def test_waiting_outweighs_priority() -> None:
     """One step of priority is worth ten minutes of waiting, no more."""
     assert AGEING == 10 * MINUTE
     assert rank(NOW, 0) < rank(NOW + AGEING + SECOND, 1)
@@ -68,7 +68,7 @@ def test_the_order_of_two_waiting_tasks_never_changes(
         ({A: 9, B: 9, C: 9}, {A: 1, B: 1, C: 1}, 3, [A, B, C]),
     ],
 )
-def test_the_run_with_the_fewest_at_work_has_the_turn(
+def test_the_run_with_the_fewest_active_tasks_is_next(
     waiting: dict[RunId, int], active: dict[RunId, int], limit: int, order: list[RunId]
 ) -> None:
     assert fair_order(waiting, active, limit) == order
@@ -80,7 +80,7 @@ def test_the_run_with_the_fewest_at_work_has_the_turn(
     st.dictionaries(st.sampled_from([A, B, C]), st.integers(0, 20)),
     st.integers(0, 40),
 )
-def test_turns_are_fair_and_waste_nothing(
+def test_slots_are_shared_fairly_and_used_completely(
     waiting: dict[RunId, int], active: dict[RunId, int], limit: int
 ) -> None:
     given_ = slots_per_run(fair_order(waiting, active, limit))

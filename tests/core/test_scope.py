@@ -44,18 +44,18 @@ TABLE = [
 
 @pytest.mark.spec("3.6")
 @pytest.mark.parametrize(("glob", "path", "fits"), TABLE)
-def test_globs(glob: str, path: str, fits: bool) -> None:
+def test_a_glob_matches_its_paths(glob: str, path: str, fits: bool) -> None:
     assert matches_glob(path, glob) is fits
 
 
 @pytest.mark.spec("3.6")
-def test_paths_no_glob_covers_are_outside() -> None:
+def test_paths_that_no_glob_matches_are_outside() -> None:
     changed = ["tests/a.py", "src/auth/x.py", "setup.cfg", "docs/a.md"]
 
     assert paths_outside_scope(changed, ["src/**", "tests/**"]) == ("docs/a.md", "setup.cfg")
 
 
-def test_without_a_scope_nothing_is_outside() -> None:
+def test_no_path_is_outside_an_empty_scope() -> None:
     assert paths_outside_scope(["a", "b/c"], []) == ()
 
 
@@ -79,7 +79,7 @@ def test_files_of_yaoki_are_outside_the_scope_of_every_task(
     assert yaoki_paths([path, "src/a.py"], scope) == ((path,) if own else ())
 
 
-def test_the_last_glob_that_matches_has_the_say() -> None:
+def test_the_last_matching_glob_decides() -> None:
     globs = ["src/**", "!src/secret/**", "src/secret/open.py"]
 
     assert is_in_scope("src/a.py", globs)
@@ -87,7 +87,7 @@ def test_the_last_glob_that_matches_has_the_say() -> None:
     assert is_in_scope("src/secret/open.py", globs)
 
 
-def test_many_stars_stay_cheap() -> None:
+def test_matching_many_stars_is_fast() -> None:
     assert not matches_glob("a/" * 200 + "b", "**/a/" * 60 + "c")
     assert not matches_glob("a" * 5000, "a*" * 200 + "b")
 
@@ -114,7 +114,9 @@ def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
         ("plans/.vscode/tasks.json", True),
     ],
 )
-def test_files_that_start_a_program_in_the_next_session_are_known(path: str, starts: bool) -> None:
+def test_files_that_start_a_program_in_the_next_session_are_recognised(
+    path: str, starts: bool
+) -> None:
     assert bool(session_paths([path], ())) is starts
 
 
@@ -132,7 +134,7 @@ def test_files_that_start_a_program_in_the_next_session_are_known(path: str, sta
         (("x.claude/**", "**"), False),
     ],
 )
-def test_only_a_glob_that_names_such_a_file_allows_it(
+def test_a_session_start_file_is_allowed_only_by_a_glob_that_names_it(
     scope: tuple[str, ...], allowed: bool
 ) -> None:
     path = ".claude/settings.json"
@@ -156,5 +158,5 @@ def test_only_a_glob_that_names_such_a_file_allows_it(
         ("**/b", "a", False),
     ],
 )
-def test_stars_that_span_folders(glob: str, path: str, fits: bool) -> None:
+def test_a_double_star_spans_folders(glob: str, path: str, fits: bool) -> None:
     assert matches_glob(path, glob) is fits

@@ -60,7 +60,7 @@ def test_each_kind_has_its_own_number_of_retries_and_its_own_wait() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_a_written_number_wait_or_hint_wins_and_the_rest_is_shipped() -> None:
+def test_a_configured_retry_setting_replaces_its_default() -> None:
     slow = Backoff(initial=9 * SECOND, maximum=9 * SECOND)
     retry = RetrySettings(
         default_max_retries=4,
@@ -89,7 +89,7 @@ def test_a_written_number_wait_or_hint_wins_and_the_rest_is_shipped() -> None:
         (0, {}, 0),
     ],
 )
-def test_one_limit_holds_for_all_failures_of_the_work(
+def test_one_limit_applies_to_all_content_failures(
     default: int, causes: dict[FailureKind, KindRetrySettings], most: int
 ) -> None:
     retry = RetrySettings(default_max_retries=default, cause_specific=causes)
@@ -108,7 +108,7 @@ def test_a_number_of_retries_applies_to_failures_of_the_work() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_no_retries_means_none_of_any_kind_but_an_interruption() -> None:
+def test_a_task_without_retries_is_retried_only_after_interruptions() -> None:
     made = with_max_retries(RetrySettings(), 0)
 
     assert retries(made, QUALITY, TIMEOUT, RATE_LIMIT, TRANSIENT, LOST) == [0, 0, 0, 0, 6]
@@ -117,7 +117,7 @@ def test_no_retries_means_none_of_any_kind_but_an_interruption() -> None:
 
 
 @pytest.mark.spec("2.4", "5.6")
-def test_iterations_count_the_first_attempt_and_leave_no_re_run() -> None:
+def test_iterations_include_the_first_attempt_and_disable_the_rerun() -> None:
     made = with_iterations(RetrySettings(), 5)
 
     assert all(made.rule_for(kind).retries_max == 4 for kind in CONTENT_KINDS)
@@ -187,7 +187,7 @@ def test_interruptions_and_conflicts_are_always_retryable() -> None:
         ),
     ],
 )
-def test_a_backoff_keeps_what_a_file_does_not_say(
+def test_a_backoff_keeps_values_that_are_not_configured(
     given: dict[str, Any], merged: dict[str, Any]
 ) -> None:
     base = Backoff(BackoffType.EXPONENTIAL, 2 * SECOND, 1.5, 20 * SECOND, 0.3)
@@ -221,7 +221,7 @@ def test_a_first_wait_over_the_longest_is_refused(
         (1, 1, "1 retry can never be reached: max_total_attempts is 1"),
     ],
 )
-def test_retries_that_can_never_be_reached_are_refused(most: int, total: int, defect: str) -> None:
+def test_unreachable_numbers_of_retries_are_refused(most: int, total: int, defect: str) -> None:
     assert retries_defect(most, total) == defect
 
 
@@ -304,7 +304,7 @@ def test_only_limits_above_zero_count_as_budgets() -> None:
         ({"desktop": True, "command": ("tell",)}, ("command", "desktop")),
     ],
 )
-def test_a_channel_is_one_that_is_configured(
+def test_only_configured_channels_are_listed(
     given: dict[str, Any], channels: tuple[str, ...]
 ) -> None:
     assert NotificationSettings(**given).channels == channels
@@ -321,7 +321,7 @@ def test_a_channel_is_one_that_is_configured(
         ("/srv/postgresql://x", False),
     ],
 )
-def test_a_store_is_on_a_server_by_its_url(url: str, server: bool) -> None:
+def test_the_url_decides_whether_a_store_is_on_a_server(url: str, server: bool) -> None:
     assert StoreSettings(url=url).is_on_server is server
 
 
@@ -339,7 +339,7 @@ def test_a_store_is_on_a_server_by_its_url(url: str, server: bool) -> None:
         ("65535-65535", 1, [65535]),
     ],
 )
-def test_ports_are_cut_into_whole_ranges(ports: str, count: int, bases: list[int]) -> None:
+def test_ports_are_divided_into_complete_ranges(ports: str, count: int, bases: list[int]) -> None:
     ranges = ResourceSettings(ports=ports, port_count=count).port_ranges
 
     assert ranges is not None
@@ -358,7 +358,7 @@ def test_ports_are_cut_into_whole_ranges(ports: str, count: int, bases: list[int
         ("20000-20008", 10, r"holds 9 ports, fewer than port_count \(10\)"),
     ],
 )
-def test_ports_that_cannot_be_ranges_are_refused(ports: str, count: int, words: str) -> None:
+def test_invalid_port_ranges_are_refused(ports: str, count: int, words: str) -> None:
     with pytest.raises(ValueError, match=f"^{words}"):
         _ = ResourceSettings(ports=ports, port_count=count).port_ranges
 
@@ -378,7 +378,7 @@ def test_ports_that_cannot_be_ranges_are_refused(ports: str, count: int, words: 
         ([(20020, 10), (20000, 10)], 20010),
     ],
 )
-def test_a_worktree_gets_the_lowest_range_that_nobody_uses(
+def test_a_worktree_gets_the_lowest_free_port_range(
     taken: list[tuple[int, int]], base: int | None
 ) -> None:
     ranges = ResourceSettings(ports="20000-20029", port_count=10).port_ranges
@@ -388,7 +388,7 @@ def test_a_worktree_gets_the_lowest_range_that_nobody_uses(
 
 
 @pytest.mark.spec("11.9")
-def test_no_ports_are_leased_where_none_are_set() -> None:
+def test_settings_without_ports_have_no_port_ranges() -> None:
     assert ResourceSettings(ports="").port_ranges is None
 
 
@@ -410,7 +410,7 @@ def test_no_ports_are_leased_where_none_are_set() -> None:
         ("gpu\n", False),
     ],
 )
-def test_the_form_of_a_tag(text: str, valid: bool) -> None:
+def test_a_tag_has_its_form(text: str, valid: bool) -> None:
     assert is_tag(text) is valid
 
 

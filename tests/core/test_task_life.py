@@ -293,7 +293,7 @@ dice_ = st.integers(0, 2**32).map(Random)
 
 @pytest.mark.spec("0.1", "0.3", "5.2", "10.2", "11.1")
 @given(specs(), dice_)
-def test_the_journal_of_any_life_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
+def test_the_journal_of_any_history_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
     """Through the wire and back: what was written down is all there is to know."""
     life = Life(spec)
     for _ in range(60):
@@ -308,7 +308,7 @@ def test_the_journal_of_any_life_folds_to_the_task(spec: TaskSpec, dice: Random)
 
 @pytest.mark.spec("0.4", "4.6")
 @given(specs(), dice_)
-def test_an_agent_that_always_fails_comes_to_an_end(spec: TaskSpec, dice: Random) -> None:
+def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Random) -> None:
     """No person answers, every report is bad: the end comes within the published bound."""
     life, bound = Life(spec), worst_case(spec)
     policy = spec.policy
@@ -374,7 +374,7 @@ def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
 
 @pytest.mark.spec("10.4", "5.2")
 @given(dice_)
-def test_every_answer_grants_at_most_the_same_again(dice: Random) -> None:
+def test_every_answer_grants_at_most_the_same_bound_again(dice: Random) -> None:
     life, bound = Life(a_spec()), worst_case(a_spec())
     for answers in range(1, 4):
         while life.task.state in {State.WAITING, State.ACTIVE}:

@@ -23,7 +23,7 @@ from yaoki.core.text import (
 
 
 @pytest.mark.spec("14.4")
-def test_terminal_codes_go_and_hidden_characters_show() -> None:
+def test_terminal_codes_are_removed_and_hidden_characters_made_visible() -> None:
     text = "\x1b[31mred\x1b[0m \x1b]0;title\x07bell\x07 a\u202eb line\r\nnext\rover"
 
     assert strip_terminal_codes(text) == "red bell\\x07 a\\u202eb line\nnext\nover"
@@ -44,13 +44,13 @@ def test_clipped_text_keeps_both_ends(text: str, head: int, tail: int) -> None:
     assert len(short) <= max(len(text), head + tail) + 40
 
 
-def test_one_line_is_one_line_and_bounded() -> None:
+def test_a_text_is_joined_to_one_bounded_line() -> None:
     assert one_line("a\n  b\tc") == "a b c"
     assert one_line("x" * 300, 10) == "xxxxxxxxx…"
 
 
 @pytest.mark.spec("7.3")
-def test_a_long_text_keeps_head_and_tail_and_says_what_was_cut() -> None:
+def test_a_clipped_text_keeps_head_and_tail_and_counts_the_cut_bytes() -> None:
     text = "the head " + "x" * 10_000 + " the tail"
 
     clipped = clip_bytes(text, 500)

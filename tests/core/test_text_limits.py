@@ -47,7 +47,7 @@ pytestmark = pytest.mark.spec("14.4")
         ("plain ü", "plain ü"),
     ],
 )
-def test_control_characters_are_shown_and_not_obeyed(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert strip_terminal_codes(text) == shown
 
 
@@ -60,7 +60,7 @@ def test_control_characters_are_shown_and_not_obeyed(text: str, shown: str) -> N
         ("\ud83d\ude00", "\U0001f600"),
     ],
 )
-def test_half_a_pair_is_replaced_and_a_whole_pair_joined(text: str, clean: str) -> None:
+def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined(text: str, clean: str) -> None:
     assert replace_lone_surrogates(text) == clean
 
 
@@ -257,7 +257,7 @@ def test_half_a_pair_is_replaced_and_a_whole_pair_joined(text: str, clean: str) 
         ),
     ],
 )
-def test_a_text_within_its_limit(
+def test_a_text_is_shortened_to_its_limit(
     change: Callable[..., object], given: tuple[object, ...], text: object
 ) -> None:
     assert change(*given) == text
@@ -274,7 +274,7 @@ def test_a_text_within_its_limit(
         ("a" * 99, 5, "\n[…"),
     ],
 )
-def test_a_clipped_text_says_how_much_is_gone(text: str, limit: int, clipped: str) -> None:
+def test_a_clipped_text_counts_the_cut_bytes(text: str, limit: int, clipped: str) -> None:
     assert clip_bytes(text, limit) == clipped
 
 
@@ -302,7 +302,9 @@ def test_a_text_that_is_clipped_twice_counts_every_byte_once() -> None:
         (("path",), ""),
     ],
 )
-def test_only_named_variables_pass_and_none_of_git(names: tuple[str, ...], passed: str) -> None:
+def test_only_named_variables_pass_and_no_variable_of_git(
+    names: tuple[str, ...], passed: str
+) -> None:
     environ = {"PATH": "/bin", "PATH2": "x", "LC_ALL": "C", "GIT_DIR": "/x"}
 
     assert " ".join(sorted(filter_environment(environ, names))) == passed
@@ -336,7 +338,7 @@ def test_search_paths_keep_only_absolute_folders() -> None:
         ("MONKEY", "a8f3k2m9x", (), False),
     ],
 )
-def test_which_values_must_not_be_in_a_commit(
+def test_confidential_variables_are_found(
     name: str, value: str, handed: tuple[str, ...], confidential: bool
 ) -> None:
     found = confidential_variables({name: value, "OTHER": "value-of-other"}, handed)
@@ -345,7 +347,7 @@ def test_which_values_must_not_be_in_a_commit(
 
 
 @pytest.mark.spec("14.2")
-def test_which_values_are_masked() -> None:
+def test_secret_values_are_found() -> None:
     environ = {
         "API_KEY": "secret-one",
         "B_TOKEN": "secret-number-two",
@@ -394,12 +396,12 @@ def test_a_value_is_masked_in_a_short_and_in_a_long_text(size: int) -> None:
         "a b/<c>&'d'\"\\xc3\\xa9",
     ],
 )
-def test_every_form_in_which_a_value_is_written_is_known(form: str) -> None:
+def test_every_written_form_of_a_value_is_found(form: str) -> None:
     assert form in written_forms(["a b/<c>&'d'\"é"])
 
 
 @pytest.mark.spec("14.2")
-def test_forms_are_longest_first_and_never_those_of_a_short_value() -> None:
+def test_written_forms_are_longest_first_and_exclude_short_values() -> None:
     forms = written_forms([" value-1 "])
 
     assert " value-1 " in forms

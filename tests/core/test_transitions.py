@@ -577,7 +577,7 @@ def test_an_event_changes_exactly_its_fields(
         ),
     ],
 )
-def test_a_failure_that_is_not_the_works_keeps_what_the_agent_is_told(
+def test_a_failure_outside_the_work_keeps_the_feedback_for_the_agent(
     failure: Failure, counts: Counts
 ) -> None:
     after = evolve(a_full_task(), replace(RETRY, failure=failure))
@@ -596,9 +596,7 @@ def test_a_failure_that_is_not_the_works_keeps_what_the_agent_is_told(
         (a_failure(account="judge"), AttemptMode.TAKEN_OVER),
     ],
 )
-def test_work_of_a_person_stays_theirs_when_it_did_not_fail(
-    failure: Failure, mode: AttemptMode
-) -> None:
+def test_a_takeover_continues_unless_its_work_failed(failure: Failure, mode: AttemptMode) -> None:
     task = a_full_task(mode=AttemptMode.TAKEN_OVER)
 
     assert evolve(task, replace(RETRY, failure=failure)).mode is mode
@@ -607,7 +605,7 @@ def test_work_of_a_person_stays_theirs_when_it_did_not_fail(
 
 
 @pytest.mark.spec("4.8")
-def test_a_landing_that_failed_by_our_fault_keeps_its_verified_commit() -> None:
+def test_a_landing_with_a_system_fault_keeps_its_verified_commit() -> None:
     task = a_full_task(stage=Stage.LAND)
 
     after = evolve(task, replace(RETRY, failure=a_failure(is_our_fault=True), stage=Stage.LAND))
@@ -619,7 +617,7 @@ def test_a_landing_that_failed_by_our_fault_keeps_its_verified_commit() -> None:
 
 
 @pytest.mark.spec("5.2", "10.6")
-def test_a_new_task_inherits_counts_and_spend_and_begins_with_a_fresh_budget() -> None:
+def test_a_new_task_inherits_counts_and_spend_and_has_a_fresh_budget() -> None:
     counts, spend = Counts(attempts=4), Spend(tokens=7)
 
     task = create_task(
@@ -654,7 +652,7 @@ def test_a_journal_of_an_older_version_folds_as_it_was_written() -> None:
 
 
 @pytest.mark.spec("0.3")
-def test_an_event_that_cannot_happen_names_the_task_and_where_it_is() -> None:
+def test_an_illegal_event_names_the_task_its_state_and_stage() -> None:
     with pytest.raises(
         IllegalEvent, match=f"^TASK_LANDED cannot happen to {RUN_ID}-1 in ACTIVE/VERIFY$"
     ):
@@ -695,12 +693,12 @@ def test_an_event_that_cannot_happen_names_the_task_and_where_it_is() -> None:
         (WAITING, RecoveryStarted(RecoveryStrategy.ESCALATE, (), ()), False),
     ],
 )
-def test_which_events_may_happen(given: dict[str, Any], event: Event, may: bool) -> None:
+def test_only_legal_events_are_accepted(given: dict[str, Any], event: Event, may: bool) -> None:
     assert legal(a_full_task(**given), event) is may
 
 
 @pytest.mark.spec("10.1")
-def test_the_note_of_a_check_holds_all_that_screens_show() -> None:
+def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
     known = [f"t{n}" for n in range(KNOWN_FAILURES_MAX + 1)]
     finding = a_finding(
         Outcome.FAILED,
@@ -738,7 +736,7 @@ def test_the_note_of_a_check_holds_all_that_screens_show() -> None:
 # ------------------------------------------------------------------ what is derived
 
 
-def test_what_a_task_says_of_itself() -> None:
+def test_a_task_answers_questions_about_its_state() -> None:
     done = a_full_task(**DONE)
 
     assert done.can_be_built_on

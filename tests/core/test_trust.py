@@ -58,13 +58,13 @@ def trusted(*digests: CommandDigest, name: str = "settings") -> dict[str, dict[s
         (commands(), trusted(WALL), ["- network = false"]),
     ],
 )
-def test_a_person_is_asked_about_what_is_new_and_about_restrictions_that_are_gone(
+def test_new_commands_and_removed_restrictions_are_described(
     now: FileCommands, before: Any, asked: list[str]
 ) -> None:
     assert describe_changes(now, before) == asked
 
 
-def test_the_record_keeps_each_file_of_each_repository_apart() -> None:
+def test_the_trust_record_separates_files_and_repositories() -> None:
     record = TrustRecord()
     record = record.with_content(
         "/a", [FileCommands("settings", (ONE,)), FileCommands("p", (TWO,))]
@@ -97,7 +97,7 @@ def test_repositories_below_a_trusted_folder_are_trusted(place: str, below: bool
     assert record.below == ("/home/me/src", "/opt/")
 
 
-def test_every_change_of_the_record_keeps_its_other_parts() -> None:
+def test_a_change_of_the_trust_record_keeps_its_other_parts() -> None:
     whole = (
         TrustRecord()
         .with_content("/a", [commands(ONE)])
@@ -113,7 +113,7 @@ def test_every_change_of_the_record_keeps_its_other_parts() -> None:
     assert whole.with_below("/y").stores == whole.stores
 
 
-def test_what_is_no_longer_trusted_takes_its_stores_along() -> None:
+def test_a_forgotten_repository_is_removed_with_its_stores() -> None:
     record = TrustRecord(
         {"/a": {}, "/ab": {}},
         {"m1": "/a/.yaoki/state.db", "m2": "/ab/.yaoki/state.db"},
@@ -149,7 +149,7 @@ def test_a_check_is_shown_as_it_would_be_started(given: dict[str, Any], text: st
     assert shown.text == text
 
 
-def test_a_check_that_starts_nothing_is_not_asked_about() -> None:
+def test_a_check_without_a_command_needs_no_trust() -> None:
     assert digest_check(a_check(argv=())) is None
 
 
@@ -250,17 +250,17 @@ def test_the_folder_of_a_set_up_and_the_value_of_a_setting_ask_again() -> None:
     assert digest_setting("k", "a", "x").digest == digest_setting("k", "a", "y").digest
 
 
-def test_a_restriction_is_marked_as_one() -> None:
+def test_a_restriction_has_its_own_digest() -> None:
     plain, wall = digest_setting("k", "v", "v"), digest_setting("k", "v", "v", wall=True)
 
     assert wall == CommandDigest(plain.text, WALL_PREFIX + plain.digest)
 
 
-def test_a_lone_surrogate_in_a_command_is_no_fault() -> None:
+def test_a_command_with_a_lone_surrogate_has_a_digest() -> None:
     assert digest_setup(["a\udc80"]).digest != digest_setup(["a"]).digest
 
 
-def test_a_digest_is_kept_on_disk_so_it_never_changes() -> None:
+def test_a_digest_never_changes_between_versions() -> None:
     """With other digits every person would be asked again."""
     judged = a_check(argv=(), agent=an_agent("judge"), env={"b": "1", "a": "2"})
     check, agent = digest_check(judged), digest_agent(an_agent(options={"b": 1, "a": 2}))

@@ -48,12 +48,12 @@ def shell(text: str, success: str = "exitCode:0") -> CheckSpec:
 
 
 @pytest.mark.parametrize("text", IDLE)
-def test_a_command_that_cannot_fail_is_known(text: str) -> None:
+def test_a_command_that_cannot_fail_is_recognised(text: str) -> None:
     assert why_vacuous(shell(text))
 
 
 @pytest.mark.parametrize("text", ABLE)
-def test_a_command_that_may_fail_is_a_check(text: str) -> None:
+def test_a_command_that_may_fail_is_accepted(text: str) -> None:
     assert not why_vacuous(shell(text))
 
 
@@ -102,9 +102,7 @@ def test_a_command_that_may_fail_is_a_check(text: str) -> None:
         ("true", "other:x", False),
     ],
 )
-def test_an_output_that_is_known_beforehand_proves_nothing(
-    text: str, success: str, known: bool
-) -> None:
+def test_a_check_of_a_constant_output_is_vacuous(text: str, success: str, known: bool) -> None:
     assert bool(why_vacuous(shell(text, success))) is known
 
 
@@ -123,7 +121,7 @@ def test_an_output_that_is_known_beforehand_proves_nothing(
     ],
     ids=lambda value: getattr(value, "type", None),
 )
-def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known: bool) -> None:
+def test_every_type_of_check_is_examined(spec: CheckSpec, known: bool) -> None:
     assert bool(why_vacuous(spec)) is known
 
 
@@ -152,7 +150,7 @@ def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known
         ("pytest; bats x && py.test", ("pytest", "tap", "pytest")),
     ],
 )
-def test_the_runner_of_a_command_is_found_behind_its_prefixes(
+def test_the_test_runner_of_a_command_is_found_behind_its_prefixes(
     command: str, found: tuple[str, ...]
 ) -> None:
     assert find_test_runners((), command) == found
@@ -180,11 +178,11 @@ def test_the_runner_of_a_command_is_found_behind_its_prefixes(
         (shell("pytest"), ""),
     ],
 )
-def test_the_reason_is_the_end_of_a_sentence(spec: CheckSpec, why: str) -> None:
+def test_a_vacuous_check_has_its_reason(spec: CheckSpec, why: str) -> None:
     assert why_vacuous(spec) == why
 
 
-def test_a_command_of_words_has_a_known_output_as_well() -> None:
+def test_an_argument_list_with_a_constant_output_is_vacuous() -> None:
     said = CheckSpec("c", argv=("echo", "all", "good"), success="contains:all good")
 
     assert why_vacuous(said) == "`echo all good` cannot fail"
@@ -200,7 +198,7 @@ def test_a_script_or_recipe_is_judged_by_its_exit_code() -> None:
     assert why_vacuous_script("pytest") == ""
 
 
-def test_an_option_that_stops_at_the_first_failure_is_seen() -> None:
+def test_a_fail_fast_option_is_recognised() -> None:
     assert fail_fast_option(("pytest", "--maxfail=1"), "") == "--maxfail=1"
     assert fail_fast_option((), "python -m unittest -f") == "-f"
     assert fail_fast_option((), "head -x; pytest") == ""
@@ -208,5 +206,5 @@ def test_an_option_that_stops_at_the_first_failure_is_seen() -> None:
     assert fail_fast_option(("pytest", "-q", "-x"), "pytest --maxfail=2") == "-x"
 
 
-def test_the_runner_of_a_command_of_words_is_found() -> None:
+def test_the_test_runner_of_an_argument_list_is_found() -> None:
     assert find_test_runners(("uv", "run", "pytest"), "jest") == ("pytest",)

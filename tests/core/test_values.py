@@ -63,12 +63,12 @@ def test_how_an_agent_ended_in_words(given: dict[str, Any], words: str) -> None:
         ({"reports_failure": True}, False),
     ],
 )
-def test_which_end_of_an_agent_is_clean(given: dict[str, Any], clean: bool) -> None:
+def test_a_clean_exit_is_recognised(given: dict[str, Any], clean: bool) -> None:
     assert an_exit(**given).ended_cleanly is clean
 
 
 @pytest.mark.spec("4.2", "10.2")
-def test_a_word_of_another_version_is_a_failure_without_a_known_cause() -> None:
+def test_an_unknown_stored_value_is_read_as_an_unknown_cause() -> None:
     assert AgentLimit("unheard of") is AgentLimit.UNKNOWN
     assert EndCause("unheard of") is EndCause.OTHER
     for kind in (AgentLimit, EndCause):
@@ -103,7 +103,7 @@ def test_the_last_agent_of_a_chain_stays(index: int, name: str) -> None:
 
 
 @pytest.mark.spec("3.4", "8.3")
-def test_the_branches_of_a_run_its_groups_and_its_tasks() -> None:
+def test_runs_groups_and_tasks_have_their_branch_names() -> None:
     run = a_run("run00001")
     group = run.on_group_branch("run00001-3")
 
@@ -173,7 +173,7 @@ def test_a_submitted_task_is_stored_with_all_that_it_inherits() -> None:
 
 
 @pytest.mark.spec("10.1")
-def test_fields_are_stored_under_their_stored_word_and_only_if_set() -> None:
+def test_fields_are_stored_under_their_stored_names_and_only_if_set() -> None:
     work = Work(head="h", verified_commit="c")
 
     data = fields_to_data(work, ("head", "verified_commit", "base"))
