@@ -29,7 +29,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["store", "engine"])
-def test_worker_processes_bring_every_task_to_its_end(place: Place, how: str) -> None:
+def test_worker_processes_complete_every_task(place: Place, how: str) -> None:
     found = throughput.yaoki(place, "sqlite", FEW, how, workers=1 if how == "engine" else 2)
 
     assert found.drain.done == FEW.tasks
@@ -56,7 +56,7 @@ def test_the_bare_limit_writes_the_same_number_of_lines_as_the_store(place: Plac
 
 
 @pytest.mark.parametrize("shape", noop.SHAPES)
-def test_every_shape_is_worked_off(place: Place, shape: str) -> None:
+def test_every_graph_shape_is_completed(place: Place, shape: str) -> None:
     with place.store("sqlite") as address:
         store = noop.opened(address)
         noop.submitted(store, noop.specs(shape, 6))
@@ -67,7 +67,7 @@ def test_every_shape_is_worked_off(place: Place, shape: str) -> None:
     assert complete
 
 
-def test_a_peer_that_is_not_there_is_shown_as_missing(place: Place) -> None:
+def test_a_peer_that_is_not_installed_is_shown_as_missing(place: Place) -> None:
     nobody = rivals.Peer("nobody_has_this", ("sqlite",), 1)
 
     found = rivals.ran(place, nobody, "sqlite", 1.0)
@@ -79,7 +79,7 @@ def test_a_peer_that_is_not_there_is_shown_as_missing(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_the_price_of_the_walls_is_measured_in_repositories_that_are_trusted(place: Place) -> None:
+def test_the_cost_of_the_sandbox_is_measured_in_trusted_repositories(place: Place) -> None:
     needs_bubblewrap()
 
     told = [line.what for line in walls.measured(place).lines]
@@ -87,32 +87,32 @@ def test_the_price_of_the_walls_is_measured_in_repositories_that_are_trusted(pla
     assert told[:2] == ["a task outside of the sandbox", "the same inside"]
 
 
-def test_a_kill_that_cut_nothing_off_is_no_success() -> None:
+def test_a_takeover_measurement_without_an_interrupted_task_fails() -> None:
     line = takeover._went_on("nobody", takeover._judged([], 0, ":1:", 0.0), 5000.0)
 
     assert (line.value, line.met) == (None, False)
 
 
-def test_goals_are_held_against_what_was_measured() -> None:
+def test_goals_are_compared_with_the_measured_values() -> None:
     assert at_least("a", "x", 2.9, "peer", 3.0).met is False
     assert at_least("a", "x", 3.0, "peer", 3.0).met is True
     assert at_most("d", "x", 1.26, "x", 1.25).met is False
 
 
-def test_a_busy_machine_is_named() -> None:
+def test_a_busy_machine_is_reported() -> None:
     assert quiet.words([10.0, 11.0], 0.1).startswith("the machine was quiet")
     assert quiet.words([10.0, 20.0], 0.1).startswith("NOT QUIET")
     assert quiet.words([10.0, 11.0], 3.0).startswith("NOT QUIET")
 
 
-def test_a_rate_counts_only_the_time_in_which_all_were_at_work() -> None:
+def test_a_rate_counts_only_the_time_in_which_all_workers_were_busy() -> None:
     early = tuple(float(n) for n in range(100))
     late = tuple(50.0 + n / 2 for n in range(100))
 
     assert rated([early, late]).rate == pytest.approx(3.0, rel=0.05)
 
 
-def test_the_model_gives_back_what_made_it_and_foretells_the_rest() -> None:
+def test_the_scaling_model_reproduces_its_parameters() -> None:
     true = model.Law(alone=1000.0, shared=0.3, pairs=0.02)
     points = {n: true.rate(n) for n in (1, 2, 4, 8)}
 
@@ -124,7 +124,7 @@ def test_the_model_gives_back_what_made_it_and_foretells_the_rest() -> None:
     assert true.peak == 1 + rates.index(max(rates))
 
 
-def test_the_model_knows_what_never_falls_and_what_never_grows() -> None:
+def test_the_scaling_model_fits_linear_and_constant_rates() -> None:
     growing = model.fitted({n: 500.0 * n for n in (1, 2, 4)})
     steady = model.fitted(dict.fromkeys((1, 2, 4), 500.0))
 
@@ -132,7 +132,7 @@ def test_the_model_knows_what_never_falls_and_what_never_grows() -> None:
     assert steady.peak == 1
 
 
-def test_the_document_and_the_plot_hold_what_was_measured() -> None:
+def test_the_document_and_the_plot_contain_the_measured_values() -> None:
     rate = {"per_s": 10.0}
     told = dict.fromkeys(("yaoki", "engine", "bare_single", "bare_batched"), rate)
     parts = {

@@ -24,14 +24,14 @@ def said(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "name", ["README.md", "CONTRIBUTING.md", ".ci/run", "benchmarks/README.md", "pyproject.toml"]
 )
-def test_what_is_called_is_there(name: str) -> None:
+def test_every_called_dev_command_exists(name: str) -> None:
     called = set(CALLED.findall((TOP / name).read_text()))
 
     assert called
     assert called <= set(dev.COMMANDS) | {"X", "COMMAND"}
 
 
-def test_make_knows_the_same_commands() -> None:
+def test_the_makefile_has_the_same_commands() -> None:
     makefile = (TOP / "Makefile").read_text()
     targets = re.search(r"^(help .*):$", makefile, re.MULTILINE)
 
@@ -39,21 +39,21 @@ def test_make_knows_the_same_commands() -> None:
     assert set(targets[1].split()) == set(dev.COMMANDS)
 
 
-def test_help_names_every_command_and_what_it_does() -> None:
+def test_help_describes_every_command() -> None:
     lines = said("help").stdout.splitlines()
 
     assert [line.split()[2] for line in lines] == list(dev.COMMANDS)
     assert all(len(line.split()) > 3 for line in lines)
 
 
-def test_what_is_no_command_is_refused() -> None:
+def test_an_unknown_dev_command_is_refused() -> None:
     done = said("tset")
 
     assert done.returncode == 1
     assert done.stderr == "yaoki: there is no command 'tset'; python3 dev.py help\n"
 
 
-def test_an_older_python_can_read_it() -> None:
+def test_an_older_python_can_parse_dev_py() -> None:
     """It must come as far as saying which one is needed."""
     source = (TOP / "dev.py").read_text()
 

@@ -60,7 +60,7 @@ def broken(page: Path, target: str) -> str:
     return ""
 
 
-def test_links_are_found_and_examples_are_not() -> None:
+def test_links_are_found_outside_of_examples() -> None:
     text = """
 See [a](a.md), [b](docs/b%20c.md#part "title"), ![c](<d.png>).
 And [here](#x). Not this: [out](https://example.org).
@@ -76,13 +76,13 @@ And `[no](no.md)`.
     assert list(relative_links(text)) == ["a.md", "docs/b c.md#part", "d.png", "#x", "e.md"]
 
 
-def test_headings_are_named_as_readers_tools_name_them() -> None:
+def test_heading_anchors_are_those_of_renderers() -> None:
     text = "# `yaoki run PLAN|GOAL`\n## What it's for\n## Notes\n## Notes\n```\n# no\n```\n"
 
     assert anchors(text) == {"yaoki-run-plangoal", "what-its-for", "notes", "notes-1"}
 
 
-def test_every_relative_link_leads_to_a_file_and_a_heading_that_exist() -> None:
+def test_every_relative_link_has_an_existing_target() -> None:
     wrong = [
         f"{name(page)}: {why}"
         for page in MARKDOWN
@@ -111,7 +111,7 @@ def in_navigation(entry: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_page_can_be_reached_from_the_first(page: Path) -> None:
+def test_every_page_is_reachable_from_the_index(page: Path) -> None:
     """By links alone."""
     assert page in reached()
 
@@ -131,7 +131,7 @@ def reached() -> frozenset[Path]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_fence_is_closed_and_names_one_language_that_renderers_know(page: Path) -> None:
+def test_every_fence_is_closed_and_names_a_known_language(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = {
         "",
@@ -172,7 +172,7 @@ def shape(text: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_file_holds_no_address(lock: str) -> None:
+def test_a_lock_file_contains_no_address(lock: str) -> None:
     lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
 
     told = [f"{lock}:{n}: {line}" for n, line in enumerate(lines, 1) if ADDRESS.search(line)]

@@ -66,14 +66,14 @@ def exists(dotted: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_file_and_every_name_of_the_code_that_a_page_prints_exists(page: Path) -> None:
+def test_every_file_and_name_of_the_code_in_a_page_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
 
     assert list(missing_files(text)) == []
     assert list(missing_names(text)) == []
 
 
-def test_what_is_missing_is_seen() -> None:
+def test_missing_files_and_names_are_found() -> None:
     text = """
 `core/model` and `core/nothing.py`, `yaoki.ports.agents.AgentDriver` and `yaoki.ports.Nothing`.
 

@@ -66,7 +66,7 @@ def meant(words: Sequence[str]) -> Iterator[list[str]]:
 
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_command_of_a_page_is_one_that_the_program_takes(page: Path) -> None:
+def test_every_command_of_a_page_is_valid(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     typed = [(line, words, defect(words)) for line, words in commands(text)]
     said = [
@@ -85,7 +85,7 @@ def test_every_command_of_a_page_is_one_that_the_program_takes(page: Path) -> No
     assert not wrong, "\n".join(wrong)
 
 
-def test_commands_are_found_and_wrong_ones_are_seen() -> None:
+def test_invalid_commands_of_a_page_are_found() -> None:
     text = """
 `yaoki why TASK` and `yaoki plan submit | extend` and `yaoki hook install|status`.
 
@@ -179,7 +179,7 @@ def scripts_of_gitlab(text: str) -> Iterator[str]:
     [("github-action.yml", scripts_of_workflow), ("gitlab-ci.yml", scripts_of_gitlab)],
     ids=("github", "gitlab"),
 )
-def test_the_examples_for_build_servers_have_their_shape_and_real_commands(
+def test_the_examples_for_build_servers_are_well_formed_and_use_valid_commands(
     file: str, scripts: type[Iterator[str]]
 ) -> None:
     text = (EXAMPLES / file).read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def test_the_examples_for_build_servers_have_their_shape_and_real_commands(
     assert not [f"{words}: {why}" for words in found if (why := defect(words))]
 
 
-def test_the_description_in_the_guide_is_one_that_yaoki_reads() -> None:
+def test_the_preset_of_the_guide_can_be_loaded() -> None:
     page = (ROOT / "docs" / "guides" / "writing-an-agent.md").read_text(encoding="utf-8")
     tables = [block.text for block in blocks(page) if block.language == "toml"]
     described = next(text for text in tables if "program" in tomllib.loads(text))

@@ -43,19 +43,19 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_marks_count_wherever_they_stand(tmp_path: Path) -> None:
+def test_spec_marks_count_on_functions_classes_and_modules(tmp_path: Path) -> None:
     counts = count_tests([written(tmp_path, MARKED)], ["1.1", "2.1", "2.2", "3.10", "15"])
 
     assert counts == {"1.1": 2, "2.1": 2, "2.2": 1, "3.10": 1}
 
 
-def test_a_section_means_all_its_rules_and_no_other() -> None:
+def test_a_section_selects_exactly_its_rules() -> None:
     rules = ["1.1", "1.2", "2.1", "10.1", "15"]
 
     assert select(["1", "15"], rules) == ["1.1", "1.2", "15"]
 
 
-def test_an_invented_rule_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_rule_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path, '@pytest.mark.spec("9.99")\ndef test_it(): ...\n')
 
     with pytest.raises(SpecInvalid, match=r"no rule 9\.99"):
@@ -69,7 +69,7 @@ def test_a_computed_rule_is_refused(tmp_path: Path) -> None:
         count_tests([file], read_rules(RULES))
 
 
-def test_a_rule_is_either_built_or_planned() -> None:
+def test_a_rule_is_either_implemented_or_planned() -> None:
     built, rules = read_built(RULES), read_rules(RULES)
 
     assert len(rules) > len(built) > 100
@@ -79,7 +79,7 @@ def test_a_rule_is_either_built_or_planned() -> None:
 @pytest.mark.parametrize(
     ("rules", "code"), [("2.1", 0), ("2.1 2.3", 1), ("99", 2), ("", 2)], ids=repr
 )
-def test_the_exit_code_tells_what_is_missing(rules: str, code: int, tmp_path: Path) -> None:
+def test_the_exit_code_reports_missing_rules(rules: str, code: int, tmp_path: Path) -> None:
     written(tmp_path, MARKED)
 
     assert main(["--tests", str(tmp_path), "--rules", rules]) == code

@@ -44,7 +44,7 @@ LAZY_PACKAGES = (
 )
 
 
-def test_quick_commands_import_nothing_slow(tmp_path: Path) -> None:
+def test_quick_commands_import_no_slow_module(tmp_path: Path) -> None:
     """In a repository with one finished run; the plan has eight tasks."""
     repository = Repository(tmp_path)
     repository.yaoki("run", repository.plan(1), "--quiet")
@@ -71,7 +71,7 @@ def _slow_modules(repository: Repository, command: str, *words: str) -> list[str
 
 
 @pytest.mark.parametrize("package", LAZY_PACKAGES)
-def test_a_lazy_package_gives_the_names_that_the_type_checker_sees(package: str) -> None:
+def test_a_lazy_package_exports_the_names_of_its_stub_imports(package: str) -> None:
     module = import_module(package)
     tree = ast.parse((SOURCE / package.replace(".", "/") / "__init__.py").read_text())
     seen = {

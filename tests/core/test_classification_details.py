@@ -465,7 +465,7 @@ def test_a_verdict_without_passed_checks_names_the_skipped_ones() -> None:
         ({"transient": True, "code": "X"}, "TRANSIENT_ERROR", "could not run: why", ""),
     ],
 )
-def test_a_check_that_cannot_run_is_our_fault(
+def test_a_check_that_cannot_run_is_a_system_fault(
     given: dict[str, Any], kind: str, words: str, code: str
 ) -> None:
     failure = classify_verdict(verdict(a_finding(BROKEN, message="why", **given)), an_exit())

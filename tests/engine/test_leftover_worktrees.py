@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 @pytest.mark.spec("8.6", "0.5")
 @pytest.mark.parametrize("stays", [False, True])
-def test_only_a_worktree_that_is_left_is_reported(store: SqlStore, stays: bool) -> None:
+def test_only_a_remaining_worktree_is_reported(store: SqlStore, stays: bool) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     over = (CancelRequested("by a person"), Cancelled("by a person"))

@@ -140,7 +140,7 @@ OTHER = RunId("run00002")
 
 
 @pytest.mark.spec("11.8")
-def test_a_pool_that_serves_all_completes_every_run_until_it_is_stopped() -> None:
+def test_a_pool_for_all_runs_completes_every_run_until_it_is_stopped() -> None:
     completed: list[RunId] = []
 
     def complete(run: RunId) -> bool:
@@ -157,7 +157,7 @@ def test_a_pool_that_serves_all_completes_every_run_until_it_is_stopped() -> Non
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_an_error_of_one_run_is_noted_there_and_stops_no_other() -> None:
+def test_an_error_of_one_run_is_recorded_there_and_stops_no_other() -> None:
     store, worker, completed = Heart(), FakeWorker(None), list[RunId]()
 
     def complete(run: RunId) -> bool:
@@ -175,7 +175,7 @@ def test_an_error_of_one_run_is_noted_there_and_stops_no_other() -> None:
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_an_error_of_the_store_stops_a_pool_that_serves_all() -> None:
+def test_an_error_of_the_store_stops_a_pool_for_all_runs() -> None:
     def complete(_: RunId) -> bool:
         raise StoreError("the store failed")
 
@@ -184,7 +184,7 @@ def test_an_error_of_the_store_stops_a_pool_that_serves_all() -> None:
 
 
 @pytest.mark.spec("11.8")
-def test_a_pool_that_serves_no_run_claims_nothing() -> None:
+def test_a_pool_for_no_run_claims_no_task() -> None:
     """An empty list would mean every run of the store, also those of other repositories."""
     worker = FakeWorker(an_active_task())
 

@@ -121,7 +121,7 @@ def test_a_permanent_fault_of_git_is_raised_at_once() -> None:
 
 
 @pytest.mark.spec("13.1", "8.2")
-def test_the_idle_task_runs_without_a_run_and_a_stop_does_not_wait_for_it() -> None:
+def test_background_upkeep_runs_without_a_run_and_does_not_delay_a_stop() -> None:
     """Pending pushes to the remote must not wait for the next task of this clone."""
     started, never = threading.Event(), threading.Event()
 

@@ -79,7 +79,7 @@ def test_properties_are_changed_and_signatures_docstrings_and_modules_are_not() 
     assert "True -> False" not in text
 
 
-def test_the_code_of_a_mutant_can_take_the_place_of_the_function() -> None:
+def test_the_code_of_a_mutant_can_replace_that_of_the_function() -> None:
     scope: dict[str, FunctionType] = {}
     exec(compile(ast.parse(CODE), "/box.py", "exec"), scope)  # noqa: S102 - our own text
     choose, made = scope["choose"], source()
@@ -96,7 +96,7 @@ def test_the_code_of_a_mutant_can_take_the_place_of_the_function() -> None:
     assert again.line == mutant.line, "the tree is as before"
 
 
-def test_an_explanation_of_a_mutant_that_is_gone_is_reported() -> None:
+def test_an_explanation_of_a_missing_mutant_is_reported() -> None:
     mutant = next(iter(source().mutants()))
     fits = Explanation("box.py", mutant.function, mutant.change, "because")
     gone = Explanation("box.py", mutant.function, "1 -> 2", "because")
@@ -106,7 +106,7 @@ def test_an_explanation_of_a_mutant_that_is_gone_is_reported() -> None:
     assert unneeded([fits, gone, other], [mutant], ["box.py"]) == [gone]
 
 
-def test_every_explained_mutant_has_a_reason_and_a_place() -> None:
+def test_every_explained_mutant_has_a_reason_and_a_module() -> None:
     for each in read(ROOT / "tests" / "core" / "mutants-explained.toml"):
         assert (ROOT / "src" / "yaoki" / "core" / each.module).is_file()
         assert " -> " in each.change

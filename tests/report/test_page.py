@@ -86,12 +86,12 @@ def test_landed_work_names_an_agent_that_ended_abnormally(
     assert "at the first attempt" not in told
 
 
-def test_a_smooth_landing_stays_one_line() -> None:
+def test_a_landing_at_the_first_attempt_is_one_line() -> None:
     assert "at the first attempt" in story_of(page_of(a_story(1, 0, code=0)), "t1")
 
 
 @pytest.mark.spec("0.1", "10.4")
-def test_waiting_for_a_person_is_drawn_apart_from_work() -> None:
+def test_waiting_for_a_person_is_drawn_separately_from_work() -> None:
     html = page_of(asked_in_the_middle("retry"))
 
     bars = re.findall(r'<rect class="bar ([a-z]*)" x="([\d.]+)" width="([\d.]+)"', html)

@@ -174,7 +174,7 @@ def test_failures_of_the_base_are_read_from_old_journals_too(
 
 
 @pytest.mark.spec("0.1", "0.5")
-def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
+def test_a_judgment_of_another_commit_does_not_verify_the_landed_one() -> None:
     rows = [a_row(1, State.DONE, landed_commit=name(2), attempt=1)]
 
     made, _ = report_of(rows, a_story(1, 1), a_line(2))
@@ -184,7 +184,7 @@ def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
 
 
 @pytest.mark.spec("12.1")
-def test_times_are_split_by_what_they_were_spent_on() -> None:
+def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     """Claimed after 10 s, failed after 5 more, retried 20 s later, then escalated."""
     failure = {"kind": "TIMEOUT", "message": "too late"}
     entries = [
@@ -210,7 +210,7 @@ def test_times_are_split_by_what_they_were_spent_on() -> None:
 
 
 @pytest.mark.spec("10.3", "10.4", "14.4")
-def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() -> None:
+def test_foreign_text_in_an_answer_command_is_quoted() -> None:
     rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
 
     made, _ = report_of(
@@ -225,7 +225,7 @@ def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() ->
 
 
 @pytest.mark.spec("10.4")
-def test_an_answer_offers_no_words_where_no_agent_works() -> None:
+def test_the_answer_for_a_task_without_an_agent_has_no_message() -> None:
     rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
 
     made, _ = report_of(rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("", "tests"))
@@ -236,7 +236,7 @@ def test_an_answer_offers_no_words_where_no_agent_works() -> None:
 
 
 @pytest.mark.spec("6.6", "11.5")
-def test_a_check_that_passed_with_another_exit_code_than_zero_says_why() -> None:
+def test_a_check_that_passed_with_a_nonzero_exit_code_has_its_reason() -> None:
     story = [
         replace(
             e, data={**e.data, "exit_code": 1, "message": "1 failure stood at the base already"}
@@ -269,7 +269,7 @@ def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "12.1")
-def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leaves_out() -> None:
+def test_the_report_of_ten_thousand_tasks_is_bounded_and_counts_the_rest() -> None:
     count = 10_000
     entries = (line for n in range(1, count + 1) for line in a_story(n, n))
 
@@ -290,7 +290,7 @@ def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leav
 
 
 @pytest.mark.spec("10.3", "12.1")
-def test_more_questions_than_fit_are_counted_truly() -> None:
+def test_questions_over_the_limit_are_counted() -> None:
     asks = {"question": "?", "reason": "MAX_RETRIES"}
     rows = [a_row(n, State.ESCALATED, **asks) for n in range(1, 1101)]
 
@@ -302,7 +302,7 @@ def test_more_questions_than_fit_are_counted_truly() -> None:
 
 
 @pytest.mark.spec("0.4")
-def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count() -> None:
+def test_a_task_with_a_thousand_attempts_shows_the_last_ones_and_the_count() -> None:
     entries = [entry(n, "ATTEMPT_STARTED", 1, n, agent="small") for n in range(1, 1001)]
 
     made, _ = report_of([a_row(1)], entries, a_line(0))
@@ -401,7 +401,7 @@ def test_the_verdict_is_one_sentence_that_calls_no_failure_a_success(
         (273600, "3 d 4 h"),
     ],
 )
-def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
+def test_durations_are_formatted_for_people(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
 
 
@@ -422,7 +422,7 @@ def resealed(receipt: Mapping[str, Any], **more: Any) -> bytes:
 
 
 @pytest.mark.spec("0.1", "12.1")
-def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
+def test_an_unchanged_receipt_is_verified(receipt: dict[str, Any]) -> None:
     seen = checked(receipt_text(receipt).encode(), a_line(2))
 
     assert {name: ok for name, (ok, _) in seen.items()} == {
@@ -434,7 +434,7 @@ def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]) -> None:
+def test_a_changed_byte_of_a_receipt_is_reported_with_its_place(receipt: dict[str, Any]) -> None:
     """Every byte is replaced once and deleted once."""
     data, git = receipt_text(receipt).encode(), a_line(2)
 
@@ -447,7 +447,7 @@ def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]
 
 
 @pytest.mark.spec("12.1")
-def test_a_whole_report_is_verified_by_the_receipt_inside_it(receipt: dict[str, Any]) -> None:
+def test_a_report_is_verified_by_the_receipt_inside_it(receipt: dict[str, Any]) -> None:
     changed = {**receipt, "status": "ACTIVE"}
 
     assert not red(json.dumps({"schema": 1, "receipt": receipt}).encode(), a_line(2))
@@ -463,7 +463,7 @@ def test_a_change_inside_an_entry_is_found_in_that_entry(receipt: dict[str, Any]
 
 
 @pytest.mark.spec("0.1", "0.3")
-def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> None:
+def test_a_receipt_with_recomputed_digests_is_refused_by_git(receipt: dict[str, Any]) -> None:
     first, second = receipt["landed"]
     line = receipt["line"]
     other = {**second, "tree": TREE}
@@ -482,7 +482,7 @@ def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> 
 
 
 @pytest.mark.spec("0.1")
-def test_a_repository_with_other_commits_is_red(receipt: dict[str, Any]) -> None:
+def test_a_receipt_is_refused_in_a_repository_with_other_commits(receipt: dict[str, Any]) -> None:
     data = receipt_text(receipt).encode()
     foreign = a_line(2)
     foreign.steps[1] = replace(foreign.steps[1], task="")
@@ -521,7 +521,7 @@ def test_an_invalid_receipt_is_reported_with_its_place(data: bytes, place: str) 
 
 
 @pytest.mark.spec("14.4")
-def test_an_output_is_looked_for_only_below_its_own_folder(tmp_path: Path) -> None:
+def test_an_output_is_searched_only_below_its_folder(tmp_path: Path) -> None:
     home = tmp_path / ".yaoki"
     folder = home / "runs" / "r" / "r-1" / "1" / "checks" / "1-tests"
     folder.mkdir(parents=True)
@@ -541,7 +541,7 @@ def test_an_output_is_looked_for_only_below_its_own_folder(tmp_path: Path) -> No
 
 
 @pytest.mark.spec("14.4")
-def test_foreign_text_stays_text_in_markdown_and_html() -> None:
+def test_foreign_text_is_escaped_in_markdown_and_html() -> None:
     hostile = "<b onclick=x>|`[a](b)`**\x1b[31m\u202e"
     rows = [replace(row, name=hostile) for row in landed(1)]
 

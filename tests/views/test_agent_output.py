@@ -78,7 +78,9 @@ def as_log(events: list[dict[str, Any]]) -> str:
     ],
     ids=["claude", "codex", "gemini", "opencode"],
 )
-def test_words_tools_and_the_end_are_shown(events: list[dict[str, Any]], shown: str) -> None:
+def test_messages_tools_and_the_result_of_an_agent_are_shown(
+    events: list[dict[str, Any]], shown: str
+) -> None:
     assert format_agent_output(as_log(events)).splitlines() == shown.split("|")
 
 
@@ -97,11 +99,11 @@ def test_words_tools_and_the_end_are_shown(events: list[dict[str, Any]], shown: 
     ],
     ids=["words", "acp", "other", "list", "odd", "cut", "deep", "array", "empty"],
 )
-def test_a_line_of_another_form_stays_as_it_is(line: str) -> None:
+def test_a_line_of_another_format_is_unchanged(line: str) -> None:
     assert format_agent_output(f"{line}\n") == f"{line}\n"
 
 
-def test_everything_that_is_said_is_bounded() -> None:
+def test_shown_agent_output_is_bounded() -> None:
     blocks = [
         {"type": "text", "text": "w" * 100_000},
         {"type": "tool_use", "name": "Write", "input": {"content": "c" * 100_000}},

@@ -152,7 +152,7 @@ def test_an_attempt_continues_with_the_next_worker(
     assert attempt.stages[-1].stage == "WORK"
 
 
-def test_a_task_that_was_given_back_tells_why_until_it_is_claimed() -> None:
+def test_a_returned_task_has_its_reason_until_it_is_claimed() -> None:
     history = build_history([*STORY[:2], entry(3, "LEASE_RELEASED", why="no port is free")])
     assert history.return_reason == "no port is free"
 
@@ -180,7 +180,7 @@ def test_a_failure_before_the_worktree_is_ready_does_not_change_the_attempt_befo
         ("ESCALATION_ANSWERED", {"choice": "abort"}, "CANCELLED: a person answered abort"),
     ],
 )
-def test_a_removed_task_says_how(event: str, data: dict[str, Any], words: str) -> None:
+def test_a_removed_task_has_its_reason(event: str, data: dict[str, Any], words: str) -> None:
     history = build_history([*STORY[:3], entry(4, event, 1, **data)])
 
     assert history.removal is not None
@@ -188,7 +188,7 @@ def test_a_removed_task_says_how(event: str, data: dict[str, Any], words: str) -
     assert history.current_wait is None
 
 
-def test_a_run_of_an_agent_counts_from_its_start_and_an_unreported_cost_is_unknown() -> None:
+def test_an_agent_run_counts_from_its_start_and_an_unreported_cost_is_unknown() -> None:
     usage = AgentUsage()
     for line in STORY:
         usage.add(line)
@@ -198,7 +198,7 @@ def test_a_run_of_an_agent_counts_from_its_start_and_an_unreported_cost_is_unkno
     assert usage.seconds == 3.5
 
 
-def test_the_work_of_a_person_is_no_run_of_an_agent() -> None:
+def test_the_work_of_a_person_is_not_counted_as_an_agent_run() -> None:
     usage = AgentUsage()
     usage.add(entry(1, "ATTEMPT_STARTED", 1, attempt=1, agent=PERSON_AGENT))
     usage.add(entry(2, "AGENT_FINISHED", 1, exit={"seconds": 60.0}))

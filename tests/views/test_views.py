@@ -35,7 +35,7 @@ def chain(*rows: TaskRow) -> dict[TaskId, tuple[TaskId, ...]]:
 
 
 @pytest.mark.spec("1.1", "1.3")
-def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
+def test_dependents_of_all_levels_are_blocked_by_the_failed_task() -> None:
     rows = [
         a_row(1, State.ESCALATED, reason="MAX_RETRIES", question="?"),
         a_row(2, open_needs=1),
@@ -67,7 +67,7 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     ],
     ids=["slot", "date", "active"],
 )
-def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
+def test_a_waiting_task_names_its_cause(row: TaskRow, words: str) -> None:
     view = build_run_view(RUN, [a_row(1), row], {}, is_idle=False, is_carried=True)
 
     assert describe_wait(view.tasks[1], NOW, {}) == words
@@ -82,14 +82,14 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
     ],
     ids=["left", "paused"],
 )
-def test_each_task_says_why_it_is_not_started(run: Run, words: str) -> None:
+def test_each_task_of_a_stopped_run_names_the_reason(run: Run, words: str) -> None:
     view = build_run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, is_idle=False)
 
     assert [describe_wait(task, NOW, {}) for task in view.tasks] == [words, words]
 
 
 @pytest.mark.spec("1.3")
-def test_only_unmet_needs_are_named() -> None:
+def test_only_open_needs_are_named() -> None:
     rows = [a_row(1, State.DONE), a_row(2), a_row(3, open_needs=1)]
     needs = {rows[2].id: (rows[0].id, rows[1].id)}
 
@@ -115,9 +115,7 @@ def test_only_unmet_needs_are_named() -> None:
     ],
     ids=["first", "used", "subtask"],
 )
-def test_a_task_that_waits_for_its_rerun_says_what_follows(
-    more: dict[str, Any], words: str
-) -> None:
+def test_a_task_that_awaits_its_rerun_names_the_next_step(more: dict[str, Any], words: str) -> None:
     view = build_run_view(
         RUN, [a_row(1, awaiting_rerun=True, **more)], {}, is_idle=False, is_carried=True
     )
@@ -133,7 +131,7 @@ def test_a_task_that_waits_for_its_rerun_says_what_follows(
         (-1, "the rate limit of bot has just ended; one task is testing it first"),
     ],
 )
-def test_a_task_that_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
+def test_a_task_that_waits_for_an_account_names_the_time(seconds: int, words: str) -> None:
     limits = {"bot": NOW + timedelta(seconds=seconds)}
     view = build_run_view(
         RUN, [a_row(1, account="bot")], {}, is_idle=False, is_carried=True, limits=limits
@@ -143,7 +141,7 @@ def test_a_task_that_waits_for_an_account_says_how_long(seconds: int, words: str
 
 
 @pytest.mark.spec("9.6", "0.6")
-def test_a_run_that_ended_without_being_done_says_that_a_part_is_merged() -> None:
+def test_a_run_that_ended_incomplete_recommends_a_partial_merge() -> None:
     run = replace(RUN, cancel_requested=True)
     rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
 
@@ -169,7 +167,7 @@ def test_a_required_task_is_answered_before_an_optional_one() -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_a_failure_names_the_first_thing_that_failed() -> None:
+def test_a_failure_names_its_first_item() -> None:
     items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
@@ -178,7 +176,7 @@ def test_a_failure_names_the_first_thing_that_failed() -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_an_unknown_event_has_no_words() -> None:
+def test_an_unknown_event_has_no_description() -> None:
     assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
 
 
@@ -186,7 +184,7 @@ def test_an_unknown_event_has_no_words() -> None:
 @pytest.mark.parametrize(
     ("event", "key"), [("RUN_PAUSED", "why"), ("WARNING", "message")], ids=["pause", "warning"]
 )
-def test_a_command_in_a_line_of_the_story_is_not_cut(event: str, key: str) -> None:
+def test_a_command_in_a_journal_line_is_not_shortened(event: str, key: str) -> None:
     command = f"git update-ref refs/heads/yaoki/run00001 {'1234567890' * 4}"
     words = f"branch: {'somebody else moved it ' * 20}; put it back: {command}"
 

@@ -26,7 +26,7 @@ BASE, HEAD = "a" * 40, "b" * 40
 
 
 @pytest.mark.spec("10.1")
-def test_each_rule_that_a_decision_names_has_its_words() -> None:
+def test_each_rule_named_by_a_decision_has_a_description() -> None:
     source = "".join(inspect.getsource(module) for module in (retry, rules, recover))
 
     named = set(re.findall(r'"(\d+\.\d+)"', source))
@@ -43,7 +43,7 @@ def test_each_rule_that_a_decision_names_has_its_words() -> None:
         ("", "cancelled"),
     ],
 )
-def test_a_cancelled_attempt_says_whether_it_left_anything(kept: str, words: str) -> None:
+def test_a_cancelled_attempt_says_whether_it_left_work(kept: str, words: str) -> None:
     def entry(seq: int, event: str, **data: Any) -> JournalEntry:
         return JournalEntry(seq, NOW, RUN.id, "run00001-1", 1, event, data)
 
@@ -56,7 +56,7 @@ def test_a_cancelled_attempt_says_whether_it_left_anything(kept: str, words: str
     assert [one.ended for one in explain(view.tasks[0], entries, NOW, {}).attempts] == [words]
 
 
-def test_the_next_command_is_about_this_run_alone() -> None:
+def test_the_next_command_names_only_this_run() -> None:
     merged = replace(RUN, base=BASE, merged_commit=HEAD)
 
     over = build_run_view(RUN, [a_row(1, State.CANCELLED)], {}, is_idle=True)

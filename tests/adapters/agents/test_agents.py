@@ -656,7 +656,7 @@ def test_the_prompt_of_each_attempt_is_recorded(stage: Stage, tmp_path: Path) ->
 
 
 @pytest.mark.spec("12.2", "4.2", "5.4")
-def test_a_rate_limit_is_played(stage: Stage) -> None:
+def test_the_scripted_agent_simulates_a_rate_limit(stage: Stage) -> None:
     exit_ = stage.play(scripted([{"rate_limit": {"retry_after": 7}}]))
 
     assert (exit_.code, exit_.limit, exit_.retry_after) == (1, "rate", timedelta(seconds=7))

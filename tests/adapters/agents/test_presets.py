@@ -178,7 +178,7 @@ def test_keys_of_an_agent_are_secret_and_network_variables_are_not(tmp_path: Pat
 
 
 @pytest.mark.spec("12.8")
-def test_another_service_is_named_in_the_agents_own_way(tmp_path: Path) -> None:
+def test_another_service_is_configured_in_the_format_of_the_agent(tmp_path: Path) -> None:
     options = {
         "base_url": "http://127.0.0.1:9/v1",
         "program": "/opt/a",
@@ -477,7 +477,9 @@ def test_an_agent_without_resume_names_no_conversation(tmp_path: Path) -> None:
         ("", "unfinished", "no export"),
     ],
 )
-def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words: str) -> None:
+def test_the_output_of_vibe_is_read_from_its_export(
+    tmp_path: Path, note: str, limit: str, words: str
+) -> None:
     folder = tmp_path / "attempts" / "1" / "outbox"
     (folder / "vibe").mkdir(parents=True)
     (folder / "vibe" / "export.json").write_text(note)

@@ -104,7 +104,7 @@ def alive(pid: int) -> bool:
         ("true", "looksGood", Outcome.BROKEN),
     ],
 )
-def test_success_is_what_the_plan_says(
+def test_the_plan_defines_the_success_of_a_check(
     bench: Bench, shell: str, success: str, outcome: Outcome
 ) -> None:
     finding = bench.sh(shell, success=success)
@@ -120,7 +120,7 @@ def test_a_pipeline_fails_when_its_first_command_does(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.1")
-def test_without_bash_the_plain_shell_runs_the_check(bench: Bench) -> None:
+def test_a_check_runs_in_the_plain_shell_without_bash(bench: Bench) -> None:
     finding = bench.sh("echo $0", env={"PATH": str(bench.worktree)})
 
     assert finding.output == "/bin/sh\n"
@@ -682,7 +682,7 @@ def test_real_unittest_is_read_by_text(bench: Bench) -> None:
 
 
 @pytest.mark.spec("4.5")
-def test_the_plan_names_the_pattern_else_it_is_guessed(bench: Bench) -> None:
+def test_the_pattern_comes_from_the_plan_or_is_inferred(bench: Bench) -> None:
     assert bench.sh("exit 1", pattern="type-error").pattern == "type-error"
     assert bench.sh("exit 1").pattern == "check-failed"
     assert bench.sh("true", pattern="type-error").pattern == ""
@@ -745,7 +745,7 @@ def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Findin
     ],
     ids=str,
 )
-def test_conditions_on_files(
+def test_a_file_check_tests_its_conditions(
     bench: Bench, path: str, conditions: dict[str, Any], outcome: Outcome
 ) -> None:
     (bench.worktree / "a.txt").write_text("hello\nv12\n")

@@ -248,7 +248,9 @@ def test_tests_are_counted_and_named_without_a_report_asked_for(bench: Bench) ->
 
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize(("test", "outcome"), [(">>> 1\n    1", "PASSED"), ("", "FAILED")])
-def test_doctest_is_asked_to_name_its_tests(bench: Bench, test: str, outcome: str) -> None:
+def test_doctest_is_run_with_the_option_that_names_its_tests(
+    bench: Bench, test: str, outcome: str
+) -> None:
     bench.write({"m.py": f'"""\n    {test}\n"""\n'})
 
     assert bench.run(sys.executable, "-m", "doctest", "m.py").outcome == outcome

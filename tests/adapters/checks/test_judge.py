@@ -96,7 +96,7 @@ def test_a_judge_that_accepts_the_work_is_asked_once(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7")
-def test_what_a_judge_calls_missing_is_listed_for_the_agent(bench: Bench) -> None:
+def test_missing_items_named_by_a_judge_are_listed_for_the_agent(bench: Bench) -> None:
     finding = bench.see(acts({"say": FAIL}))
 
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "judge-failed")

@@ -167,7 +167,7 @@ def test_cancelled_tasks_of_another_repository_do_not_starve_those_of_this_one(
 
 
 @pytest.mark.spec("9.6", "11.6")
-def test_a_task_that_is_recalled_is_not_marked_as_cancelled(store: SqlStore, where: Where) -> None:
+def test_a_recalled_task_is_not_marked_as_cancelled(store: SqlStore, where: Where) -> None:
     """One column once stored both, as the numbers 1 and 2."""
     submit(store, a_spec("a"))
     task = take(store)
@@ -228,7 +228,7 @@ def test_a_task_that_awaits_its_rerun_is_cancelled_at_once(store: SqlStore) -> N
 
 @pytest.mark.spec("9.5", "10.2")
 @pytest.mark.parametrize("column", ["cancel_wanted", "recall_wanted"])
-def test_a_request_that_outlived_the_landing_in_an_old_row_is_over(
+def test_a_cancel_request_in_an_old_row_of_a_landed_task_is_ignored(
     store: SqlStore, where: Where, column: str
 ) -> None:
     """Earlier versions kept the flag of a task that landed before the request was met."""

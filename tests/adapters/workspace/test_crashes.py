@@ -97,7 +97,7 @@ class Killer:
 
 
 @pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
-def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> None:
+def test_a_task_killed_after_any_git_command_lands_once(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     other = land_task(world, world.task(2), lambda at: write(at, other="o"))
     killer = Killer(world, tmp_path)
@@ -133,7 +133,9 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("0.2", "8.1", "9.6")
-def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path) -> None:
+def test_undo_and_restore_killed_after_any_git_command_succeed_when_repeated(
+    tmp_path: Path,
+) -> None:
     world = a_world(tmp_path)
     done = land_task(world, world.task(), lambda at: write(at, new="n"))
     at = Path(done.work.worktree)
@@ -156,7 +158,7 @@ def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path)
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "10.4")
-def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
+def test_a_persons_merge_killed_after_any_git_command_is_saved_and_rebuilt(
     tmp_path: Path,
 ) -> None:
     world = a_world(tmp_path)

@@ -727,7 +727,7 @@ def test_two_clones_on_one_machine_have_different_hosts(two: Clones) -> None:
 
 
 @pytest.mark.spec("0.2")
-def test_nothing_of_the_users_changes_while_tasks_run(two: Clones) -> None:
+def test_the_users_repository_is_unchanged_while_tasks_run(two: Clones) -> None:
     one, other = two.worlds
     write(one.repo, untracked="u", README="changed\n")
     before = user_state(one.repo)

@@ -103,9 +103,7 @@ def two(tmp_path: Path) -> Clones:
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
-    two: Clones, tmp_path: Path
-) -> None:
+def test_a_landing_killed_between_push_and_copy_counts_once(two: Clones, tmp_path: Path) -> None:
     one, other = two.worlds
     task = run_attempt(one, one.task(), lambda at: write(at, new="n"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -125,9 +123,7 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
-    two: Clones, tmp_path: Path
-) -> None:
+def test_an_undo_killed_between_push_and_copy_counts_once(two: Clones, tmp_path: Path) -> None:
     one, _ = two.worlds
     task = land_task(one, one.task(), lambda at: write(at, new="n"))
 
@@ -142,7 +138,7 @@ def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
 
 @pytest.mark.full
 @pytest.mark.spec("8.3")
-def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
+def test_a_group_roll_back_killed_between_push_and_copy_happens_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
@@ -165,7 +161,7 @@ def _new(at: Path) -> None:
 
 
 @pytest.mark.spec("9.1")
-def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Path) -> None:
+def test_a_run_opening_killed_between_push_and_copy_happens_once(tmp_path: Path) -> None:
     farm = clones(tmp_path)
     one, other = farm.worlds
     run = replace(one.run, id=RunId("ef56gh78"))
@@ -204,7 +200,7 @@ def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
 
 @pytest.mark.full
 @pytest.mark.spec("3.1", "3.2", "3.3", "3.4", "8.2", "0.3")
-def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
+def test_a_task_killed_after_any_git_command_lands_once_at_the_remote(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds

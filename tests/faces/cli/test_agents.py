@@ -50,7 +50,7 @@ def actor(top: Path, first: str = "risen\n", second: str = "RISEN\n", **about: A
 
 
 @pytest.mark.spec("12.1", "12.8")
-def test_every_known_agent_is_listed_with_how_to_get_it() -> None:
+def test_every_known_agent_is_listed_with_its_installation() -> None:
     people, programs = called("list", PATH="/nowhere"), called("list", "--json", PATH="/nowhere")
 
     listed = json.loads(programs.output)
@@ -61,7 +61,7 @@ def test_every_known_agent_is_listed_with_how_to_get_it() -> None:
 
 
 @pytest.mark.spec("12.1", "12.8")
-def test_one_agent_is_shown_with_its_command_lines_and_its_version(tmp_path: Path) -> None:
+def test_an_agent_is_shown_with_its_command_lines_and_version(tmp_path: Path) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\necho codex-cli 9.9\n")
     program.chmod(0o755)
@@ -107,7 +107,7 @@ def test_a_rehearsal_writes_a_file_continues_and_reports_its_use(tmp_path: Path)
         ),
     ],
 )
-def test_a_rehearsal_believes_files_and_not_words(
+def test_a_rehearsal_checks_files_and_ignores_claims(
     tmp_path: Path, about: dict[str, Any], last: str, words: str
 ) -> None:
     done = called("test", "claude", "--program", actor(tmp_path, **about), "--json")
@@ -121,7 +121,7 @@ def test_a_rehearsal_believes_files_and_not_words(
 
 
 @pytest.mark.spec("12.8")
-def test_a_rehearsal_without_the_program_names_the_next_step() -> None:
+def test_a_rehearsal_without_the_program_names_the_next_command() -> None:
     done = called("test", "claude", PATH="/usr/bin:/bin")
     told = json.loads(called("test", "claude", "--json", PATH="/usr/bin:/bin").output)
 

@@ -21,7 +21,7 @@ def read_only() -> Path:
 
 
 @pytest.mark.spec("12.2", "0.5")
-def test_on_a_read_only_file_system_no_change_of_permissions_is_advised() -> None:
+def test_doctor_does_not_recommend_chmod_on_a_read_only_file_system() -> None:
     place = read_only()
     if place == Path():
         pytest.skip("this machine has no read-only file system")
@@ -34,7 +34,7 @@ def test_on_a_read_only_file_system_no_change_of_permissions_is_advised() -> Non
 
 
 @pytest.mark.spec("12.2", "0.5")
-def test_on_a_writable_file_system_a_change_of_permissions_is_advised(tmp_path: Path) -> None:
+def test_doctor_recommends_chmod_on_a_writable_file_system(tmp_path: Path) -> None:
     line = unwritable_condition("store", "it is not writable", tmp_path, "git clone REPO DIR")
 
     assert (line.words, line.next_command) == ("it is not writable", f"chmod u+rwx {tmp_path}")

@@ -243,7 +243,7 @@ def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) 
 
 
 @pytest.mark.full
-def test_a_shortened_name_shows_that_it_is_shortened(place: Place) -> None:
+def test_a_shortened_name_ends_with_an_ellipsis(place: Place) -> None:
     name = "the-longest-name-that-anybody-ever-gave"
     plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
     assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
@@ -260,7 +260,7 @@ def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
 
 
 @pytest.mark.full
-def test_the_screen_fills_any_terminal_size_and_never_exceeds_it(still: Place) -> None:
+def test_the_screen_fits_any_terminal_size(still: Place) -> None:
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("no worker is running this", "4 waiting", "q leave")
 
@@ -305,7 +305,7 @@ def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Place) -> Non
     ],
     ids=["all of it", "no colour", "no unicode", "no unicode by LANG"],
 )
-def test_a_terminal_gets_only_what_it_can_show(
+def test_a_terminal_gets_only_supported_characters(
     still: Place, env: dict[str, str], coloured: bool, ascii_only: bool
 ) -> None:
     around = {k: v for k, v in still.env.items() if not k.startswith("LC_") and k != "LANG"}
@@ -399,13 +399,13 @@ def test_keys_are_recognised_and_unknown_ones_left_out() -> None:
     assert list(split_keys("\x1b[200~a\x1b[1;5Cb\x01日")) == ["a", "b", "日"]
 
 
-def test_without_anything_landed_the_time_left_is_unknown() -> None:
+def test_the_remaining_time_is_unknown_before_the_first_landing() -> None:
     view = build_run_view(RUN, [a_row(1), a_row(2)], {}, is_idle=False)
 
     assert time_left(remaining_work(view, 4), Pace(), NOW) is None
 
 
-def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_person() -> None:
+def test_the_remaining_time_follows_slots_and_chains_without_escalated_tasks() -> None:
     pace = Pace()
     for n, minutes in enumerate((1, 2, 30)):
         pace.record_start(f"old-{n}", NOW - minutes * MINUTE)
@@ -427,7 +427,7 @@ def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_pe
     assert time_left(remaining_work(stuck, 4), pace, NOW) == timedelta(0)
 
 
-def test_a_task_that_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
+def test_a_task_that_takes_longer_than_usual_makes_the_remaining_time_unknown() -> None:
     pace = Pace()
     pace.record_start("old", NOW - 4 * MINUTE)
     pace.record_landing("old", NOW)
@@ -446,7 +446,7 @@ def test_an_unreported_cost_is_unknown_and_never_zero() -> None:
     assert cost_words(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 run of unknown cost")
 
 
-def test_the_foot_counts_each_task_once() -> None:
+def test_the_footer_counts_each_task_once() -> None:
     asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
     rows = [asks, a_row(2), a_row(3), a_row(4, State.DONE)]
     needs = {**chain(asks, rows[1]), rows[2].id: (), rows[3].id: ()}
@@ -494,6 +494,6 @@ def test_a_duration_has_only_useful_digits(seconds: float, words: str) -> None:
     ],
     ids=str,
 )
-def test_the_locale_says_what_can_be_shown(env: dict[str, str], unicode: bool) -> None:
+def test_the_locale_decides_the_supported_characters(env: dict[str, str], unicode: bool) -> None:
     """The fourth is what Python makes of the C locale for itself."""
     assert glyphs_for_locale(env).unicode is unicode

@@ -48,7 +48,7 @@ def test_calls_are_parsed_as_click_parses_them(
     "words",
     [[], ["run"], ["status", "--help"], ["why"], ["status", "a", "b"], ["--repo", ".", "status"]],
 )
-def test_everything_else_is_left_to_click(words: list[str]) -> None:
+def test_other_calls_are_left_to_click(words: list[str]) -> None:
     assert find_quick_call(words) is None
 
 

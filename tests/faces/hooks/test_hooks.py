@@ -49,7 +49,7 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
-def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
+def test_a_session_is_shown_as_verified_only_if_the_checks_passed_in_this_phase(
     place: Hooked,
 ) -> None:
     def told() -> str:
@@ -76,7 +76,7 @@ def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
 
 
 @pytest.mark.spec("12.6", "7.1")
-def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
+def test_the_reason_uses_the_prompt_template_of_the_project(place: Hooked) -> None:
     folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
     folder.mkdir(parents=True)
     (folder / "f_failed.md").write_text("---\nparams: []\n---\nOur own words.\n")
@@ -86,7 +86,7 @@ def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
-def test_at_the_limit_the_person_is_asked_and_no_stop_is_refused(place: Hooked) -> None:
+def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(place: Hooked) -> None:
     place.tries(2)
 
     first, second, third = place.stop(), place.stop(), place.stop()
@@ -184,7 +184,7 @@ def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_a_new_phase_begins_at_zero(place: Hooked) -> None:
+def test_a_new_phase_starts_with_a_count_of_zero(place: Hooked) -> None:
     place.tries(3)
     place.stop()
     place.stop()
@@ -197,7 +197,7 @@ def test_a_new_phase_begins_at_zero(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_the_checks_of_a_phase_are_frozen_when_it_begins(place: Hooked) -> None:
+def test_the_checks_of_a_phase_are_fixed_at_its_start(place: Hooked) -> None:
     """An agent that edits the settings does not loosen the phase that it works on."""
     begun = place.yaoki("hook", "begin", "--phase", "p", "--check", "good")
     place.configure('[checks.good]\nrun = ["true"]\n')
@@ -207,7 +207,7 @@ def test_the_checks_of_a_phase_are_frozen_when_it_begins(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "14.1")
-def test_a_check_that_the_settings_do_not_have_is_refused_by_name(place: Hooked) -> None:
+def test_an_unknown_check_is_refused_by_name(place: Hooked) -> None:
     refused = place.yaoki("hook", "begin", "--phase", "p", "--check", "no-such")
 
     assert refused.code == 6
@@ -216,7 +216,7 @@ def test_a_check_that_the_settings_do_not_have_is_refused_by_name(place: Hooked)
 
 
 @pytest.mark.spec("12.6", "2.5")
-def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> None:
+def test_a_phase_of_a_plan_defines_its_checks_and_attempts(place: Hooked) -> None:
     task = {"id": "one", "goal": "Do.", "checks": ["mine"], "max_iterations": 1}
     plan = {
         "goal": "Rehearse",
@@ -237,7 +237,7 @@ def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears(
+def test_an_agent_is_not_refused_more_often_than_it_accepts(
     place: Hooked,
 ) -> None:
     """Claude Code ignores a ninth refusal, so the person is asked at the eighth try."""
@@ -250,7 +250,7 @@ def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_each_agent_is_answered_in_its_own_words(place: Hooked) -> None:
+def test_each_agent_is_answered_in_its_own_format(place: Hooked) -> None:
     place.tries(1)
     said = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(place.repo)}
 
@@ -287,7 +287,7 @@ def test_a_stop_with_unreadable_input_is_checked_like_any_other(place: Hooked, s
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_words_that_never_end_are_not_waited_for(place: Hooked) -> None:
+def test_input_that_never_ends_is_not_awaited(place: Hooked) -> None:
     process = place.popen("--limit", "5")
 
     assert process.stdin is not None
@@ -309,7 +309,7 @@ def test_other_hook_events_are_ignored(place: Hooked, event: str) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> None:
+def test_a_stop_with_background_tasks_is_not_checked(place: Hooked) -> None:
     answer = place.stop(background_tasks=[{"id": "b1"}])
 
     assert "decision" not in answer
@@ -318,7 +318,7 @@ def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> Non
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
-def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
+def test_the_hook_is_disabled_by_a_variable(place: Hooked, name: str) -> None:
     """A person can switch the hook off; agents that yaoki started are checked by yaoki."""
     said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}
 
@@ -327,7 +327,7 @@ def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_outside_a_repository_a_stop_is_refused_once_and_then_allowed_with_a_notice(
+def test_a_stop_outside_a_repository_is_refused_once_and_then_allowed_with_a_notice(
     place: Hooked, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -354,7 +354,7 @@ def test_an_agent_that_was_refused_before_is_not_refused_for_a_fault_of_yaoki(
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
-def test_without_checks_nothing_is_proven_and_the_person_is_asked(place: Hooked) -> None:
+def test_a_stop_without_checks_is_refused_once_and_then_the_person_is_asked(place: Hooked) -> None:
     place.configure("")
 
     first, second = place.stop(), place.stop()
@@ -364,7 +364,9 @@ def test_without_checks_nothing_is_proven_and_the_person_is_asked(place: Hooked)
 
 
 @pytest.mark.spec("12.6", "4.8")
-def test_a_check_that_cannot_run_is_sent_back_once_and_then_asked(place: Hooked) -> None:
+def test_a_check_that_cannot_run_is_refused_once_and_then_the_person_is_asked(
+    place: Hooked,
+) -> None:
     place.configure('[checks.gone]\nrun = ["no-such-program-anywhere"]\n')
 
     first, second = place.stop(), place.stop()
@@ -391,7 +393,7 @@ def test_a_check_that_hangs_is_ended_and_refused_in_time(place: Hooked, tmp_path
 
 
 @pytest.mark.spec("12.6", "3.3")
-def test_a_check_that_changes_a_tracked_file_proves_nothing(place: Hooked) -> None:
+def test_a_check_that_changes_a_tracked_file_does_not_pass(place: Hooked) -> None:
     place.work("good\n")
     place.configure('[checks.writes]\nshell = "echo more >> README && test -s README"\n')
 
@@ -403,7 +405,7 @@ def test_a_check_that_changes_a_tracked_file_proves_nothing(place: Hooked) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
-def test_the_checkout_is_only_looked_at(place: Hooked) -> None:
+def test_the_hook_does_not_change_the_checkout(place: Hooked) -> None:
     place.git("add", "a.txt")
     place.work("half\n")
     (place.repo / "new.txt").write_text("new\n")
@@ -420,7 +422,7 @@ def test_the_checkout_is_only_looked_at(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "0.3")
-def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
+def test_concurrent_sessions_have_separate_counts(place: Hooked) -> None:
     said = {"hook_event_name": "Stop", "cwd": str(place.repo)}
     names = ("one", "two")
     running = [place.popen() for _ in names]
@@ -462,7 +464,7 @@ def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_killed_in_the_middle_nothing_counts_and_nothing_stays(
+def test_a_killed_hook_counts_no_attempt_and_leaves_no_process(
     place: Hooked, tmp_path: Path, number: signal.Signals
 ) -> None:
     place.configure(f"[limits]\nlease_s = 6\nheartbeat_s = 1\n{HANG}")
@@ -486,7 +488,7 @@ def test_killed_in_the_middle_nothing_counts_and_nothing_stays(
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_a_reason_that_never_reached_the_agent_comes_with_the_next_prompt_once(
+def test_an_undelivered_reason_is_added_to_the_next_prompt_once(
     place: Hooked,
 ) -> None:
     """The agent went away while the checks ran, and comes back later."""
@@ -506,7 +508,7 @@ def test_a_reason_that_never_reached_the_agent_comes_with_the_next_prompt_once(
 
 
 @pytest.mark.spec("12.6")
-def test_a_prompt_with_nothing_to_add_imports_next_to_nothing(place: Hooked) -> None:
+def test_a_prompt_hook_without_a_message_imports_few_modules(place: Hooked) -> None:
     """Agents call it at each prompt: it must start nearly as fast as the interpreter."""
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(['hook', 'event', 'claude-code']);"
@@ -528,7 +530,7 @@ def test_a_prompt_with_nothing_to_add_imports_next_to_nothing(place: Hooked) -> 
 
 
 @pytest.mark.spec("12.6", "1.5")
-def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
+def test_an_answer_must_name_its_session_when_several_ask(place: Hooked) -> None:
     place.tries(1)
     place.stop("one")
     place.stop("two")
@@ -546,7 +548,7 @@ def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
 
 
 @pytest.mark.spec("14.3", "12.6")
-def test_a_judge_of_a_session_is_walled_in_with_a_copy_of_its_own_folder(
+def test_a_judge_of_a_session_runs_in_the_sandbox_with_a_copy_of_its_folder(
     place: Hooked, tmp_path: Path
 ) -> None:
     """As in a run: it may keep its conversation, and write nowhere else."""

@@ -50,7 +50,7 @@ def held(text: str) -> dict[str, Any]:
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
-def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: str) -> None:
+def test_uninstalling_restores_the_file_byte_for_byte(tmp_path: Path, before: str) -> None:
     made = written(tmp_path, before)
     made.file.chmod(0o640)
 
@@ -76,7 +76,9 @@ def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: s
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
-def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before: str) -> None:
+def test_uninstalling_without_a_backup_keeps_the_other_settings(
+    tmp_path: Path, before: str
+) -> None:
     """Another checkout of the same project has the file, but not the stored original."""
     made = written(tmp_path, before)
     install(made, 600)
@@ -91,7 +93,7 @@ def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before
 
 
 @pytest.mark.spec("12.6")
-def test_a_file_that_we_made_goes_again(tmp_path: Path) -> None:
+def test_uninstalling_removes_a_file_that_yaoki_created(tmp_path: Path) -> None:
     made = target(tmp_path)
 
     install(made, 600)
@@ -103,7 +105,7 @@ def test_a_file_that_we_made_goes_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_a_folder_that_was_there_before_us_stays(tmp_path: Path) -> None:
+def test_uninstalling_keeps_a_folder_that_existed_before(tmp_path: Path) -> None:
     made = target(tmp_path)
     made.file.parent.mkdir()
 
@@ -133,7 +135,7 @@ def test_changes_of_the_owner_are_preserved(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_a_file_behind_a_link_stays_behind_its_link(tmp_path: Path) -> None:
+def test_installing_keeps_a_symbolic_link(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.json"
     real.write_text("{}\n")
     made = target(tmp_path)
@@ -153,7 +155,7 @@ def test_a_file_behind_a_link_stays_behind_its_link(tmp_path: Path) -> None:
     "text",
     ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\xff", '{"a": 1, "a": 2}', "[" * 9999],
 )
-def test_a_file_that_is_not_understood_is_left_alone(tmp_path: Path, text: str) -> None:
+def test_an_unparsable_settings_file_is_left_alone(tmp_path: Path, text: str) -> None:
     made = written(tmp_path, text)
     before = made.file.read_bytes()
 
@@ -185,7 +187,7 @@ def test_other_agents_get_the_same_hook_in_their_own_form(
 
 @pytest.mark.spec("12.6", "0.6")
 @pytest.mark.parametrize("agent", ["opencode", "aider", "mini-swe-agent", "claud-code"])
-def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> None:
+def test_an_agent_without_a_stop_hook_is_refused_with_the_reason(agent: str) -> None:
     words = (
         "did you mean 'claude-code'"
         if agent == "claud-code"
@@ -198,7 +200,7 @@ def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_the_persons_own_settings_are_touched_only_when_asked(
+def test_user_settings_are_changed_only_with_the_option_user(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     place = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
@@ -228,7 +230,7 @@ def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
+def test_an_unreadable_settings_file_does_not_hide_the_others(place: Place) -> None:
     place.yaoki("hook", "install", "claude-code")
     broken = place.repo / ".gemini" / "settings.json"
     broken.parent.mkdir()
@@ -249,7 +251,7 @@ def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
     ("agent", "variable", "name"),
     [("claude-code", "CLAUDE_CONFIG_DIR", "settings.json"), ("codex", "CODEX_HOME", "hooks.json")],
 )
-def test_the_persons_own_file_is_where_their_agent_looks_for_it(
+def test_the_user_settings_file_follows_the_variable_of_the_agent(
     place: Place, tmp_path: Path, agent: str, variable: str, name: str
 ) -> None:
     place.env[variable] = str(tmp_path / "moved")
@@ -261,7 +263,7 @@ def test_the_persons_own_file_is_where_their_agent_looks_for_it(
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_a_file_in_place_of_the_folder_is_an_error_without_a_traceback(place: Place) -> None:
+def test_a_file_in_place_of_the_state_folder_is_an_error_without_a_traceback(place: Place) -> None:
     home = place.repo / ".yaoki"
     home.write_text("mine\n")
     said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(place.repo)})

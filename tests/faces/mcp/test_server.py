@@ -153,7 +153,7 @@ def test_a_notification_gets_no_response(piped: Piped) -> None:
 
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("version", [*HANDSHAKE, "2025-03-26", None])
-def test_clients_that_shake_hands_get_their_version_or_our_newest(version: str | None) -> None:
+def test_a_client_with_a_handshake_gets_its_version_or_the_newest(version: str | None) -> None:
     server = McpServer([], lambda *_: {})
 
     answer = server.respond(framed("initialize", {"protocolVersion": version}))
@@ -165,7 +165,7 @@ def test_clients_that_shake_hands_get_their_version_or_our_newest(version: str |
 
 
 @pytest.mark.spec("12.7")
-def test_clients_that_name_the_version_each_time_get_whole_results() -> None:
+def test_a_client_without_a_handshake_gets_complete_results() -> None:
     server = McpServer([{"name": "x"}], lambda *_: {"content": []})
     meta = {"_meta": {VERSION: MODERN[-1]}}
 
@@ -182,7 +182,7 @@ def test_clients_that_name_the_version_each_time_get_whole_results() -> None:
 
 
 @pytest.mark.spec("12.7", "14.4", "0.6")
-def test_a_tool_that_cannot_serve_says_why_and_what_to_do(piped: Piped) -> None:
+def test_a_failing_tool_reports_cause_and_remedy(piped: Piped) -> None:
     """Without a run; a lone surrogate and a null do not crash the server."""
     nothing = piped.ask(call("status", {"run": "\0"}))["result"]
     half = piped.ask(call("status", {"run": "\ud800"}))["result"]
@@ -198,7 +198,7 @@ def test_a_tool_that_cannot_serve_says_why_and_what_to_do(piped: Piped) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "14.4")
-def test_a_plan_with_half_a_letter_is_refused_and_leaves_nothing(
+def test_a_plan_with_a_lone_surrogate_is_refused_and_stores_nothing(
     piped: Piped, repo: Path, env: dict[str, str]
 ) -> None:
     plan = {"goal": "\ud800", "tasks": [{"id": "one", "goal": "x" * 300_000}]}
@@ -240,7 +240,7 @@ WHO = {
 
 
 @pytest.mark.spec("12.7")
-def test_the_environment_names_the_calling_attempt_or_none() -> None:
+def test_the_environment_identifies_the_calling_attempt() -> None:
     assert calling_attempt({}) is None
     assert calling_attempt(WHO) == CallingAttempt(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
     assert repository_from_environment(WHO) == Path("/r")
@@ -256,7 +256,7 @@ def test_the_environment_names_the_calling_attempt_or_none() -> None:
     "odd",
     ["", "result.json", "/result.json", "/a/b/c/d/e/f/g/result.json", "/r/.yaoki/x/1/2/3/o/r"],
 )
-def test_a_result_file_elsewhere_names_no_repository(odd: str) -> None:
+def test_a_result_file_outside_a_repository_identifies_no_repository(odd: str) -> None:
     assert repository_from_environment({"YAOKI_RESULT": odd}) is None
 
 
@@ -265,7 +265,7 @@ def entry(event: str, **data: Any) -> JournalEntry:
 
 
 @pytest.mark.spec("11.2")
-def test_the_claims_of_an_attempt_begin_with_the_one_that_started_it() -> None:
+def test_the_claims_of_an_attempt_start_with_its_first_claim() -> None:
     story = [
         entry("TASK_CLAIMED", epoch=1),
         entry("ATTEMPT_STARTED", attempt=1),
@@ -302,7 +302,7 @@ CALLER = CallingAttempt(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
         (replace(AT_WORK, state=State.REPLACED), replace(CALLER, epoch=1), CallRefusal.REPLACED),
     ],
 )
-def test_a_caller_counts_only_while_its_own_attempt_is_at_work(
+def test_a_caller_is_accepted_only_while_its_attempt_runs(
     task: Task, caller: CallingAttempt, name: CallRefusal | None
 ) -> None:
     why = refusal_of(caller, task, range(4, 6))

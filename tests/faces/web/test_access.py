@@ -20,7 +20,7 @@ def cookie_of(server: Served, token: str) -> str:
     return entered.headers["set-cookie"]
 
 
-def test_the_link_becomes_a_cookie_that_scripts_and_strangers_never_get(served: Served) -> None:
+def test_the_link_sets_a_cookie_that_is_http_only_and_same_site(served: Served) -> None:
     entered = Client(served.port).ask("GET", f"/enter?token={served.token}")
     cookie = entered.headers["set-cookie"].lower()
     browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
@@ -61,7 +61,7 @@ def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served)
     assert (program.status, program.code) == (401, "WRONG_TOKEN")
 
 
-def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
+def test_a_token_with_one_changed_letter_is_refused(served: Served) -> None:
     """Including the part that names the permission."""
     raised = served.look_token.replace("look.", "act.", 1)
     turned = served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
@@ -71,7 +71,7 @@ def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
     assert [answer.status for answer in answers] == [401, 401]
 
 
-def test_a_cookie_is_no_link_and_a_link_is_no_cookie(served: Served) -> None:
+def test_a_cookie_is_refused_as_a_link_and_a_link_as_a_cookie(served: Served) -> None:
     kept = cookie_of(served, served.token).partition("=")[2].partition(";")[0]
 
     as_link = Client(served.port).ask("GET", f"/enter?token={kept}")
@@ -84,7 +84,7 @@ def test_a_cookie_is_no_link_and_a_link_is_no_cookie(served: Served) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1:{port}", ""]
 )
-def test_a_name_that_was_made_to_point_here_is_refused(served: Served, host: str) -> None:
+def test_a_rebound_host_name_is_refused(served: Served, host: str) -> None:
     named = host.format(port=served.port)
 
     answers = [
@@ -97,7 +97,7 @@ def test_a_name_that_was_made_to_point_here_is_refused(served: Served, host: str
     assert {answer.code for answer in answers} == {"WRONG_HOST"}
 
 
-def test_loopback_names_are_answered_also_through_a_tunnel(served: Served) -> None:
+def test_loopback_names_are_accepted_also_through_a_tunnel(served: Served) -> None:
     hosts = [f"localhost:{served.port}", "127.0.0.1:9999", "[::1]:1234", "LOCALHOST"]
 
     assert {served.client.get("/session", Host=host).status for host in hosts} == {200}
@@ -136,7 +136,7 @@ def test_a_cookie_without_an_origin_cannot_act(served: Served, run_id: str) -> N
     assert own.status == 409, "it gets through, and the run is not paused"
 
 
-def test_the_read_only_link_can_look_and_nothing_else(served: Served, run_id: str) -> None:
+def test_the_read_only_link_can_only_read(served: Served, run_id: str) -> None:
     posts = [f"/runs/{run_id}/cancel", f"/tasks/{run_id}-3/answer", f"/tasks/{run_id}-3/retry"]
     cookie = Client(served.port, headers={"Cookie": cookie_of(served, served.look_token)})
 
@@ -150,7 +150,7 @@ def test_the_read_only_link_can_look_and_nothing_else(served: Served, run_id: st
     assert served.client.document(f"/runs/{run_id}")["cancel_wanted"] is False
 
 
-def test_only_bounded_json_is_taken(served: Served, run_id: str) -> None:
+def test_only_bounded_json_is_accepted(served: Served, run_id: str) -> None:
     path = f"/runs/{run_id}/go"
     form = served.client.post(path, b"words=x", Content_Type="application/x-www-form-urlencoded")
     text = served.client.post(path, b"{}", Content_Type="text/plain")
@@ -185,7 +185,9 @@ def test_every_answer_has_the_strict_headers(served: Served, path: str) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, run_id: str) -> None:
+def test_the_page_is_served_without_a_token_and_contains_no_data(
+    served: Served, run_id: str
+) -> None:
     stranger = Client(served.port)
     page, view = stranger.ask("GET", "/"), stranger.ask("GET", f"/runs/{run_id}")
 
@@ -228,7 +230,7 @@ def test_browsers_cache_the_files_of_the_page_until_they_change(
     assert (old.status, old.headers["cache-control"]) == (404, "no-store")
 
 
-def test_it_listens_on_this_machine_only_by_default(place: Place) -> None:
+def test_the_server_listens_on_loopback_by_default(place: Place) -> None:
     with serving(place) as server:
         assert "127.0.0.1" in server.said[0]
         assert not [line for line in server.said if "warning" in line]
@@ -241,7 +243,7 @@ def test_it_listens_on_this_machine_only_by_default(place: Place) -> None:
         assert name.status == 421
 
 
-def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Served) -> None:
+def test_a_port_in_use_is_reported(place: Place, served: Served) -> None:
     done = place.yaoki("ui", "--port", str(served.port))
 
     assert done.code == 6
@@ -279,7 +281,7 @@ def test_secrets_are_masked_in_every_answer(place: Place) -> None:
     assert b"[masked]" in bodies[f"/tasks/{run}-1/diff"].body
 
 
-def test_garbage_on_the_wire_ends_only_its_own_connection(served: Served) -> None:
+def test_garbage_ends_only_its_own_connection(served: Served) -> None:
     link = HTTPConnection("127.0.0.1", served.port, timeout=10)
     link.connect()
     link.sock.sendall(b"\x16\x03\x01 not http at all\r\n\r\n" * 10)

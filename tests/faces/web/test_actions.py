@@ -21,7 +21,7 @@ def carried(place: Place, plan: dict[str, Any], code: int) -> str:
 
 
 @pytest.mark.spec("10.4")
-def test_an_answer_in_place_lets_the_run_go_on(place: Place) -> None:
+def test_an_answer_on_the_page_continues_the_run(place: Place) -> None:
     run = carried(place, the_plan(), 4)
     asks = f"{run}-3"
     with serving(place) as server:

@@ -99,7 +99,7 @@ def test_an_error_has_the_published_shape(served: Served, openapi: dict[str, Any
 
 
 @pytest.mark.spec("12.5", "12.1")
-def test_documents_are_those_of_the_command_line(played: Place, served: Served) -> None:
+def test_documents_equal_those_of_the_command_line(played: Place, served: Served) -> None:
     run = played.status()["run"]
     task = played.task("asks")["id"]
     ask = served.client.document
@@ -134,7 +134,7 @@ def test_documents_are_those_of_the_command_line(played: Place, served: Served) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.5")
-def test_before_the_first_run_everything_is_empty(place: Place, openapi: dict[str, Any]) -> None:
+def test_all_lists_are_empty_before_the_first_run(place: Place, openapi: dict[str, Any]) -> None:
     lists = ("/session", "/runs", "/journal", "/needs-you", "/workers", "/limits", "/prompts")
     with serving(place) as server:
         answers = {path: server.client.get(path) for path in (*lists, "/reliability", "/config")}

@@ -40,7 +40,7 @@ def note_often(place: Place, run_id: str, times: int) -> None:
 
 
 @pytest.mark.full
-def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
+def test_a_listener_receives_a_run_that_starts_later(place: Place) -> None:
     with serving(place) as server, server.client.listening() as stream:
         first = next(iter(stream))
         done = place.yaoki("run", place.plan(the_plan()), "--json")
@@ -59,7 +59,7 @@ def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_listener_that_reconnects_after_a_restart_misses_nothing(place: Place) -> None:
+def test_a_listener_that_reconnects_after_a_restart_misses_no_entry(place: Place) -> None:
     """The cookie and the cursor stay valid; the server announced its stop."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
@@ -88,7 +88,7 @@ def test_a_listener_that_reconnects_after_a_restart_misses_nothing(place: Place)
     assert numbers(before + rest + after) == journal(place)
 
 
-def test_a_listener_may_begin_anywhere_and_ask_for_one_run(
+def test_a_listener_may_start_at_any_entry_and_filter_by_run(
     served: Served, played: Place, run_id: str
 ) -> None:
     all_ = journal(played)
@@ -112,7 +112,7 @@ def test_a_listener_may_begin_anywhere_and_ask_for_one_run(
 @pytest.mark.parametrize(
     "query", ["?after=x", "?after=-1", "?after=1&after=2", "?what=1", "?run=zz"]
 )
-def test_a_strange_question_is_refused_before_the_stream_begins(served: Served, query: str) -> None:
+def test_an_invalid_query_is_refused_before_the_stream_starts(served: Served, query: str) -> None:
     assert served.client.get(f"/events?{query}").status in {400, 404}
 
 
@@ -124,7 +124,7 @@ def test_a_cursor_from_another_journal_makes_the_page_reload(served: Served) -> 
 
 
 @pytest.mark.full
-def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
+def test_listeners_over_the_limit_are_refused(played: Place) -> None:
     """One follower serves all; beyond the limit a listener is refused until another leaves."""
     with serving(played) as server, ExitStack() as open_:
         streams = [
@@ -141,7 +141,7 @@ def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> None:
+def test_a_slow_listener_gets_every_entry_and_blocks_no_other(place: Place) -> None:
     """One listener does not read while thousands of entries arrive; another reads them at once."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     run = done.document["run"]
@@ -157,7 +157,7 @@ def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> No
 
 
 @pytest.mark.full
-def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
+def test_a_replaced_store_is_detected(place: Place) -> None:
     """Deleted while the server runs, and created again by the next process."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     run = done.document["run"]
@@ -176,7 +176,7 @@ def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
     assert stands["status"] == "ESCALATED"
 
 
-def test_a_quiet_stream_says_that_nothing_was_missed(played: Place) -> None:
+def test_a_quiet_stream_sends_heartbeats(played: Place) -> None:
     async def first_beat() -> list[bytes]:
         desk = RequestContext(played.repo)
         hub = EventHub(desk, beat_s=0.05)
@@ -217,7 +217,7 @@ class Counted:
         return False
 
 
-def test_without_listeners_the_store_is_left_alone() -> None:
+def test_the_store_is_not_read_without_listeners() -> None:
     desk: Any = Counted()
 
     async def idle() -> None:

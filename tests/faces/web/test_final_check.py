@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spec("12.5")
 
 
 @pytest.mark.full
-def test_the_proof_is_counted_beside_the_tasks_of_the_plan(whole: Served) -> None:
+def test_the_final_check_is_counted_separately_from_the_tasks(whole: Served) -> None:
     (listed,) = whole.client.document("/runs")["runs"]
     run = whole.client.document(f"/runs/{listed['run']}")
     last = whole.client.document(f"/runs/{run['run']}/burndown")["points"][-1]
@@ -26,7 +26,7 @@ def test_the_proof_is_counted_beside_the_tasks_of_the_plan(whole: Served) -> Non
     assert rows["until"] >= rows["rows"][-1]["attempts"][-1]["until"], "it ends after its proof"
 
 
-def test_the_proof_is_drawn_after_all_tasks(whole: Served) -> None:
+def test_the_final_check_is_drawn_after_all_tasks(whole: Served) -> None:
     run = whole.client.document("/runs")["runs"][0]["run"]
     graph = whole.client.document(f"/runs/{run}/graph")
     nodes = [dict(zip(graph["fields"], node, strict=True)) for node in graph["nodes"]]
@@ -39,7 +39,7 @@ def test_the_proof_is_drawn_after_all_tasks(whole: Served) -> None:
 
 
 @pytest.mark.full
-def test_the_time_of_a_run_does_not_run_back_when_its_worker_is_killed(place: Place) -> None:
+def test_the_duration_of_a_run_does_not_decrease_when_its_worker_is_killed(place: Place) -> None:
     """An agent works for long without a journal entry; this time counts too."""
     gate = place.folder / "gate"
     script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}

@@ -12,7 +12,7 @@ from tests.faces.web.page_server import Served
 pytestmark = pytest.mark.spec("12.5")
 
 
-def test_tasks_are_paged_and_sieved(served: Served, run_id: str) -> None:
+def test_tasks_are_paged_and_filtered(served: Served, run_id: str) -> None:
     path = f"/runs/{run_id}/tasks"
     ask = served.client
 
@@ -36,9 +36,7 @@ def test_tasks_are_paged_and_sieved(served: Served, run_id: str) -> None:
         *("what=1", "limit=1&limit=2", f"text={'x' * 300}", "ids=" + ",".join("a" * 101)),
     ],
 )
-def test_a_parameter_of_the_wrong_form_is_refused_by_name(
-    served: Served, run_id: str, query: str
-) -> None:
+def test_an_invalid_parameter_is_refused_by_name(served: Served, run_id: str, query: str) -> None:
     answer = served.client.get(f"/runs/{run_id}/tasks?{quote(query, safe='=&,')}")
 
     assert (answer.status, answer.code) == (400, "BAD_REQUEST")
@@ -66,7 +64,7 @@ def test_the_journal_is_read_from_both_ends(served: Served, played: Place, run_i
     assert all("does not hold" in entry["words"] for entry in found)
 
 
-def test_long_data_are_left_out_of_lists_and_given_when_asked_for(
+def test_long_data_are_omitted_from_lists_and_available_per_entry(
     served: Served, played: Place
 ) -> None:
     told = {entry["seq"]: entry for entry in played.events()}
@@ -164,7 +162,7 @@ def test_the_burndown_ends_at_the_current_state(served: Served, run_id: str) -> 
     assert few["points"] == [all_["points"][0], last]
 
 
-def test_the_report_is_a_file_to_keep(served: Served, run_id: str) -> None:
+def test_the_report_is_served_as_a_download(served: Served, run_id: str) -> None:
     forms = {"html": "text/html", "markdown": "text/markdown", "json": "application/json"}
     for form, media in forms.items():
         answer = served.client.get(f"/runs/{run_id}/report?format={form}")

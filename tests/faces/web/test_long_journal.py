@@ -78,7 +78,7 @@ def pages(desk: RequestContext, way: str, **given: object) -> Iterator[dict[str,
 @pytest.mark.full
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("way", ["cursor", "after"])
-def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: str) -> None:
+def test_every_entry_is_listed_once_for_any_filter(desk: RequestContext, way: str) -> None:
     """Also where a scan ends between two entries, or finds none."""
     rare = list(range(EVERY, LONG + 1, EVERY))
 
@@ -106,7 +106,7 @@ def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: 
 
 @pytest.mark.full
 @pytest.mark.spec("12.5")
-def test_the_oldest_and_the_newest_are_both_one_question_away(desk: RequestContext) -> None:
+def test_the_oldest_and_newest_entries_need_one_request_each(desk: RequestContext) -> None:
     oldest, newest = ask(desk, after=0, limit=200), ask(desk, limit=200)
 
     assert [entry["seq"] for entry in oldest["entries"]] == list(range(1, 201))
@@ -116,7 +116,7 @@ def test_the_oldest_and_the_newest_are_both_one_question_away(desk: RequestConte
 
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("newest_first", [False, True])
-def test_every_page_is_searched_for_and_never_sorted(
+def test_every_page_is_read_through_an_index_without_sorting(
     desk: RequestContext, newest_first: bool
 ) -> None:
     """The database seeks by an index and reads in the wanted order."""

@@ -65,9 +65,7 @@ def noted(place: Place, run_id: str, message: str) -> None:
 
 
 @pytest.mark.full
-def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
-    asked: Place, server: Served
-) -> None:
+def test_a_lone_surrogate_from_an_agent_is_replaced_on_input(asked: Place, server: Served) -> None:
     needs = server.client.document("/needs-you")
 
     (question,) = [one["task"]["question"] for one in needs["asking"]]
@@ -99,7 +97,7 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(
 
 
 @pytest.mark.full
-def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> None:
+def test_an_old_entry_with_a_lone_surrogate_is_skipped(asked: Place) -> None:
     """Lists, the stream and the command line skip it."""
     run = asked.status()["run"]
     noted(asked, run, f"old {HALF} words")
@@ -112,7 +110,7 @@ def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> Non
     assert asked.yaoki("trace").code == 0
 
 
-def test_a_refusal_is_a_sentence_however_long_its_cause(server: Served) -> None:
+def test_the_message_of_a_refusal_is_bounded(server: Served) -> None:
     _, document = internal_error_document(ValueError("x" * 100_000))
 
     assert len(document["error"]["sentence"]) <= SENTENCE_MAX
@@ -138,7 +136,7 @@ class Failing(RequestContext):
         return super().mask(value)
 
 
-def test_the_follower_survives_any_fault_of_one_round(
+def test_the_event_stream_survives_a_failing_read(
     asked: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It reports while it gets nothing; an entry that cannot be shown keeps its number."""
@@ -175,7 +173,7 @@ def test_the_follower_survives_any_fault_of_one_round(
     assert "cannot be shown" in said
 
 
-def test_hidden_characters_are_shown_and_halves_are_replaced() -> None:
+def test_hidden_characters_are_made_visible_and_lone_surrogates_replaced() -> None:
     hidden = "\u061c\u2028\u2029\ufeff\u00ad\u2060\u202e\U000e0041\ud800"
 
     assert strip_terminal_codes(hidden) == (
@@ -189,7 +187,7 @@ def test_hidden_characters_are_shown_and_halves_are_replaced() -> None:
     assert replace_lone_surrogates("naïve\0") == "naïve\0"
 
 
-def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
+def test_a_result_with_lone_surrogates_is_encodable(tmp_path: Any) -> None:
     note = {key: f"{key} {HALF}" for key in ("summary", "question")}
     (in_outbox(tmp_path) / "result.json").write_text(json.dumps({"status": "question", **note}))
 
@@ -199,7 +197,7 @@ def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_a_receipt_with_half_a_character_is_refused_and_not_an_error_of_ours(
+def test_a_receipt_with_a_lone_surrogate_is_refused_without_an_internal_error(
     asked: Place,
 ) -> None:
     body = canonical.seal({"goal": f"g {HALF}", "landed": [], "line": []})
@@ -212,14 +210,14 @@ def test_a_receipt_with_half_a_character_is_refused_and_not_an_error_of_ours(
     assert done.code not in (0, 70), done.out + done.err
 
 
-def test_words_of_structured_agents_are_sound() -> None:
+def test_lone_surrogates_in_agent_events_are_replaced() -> None:
     event = json.loads('{"error": {"message": "no \\ud800"}, "all": ["a", "\\udcff"]}')
 
     assert text_at(event, "error", "message") == f"no {MARK}"
     assert texts_at(event, "all") == ("a", MARK)
 
 
-def test_an_entry_without_what_its_words_need_is_shown_without_words(asked: Place) -> None:
+def test_an_incomplete_entry_is_shown_without_a_description(asked: Place) -> None:
     desk = RequestContext(asked.repo)
     try:
         shown = entry_with_words(
@@ -231,7 +229,7 @@ def test_an_entry_without_what_its_words_need_is_shown_without_words(asked: Plac
     assert (shown["seq"], shown["words"], shown["data"]) == (7, "", {"odd": HALF})
 
 
-def test_words_of_a_hook_are_sound() -> None:
+def test_lone_surrogates_in_hook_input_are_replaced() -> None:
     call = HookCall(["claude-code"])
     call.data = {"prompt": f"go {HALF}"}
 

@@ -26,7 +26,7 @@ def scripts() -> Iterator[tuple[str, str]]:
             yield str(file.relative_to(STATIC)), file.read_text()
 
 
-def test_both_languages_have_the_same_words_with_the_same_places() -> None:
+def test_both_languages_have_the_same_keys_and_placeholders() -> None:
     assert WORDS["en"].keys() == WORDS["ja"].keys()
     for key, words in WORDS["en"].items():
         assert words.strip(), key
@@ -44,14 +44,14 @@ def test_every_english_sentence_of_the_server_has_a_translation() -> None:
     assert all(words.strip() for words in held.values())
 
 
-def test_every_word_that_the_page_asks_for_is_in_the_dictionary() -> None:
+def test_every_key_used_by_the_page_is_translated() -> None:
     asked = {key for _, text in scripts() for pair in USED.findall(text) for key in pair if key}
     assert len(asked) > 150
     assert asked <= WORDS["en"].keys()
 
 
 @pytest.mark.spec("14.4")
-def test_no_script_makes_elements_or_code_out_of_text() -> None:
+def test_no_script_interprets_text_as_html_or_code() -> None:
     never = re.compile(
         r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|srcdoc"
     )
@@ -59,7 +59,7 @@ def test_no_script_makes_elements_or_code_out_of_text() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_the_page_loads_nothing_from_elsewhere_and_has_nothing_inline() -> None:
+def test_the_page_has_no_external_resource_and_no_inline_script() -> None:
     """So it works offline and under the strict policy."""
     for file in sorted(STATIC.rglob("*")):
         if file.suffix in {".js", ".css", ".html"} and "vendor" not in file.parts:
@@ -77,7 +77,7 @@ def test_vendored_files_are_unchanged_and_have_their_licence() -> None:
         assert about["licence"]
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_referenced_file_exists() -> None:
     for name, text in scripts():
         for wanted in re.findall(r'from "(\.[^"]+)"', text):
             assert (STATIC / name).parent.joinpath(wanted).resolve().is_file(), (name, wanted)
@@ -85,7 +85,7 @@ def test_every_file_that_is_named_is_there() -> None:
     assert [wanted for wanted in named if not (STATIC / wanted).is_file()] == []
 
 
-def test_all_scripts_are_fetched_at_once() -> None:
+def test_all_scripts_are_preloaded() -> None:
     """Without the preload list the browser would fetch them one after another."""
     index = (STATIC / "index.html").read_text()
     listed = set(re.findall(r'modulepreload" href="/static/([^"]+)"', index))

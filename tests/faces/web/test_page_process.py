@@ -36,7 +36,7 @@ def answers(client: Client) -> int:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.5", "11.8")
-def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) -> None:
+def test_the_background_worker_serves_the_page_and_executes_runs(place: Place) -> None:
     up = place.yaoki("up", "--json").document
     try:
         page = urlsplit(up["page"])
@@ -62,7 +62,7 @@ def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("11.8")
-def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
+def test_a_worker_executes_runs_without_a_page(place: Place) -> None:
     """With the default port taken it uses another; switched off it uses none."""
     with ExitStack() as open_:
         ours = False
@@ -84,7 +84,7 @@ def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
-def test_without_a_page_nothing_is_paid_for_it(place: Place, words: list[str]) -> None:
+def test_a_command_without_a_page_imports_no_web_module(place: Place, words: list[str]) -> None:
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(sys.argv[1:]);"
         " print([m for m in ('starlette', 'uvicorn', 'anyio') if m in sys.modules])"

@@ -122,7 +122,7 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_cached_run_equals_one_that_is_read_anew(place: Place, seed: int) -> None:
+def test_a_cached_run_equals_one_that_is_read_again(place: Place, seed: int) -> None:
     dice = Random(seed)
     with an_app(place) as app:
         watch = RunWatch(app, RUN)
@@ -138,7 +138,7 @@ def test_a_cached_run_equals_one_that_is_read_anew(place: Place, seed: int) -> N
 
 @pytest.mark.spec("12.4")
 @pytest.mark.parametrize("seed", range(2))
-def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) -> None:
+def test_the_live_table_shows_the_current_rows(place: Place, seed: int) -> None:
     """Only the tasks that an entry named were read again: a task that waited for a landed one
     kept its old count of open needs, so the table never said why no worker takes it.
     """

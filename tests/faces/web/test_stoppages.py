@@ -91,7 +91,7 @@ PAUSED = (
 )
 
 
-def test_a_pause_is_no_lack_of_workers() -> None:
+def test_a_pause_is_shown_as_a_pause_and_not_as_a_missing_slot() -> None:
     assert waits_of(PAUSED, 1) == [("SLOT", 4), ("PAUSED", 5), ("SLOT", 2)]
     assert waits_of(PAUSED[:2], 1) == [("SLOT", 4), ("PAUSED", 56)], "and it goes on"
 
@@ -119,7 +119,7 @@ def test_a_task_waits_for_its_limited_account_and_then_for_the_probe() -> None:
     assert waits_of(LIMITED, 2, "another") == [("SLOT", 28)]
 
 
-def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
+def test_a_later_rate_limit_replaces_the_earlier_one() -> None:
     stops = Stoppages()
     for one in (*LIMITED[:6], limited(7, 8, 1, 2)):
         if one.event in Stoppages.EVENTS:
@@ -155,7 +155,7 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
 
 
 @pytest.mark.spec("5.4")
-def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycache: Path) -> None:
+def test_a_rate_limit_of_another_run_is_shown_as_a_limit(tmp_path: Path, pycache: Path) -> None:
     """Its agent has another name there, but the same account."""
     place, clock = Place(tmp_path, pycache), HandClock()
     file = place.repo / ".yaoki" / "state.db"
@@ -195,7 +195,7 @@ def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -
     return told
 
 
-def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
+def test_every_wait_has_a_translated_name() -> None:
     soon, last = NOW + timedelta(seconds=12), a_row(2, open_needs=1)
     stuck, open_ = a_row(1, State.ESCALATED, question="?"), a_row(1, State.ACTIVE)
     needs = {stuck.id: (), last.id: (stuck.id,)}
@@ -223,7 +223,7 @@ def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
 # ------------------------------------------------------------------ what is counted
 
 
-def test_a_replacement_is_no_more_work() -> None:
+def test_a_replacement_does_not_add_to_the_burndown() -> None:
     """Both are written in one transaction, some milliseconds apart."""
     fold = Burndown()
     for one in (
@@ -273,7 +273,7 @@ def test_the_final_check_comes_after_all_tasks() -> None:
     assert proof_layers(found, shape) == {first.id: 2, second.id: 3}
 
 
-def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> None:
+def test_a_subtask_left_out_of_its_group_is_drawn_in_the_group() -> None:
     part, failed = (a_row(n, State.DONE, parent="run00001-3") for n in (1, 2))
     failed = replace(failed, state=State.CANCELLED)
     group, alone = a_row(3, State.DONE, kind="group"), a_row(4, State.CANCELLED)

@@ -56,7 +56,7 @@ def decisions() -> list[tuple[Task, Failure, RetryDecision]]:
     ]
 
 
-def test_every_place_of_a_sentence_is_filled() -> None:
+def test_every_placeholder_of_a_sentence_is_filled() -> None:
     for pattern, words in SAID:
         assert set(PLACE.findall(words)) == set(held(pattern).groupindex), pattern
         assert words.strip(), pattern
@@ -92,7 +92,7 @@ def test_warnings_repairs_and_waivers_are_translated() -> None:
     assert [words for words in told if not known(words)] == []
 
 
-def test_every_rule_and_every_decision_has_words() -> None:
+def test_every_rule_and_decision_is_translated() -> None:
     rules = {key for key in json.loads((WORDS / "server.ja.json").read_text()) if "rule." in key}
     assert rules == {f"rule.{rule}" for rule in RULES}
     for language in ("en", "ja"):

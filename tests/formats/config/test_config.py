@@ -45,7 +45,7 @@ def defects(top: Path, text: str, name: str = "yaoki.toml") -> list[str]:
 
 
 @pytest.mark.spec("15", "4.1")
-def test_without_a_file_the_documented_defaults_hold(tmp_path: Path) -> None:
+def test_settings_without_a_file_are_the_documented_defaults(tmp_path: Path) -> None:
     loaded = load_settings(tmp_path, {})
 
     most = {kind: rule.retries_max for kind, rule in loaded.settings.retry_policy.rules.items()}
@@ -66,7 +66,7 @@ def test_without_a_file_the_documented_defaults_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("5.3")
-def test_the_default_waits_are_those_of_the_specification() -> None:
+def test_the_default_waits_match_the_specification() -> None:
     rules = Settings().retry_policy.rules
 
     one, five = timedelta(seconds=1), timedelta(seconds=5)
@@ -168,7 +168,7 @@ def test_the_keys_of_the_source_document_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("15")
-def test_every_value_has_its_origin(tmp_path: Path) -> None:
+def test_every_setting_has_an_origin(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,
         """\
@@ -198,13 +198,13 @@ def test_a_python_project_may_keep_its_settings_in_pyproject(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("15")
-def test_another_spelling_of_the_same_table_is_not_overlooked(tmp_path: Path) -> None:
+def test_another_spelling_of_the_pyproject_table_is_recognised(tmp_path: Path) -> None:
     loaded = load(tmp_path, "tool = {yaoki = {limits = {parallel = 7}}}\n", "pyproject.toml")
 
     assert loaded.settings.limits.parallel == 7
 
 
-def test_a_pyproject_without_our_name_is_none_of_our_business(tmp_path: Path) -> None:
+def test_a_pyproject_without_a_yaoki_table_is_not_parsed(tmp_path: Path) -> None:
     loaded = load(tmp_path, "this is [ not toml", "pyproject.toml")
 
     assert loaded.settings == Settings()
@@ -298,7 +298,7 @@ def test_times_out_of_order_are_refused_and_both_named(
 )
 @sampled(max_examples=60, deadline=None)
 @pytest.mark.spec("15")
-def test_whatever_is_accepted_is_in_order(
+def test_accepted_times_are_in_order(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, float]
 ) -> None:
     """Only a lease that nobody wrote may be longer than the warning: see the floor of
@@ -321,7 +321,7 @@ def test_whatever_is_accepted_is_in_order(
 
 
 @pytest.mark.spec("15", "0.6")
-def test_every_defect_is_said_at_once(tmp_path: Path) -> None:
+def test_all_defects_of_the_settings_are_reported_at_once(tmp_path: Path) -> None:
     found = defects(
         tmp_path,
         """\
@@ -395,7 +395,7 @@ def test_every_defect_is_said_at_once(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.spec("15")
-def test_a_wrong_value_is_refused_with_its_key(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_value_is_refused_with_its_key(tmp_path: Path, text: str, said: str) -> None:
     [found] = defects(tmp_path, text)
 
     assert found.startswith("yaoki.toml")
@@ -403,7 +403,7 @@ def test_a_wrong_value_is_refused_with_its_key(tmp_path: Path, text: str, said: 
 
 
 @pytest.mark.spec("14.4")
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "yaoki.toml").write_bytes(b"language = '\xff'")
 
     with pytest.raises(SettingsInvalid) as refused:
@@ -436,7 +436,7 @@ KEYS = strategies.sampled_from(
 @given(strategies.dictionaries(KEYS, VALUES, max_size=4))
 @sampled(max_examples=100, deadline=None)
 @pytest.mark.spec("14.4")
-def test_any_file_is_read_or_refused(
+def test_any_settings_file_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, str]
 ) -> None:
     """Nothing but a refusal with its defects may come of it: any other exception fails here."""
@@ -479,14 +479,14 @@ def test_naming_a_kind_allows_its_retry() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_iterations_count_the_first_try() -> None:
+def test_iterations_include_the_first_attempt() -> None:
     assert with_iterations(RetrySettings(), 10).content_retries_max == 9
     assert within_iterations(with_max_retries(RetrySettings(), 9), 4).content_retries_max == 3
     assert within_iterations(with_max_retries(RetrySettings(), 1), 4).content_retries_max == 1
 
 
 @pytest.mark.spec("5.6")
-def test_no_retries_in_the_settings_hold_for_all_content() -> None:
+def test_zero_retries_in_the_settings_apply_to_all_content_failures() -> None:
     """The shipped number of a single kind must not let it slip past the common zero."""
     assert RetrySettings(default_max_retries=0).content_retries_max == 0
 

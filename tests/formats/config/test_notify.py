@@ -18,7 +18,7 @@ def load(top: Path, text: str) -> NotificationSettings:
 
 
 @pytest.mark.spec("10.5", "15")
-def test_every_key_is_read(tmp_path: Path) -> None:
+def test_every_notify_key_is_read(tmp_path: Path) -> None:
     notify = load(
         tmp_path,
         """\
@@ -41,7 +41,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_by_default_nothing_is_sent_and_every_event_is_selected() -> None:
+def test_the_default_settings_have_no_channel_and_select_every_event() -> None:
     assert NotificationSettings().channels == ()
     assert (
         NotificationSettings().events
@@ -75,7 +75,7 @@ def test_by_default_nothing_is_sent_and_every_event_is_selected() -> None:
         ),
     ],
 )
-def test_a_defect_is_refused_and_no_address_is_repeated(
+def test_a_defect_is_refused_without_showing_the_address(
     tmp_path: Path, text: str, said: str
 ) -> None:
     with pytest.raises(SettingsInvalid) as refused:
@@ -102,13 +102,13 @@ def test_a_defect_is_refused_and_no_address_is_repeated(
         ("http://example.org\\@localhost/", False),
     ],
 )
-def test_only_this_machine_is_this_machine(address: str, local: bool) -> None:
+def test_only_loopback_addresses_count_as_local(address: str, local: bool) -> None:
     assert is_loopback_address(address) is local
     assert bool(web_defect(address, http=False)) is (not local and "https" not in address)
 
 
 @pytest.mark.spec("14.2")
-def test_no_listing_shows_an_address_whole(tmp_path: Path) -> None:
+def test_listings_show_addresses_masked(tmp_path: Path) -> None:
     load(tmp_path, "webhook = 'https://example.org/k3y'\napprise = ['slack://k3y/k3y']")
 
     values = load_settings(tmp_path, {}).values

@@ -212,7 +212,7 @@ def test_the_commands_of_an_ecosystem_are_found(name: str) -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_parts_of_a_mixed_repository_are_found_where_they_stand() -> None:
+def test_parts_of_a_mixed_repository_are_found_in_their_folders() -> None:
     files = {
         "backend/pyproject.toml": "[tool.pytest.ini_options]\n",
         "frontend/package.json": json.dumps(PACKAGE),
@@ -243,7 +243,7 @@ def test_a_makefile_that_may_check_more_than_another_folder_is_listed() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_workspace_speaks_for_its_members_and_lends_them_its_manager() -> None:
+def test_a_workspace_covers_its_members_and_defines_their_package_manager() -> None:
     covered = {
         "package.json": package(workspaces=["packages/*"], scripts={"test": "x"}),
         "packages/a/package.json": package(scripts={"test": "y"}),
@@ -253,14 +253,14 @@ def test_a_workspace_speaks_for_its_members_and_lends_them_its_manager() -> None
 
 
 @pytest.mark.spec("12.3")
-def test_samples_vendored_and_generated_folders_are_passed_over() -> None:
+def test_samples_vendored_and_generated_folders_are_skipped() -> None:
     mods = ("node_modules/a", "vendor/b", "examples/c", "tests/fixtures/d", ".hidden/e", "1/2/3/4")
 
     assert commands({f"{folder}/go.mod": "module x\n" for folder in mods}) == {}
 
 
 @pytest.mark.spec("12.3")
-def test_an_unreadable_manifest_gives_no_facts_and_stops_nothing() -> None:
+def test_an_unreadable_manifest_is_skipped() -> None:
     deep = "[" * 200_000
     files = {"pyproject.toml": "[tool.pytest", "package.json": deep, "go.mod": "module x\n"}
 
@@ -268,7 +268,7 @@ def test_an_unreadable_manifest_gives_no_facts_and_stops_nothing() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_too_many_projects_are_counted_and_not_hidden() -> None:
+def test_projects_over_the_limit_are_counted() -> None:
     held = found({f"s{number:03}/go.mod": "module x\n" for number in range(100)})
 
     assert len(held.checks) == 40
@@ -276,7 +276,7 @@ def test_too_many_projects_are_counted_and_not_hidden() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_source_layout_is_proven_in_the_worktree_and_not_where_it_is_installed() -> None:
+def test_a_source_layout_is_tested_in_the_worktree() -> None:
     files = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/app/__init__.py": ""}
 
     [tests] = found(files).checks
@@ -285,7 +285,7 @@ def test_a_source_layout_is_proven_in_the_worktree_and_not_where_it_is_installed
 
 
 @pytest.mark.spec("12.3")
-def test_every_tool_of_the_tables_has_a_remedy_and_every_check_a_name_of_its_own() -> None:
+def test_every_tool_has_a_remedy_and_every_check_a_unique_name() -> None:
     for language in load_languages():
         for tool in language.tool:
             installs = [tool.install, *(manager.install for manager in language.manager)]
@@ -345,7 +345,7 @@ def test_the_written_settings_can_be_read_and_used() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_foreign_words_cannot_leave_their_comment() -> None:
+def test_foreign_text_cannot_leave_its_comment() -> None:
     words = "x\n[limits]\nparallel = 99\r\x1b[2J\x07"
 
     text = settings_text([], [TrialResult(a_check(), TrialState.BROKEN, words, next_command=words)])
@@ -356,7 +356,7 @@ def test_foreign_words_cannot_leave_their_comment() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_nothing_found_is_said_in_the_file() -> None:
+def test_the_settings_file_says_when_no_check_or_agent_was_found() -> None:
     text = settings_text([], [])
 
     assert list(tomllib.loads(text)) == ["limits"]
@@ -375,7 +375,7 @@ def a_program(folder: Path, name: str, body: str) -> str:
 
 
 @pytest.mark.spec("12.3")
-def test_agents_are_asked_at_once_and_one_that_hangs_is_ended(tmp_path: Path) -> None:
+def test_agents_are_queried_concurrently_and_a_hanging_one_is_ended(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     good = a_program(tmp_path, "good", "echo '  '; echo 'agent 1.2.3'")
     hangs = a_program(tmp_path, "hangs", f"echo $$ > {pid}; exec sleep 60")

@@ -151,7 +151,7 @@ def left_out(held: ImportedList) -> list[tuple[str, str]]:
 
 
 @pytest.mark.spec("2.1")
-def test_phases_marks_and_words_of_spec_kit_become_needs() -> None:
+def test_phases_marks_and_dependency_words_of_spec_kit_become_needs() -> None:
     held = made(SPEC_KIT)
 
     assert (held.form, held.goal, held.unreadable) == ("spec-kit", "Photo albums", [])
@@ -189,7 +189,7 @@ def test_the_goal_contains_the_acceptance_criteria() -> None:
 
 
 @pytest.mark.spec("2.1", "0.6")
-def test_an_unreadable_box_is_reported_with_its_line() -> None:
+def test_an_invalid_checkbox_is_reported_with_its_line() -> None:
     text = "- [ ] T001 a\n- [ ] TXXX b\n- [?] T003 c\n- [ ]\n- [] T004 d\n- [ ] T001 e\n"
     text += "- [ ] T006 f (depends on T777)\n"
 
@@ -254,7 +254,7 @@ def test_an_unclear_task_of_task_master_is_reported_with_its_line() -> None:
 
 
 @pytest.mark.spec("2.2", "0.6")
-def test_a_circle_is_refused_by_its_path() -> None:
+def test_a_dependency_cycle_is_refused_with_its_path() -> None:
     tasks = [{"id": n, "title": "x", "status": "pending", "dependencies": [3 - n]} for n in (1, 2)]
 
     with pytest.raises(PlanInvalid, match=r"task-\d needs task-\d needs task-\d"):
@@ -265,7 +265,7 @@ def test_a_circle_is_refused_by_its_path() -> None:
 
 
 @pytest.mark.spec("2.1")
-def test_issues_wait_for_those_they_name_and_hidden_text_is_left_out() -> None:
+def test_issues_need_the_issues_they_name_and_hidden_text_is_ignored() -> None:
     held = made(json.dumps(ISSUES))
 
     assert (held.form, held.unreadable) == ("github", [])
@@ -290,7 +290,7 @@ def test_an_unreadable_issue_is_reported_with_its_line() -> None:
 
 
 @pytest.mark.spec("2.1", "0.6")
-def test_pull_requests_are_left_out_and_needs_by_address_count() -> None:
+def test_pull_requests_are_ignored_and_needs_by_address_count() -> None:
     """What GitHub's REST interface gives: it calls a pull request an issue."""
     here = "https://github.com/me/mine"
     held = made(
@@ -320,7 +320,7 @@ def test_pull_requests_are_left_out_and_needs_by_address_count() -> None:
 
 
 @pytest.mark.spec("2.1")
-def test_a_checklist_is_done_in_its_order_and_a_frame_is_no_task() -> None:
+def test_the_items_of_a_checklist_need_each_other_in_order_and_its_headings_are_no_tasks() -> None:
     held = made(CHECKLIST)
 
     assert (held.form, held.goal, held.unreadable) == ("checklist", "Release 2", [])
@@ -359,7 +359,7 @@ LISTS = {
 
 @pytest.mark.spec("2.1")
 @pytest.mark.parametrize("form", LISTS)
-def test_the_plan_of_every_form_is_sound(form: str) -> None:
+def test_the_imported_plan_of_every_format_is_valid(form: str) -> None:
     held = made(LISTS[form])
 
     plan = parse_plan(plan_text(held), "plan.yaml", OWN)
@@ -379,7 +379,7 @@ def test_a_text_that_is_no_list_is_refused(text: str) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_bounds_hold_and_hostile_text_ends_quickly() -> None:
+def test_imports_are_bounded_and_fast_on_hostile_text() -> None:
     long = made(f"- [ ] {'x' * 15_000}\n", text_bytes_max=1_000)
     deep = made("".join(f"{'  ' * n}- [ ] b{n}\n" for n in range(300)))
     words = "depends on " + "and" * 100_000
@@ -405,7 +405,7 @@ WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)
     boxes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(" x?"), WORDS), max_size=12),
     form=st.sampled_from(["spec-kit", "checklist"]),
 )
-def test_every_box_becomes_a_task_or_is_listed(
+def test_every_checkbox_becomes_a_task_or_is_listed(
     boxes: list[tuple[int, str, str]], form: str
 ) -> None:
     """As a task, as the frame of one, as left out, or as not understood."""
@@ -422,7 +422,9 @@ def test_every_box_becomes_a_task_or_is_listed(
 
 
 @pytest.mark.spec("2.1", "12.1")
-def test_the_command_writes_a_plan_once_and_only_when_all_was_read(tmp_path: Path) -> None:
+def test_the_import_command_writes_a_plan_once_and_only_without_unreadable_items(
+    tmp_path: Path,
+) -> None:
     repo = a_repository(tmp_path)
     (repo / "yaoki.toml").write_text(
         'agent = "mine"\n[agents.mine]\ncommand = ["true"]\n[checks.t]\nrun = ["pytest"]\n'

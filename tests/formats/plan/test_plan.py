@@ -51,7 +51,7 @@ def tasks(*lines: str) -> str:
 
 
 @pytest.mark.spec("2.1")
-def test_the_plan_people_write_becomes_specs() -> None:
+def test_a_written_plan_becomes_task_specs() -> None:
     made = load_plan(PLANS / "signup.yaml", Settings())
 
     password, signup = made.specs
@@ -71,7 +71,7 @@ def test_the_plan_people_write_becomes_specs() -> None:
 
 
 @pytest.mark.spec("2.1")
-def test_json_is_accepted_as_well() -> None:
+def test_a_plan_may_be_json() -> None:
     as_json = load_plan(PLANS / "signup.json", Settings())
     as_yaml = load_plan(PLANS / "signup.yaml", Settings())
 
@@ -96,7 +96,7 @@ def test_the_plan_keeps_its_text_as_submitted() -> None:
 
 
 @pytest.mark.spec("2.1")
-def test_specs_hold_the_very_objects_of_the_catalogue() -> None:
+def test_specs_share_the_objects_of_the_catalogue() -> None:
     made = load_plan(PLANS / "signup.yaml", Settings())
 
     signup = made.specs[1]
@@ -134,7 +134,7 @@ def test_the_kind_decides_which_tasks_have_agents() -> None:
     assert [len(spec.agents) for spec in made.specs] == [1, 0, 1]
 
 
-def test_yaml_words_of_the_old_version_are_text() -> None:
+def test_yaml_1_1_booleans_and_times_are_text() -> None:
     made = plan(
         HEAD.replace("command: my-agent", "command: x, env: {A: no, B: on, C: 12:30}") + TASK
     )
@@ -146,7 +146,7 @@ def test_yaml_words_of_the_old_version_are_text() -> None:
     ("written", "seconds"),
     [("90s", 90), ("20m", 1200), ("1h30m", 5400), ("1d", 86400), ("1.5s", 1.5), ("45", 45)],
 )
-def test_durations_are_written_as_people_do(written: str, seconds: float) -> None:
+def test_a_duration_may_be_written_with_its_unit(written: str, seconds: float) -> None:
     made = plan(tasks(f"{{id: one, goal: x, timeout: {written}}}"))
 
     assert made.specs[0].timeout == timedelta(seconds=seconds)
@@ -196,7 +196,7 @@ def test_setup_of_the_plan_comes_before_setup_of_the_task() -> None:
 # ------------------------------------------------------------------ settings below the plan
 
 
-def test_a_plan_may_live_on_the_settings_agents_and_checks() -> None:
+def test_a_plan_may_use_agents_and_checks_of_the_settings() -> None:
     below = Settings(
         agents={"mine": {"command": "agent"}, "other": {"command": "unused"}},
         agent=("mine",),
@@ -211,7 +211,7 @@ def test_a_plan_may_live_on_the_settings_agents_and_checks() -> None:
 
 
 @pytest.mark.spec("15")
-def test_a_bad_check_of_the_settings_is_said_with_the_settings_name() -> None:
+def test_an_invalid_check_of_the_settings_is_reported_with_its_file() -> None:
     below = Settings(checks={"tests": {"shel": "x"}}, source="yaoki.toml")
 
     assert "yaoki.toml: checks.tests.shel: unknown key; did you mean 'shell'?" in defects(
@@ -226,7 +226,7 @@ def test_a_bad_check_of_the_settings_is_said_with_the_settings_name() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_no_retries_means_none_of_any_kind_but_an_interruption() -> None:
+def test_max_retries_zero_disables_all_retries_except_after_interruptions() -> None:
     policy = plan(tasks("{id: one, goal: x, retry: {max_retries: 0}}")).specs[0].policy
 
     assert {kind for kind, rule in policy.rules.items() if rule.retries_max} == {FailureKind.LOST}
@@ -234,7 +234,7 @@ def test_no_retries_means_none_of_any_kind_but_an_interruption() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_a_number_of_retries_holds_for_the_content_only() -> None:
+def test_max_retries_applies_to_content_failures_only() -> None:
     policy = plan(tasks("{id: one, goal: x, retry: {max_retries: 1}}")).specs[0].policy
 
     most = {kind: rule.retries_max for kind, rule in policy.rules.items()}
@@ -251,7 +251,7 @@ def test_a_number_of_retries_holds_for_the_content_only() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_one_kind_may_have_its_own_retries_and_waits() -> None:
+def test_a_failure_kind_may_have_its_own_retries_and_waits() -> None:
     cause = "cause_specific: {RATE_LIMIT: {max_retries: 7, backoff: {initial_delay_ms: 10}}}"
     policy = (
         plan(tasks(f"{{id: one, goal: x, retry: {{max_retries: 2, {cause}}}}}")).specs[0].policy
@@ -264,7 +264,7 @@ def test_one_kind_may_have_its_own_retries_and_waits() -> None:
 
 
 @pytest.mark.spec("5.6")
-def test_a_number_for_one_kind_of_content_can_be_reached() -> None:
+def test_the_retries_of_one_content_kind_are_reachable() -> None:
     cause = "{cause_specific: {QUALITY_FAILURE: {max_retries: 5}}}"
     policy = plan(tasks(f"{{id: one, goal: x, retry: {cause}}}")).specs[0].policy
 
@@ -282,7 +282,7 @@ def test_a_number_for_one_kind_of_content_can_be_reached() -> None:
         ("max_iterations: 9, retry: {max_retries: 1}", 1),
     ],
 )
-def test_max_iterations_bounds_the_tries_at_the_content(written: str, content: int) -> None:
+def test_max_iterations_bounds_the_content_attempts(written: str, content: int) -> None:
     policy = plan(tasks(f"{{id: one, goal: x, {written}}}")).specs[0].policy
 
     assert policy.content_retries_max == content
@@ -332,7 +332,7 @@ def test_ten_defects_are_ten_messages_with_their_positions() -> None:
     ],
     ids=["agent", "check", "neither"],
 )
-def test_a_refused_plan_says_whether_settings_would_repair_it(text: str, lacks: bool) -> None:
+def test_a_refused_plan_says_whether_it_lacks_settings(text: str, lacks: bool) -> None:
     with pytest.raises(PlanInvalid) as refused:
         plan(text)
 
@@ -476,7 +476,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (HEAD + TASK + 'base: "a\\0b"', "6:7: base: contains a character that is not allowed"),
     ],
 )
-def test_a_defect_is_one_message_with_its_place_and_reason(text: str, found: str) -> None:
+def test_a_defect_is_one_message_with_position_and_reason(text: str, found: str) -> None:
     [only] = defects(text)
 
     assert re.match(r"plan\.yaml:\d+:\d+: ", only)
@@ -484,7 +484,7 @@ def test_a_defect_is_one_message_with_its_place_and_reason(text: str, found: str
 
 
 @pytest.mark.spec("1.4")
-def test_an_id_is_one_name_for_one_task_and_never_a_number() -> None:
+def test_a_task_id_is_unique_and_never_a_number() -> None:
     """`3` is the short form of the third task, so no task may be called that."""
     found = defects(
         tasks("{id: a, goal: x}", "{id: '3', goal: x}", "{id: a, goal: x}", "{id: ../x, goal: x}")
@@ -494,7 +494,7 @@ def test_an_id_is_one_name_for_one_task_and_never_a_number() -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_every_circle_is_shown_with_its_path() -> None:
+def test_every_dependency_cycle_is_reported_with_its_path() -> None:
     found = defects(
         tasks(
             "{id: a, goal: x, needs: [c]}",
@@ -511,7 +511,7 @@ def test_every_circle_is_shown_with_its_path() -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_a_circle_through_phases_is_shown() -> None:
+def test_a_dependency_cycle_through_phases_is_reported() -> None:
     found = defects(
         HEAD
         + textwrap.dedent(
@@ -550,7 +550,7 @@ def test_a_circle_through_phases_is_shown() -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_a_text_that_is_no_plan_is_refused_without_harm(text: str, found: str) -> None:
+def test_a_text_that_is_no_plan_is_refused(text: str, found: str) -> None:
     [only] = defects(text)
 
     assert found in only
@@ -564,7 +564,7 @@ def test_an_alias_is_refused_so_that_no_plan_can_grow_in_memory() -> None:
 
 
 @pytest.mark.spec("11.5")
-def test_too_much_is_refused_with_the_number_and_the_limit() -> None:
+def test_a_plan_over_a_limit_is_refused_with_number_and_limit() -> None:
     small = Settings(limits=LimitSettings(pending_tasks=2, task_text_bytes=20))
     many = tasks("{id: a, goal: x}", "{id: b, goal: x}", f"{{id: c, goal: {'x' * 21}}}")
 
@@ -587,7 +587,7 @@ def test_phases_cannot_multiply_needs_without_bound() -> None:
     assert "make 640000 needs, over the limit of 500000" in only
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_plan_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PlanInvalid, match="cannot be read: no such file"):
         load_plan(tmp_path / "none.yaml", Settings())
     with pytest.raises(PlanInvalid, match="cannot be read: is a directory"):
@@ -595,7 +595,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.4")
-def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused_with_their_position(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_bytes(b"goal: a\nbase: \xff\n")
 
@@ -638,7 +638,7 @@ WORDS = [*HEAD.split(), "tasks:", "- ", "id:", "goal:", "needs:", "[", "]", "{",
 @example("*0:")
 @example("? *a : b")
 @example("&a *a")
-def test_any_text_is_a_plan_or_is_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     """Nothing but a refusal with its defects may come of it: any other exception fails here."""
     found: tuple[object, ...] = ()
     try:
@@ -740,7 +740,7 @@ def test_a_done_when_that_cannot_fail_is_refused() -> None:
 
 
 @pytest.mark.spec("16.4")
-def test_one_check_that_can_fail_is_enough() -> None:
+def test_a_task_with_one_check_that_can_fail_is_accepted() -> None:
     checks = "checks: {c: {git: clean}, d: {run: [pytest]}}"
 
     made = parse_plan(f"goal: x\n{checks}\ntasks: [{{id: t, kind: check}}]\n", "p", Settings())

@@ -67,13 +67,13 @@ def _value_of(shape: Any, depth: int) -> st.SearchStrategy[Any]:
             return st.one_of(NUMBERS, SCALARS)
 
 
-def test_the_shapes_are_those_of_the_models() -> None:
+def test_the_shape_table_matches_the_models() -> None:
     """After a change of the models: python -m yaoki.formats.plan.shape_table."""
     assert load_shapes() == describe_models()
     assert SHAPES_FILE.read_text(encoding="utf-8") == format_table()
 
 
-def test_every_rule_of_a_whole_model_is_known() -> None:
+def test_every_model_with_a_validator_is_listed() -> None:
     ruled = {
         name
         for name in load_shapes()
@@ -89,7 +89,9 @@ def test_every_rule_of_a_whole_model_is_known() -> None:
         lambda name: st.tuples(st.just(name), data_of(name))
     )
 )
-def test_what_is_read_quickly_is_what_the_model_reads(case: tuple[str, dict[str, Any]]) -> None:
+def test_the_quick_reader_gives_the_same_values_as_the_model(
+    case: tuple[str, dict[str, Any]],
+) -> None:
     name, data = case
     try:
         quick = build_quick_part(name, data)
@@ -109,7 +111,9 @@ def test_what_is_read_quickly_is_what_the_model_reads(case: tuple[str, dict[str,
         lambda name: st.tuples(st.just(name), data_of(name))
     )
 )
-def test_only_what_the_model_refuses_is_doubtful(case: tuple[str, dict[str, Any]]) -> None:
+def test_the_quick_reader_doubts_only_values_that_the_model_refuses(
+    case: tuple[str, dict[str, Any]],
+) -> None:
     name, data = case
     try:
         getattr(models, name).model_validate(data)

@@ -85,7 +85,7 @@ def changed(old: str, new: str) -> str:
 
 
 @pytest.mark.spec("2.5")
-def test_the_playbook_of_the_seed_becomes_tasks_in_the_order_of_its_phases() -> None:
+def test_the_original_playbook_becomes_tasks_in_the_order_of_its_phases() -> None:
     plan = load_plan(PLAYBOOK, GIVEN)
     specs = {spec.name: spec for spec in plan.specs}
 
@@ -103,7 +103,7 @@ def test_the_playbook_of_the_seed_becomes_tasks_in_the_order_of_its_phases() -> 
 
 
 @pytest.mark.spec("2.5", "6.7")
-def test_each_validation_is_a_check_of_its_own_and_asks_exactly_its_sentence() -> None:
+def test_each_validation_is_a_separate_check_with_its_sentence() -> None:
     first = load_plan(PLAYBOOK, GIVEN).specs[0]
 
     assert [(check.name, check.type) for check in first.checks] == [
@@ -116,7 +116,7 @@ def test_each_validation_is_a_check_of_its_own_and_asks_exactly_its_sentence() -
 
 
 @pytest.mark.spec("2.5")
-def test_the_words_for_an_agent_hold_the_sentence_the_phase_the_goal_and_the_context() -> None:
+def test_the_prompt_contains_the_sentence_the_phase_the_goal_and_the_context() -> None:
     first = load_plan(PLAYBOOK, GIVEN).specs[0]
 
     assert first.goal.splitlines()[0] == ".claude/session-state/ ディレクトリ構造が定義されている"
@@ -129,7 +129,7 @@ def test_the_words_for_an_agent_hold_the_sentence_the_phase_the_goal_and_the_con
 
 
 @pytest.mark.spec("2.5")
-def test_the_words_are_in_the_language_of_the_settings() -> None:
+def test_the_prompt_is_in_the_language_of_the_settings() -> None:
     japanese = Settings(agents=GIVEN.agents, language="ja")
 
     assert "背景:" in load_plan(PLAYBOOK, japanese).specs[0].goal
@@ -143,7 +143,7 @@ def test_the_plan_of_a_playbook_survives_the_journal() -> None:
 
 
 @pytest.mark.spec("2.5", "0.4")
-def test_max_iterations_counts_every_try_of_each_subtask_of_its_phase() -> None:
+def test_max_iterations_counts_every_attempt_of_each_subtask_of_its_phase() -> None:
     usual = phase("p1", box("p1.1"))
     bounded = phase("p2", box("p2.1"), box("p2.2"), max_iterations=5)
     specs = small(usual, bounded)
@@ -181,7 +181,7 @@ def test_a_subtask_may_wait_for_a_subtask_or_a_phase_by_name() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_a_ticked_box_is_not_repeated_and_blocks_nothing() -> None:
+def test_a_ticked_checkbox_is_not_repeated_and_blocks_no_task() -> None:
     specs = small(
         phase("a", box("a.1", "whatever: it was", done=True), box("a.2", done=True)),
         phase("b", box("b.1", done=True), box("b.2"), depends_on="[a]"),
@@ -196,7 +196,7 @@ def test_a_ticked_box_is_not_repeated_and_blocks_nothing() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_a_phase_whose_boxes_are_all_ticked_passes_its_needs_on() -> None:
+def test_a_completely_ticked_phase_passes_its_needs_to_its_dependents() -> None:
     specs = small(
         phase("a", box("a.1")),
         phase("b", box("b.1", done=True), depends_on="[a]"),
@@ -207,7 +207,7 @@ def test_a_phase_whose_boxes_are_all_ticked_passes_its_needs_on() -> None:
 
 
 @pytest.mark.spec("2.5", "0.1")
-def test_p_final_is_proven_anew_whatever_its_boxes_say() -> None:
+def test_p_final_is_verified_even_if_its_checkboxes_are_ticked() -> None:
     specs = small(
         phase("p_final", box("p_final.1", done=True), max_iterations=3), phase("a", box("a.1"))
     )
@@ -220,7 +220,7 @@ def test_p_final_is_proven_anew_whatever_its_boxes_say() -> None:
 
 
 @pytest.mark.spec("2.5", "9.3")
-def test_every_done_when_is_proven_by_p_final_and_at_the_end_of_the_run() -> None:
+def test_every_done_when_is_checked_by_p_final_and_at_the_end_of_the_run() -> None:
     plan = load_plan(PLAYBOOK, GIVEN)
     third = next(spec for spec in plan.specs if spec.name == "p_final.done_when.3")
     sentence = "iteration_count が .claude/session-state/iteration-count に記録される"
@@ -235,7 +235,7 @@ def test_every_done_when_is_proven_by_p_final_and_at_the_end_of_the_run() -> Non
 
 
 @pytest.mark.spec("2.5", "6.7")
-def test_the_executor_judges_unless_there_is_an_agent_called_judge() -> None:
+def test_the_executor_judges_unless_an_agent_is_named_judge() -> None:
     first, judged = (load_plan(PLAYBOOK, one).specs[0] for one in (GIVEN, JUDGED))
 
     assert [agent.name for agent in first.agents + judged.agents] == ["claudecode"] * 2
@@ -244,7 +244,7 @@ def test_the_executor_judges_unless_there_is_an_agent_called_judge() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_roles_give_an_executor_and_the_judge_another_agent() -> None:
+def test_roles_assign_other_agents_to_executor_and_judge() -> None:
     text = changed("reviewed: true", "roles: {claudecode: other, judge: claudecode}")
     first = read(text).specs[0]
 
@@ -253,7 +253,7 @@ def test_roles_give_an_executor_and_the_judge_another_agent() -> None:
 
 
 @pytest.mark.spec("2.5", "0.6")
-def test_an_executor_without_an_agent_is_refused_once_with_the_lines_to_add() -> None:
+def test_an_executor_without_an_agent_is_refused_once_with_the_settings_to_add() -> None:
     (line,) = defects(SEED, Settings(agents={"claude-code": {"command": ["x"]}}))
 
     assert line == (
@@ -263,7 +263,7 @@ def test_an_executor_without_an_agent_is_refused_once_with_the_lines_to_add() ->
 
 
 @pytest.mark.spec("2.5", "0.6")
-def test_an_unknown_executor_gets_the_lines_for_the_settings() -> None:
+def test_an_unknown_executor_is_refused_with_the_settings_to_add() -> None:
     (line,) = defects(changed("executor: claudecode", "executor: our robot"))
 
     assert line.endswith('[agents."our robot"] and below that command = ["my-agent"]')
@@ -284,7 +284,7 @@ def test_an_unknown_executor_gets_the_lines_for_the_settings() -> None:
         ('"bash -n a.sh"', ""),
     ],
 )
-def test_a_validation_is_a_command_only_when_it_is_given_as_one(written: str, shell: str) -> None:
+def test_a_validation_is_a_command_only_if_written_as_one(written: str, shell: str) -> None:
     text = changed('"test -d .claude/session-state で確認"', written)
     check = read(text).specs[0].checks[0]
 
@@ -317,7 +317,7 @@ def test_a_done_when_may_be_a_command() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_a_final_task_is_its_command_and_nothing_of_it_is_filled_in() -> None:
+def test_a_final_task_runs_its_command_without_placeholder_substitution() -> None:
     task = small(
         phase("a", box("a.1")), final="- [ ] **ft1**: count\n  - command: `echo {task} {prompt}`\n"
     )["ft1"]
@@ -330,7 +330,7 @@ def test_a_final_task_is_its_command_and_nothing_of_it_is_filled_in() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_a_final_task_without_a_command_is_work_like_any_other() -> None:
+def test_a_final_task_without_a_command_is_an_ordinary_task() -> None:
     task = small(phase("a", box("a.1")), final=box("ft1"))["ft1"]
 
     assert (task.kind, [agent.name for agent in task.agents]) == (TaskKind.CHANGE, ["claudecode"])
@@ -338,7 +338,7 @@ def test_a_final_task_without_a_command_is_work_like_any_other() -> None:
 
 
 @pytest.mark.spec("2.5", "0.6")
-def test_prose_of_a_phase_reaches_its_agents_but_quotes_and_comments_do_not() -> None:
+def test_the_prompt_contains_the_prose_of_the_phase_without_quotes_and_comments() -> None:
     notes = "\n> for people\n\n<!-- for\nnobody -->\n\nMind the gap.\n\n```\n- [ ] no box\n```\n"
     boxes = box("a.1", "note: the first") + "  And more of it.\n"
     specs = small(phase("a", boxes).replace("\n#### subtasks", f"{notes}\n#### subtasks"))
@@ -495,7 +495,7 @@ BROKEN = {
 
 @pytest.mark.spec("2.5", "2.2", "0.6")
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_playbook_is_refused_with_place_and_reason(what: str) -> None:
+def test_a_broken_playbook_is_refused_with_position_and_reason(what: str) -> None:
     (old, new), line = BROKEN[what]
 
     assert defects(changed(old, new)) == [f"p.md:{line}"]
@@ -544,7 +544,7 @@ def test_a_huge_playbook_is_refused_by_a_bound(text: str, reason: str) -> None:
 
 
 @pytest.mark.spec("2.5", "14.4")
-def test_lists_without_end_are_cut_off() -> None:
+def test_very_long_lists_are_refused() -> None:
     deep = "".join(f"{'  ' * n}- a:\n" for n in range(1, 600))
 
     assert any(
@@ -572,5 +572,5 @@ def outcome(text: str) -> tuple[str, ...]:
 @pytest.mark.spec("2.5", "14.4")
 @settings(max_examples=150, deadline=None)
 @given(LINES)
-def test_any_text_is_a_plan_or_a_refusal(lines: list[str]) -> None:
+def test_any_playbook_is_read_or_refused(lines: list[str]) -> None:
     assert outcome("\n".join(lines))

@@ -14,7 +14,7 @@ def see(claims: ChangeContext, *changes: Change) -> dict[str, Finding]:
     return {f.check: f for f in judge_criteria(changes, claims, exists=HERE.__contains__)}
 
 
-def test_an_expected_file_that_is_not_there_is_named() -> None:
+def test_a_missing_expected_file_is_named() -> None:
     found = see(ChangeContext(files_expected=("src/a.py", "src/b.py")))
 
     assert found["Q1"].pattern == "file-not-exists"
@@ -40,7 +40,7 @@ def test_an_expected_file_that_is_not_there_is_named() -> None:
         "src/new.py を新規作成しました",
     ],
 )
-def test_a_file_said_to_be_made_must_be_there(said: str) -> None:
+def test_a_claimed_new_file_must_exist(said: str) -> None:
     assert see(ChangeContext(agent_output=said))["Q1"].params == {"missingFiles": ["src/new.py"]}
 
 
@@ -86,24 +86,24 @@ def test_a_file_said_to_be_made_must_be_there(said: str) -> None:
         "",
     ],
 )
-def test_words_that_claim_no_new_file_are_no_claim(said: str) -> None:
+def test_text_without_a_claimed_file_is_no_claim(said: str) -> None:
     assert see(ChangeContext(agent_output=said)) == {}
 
 
-def test_a_file_may_be_named_by_its_last_parts() -> None:
+def test_a_claimed_file_may_be_named_by_its_last_path_parts() -> None:
     made = Change("pkg/deep/new.py", None, "x = 1\n", ((1, "x = 1"),))
 
     assert see(ChangeContext(agent_output="Created `deep/new.py` and `new.py`."), made) == {}
 
 
-def test_nothing_changed_and_nothing_proven_is_no_evidence() -> None:
+def test_a_task_without_change_and_passed_checks_lacks_evidence() -> None:
     for passed in (False, None):
         found = see(ChangeContext(changed=False, checks_passed=passed))
 
         assert found["Q5"].pattern == "no-change"
 
 
-def test_a_base_that_is_proven_is_evidence() -> None:
+def test_passing_checks_on_an_unchanged_base_are_evidence() -> None:
     assert see(ChangeContext(changed=False, checks_passed=True, agent_output="Done.")) == {}
 
 
@@ -116,7 +116,7 @@ def test_a_report_task_needs_its_report() -> None:
 
 
 @pytest.mark.parametrize("kind", [TaskKind.CHECK, TaskKind.PLAN, TaskKind.GROUP])
-def test_kinds_without_files_of_their_own_need_no_diff(kind: TaskKind) -> None:
+def test_task_kinds_without_files_need_no_diff(kind: TaskKind) -> None:
     assert see(ChangeContext(kind=kind, changed=False, agent_output="Done.")) == {}
 
 
@@ -151,11 +151,11 @@ def test_a_claim_of_completion_without_evidence_is_quoted(said: str) -> None:
         "",
     ],
 )
-def test_an_honest_end_is_no_claim(said: str) -> None:
+def test_an_honest_last_message_is_no_claim(said: str) -> None:
     assert set(see(ChangeContext(changed=False, checks_passed=False, agent_output=said))) == {"Q5"}
 
 
-def test_criteria_come_in_their_order() -> None:
+def test_criteria_are_reported_in_order() -> None:
     broken = Change("a.py", None, "# TODO: x\n# 残り省略\nx = (\n", ((1, ""), (2, ""), (3, "")))
     claims = ChangeContext(files_expected=("b.py",), changed=False, agent_output="Done.")
 

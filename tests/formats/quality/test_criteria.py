@@ -89,7 +89,7 @@ def test_a_finding_quotes_the_text_unchanged() -> None:
     assert "a.py:3" in found["Q2"].message
 
 
-def test_a_mark_that_moves_to_another_file_is_not_new() -> None:
+def test_a_todo_moved_to_another_file_is_not_new() -> None:
     whole = "# TODO: x\na = 1\nb = 2\n"
 
     found = see(change("a.py", "b = 2\n", whole), change("b.py", "# TODO: x\na = 1\n"))
@@ -97,13 +97,13 @@ def test_a_mark_that_moves_to_another_file_is_not_new() -> None:
     assert found == {}
 
 
-def test_a_moved_mark_excuses_only_one_copy() -> None:
+def test_a_moved_todo_excuses_only_one_copy() -> None:
     found = see(change("a.py", "b = 2\n", "# TODO: x\nb = 2\n"), change("b.py", "# TODO: x\n" * 2))
 
     assert len(found["Q2"].params["todos"]) == 1
 
 
-def test_findings_are_bounded_and_say_how_many_more_there_were() -> None:
+def test_findings_are_bounded_and_count_the_rest() -> None:
     found = see(change("a.py", "# TODO: " + "x" * 1000 + "\n" + "# TODO: y\nz = 1\n" * 100))
 
     finding = found["Q2"]
@@ -124,7 +124,7 @@ def test_windows_line_ends_and_byte_order_marks_are_no_mistakes() -> None:
     assert found == {}
 
 
-def test_terminal_codes_in_a_mark_are_not_passed_on() -> None:
+def test_terminal_codes_in_a_todo_are_removed() -> None:
     found = see(change("a.py", "# TODO: \x1b[31mred\x07\n"))
 
     assert "\x1b" not in found["Q2"].params["todos"][0]["text"]
@@ -135,7 +135,7 @@ def test_terminal_codes_in_a_mark_are_not_passed_on() -> None:
     text=SOUP,
 )
 @settings(max_examples=400, deadline=None)
-def test_no_text_makes_it_raise(path: str, text: str) -> None:
+def test_no_text_makes_the_criteria_raise(path: str, text: str) -> None:
     judge_criteria(
         [change(f"a.{path}", text, text[::-1])],
         ChangeContext(agent_output=text),
@@ -169,7 +169,7 @@ def test_the_code_keeps_its_shape_when_strings_are_blanked(path: str, text: str)
     ],
     ids=["branches", "attributes", "brackets", "signs", "blocks"],
 )
-def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
+def test_deep_nesting_in_a_thread_raises_no_error(text: str) -> None:
     """A worker judges in a thread, whose stack is smaller."""
     done: list[object] = []
     changes = [
@@ -190,7 +190,7 @@ def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
 @pytest.mark.parametrize("unit", ['\\"', "'", "/[", "`${", "<<A ", "/*", "{", "rest of ", "... "])
 @pytest.mark.parametrize("path", ["a.js", "a.rb", "a.rs", "a.py", "a.php", "a.cs"])
 @pytest.mark.timeout(20)
-def test_no_text_takes_squares_of_time(path: str, unit: str) -> None:
+def test_no_text_takes_quadratic_time(path: str, unit: str) -> None:
     line = unit * (4000 // len(unit))
 
     judge_criteria(

@@ -296,7 +296,7 @@ def test_a_change_that_weakens_tests_is_reported(name: str) -> None:
 
 
 @pytest.mark.spec("6.6")
-def test_tests_in_a_file_that_cannot_be_parsed_any_more_are_gone() -> None:
+def test_tests_in_a_file_that_became_unparsable_count_as_deleted() -> None:
     found = weakened([change("test_a.py", REAL, REAL + "def (:\n")])
 
     assert found is not None
@@ -304,7 +304,7 @@ def test_tests_in_a_file_that_cannot_be_parsed_any_more_are_gone() -> None:
 
 
 @pytest.mark.spec("6.6", "16.7")
-def test_the_agent_is_given_the_file_of_a_weakened_test() -> None:
+def test_the_agent_gets_the_file_of_a_weakened_test() -> None:
     found = weakened([change("tests/test_a.py", TWO, ONE)])
 
     assert found is not None
@@ -314,5 +314,5 @@ def test_the_agent_is_given_the_file_of_a_weakened_test() -> None:
 
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize("name", SAME)
-def test_a_change_that_keeps_tests_as_strong_is_no_finding(name: str) -> None:
+def test_a_change_that_does_not_weaken_tests_is_no_finding(name: str) -> None:
     assert weakened(SAME[name], ["check.sh", "a.sh"]) is None

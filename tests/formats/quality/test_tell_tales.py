@@ -50,7 +50,7 @@ HONEST = [
 
 @pytest.mark.spec("17.4", "0.1")
 @pytest.mark.parametrize("code", TALES)
-def test_code_that_serves_the_check_is_a_tell_tale(code: str) -> None:
+def test_code_that_games_the_check_is_found(code: str) -> None:
     found = find_gaming([changed(code)])
 
     assert found is not None
@@ -60,7 +60,7 @@ def test_code_that_serves_the_check_is_a_tell_tale(code: str) -> None:
 
 @pytest.mark.spec("17.4")
 @pytest.mark.parametrize("code", HONEST)
-def test_honest_code_is_none(code: str) -> None:
+def test_honest_code_is_no_finding(code: str) -> None:
     assert find_gaming([changed(code)]) is None
 
 

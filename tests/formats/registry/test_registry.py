@@ -70,7 +70,7 @@ def with_file(*paths: str, success: str = "", **more: Any) -> Held:
 
 
 @pytest.mark.spec("2.4")
-def test_the_registry_of_the_seed_becomes_a_task_and_its_checks() -> None:
+def test_the_original_registry_becomes_a_task_and_its_checks() -> None:
     plan = load_plan(REGISTRY, GIVEN, KNOWN)
 
     (step,) = plan.specs
@@ -97,7 +97,7 @@ def test_the_additions_of_a_registry_survive_the_journal() -> None:
 
 @pytest.mark.spec("2.4", "6.8", "0.4")
 @pytest.mark.parametrize(("attempts", "retries"), [(1, 0), (3, 2), (None, 3)])
-def test_max_attempts_is_the_number_of_tries(attempts: int | None, retries: int) -> None:
+def test_max_attempts_is_the_number_of_attempts(attempts: int | None, retries: int) -> None:
     registry = held()
     failure = {"action": "retry", **({"maxAttempts": attempts} if attempts else {})}
     registry["steps"]["complete.issue"]["onFailure"] = failure
@@ -128,7 +128,7 @@ def test_steps_share_validators_with_different_actions_on_failure() -> None:
 
 
 @pytest.mark.spec("2.4", "6.1")
-def test_a_file_validator_looks_at_its_own_path_and_those_of_the_condition() -> None:
+def test_a_file_validator_checks_its_path_and_those_of_the_condition() -> None:
     check = read(with_file("b.md", path="a.md")).specs[0].checks[-1]
     text = read(with_file(path="a.md", success="contains:Title")).specs[0].checks[-1]
 
@@ -249,7 +249,7 @@ CHANGES: list[tuple[Callable[[Held], object], str]] = [
 
 @pytest.mark.spec("2.4", "2.2")
 @pytest.mark.parametrize(("change", "said"), CHANGES, ids=[said for _, said in CHANGES])
-def test_one_mistake_is_one_defect(change: Callable[[Held], object], said: str) -> None:
+def test_a_mistake_in_a_registry_is_one_defect(change: Callable[[Held], object], said: str) -> None:
     registry = held()
     change(registry)
 
@@ -270,7 +270,7 @@ def test_one_mistake_is_one_defect(change: Callable[[Held], object], said: str) 
         (with_file("a", command="ls"), "a file validator has no command"),
     ],
 )
-def test_a_file_validator_that_cannot_look_is_refused(registry: Held, said: str) -> None:
+def test_a_file_validator_without_a_path_is_refused(registry: Held, said: str) -> None:
     (found,) = defects(registry)
 
     assert said in found
@@ -340,7 +340,7 @@ def look(spec: CheckSpec, tmp_path: Path) -> Finding:
 
 @pytest.mark.spec("6.2", "2.4")
 @pytest.mark.parametrize("success", ["exitCode:0", "empty", "contains:fine", "matches:fi+ne"])
-def test_a_failing_command_gives_exactly_the_params_that_were_asked(
+def test_a_failing_command_supplies_exactly_the_requested_params(
     success: str, tmp_path: Path
 ) -> None:
     code = 3 if success == "exitCode:0" else 0
@@ -359,7 +359,7 @@ def test_a_failing_command_gives_exactly_the_params_that_were_asked(
 
 
 @pytest.mark.spec("6.2", "2.4")
-def test_a_file_check_gives_the_paths_that_are_missing(tmp_path: Path) -> None:
+def test_a_file_check_lists_the_missing_paths(tmp_path: Path) -> None:
     check = read(with_file("README", "b.md", path="a.md")).specs[0].checks[-1]
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "README").write_text("here")
@@ -390,7 +390,7 @@ def put(folder: Path, path: str, text: str = "Own words.\n") -> None:
         "ja/steps/again/work/f_failed_test-failed.md",
     ],
 )
-def test_the_pattern_and_the_step_name_the_prompt_file(path: str, tmp_path: Path) -> None:
+def test_pattern_and_step_determine_the_prompt_file(path: str, tmp_path: Path) -> None:
     put(tmp_path, path)
     put(tmp_path, "steps/again/work/f_failed.md", "Any words.\n")
 
@@ -400,7 +400,7 @@ def test_the_pattern_and_the_step_name_the_prompt_file(path: str, tmp_path: Path
 
 
 @pytest.mark.spec("7.1", "2.4")
-def test_without_a_file_of_its_own_a_step_gets_the_shipped_words(tmp_path: Path) -> None:
+def test_a_step_without_a_prompt_file_uses_the_shipped_template(tmp_path: Path) -> None:
     told = PromptLibrary(tmp_path, "en", FILES).write(a_failure(pattern="test-failed"), {})
 
     assert told.path == "shipped/en/steps/retry/issue/f_failed_test-failed.md"

@@ -167,7 +167,7 @@ TIMES: list[tuple[str, float | None]] = [
 
 @pytest.mark.spec("5.4")
 @pytest.mark.parametrize(("line", "seconds"), TIMES)
-def test_a_named_wait_is_understood_in_every_form(line: str, seconds: float | None) -> None:
+def test_a_named_wait_is_parsed_in_every_form(line: str, seconds: float | None) -> None:
     wait = find_wait(line, NOW)
 
     assert (None if wait is None else round(wait.total_seconds(), 3)) == seconds
@@ -340,7 +340,7 @@ def test_events_of_any_shape_are_read(
 
 @pytest.mark.spec("5.4", "14.4")
 @given(st.text(max_size=300) | st.sampled_from([line for line, _ in TIMES]))
-def test_any_line_is_a_wait_or_none(line: str) -> None:
+def test_any_line_is_parsed_for_a_wait_without_error(line: str) -> None:
     wait = find_wait(line, NOW)
 
     assert wait is None or timedelta(0) <= wait <= timedelta(days=30)

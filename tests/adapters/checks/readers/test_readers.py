@@ -490,7 +490,7 @@ def test_an_unknown_reader_is_refused_by_name() -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_a_named_reader_reads_alone(tmp_path: Path) -> None:
+def test_a_configured_reader_is_used_exclusively(tmp_path: Path) -> None:
     run = recording("jest", tmp_path)
 
     assert interpret_output(run.seen, reader="jest").failure_count == 3
@@ -606,7 +606,7 @@ def test_suppressed_and_passed_sarif_results_are_not_failures() -> None:
 
 
 @pytest.mark.spec("6.2", "6.9")
-def test_the_params_of_the_plans_own_pattern_are_there(tmp_path: Path) -> None:
+def test_the_params_of_a_configured_pattern_are_extracted(tmp_path: Path) -> None:
     """A plan calls mypy's faults lint; the words about lint must find their list."""
     seen = CommandOutput(1, "a.py:5: error: bad  [arg-type]\n", worktree=tmp_path)
 
@@ -797,7 +797,7 @@ WORST = [
 @pytest.mark.spec("14.4", "6.3")
 @pytest.mark.timeout(100)
 @pytest.mark.parametrize("text", WORST, ids=lambda text: repr(text[:12]))
-def test_no_text_makes_a_reader_search_for_long(text: str, tmp_path: Path) -> None:
+def test_readers_take_bounded_time_on_any_text(text: str, tmp_path: Path) -> None:
     """Every expression is bounded and anchored to a line; the timeout of this test is the proof."""
     output = split_output(CommandOutput(1, text, text[:LONG], worktree=tmp_path))
 

@@ -72,7 +72,7 @@ def test_later(): ...
 
 
 @pytest.mark.spec("6.2", "6.9")
-def test_pytest_by_text(bench: Bench) -> None:
+def test_failures_of_pytest_are_read_from_text(bench: Bench) -> None:
     bench.write(test_s__py=SHOP, test_c__py="import nowhere\n")
     files = ("test_s.py", "test_c.py", "--continue-on-collection-errors")
 
@@ -93,7 +93,7 @@ def test_pytest_by_text(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_pytest_without_its_summary(bench: Bench) -> None:
+def test_failures_of_pytest_are_read_without_its_summary(bench: Bench) -> None:
     bench.write(test_s__py=SHOP)
 
     options = ("-rN", "--tb=short", "-p", "no:junitxml")
@@ -107,7 +107,7 @@ def test_pytest_without_its_summary(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_pytest_by_report(bench: Bench) -> None:
+def test_failures_of_pytest_are_read_from_its_report(bench: Bench) -> None:
     bench.write(test_s__py=SHOP)
 
     finding = bench.run(BIN / "pytest", *PYTEST, "--junit-xml", "{report}", "test_s.py", env=QUICK)
@@ -121,7 +121,7 @@ def test_pytest_by_report(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_pytest_names_what_failed_so_that_it_can_be_run_again(bench: Bench) -> None:
+def test_failures_of_pytest_have_names_that_can_be_run_again(bench: Bench) -> None:
     """The report writes dots; pytest takes paths."""
     (bench.tree / "shop" / "tests").mkdir(parents=True)
     bench.write(test_c__py="import nowhere\n")
@@ -154,7 +154,7 @@ def test_a_passing_report_has_the_number_of_its_tests(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_unittest_by_text(bench: Bench) -> None:
+def test_failures_of_unittest_are_read_from_text(bench: Bench) -> None:
     bench.write(
         test_b__py="import unittest\nclass T(unittest.TestCase):\n"
         "    def test_x(self):\n        self.assertEqual(1, 2, 'sum')\n"
@@ -183,7 +183,9 @@ RETURNED = 'Incompatible return value type (got "int", expected "str")'
     ],
     ids=str,
 )
-def test_mypy(bench: Bench, more: tuple[str, ...], columns: tuple[int | None, ...]) -> None:
+def test_errors_of_mypy_are_read(
+    bench: Bench, more: tuple[str, ...], columns: tuple[int | None, ...]
+) -> None:
     bench.write(a__py=TYPED)
 
     finding = bench.run(BIN / "mypy", *MYPY, *more, "a.py")
@@ -201,7 +203,7 @@ RUFF = (BIN / "ruff", "check", "--isolated", "--no-cache")
 
 @pytest.mark.spec("6.2", "4.5")
 @pytest.mark.parametrize("form", ["full", "concise", "json", "json-lines", "sarif"])
-def test_ruff_check(bench: Bench, form: str) -> None:
+def test_errors_of_ruff_check_are_read(bench: Bench, form: str) -> None:
     bench.write(a__py="import os\n", b__py="def (:\n")
 
     finding = bench.run(*RUFF, "--output-format", form, ".")
@@ -213,7 +215,7 @@ def test_ruff_check(bench: Bench, form: str) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_a_sarif_report_is_a_report(bench: Bench) -> None:
+def test_errors_are_read_from_a_sarif_report(bench: Bench) -> None:
     bench.write(a__py="import os\n", b__py="x = 1\n")
     form = ("--output-format", "sarif", "--exit-zero", "--output-file", "{report}")
 
@@ -225,7 +227,7 @@ def test_a_sarif_report_is_a_report(bench: Bench) -> None:
 
 @pytest.mark.spec("6.2", "4.5")
 @pytest.mark.parametrize("form", ["--check", "--diff"])
-def test_ruff_format(bench: Bench, form: str) -> None:
+def test_unformatted_files_of_ruff_are_read(bench: Bench, form: str) -> None:
     bench.write(a__py="x = {  'a':1 }\n", b__py="y = 1\n")
 
     finding = bench.run(BIN / "ruff", "format", "--isolated", "--no-cache", form, ".")
@@ -236,7 +238,7 @@ def test_ruff_format(bench: Bench, form: str) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_git_status_as_a_check(bench: Bench) -> None:
+def test_changed_files_of_git_status_are_read(bench: Bench) -> None:
     bench.write(a__txt="a")
     subprocess.run(["git", "init", "-q", str(bench.tree)], check=True)
 
@@ -248,7 +250,7 @@ def test_git_status_as_a_check(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2", "0.1", "0.6")
-def test_a_named_reader_judges_too_and_an_unknown_one_is_broken(bench: Bench) -> None:
+def test_a_configured_reader_is_used_and_an_unknown_one_breaks_the_check(bench: Bench) -> None:
     """`gofmt -l` and its like list what is wrong and exit with nought."""
     listing = bench.run("echo", "calc/bad.go", reader="gofmt")
 
@@ -276,7 +278,7 @@ def test_output_that_no_reader_understands_is_kept_raw(bench: Bench) -> None:
 # ------------------------------------------------------------------ from npm
 
 
-def test_the_lock_file_of_the_tools_holds_no_address() -> None:
+def test_the_lock_file_of_the_tools_contains_no_address() -> None:
     text = (TOOLS / "package-lock.json").read_text(encoding="utf-8")
 
     assert "http" not in text
@@ -350,7 +352,7 @@ def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_jest(bench: Bench, npm: Path) -> None:
+def test_failures_of_jest_are_read(bench: Bench, npm: Path) -> None:
     with_tools(bench, npm, sum__test__js=ADDS)
     place = {"file": "sum.test.js", "line": 1}
 
@@ -364,7 +366,7 @@ def test_jest(bench: Bench, npm: Path) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_vitest(bench: Bench, npm: Path) -> None:
+def test_failures_of_vitest_are_read(bench: Bench, npm: Path) -> None:
     with_tools(bench, npm, sum__test__mjs=f"import {{ expect, test }} from 'vitest';\n{ADDS}")
     place = {"file": "sum.test.mjs", "line": 2}
 
@@ -377,7 +379,7 @@ def test_vitest(bench: Bench, npm: Path) -> None:
 
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("reporter", ["tap", "spec", "junit"])
-def test_node(bench: Bench, reporter: str) -> None:
+def test_failures_of_node_are_read(bench: Bench, reporter: str) -> None:
     if shutil.which("node") is None:
         pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
     bench.write(sum__test__js=NODE)
@@ -391,7 +393,7 @@ def test_node(bench: Bench, reporter: str) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_tsc(bench: Bench, npm: Path) -> None:
+def test_errors_of_tsc_are_read(bench: Bench, npm: Path) -> None:
     with_tools(bench, npm, a__ts='const y: number = "a";\nexport { y };\n')
 
     finding = run(bench, npm, "tsc", "--noEmit", "--lib", "es5", "a.ts")
@@ -405,7 +407,7 @@ def test_tsc(bench: Bench, npm: Path) -> None:
 @patient
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("form", ["stylish", "json"])
-def test_eslint(bench: Bench, npm: Path, form: str) -> None:
+def test_errors_of_eslint_are_read(bench: Bench, npm: Path, form: str) -> None:
     rules = 'export default [{ rules: { "no-var": "warn", "no-undef": "error" } }];\n'
     with_tools(
         bench, npm, eslint__config__mjs=rules, a__js="var x = 1;\nfoo(x);\n", b__js="let = ;\n"
@@ -423,7 +425,7 @@ def test_eslint(bench: Bench, npm: Path, form: str) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_prettier(bench: Bench, npm: Path) -> None:
+def test_unformatted_files_of_prettier_are_read(bench: Bench, npm: Path) -> None:
     with_tools(bench, npm, a__js="const  x = {a:1}\n", b__js="const x = 1;\n", c__js="let = ;\n")
 
     finding = run(bench, npm, "prettier", "--check", "a.js", "b.js", "c.js")

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.spec("14.1")]
 
 
 @pytest.mark.full
-def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
+def test_a_wrong_token_is_refused_by_every_view(served: Served, visit: Visit) -> None:
     page, home = visit.page, f"http://127.0.0.1:{served.port}"
     answer = page.goto(f"{home}/enter?token=act.9999999999.made-up.made-up")
     assert answer is not None
@@ -37,7 +37,7 @@ def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
 
 
 @pytest.mark.full
-def test_another_name_for_this_machine_is_refused(served: Served, visit: Visit) -> None:
+def test_a_foreign_host_name_is_refused(served: Served, visit: Visit) -> None:
     """As a rebound name would be: it leads here, and its page would be same-origin."""
     for path in ("/", f"/enter?token={served.token}", "/api/v1/session"):
         answer = visit.page.goto(f"http://{FOREIGN}:{served.port}{path}")
@@ -47,7 +47,7 @@ def test_another_name_for_this_machine_is_refused(served: Served, visit: Visit) 
 
 
 @pytest.mark.full
-def test_another_page_can_neither_act_nor_read(
+def test_a_page_of_another_origin_can_neither_act_nor_read(
     played: Place, served: Served, run_id: str, visit: Visit
 ) -> None:
     """It stands on the same machine, so the browser sends the cookie along."""
@@ -111,7 +111,9 @@ class Elsewhere(BaseHTTPRequestHandler):
 
 
 @pytest.mark.full
-def test_a_link_to_look_shows_everything_and_offers_nothing(served: Served, visit: Visit) -> None:
+def test_a_read_only_link_shows_everything_and_offers_no_action(
+    served: Served, visit: Visit
+) -> None:
     page = visit.page
     page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.look_token}#/needs")
     expect(page.get_by_text("Shall it be an owl?").first).to_be_visible()

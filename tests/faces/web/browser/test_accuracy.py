@@ -30,7 +30,7 @@ def a_slow_plan(gate: Path) -> dict[str, Any]:
 
 
 @pytest.mark.full
-def test_a_worker_killed_without_a_word_is_missed(place: Place, visit: Visit) -> None:
+def test_a_killed_worker_is_shown_as_missing(place: Place, visit: Visit) -> None:
     """No event tells it: the page asks again, and names the command that goes on."""
     page, gate = visit.page, place.folder / "gate"
     with serving(place) as served:
@@ -65,7 +65,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Se
 
 
 @pytest.mark.full
-def test_an_attempt_that_was_killed_before_its_prompt_is_shown(many: Served, visit: Visit) -> None:
+def test_an_attempt_killed_before_its_prompt_is_shown(many: Served, visit: Visit) -> None:
     run = many.client.document("/runs")["runs"][0]["run"]
     (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
     visit.enter(many, f"#/task/{task['id']}")
@@ -75,7 +75,7 @@ def test_an_attempt_that_was_killed_before_its_prompt_is_shown(many: Served, vis
 
 
 @pytest.mark.full
-def test_a_crowd_from_afar_is_seen_by_its_states(many: Served, visit: Visit) -> None:
+def test_a_zoomed_out_graph_shows_the_states_as_colours(many: Served, visit: Visit) -> None:
     """Three thousand boxes are no boxes any more: what is done, at work or asks is a colour."""
     visit.enter(many, "#/run/-/graph")
     expect(visit.page.locator("canvas[data-drawn='3000']")).to_be_visible()
@@ -105,7 +105,7 @@ SHARES = """canvas => {
 
 @pytest.mark.full
 @pytest.mark.spec("14.4")
-def test_hidden_characters_of_agents_are_seen(place: Place, visit: Visit) -> None:
+def test_hidden_characters_of_agents_are_made_visible(place: Place, visit: Visit) -> None:
     """Whatever turns the direction of a line, or is not seen at all, stands there by its number."""
     plan = a_plan(
         {"asks": [[{"ask": HIDDEN}]]},
@@ -125,7 +125,7 @@ def test_hidden_characters_of_agents_are_seen(place: Place, visit: Visit) -> Non
 
 
 @pytest.mark.full
-def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) -> None:
+def test_an_unknown_address_has_a_title(served: Served, visit: Visit) -> None:
     for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
         visit.enter(served, where)
         expect(visit.page.get_by_role("heading", name="This view does not exist.")).to_be_visible()
@@ -134,7 +134,7 @@ def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) 
 
 
 @pytest.mark.full
-def test_a_run_that_is_not_there_is_not_the_run_looked_at_last(
+def test_an_unknown_run_is_reported_and_not_replaced_by_the_last_one(
     served: Served, run_id: str, visit: Visit
 ) -> None:
     """An old bookmark, or a run that was pruned."""
@@ -147,7 +147,7 @@ def test_a_run_that_is_not_there_is_not_the_run_looked_at_last(
 
 
 @pytest.mark.full
-def test_a_page_speaks_the_language_of_its_browser(browser: Browser, served: Served) -> None:
+def test_the_page_uses_the_language_of_its_browser(browser: Browser, served: Served) -> None:
     """Until the person or a setting chooses another; also where the server has words of its own."""
     context = browser.new_context(locale="ja-JP")
     try:
@@ -162,7 +162,9 @@ def test_a_page_speaks_the_language_of_its_browser(browser: Browser, served: Ser
 
 
 @pytest.mark.full
-def test_a_blocked_task_is_blocked_everywhere(served: Served, run_id: str, visit: Visit) -> None:
+def test_a_blocked_task_is_shown_as_blocked_everywhere(
+    served: Served, run_id: str, visit: Visit
+) -> None:
     page = visit.page
     visit.enter(served)
     lately = page.locator("[aria-labelledby=lately]")
@@ -176,7 +178,9 @@ def test_a_blocked_task_is_blocked_everywhere(served: Served, run_id: str, visit
 
 
 @pytest.mark.full
-def test_no_time_is_taken_while_a_person_is_awaited(served: Served, visit: Visit) -> None:
+def test_the_duration_of_a_run_stops_while_it_waits_for_a_person(
+    served: Served, visit: Visit
+) -> None:
     page = visit.page
     page.clock.install()
     visit.enter(served, "#/run/-")
@@ -200,7 +204,7 @@ def test_a_task_that_landed_offers_no_worktree(served: Served, run_id: str, visi
 
 
 @pytest.mark.full
-def test_a_server_that_cannot_read_its_store_is_not_called_live(
+def test_a_server_that_cannot_read_its_store_is_not_shown_as_live(
     served: Served, visit: Visit
 ) -> None:
     def stalled(route: Route) -> None:
@@ -215,7 +219,7 @@ def test_a_server_that_cannot_read_its_store_is_not_called_live(
 
 
 @pytest.mark.full
-def test_an_answer_that_fails_is_a_sentence_in_its_place(served: Served, visit: Visit) -> None:
+def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(served: Served, visit: Visit) -> None:
     """However long it is, the page stays in form; and nobody is told that nothing needs them."""
     page = visit.page
     words = "internal error: " + "x" * 5_000

@@ -59,7 +59,7 @@ def test_sentences_of_the_server_are_translated_on_the_page(
 
 
 @pytest.mark.full
-def test_a_small_screen_cuts_nothing(served: Served, phone: Visit) -> None:
+def test_no_text_is_cut_on_a_small_screen(served: Served, phone: Visit) -> None:
     page = phone.page
     phone.enter(served, "#/prompts")
     cell = page.locator(".data-table td.code").first
@@ -84,7 +84,7 @@ CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
 
 
 @pytest.mark.full
-def test_on_a_small_screen_the_graph_goes_down(served: Served, phone: Visit) -> None:
+def test_the_graph_is_drawn_downward_on_a_small_screen(served: Served, phone: Visit) -> None:
     page = phone.page
     phone.enter(served, "#/run/-/graph")
     canvas = page.locator("canvas[data-drawn='4']")
@@ -97,9 +97,7 @@ def test_on_a_small_screen_the_graph_goes_down(served: Served, phone: Visit) -> 
 
 
 @pytest.mark.full
-def test_no_label_of_the_time_is_cut_and_every_clock_has_24_hours(
-    served: Served, visit: Visit
-) -> None:
+def test_no_time_label_is_cut_and_clocks_have_24_hours(served: Served, visit: Visit) -> None:
     page = visit.page
     visit.enter(served, "#/run/-/timeline")
     expect(page.locator(".axis-row text").first).to_be_visible()
@@ -120,7 +118,7 @@ BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
 
 
 @pytest.mark.full
-def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) -> None:
+def test_a_long_goal_keeps_the_header_in_one_row(served: Served, visit: Visit) -> None:
     page = visit.page
 
     def long(route: Route) -> None:
@@ -141,7 +139,7 @@ def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) ->
 
 
 @pytest.mark.full
-def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
+def test_an_unknown_view_links_to_other_views(served: Served, visit: Visit) -> None:
     visit.enter(served, "#/nonsense")
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
     visit.page.locator("main").get_by_role("link", name="All runs").click()
@@ -181,7 +179,7 @@ def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
 
 
 @pytest.mark.full
-def test_a_question_is_asked_once_and_an_optional_task_says_so(
+def test_a_question_is_shown_once_and_an_optional_task_is_marked(
     served: Served, visit: Visit
 ) -> None:
     def asked(told: Any) -> None:
@@ -214,7 +212,7 @@ def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
 
 
 @pytest.mark.full
-def test_a_wait_within_an_attempt_leaves_its_number_and_its_end_in_sight(
+def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
     served: Served, visit: Visit
 ) -> None:
     def waited(told: Any) -> None:

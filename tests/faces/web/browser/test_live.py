@@ -62,7 +62,7 @@ def attempt(page: Page, n: int) -> Any:
     return page.locator(f"[data-attempt='{n}']")
 
 
-def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
+def test_the_page_follows_a_live_run_and_shows_the_false_claim_and_its_fix(
     place: Place, served: Served, visit: Visit
 ) -> None:
     """Opened before there is any run; never loaded again."""
@@ -95,7 +95,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
 
 @pytest.mark.full
 @pytest.mark.spec("10.4")
-def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Visit) -> None:
+def test_a_question_is_answered_on_the_page(place: Place, served: Served, visit: Visit) -> None:
     page = visit.page
     gate = place.folder / "gate"
     gate.touch()
@@ -126,7 +126,7 @@ def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Vi
 
 @pytest.mark.full
 @pytest.mark.spec("9.5")
-def test_a_run_is_cancelled_only_after_a_second_word(
+def test_a_run_is_cancelled_only_after_a_confirmation(
     place: Place, served: Served, visit: Visit
 ) -> None:
     page, gate = visit.page, place.folder / "gate"
@@ -154,7 +154,7 @@ def test_a_run_is_cancelled_only_after_a_second_word(
 
 
 @pytest.mark.full
-def test_a_restart_of_the_server_misses_no_event(place: Place, visit: Visit) -> None:
+def test_no_event_is_missed_during_a_restart_of_the_server(place: Place, visit: Visit) -> None:
     """While it is gone the page says so and since when; then it has every entry once."""
     page, gate = visit.page, place.folder / "gate"
     page.set_viewport_size(TALL)

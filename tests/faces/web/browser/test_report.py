@@ -80,7 +80,7 @@ def opened(browser: Browser, file: Path, size: tuple[int, int], **look: str) -> 
 
 
 @pytest.mark.full
-def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
+def test_the_report_shows_landed_work_its_proof_and_open_questions(
     browser: Browser, report: Path, screens: Path
 ) -> None:
     with opened(browser, report, WIDE) as held:
@@ -120,7 +120,7 @@ def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
 
 @pytest.mark.full
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_read_on_a_telephone_too(
+def test_the_report_is_readable_on_a_phone(
     browser: Browser, report: Path, screens: Path, scheme: str
 ) -> None:
     """Nothing is cut off at the side, nothing lies over anything, no text is tiny."""
@@ -147,7 +147,7 @@ def test_it_is_read_on_a_telephone_too(
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_the_receipt_of_the_demo_verifies_until_one_byte_is_changed(played: Played) -> None:
+def test_the_receipt_of_the_demo_is_verified_until_one_byte_is_changed(played: Played) -> None:
     file = played.repo.parent / "receipt.json"
     assert played.yaoki("report", "--receipt", str(file)).returncode == 0
 

@@ -25,7 +25,7 @@ READY = "main h1, main .empty"
     [(WIDE, False, "en"), (NARROW, True, "ja")],
     ids=["wide", "narrow"],
 )
-def test_every_view_is_whole(
+def test_every_view_is_complete_and_accessible(
     browser: Browser, served: Served, run_id: str, tmp_path_factory: pytest.TempPathFactory,
     size: Size, dark: bool, language: str,
 ) -> None:  # fmt: skip
@@ -67,7 +67,7 @@ NAMELESS = """() => [...document.querySelectorAll(
 
 
 @pytest.mark.full
-def test_the_keyboard_reaches_everything(served: Served, run_id: str, visit: Visit) -> None:
+def test_every_control_is_reachable_by_keyboard(served: Served, run_id: str, visit: Visit) -> None:
     page = visit.page
     visit.enter(served, "#/run/-/tasks")
     rows = page.locator(".task-row [data-row]")
@@ -135,7 +135,7 @@ def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit:
 
 @pytest.mark.full
 @pytest.mark.spec("14.4")
-def test_words_of_agents_stay_words(served: Served, visit: Visit) -> None:
+def test_text_of_agents_is_not_interpreted_as_html(served: Served, visit: Visit) -> None:
     """The answer of a server is data: nothing in it becomes an element, and nothing is fetched."""
     page = visit.page
     asked: list[str] = []
@@ -157,7 +157,7 @@ def test_words_of_agents_stay_words(served: Served, visit: Visit) -> None:
 
 
 @pytest.mark.full
-def test_the_report_is_one_click_away(served: Served, run_id: str, visit: Visit) -> None:
+def test_the_report_is_downloaded_with_one_click(served: Served, run_id: str, visit: Visit) -> None:
     visit.enter(served, "#/run/-")
     with visit.page.expect_download() as begun:
         visit.page.get_by_role("link", name="Report").click()
@@ -169,9 +169,7 @@ def test_the_report_is_one_click_away(served: Served, run_id: str, visit: Visit)
 
 
 @pytest.mark.full
-def test_windows_in_the_background_leave_connections_to_those_in_sight(
-    served: Served, visit: Visit
-) -> None:
+def test_background_windows_release_their_event_streams(served: Served, visit: Visit) -> None:
     """A browser has six for all of them; a stream takes one for as long as it is open."""
     visit.enter(served)
     visit.is_live()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spec("16.7")
 
 
 @pytest.mark.parametrize("case", HONEST.values(), ids=HONEST)
-def test_honest_work_is_no_weakening(case: Case) -> None:
+def test_an_honest_change_is_no_weakening(case: Case) -> None:
     found = reviewed(case)
 
     assert found.weakened == ()

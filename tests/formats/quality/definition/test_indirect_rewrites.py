@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spec("16.7")
 
 
 @pytest.mark.parametrize("case", ROADS.values(), ids=ROADS)
-def test_a_check_cannot_be_rewritten_by_a_road_that_does_not_name_it(case: Case) -> None:
+def test_an_indirect_rewrite_of_a_check_is_found(case: Case) -> None:
     found = reviewed(case)
 
     if case.unsure:

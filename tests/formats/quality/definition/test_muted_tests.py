@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spec("16.7", "6.6")
 
 
 @pytest.mark.parametrize("case", MUTES.values(), ids=MUTES)
-def test_a_test_that_is_kept_but_mute_is_weaker(case: Case) -> None:
+def test_a_test_that_no_longer_asserts_is_weakened(case: Case) -> None:
     found = reviewed(case)
 
     assert case.where in {item.where for item in found.weakened}

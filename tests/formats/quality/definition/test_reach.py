@@ -35,7 +35,7 @@ def reached_files(check: CheckSpec, tree: TreeView) -> set[str]:
         ("mypy app.py", {**PY, "mypy.ini": "[mypy]\n"}, {"mypy.ini"}),
     ],
 )
-def test_a_command_reaches_files_through_whatever_it_runs(
+def test_a_command_reaches_files_through_the_programs_it_runs(
     shell: str, files: dict[str, str], reached: set[str]
 ) -> None:
     found = reached_files(CheckSpec("c", shell=shell), view(files))
@@ -84,7 +84,7 @@ def test_a_program_not_named_by_the_task_is_undecided() -> None:
     assert (found.weakened, found.undecided) == ((), ("use.py",))
 
 
-def test_a_broken_file_is_judged_without_a_fault() -> None:
+def test_a_broken_file_is_reviewed_without_an_error() -> None:
     broken = {
         "tests/test_a.py": "def (:\n",
         "tests/test_b.py": "def test_b():\n    assert f() == 1\n",

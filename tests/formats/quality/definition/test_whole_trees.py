@@ -27,7 +27,7 @@ def test_weakened_tests_are_found_in_the_whole_tree(changes: Sequence[Change]) -
 
 
 @pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
-def test_tests_as_strong_are_no_finding_in_the_whole_tree(
+def test_equally_strong_tests_are_no_finding_in_the_whole_tree(
     changes: Sequence[Change],
 ) -> None:
     assert reviewed(a_case(changes)).weakened == ()
