@@ -54,7 +54,7 @@ RUN_ID = RunId("run00001")
 
 
 class HandClock:
-    """A clock that stands still until a test moves it."""
+    """A clock that a test advances by hand."""
 
     def __init__(self, now: datetime = NOW, chance: float = 0.5) -> None:
         self._now = now

@@ -1,4 +1,4 @@
-"""What all tests share: a server of a database, and what the session tells at its end."""
+"""Shared by all tests: options, a database server, and the summary at the end of the session."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Who asks for a server is not told that all is well where there is none."""
+    """`--store postgresql` without a server is an error, not a pass."""
     if config.getoption("store") == "postgresql" and (why := server.missing()):
         raise pytest.UsageError(why)
     if config.getoption("installed"):
         os.environ[INSTALLED] = "yes"
     if config.getoption("quick"):
         os.environ[quick_selection.VARIABLE] = "yes"
-    # Most tests look at their agents from outside; those of the walls ask for them.
+    # Most tests inspect their agents from outside; tests of the sandbox enable it themselves.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
-    _let_programs_hear()
-    _let_examples_take_their_time()
+    _restore_signals()
+    _disable_deadlines()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -42,20 +42,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         quick_selection.select(config, items)
 
 
-def _let_programs_hear() -> None:
-    """Started in the background, or by `nohup`, we ignore signals, and so would all we start.
+def _restore_signals() -> None:
+    """A process started in the background or by `nohup` ignores signals, and so do its children.
 
-    A handler of ours is not handed on: what we start has every signal as in a terminal.
+    A Python handler is not inherited: child processes get the default signal handling.
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 
 
-def _let_examples_take_their_time() -> None:
-    """How long one takes says something of the machine, and nothing of what is to hold.
+def _disable_deadlines() -> None:
+    """The duration of an example depends on the machine and proves nothing.
 
-    The same ones each time: whoever lands something else meets no failure of his neighbour's.
+    Examples are the same in every run, so that a change fails only by its own fault.
     """
     slow = [HealthCheck.too_slow]
     settings.register_profile(
@@ -77,7 +77,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The corpus of failures: what was expected against what came out."""
+    """The confusion table of the corpus: expected against actual labels."""
     pairs: Counter[tuple[str, str]] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -86,12 +86,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     expected, _, actual = str(value).partition("|")
                     pairs[expected, actual] += 1
     if pairs:
-        _show(terminalreporter, pairs)
-    _tell_measured(terminalreporter)
+        _show_corpus_table(terminalreporter, pairs)
+    _show_measurements(terminalreporter)
 
 
-def _tell_measured(reporter: pytest.TerminalReporter) -> None:
-    """What tests measured: printed, never asserted."""
+def _show_measurements(reporter: pytest.TerminalReporter) -> None:
+    """Measurements of tests are printed and never asserted."""
     reports = (one for held in reporter.stats.values() for one in held)
     found = (
         str(value)
@@ -105,7 +105,7 @@ def _tell_measured(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(line)
 
 
-def _show(reporter: pytest.TerminalReporter, pairs: Counter[tuple[str, str]]) -> None:
+def _show_corpus_table(reporter: pytest.TerminalReporter, pairs: Counter[tuple[str, str]]) -> None:
     names = sorted({name for pair in pairs for name in pair})
     reporter.section(f"corpus of failures: {pairs.total()} cases, expected (down) x actual")
     reporter.write_line(f"{'':20}" + "".join(f"{name[:9]:>10}" for name in names))

@@ -1,4 +1,4 @@
-"""`--quick`: each promise is proven once; without it every test runs with all its parameters.
+"""`--quick`: each rule is tested once; without it every test runs with all its parameters.
 
 `python3 dev.py test` is quick, `python3 dev.py full` is not, and neither is plain `pytest`.
 """
@@ -18,7 +18,7 @@ def is_quick() -> bool:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked as `full`, and parameters beyond `quick_cases`."""
+    """Deselect tests marked as `full`, and parameters beyond `quick_cases`."""
     seen: Counter[str] = Counter()
     chosen: list[pytest.Item] = []
     rest: list[pytest.Item] = []

@@ -90,7 +90,7 @@ def rules_of_tests(
 
 
 def count_tests(files: Iterable[Path], rules: Iterable[str]) -> Counter[str]:
-    """How many tests name each rule.  A rule nobody wrote down is refused."""
+    """How many tests name each rule.  An unknown rule is refused."""
     known = set(rules)
     counts: Counter[str] = Counter()
     for file in files:
@@ -102,7 +102,7 @@ def count_tests(files: Iterable[Path], rules: Iterable[str]) -> Counter[str]:
 
 
 def show(chosen: Sequence[str], rules: dict[str, str], counts: Counter[str]) -> bool:
-    """Print the table and what is missing; say whether nothing is."""
+    """Print the table and the missing rules; return whether none is missing."""
     for rule in chosen:
         print(f"{rule:>6} {counts[rule]:4} tests  {rules[rule]}")
     missing = [rule for rule in chosen if not counts[rule]]

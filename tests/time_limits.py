@@ -1,4 +1,4 @@
-"""Time limits that are to be reached: short at first, longer where a slow machine came too late."""
+"""Time limits that tests expect to be reached: short first, longer on a slow machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Seen = TypeVar("Seen")
 LIMITS_S = (0.3, 3.0, 30.0)
 
 
-def reached(
+def run_until_started(
     act: Callable[[float], Seen],
     begun: Callable[[Seen], object],
     limits_s: tuple[float, ...] = LIMITS_S,
 ) -> tuple[Seen, float]:
-    """What came of `act` under the first limit before which it had begun, and that limit.
+    """The result of `act` with the first limit before which it had started, and that limit.
 
-    A machine that stood still may reach a short limit before the program that is to be ended runs.
+    A busy machine may reach a short limit before the program that is to be ended runs.
     """
     for limit_s in limits_s:
         seen = act(limit_s)
@@ -27,5 +27,5 @@ def reached(
 
 
 def has_line(file: Path) -> bool:
-    """Was a line written there, whole?"""
+    """Does the file end with a complete line?"""
     return file.exists() and file.read_text().endswith("\n")

@@ -1,4 +1,4 @@
-"""Walks through a page of the docs as a reader would: saves its files, types its commands.
+"""Executes a page of the docs as a reader would: saves its files, runs its commands.
 
 The HTML comment above a fenced block says what to do with it: `<!-- file=PATH -->` saves it,
 `<!-- run -->` types it (`<!-- run exit=4 -->` is the exit code), `<!-- serve -->` types it and
@@ -21,44 +21,44 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-from tests.acceptance.forked_cli import look
-from tests.acceptance.project import until
+from tests.acceptance.forked_cli import call_yaoki
+from tests.acceptance.project import wait_until
 from tests.documents import Block, blocks
-from tests.trusted_folders import trust_below
+from tests.trusted_folders import trust_folder
 
 BOUND_S = 90
 EMPTY = Block("", (), "", 0)
 LINK = re.compile(r"http://127\.0\.0\.1:\S+")
 
 
-class Walk:
-    """Stands in a folder of its own, with a home of its own."""
+class Walkthrough:
+    """A working folder and a home folder for one page."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         self.home, self.cwd = folder / "home", folder / "work"
         self.cwd.mkdir(parents=True)
         (self.home / "bin").mkdir(parents=True)
-        self._here = folder / "here"
+        self._folder_file = folder / "here"
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
         around = {name: value for name, value in os.environ.items() if name not in drop}
         path = f"{self.home / 'bin'}:{Path(sys.executable).parent}:{around['PATH']}"
         own = {"YAOKI_HOME": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(pycache)}
         self.env = {**around, **own, "HOME": str(self.home), "PATH": path}
         # A reader sits at a terminal and says yes.
-        trust_below(folder / "state", folder)
+        trust_folder(folder / "state", folder)
 
-    def through(self, text: str) -> int:
-        """How many blocks were typed."""
+    def walk(self, text: str) -> int:
+        """Run every marked block; returns their number."""
         typed = 0
         for block, after in pairwise((*blocks(text), EMPTY)):
             shown = after.text.splitlines() if after.language == "text" else []
             if where := block.mark("file"):
                 self.save(where, block.text)
             elif "run" in block.marks:
-                self.enter(block, shown)
+                self.run_block(block, shown)
                 typed += 1
             elif "serve" in block.marks:
-                self.serve(block, shown)
+                self.run_server_block(block, shown)
                 typed += 1
         return typed
 
@@ -68,8 +68,8 @@ class Walk:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def enter(self, block: Block, shown: Sequence[str]) -> None:
-        words = f"trap 'pwd > {self._here}' EXIT\n{self._filled(block.text)}"
+    def run_block(self, block: Block, shown: Sequence[str]) -> None:
+        words = f"trap 'pwd > {self._folder_file}' EXIT\n{self._with_run_id(block.text)}"
         done = subprocess.run(
             ("bash", "-e", "-o", "pipefail", "-c", words),
             cwd=self.cwd,
@@ -81,14 +81,14 @@ class Walk:
             timeout=BOUND_S,
             check=False,
         )
-        self.cwd = Path(self._here.read_text().strip())
+        self.cwd = Path(self._folder_file.read_text().strip())
         told = f"line {block.line}:\n{block.text}\n{done.stdout}"
         assert done.returncode == int(block.mark("exit") or 0), f"exit {done.returncode} at {told}"
-        missing = unseen(shown, done.stdout)
+        missing = first_missing_line(shown, done.stdout)
         assert not missing, f"not seen: {missing!r} at {told}"
 
-    def told(self, words: str, cwd: Path) -> str:
-        """What a shell says, somewhere else."""
+    def shell_output(self, words: str, cwd: Path) -> str:
+        """The output of a shell command in another folder."""
         return subprocess.run(
             ("bash", "-e", "-c", words),
             cwd=cwd,
@@ -100,8 +100,8 @@ class Walk:
             check=True,
         ).stdout
 
-    def serve(self, block: Block, shown: Sequence[str]) -> None:
-        """A server of ours: its link answers, and Ctrl-C ends it in order."""
+    def run_server_block(self, block: Block, shown: Sequence[str]) -> None:
+        """Start a server, request its link, and end it with Ctrl-C."""
         process = subprocess.Popen(
             ("bash", "-c", f"exec {block.text.strip()} --port 0"),
             cwd=self.cwd,
@@ -116,8 +116,10 @@ class Walk:
         reader = threading.Thread(target=_read, args=(process.stdout, told))
         reader.start()
         try:
-            until(lambda: not unseen(shown, "".join(told)), f"{shown} is shown", BOUND_S)
-            until(lambda: LINK.search("".join(told)), "a link is shown", BOUND_S)
+            wait_until(
+                lambda: not first_missing_line(shown, "".join(told)), f"{shown} is shown", BOUND_S
+            )
+            wait_until(lambda: LINK.search("".join(told)), "a link is shown", BOUND_S)
             found = LINK.search("".join(told))
             assert found, told
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
@@ -130,10 +132,10 @@ class Walk:
             process.stdout.close()
         assert code == 0, told
 
-    def _filled(self, text: str) -> str:
+    def _with_run_id(self, text: str) -> str:
         if not re.search(r"\bRUN\b", text):
             return text
-        _, out, _ = look(("status", "--json"), self.cwd, self.env)
+        _, out, _ = call_yaoki(("status", "--json"), self.cwd, self.env)
         return re.sub(r"\bRUN\b", json.loads(out)["run"], text)
 
 
@@ -142,8 +144,8 @@ def _read(stream: IO[str], told: list[str]) -> None:
         told.append(line)
 
 
-def unseen(shown: Sequence[str], out: str) -> str:
-    """The first of these lines that does not stand in the output after the one before it."""
+def first_missing_line(shown: Sequence[str], out: str) -> str:
+    """The first line that does not follow the previous one in the output; empty if all do."""
     lines = iter(out.splitlines())
     for wanted in shown:
         pattern = ".*".join(re.escape(part) for part in wanted.strip().split("…"))

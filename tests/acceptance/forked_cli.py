@@ -1,6 +1,6 @@
-"""`yaoki` called by tests without a start of the interpreter each time.
+"""Calls of `yaoki` from tests without starting an interpreter each time.
 
-A process that has imported yaoki forks, and the fork calls the program's own `main` with the words,
+A process that has imported yaoki forks, and the fork calls the program's `main` with the arguments,
 folder and environment of the call.  `--installed` starts the installed program for each call
 instead; `Place.start` always does.
 """
@@ -37,11 +37,11 @@ from yaoki.core.model import Catalogue, Run, TaskSpec
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
-# The program itself, which would begin at once, and the script that imports nothing else of ours.
+# The program itself, which would run at once, and the shim, a bare script.
 NOT_IMPORTED = {"yaoki.__main__", "yaoki.adapters.processes.shim.__main__"}
 
 
-def look(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
+def call_yaoki(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `yaoki` with these words."""
     asked = {"words": list(words), "cwd": str(cwd), "env": dict(env)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
@@ -54,7 +54,7 @@ def look(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, 
 
 @cache
 def _server(pycache: str) -> str:
-    """The address of the one of this test process; it ends when nobody can ask it any more."""
+    """The address of this test process's fork server, which ends with the test process."""
     folder = tempfile.TemporaryDirectory(prefix="yaoki-looking-")
     atexit.register(folder.cleanup)
     address = f"{folder.name}/socket"
@@ -174,7 +174,7 @@ def _end_with_tests(server: int) -> NoReturn:
 
 
 def _answer(asked: Mapping[str, Any], out: int, err: int) -> NoReturn:
-    """In the fork, which never returns."""
+    """Runs in the fork and never returns."""
     code = 1
     try:
         signal.alarm(BOUND_S)
@@ -195,7 +195,7 @@ def _answer(asked: Mapping[str, Any], out: int, err: int) -> NoReturn:
                 thread.join()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001 - the fork must not go on as the server
+    except BaseException:  # noqa: BLE001 - the fork must not continue as the server
         traceback.print_exc()
     finally:
         sys.stdout.flush()

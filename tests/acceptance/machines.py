@@ -1,4 +1,4 @@
-"""Several machines: a clone and a home each, one bare remote, one server between them."""
+"""Several machines: each has a clone and a home; they share a bare remote and a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.repositories import git
-from tests.trusted_folders import trust_below
+from tests.trusted_folders import trust_folder
 
 SETTINGS = """\
 [limits]
@@ -43,30 +43,30 @@ remote = "origin"
 """
 
 
-class Cable:
-    """The way of one machine to the server; `cut` ends all connections and lets none through."""
+class ServerLink:
+    """The connection of one machine to the server; `cut` closes all sockets and accepts none."""
 
     def __init__(self, url: str) -> None:
         there = parse_qs(urlsplit(url).query)["host"][0]
         self._server = f"{there}/.s.PGSQL.5432"
         self._folder = tempfile.TemporaryDirectory(prefix="yaoki-cable-", dir="/tmp")
         self.url = url.replace(there, self._folder.name)
-        self._whole = True
-        self._ends: list[socket.socket] = []
+        self._connected = True
+        self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
-        self._door = socket.socket(socket.AF_UNIX)
-        self._door.bind(str(Path(self._folder.name) / ".s.PGSQL.5432"))
-        self._door.listen(50)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(Path(self._folder.name) / ".s.PGSQL.5432"))
+        self._listener.listen(50)
         self._begin(self._serve)
 
     def cut(self) -> None:
-        self._whole = False
-        for end in list(self._ends):
+        self._connected = False
+        for end in list(self._sockets):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def mend(self) -> None:
-        self._whole = True
+    def restore(self) -> None:
+        self._connected = True
 
     def __enter__(self) -> Self:
         return self
@@ -74,11 +74,11 @@ class Cable:
     def __exit__(self, *_: object) -> None:
         self.cut()
         with suppress(OSError):
-            self._door.shutdown(socket.SHUT_RDWR)
-        self._door.close()
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         for thread in self._threads:
             thread.join(10)
-        for end in self._ends:
+        for end in self._sockets:
             end.close()
         self._folder.cleanup()
 
@@ -88,23 +88,23 @@ class Cable:
         self._threads[-1].start()
 
     def _serve(self) -> None:
-        with suppress(OSError):  # the door was closed
+        with suppress(OSError):  # the listener was closed
             while True:
-                near, _ = self._door.accept()
+                near, _ = self._listener.accept()
                 far = socket.socket(socket.AF_UNIX)
-                self._ends += [near, far]
+                self._sockets += [near, far]
                 try:
-                    if not self._whole:
+                    if not self._connected:
                         raise ConnectionRefusedError
                     far.connect(self._server)
                 except OSError:
                     near.shutdown(socket.SHUT_RDWR)
                     continue
-                self._begin(_carry, near, far)
-                self._begin(_carry, far, near)
+                self._begin(_forward, near, far)
+                self._begin(_forward, far, near)
 
 
-def _carry(one: socket.socket, other: socket.socket) -> None:
+def _forward(one: socket.socket, other: socket.socket) -> None:
     with suppress(OSError):
         while data := one.recv(65536):
             other.sendall(data)
@@ -121,14 +121,14 @@ class Machine:
     bare: Path
     store: str
     workers: list[subprocess.Popen[str]] = field(default_factory=list)
-    # How it was cloned.
+    # Options of `git clone`.
     how: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.home.mkdir()
         git(self.home, "clone", "-q", *self.how, f"file://{self.bare}", "repo")
         (self.repo / "yaoki.toml").write_text(f'store = {{url = "{self.store}"}}\n{SETTINGS}')
-        trust_below(self.home / "state", self.home)
+        trust_folder(self.home / "state", self.home)
 
     @property
     def repo(self) -> Path:
@@ -145,18 +145,18 @@ class Machine:
             text=True,
         )
 
-    def say(self, *words: str) -> tuple[int, str]:
-        """One command to its end: its code and all it said."""
+    def run(self, *words: str) -> tuple[int, str]:
+        """Run one command to its end: exit code and output."""
         process = self.start(*words)
         out, _ = process.communicate(timeout=60)
         return process.returncode, out
 
-    def serve(self, slots: int) -> subprocess.Popen[str]:
+    def start_worker(self, slots: int) -> subprocess.Popen[str]:
         self.workers.append(self.start("worker", "--slots", str(slots)))
         return self.workers[-1]
 
     def stop(self) -> list[tuple[int, str]]:
-        """Every worker that was started, asked to let its agents finish; how each ended."""
+        """Stop every worker after its agents finish: exit code and output of each."""
         for worker in self.workers:
             if worker.poll() is None:
                 worker.send_signal(signal.SIGTERM)

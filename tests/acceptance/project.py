@@ -1,4 +1,4 @@
-"""A repository of its own to run the installed program in, and plans for its scripted agent."""
+"""A repository for one test in which `yaoki` runs, and plans for its scripted agent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.acceptance.forked_cli import look
+from tests.acceptance.forked_cli import call_yaoki
 from tests.adapters.store.server import a_database
-from tests.adapters.store.store_actions import Where, by_hand
-from tests.trusted_folders import trust_below
+from tests.adapters.store.store_actions import StoreLocation, run_sql
+from tests.trusted_folders import trust_folder
 
 SETTINGS = """\
 [retry.default_backoff]
@@ -33,15 +33,15 @@ hang_warning_s = 20.0
 hang_s = 30.0
 deadline_s = 180.0
 """
-# Times that no slow machine reaches by itself, for what is to happen otherwise.
+# Time limits that even a slow machine does not reach.
 PATIENT = re.sub(r"(lease|hang_warning|hang|deadline)_s = (\d+)", r"\1_s = \g<2>0", SETTINGS)
-WHO = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-# Ten times what anything here takes, and less than a test may take.
+GIT_IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+# Ten times what any command takes, and less than the timeout of a test.
 BOUND_S = 90
 # Set by --installed: every command starts the installed program.
 INSTALLED = "TESTS_INSTALLED"
-# Variables that say how an interpreter begins, which a fork of one does not.
-BEGINNING = ("PYTHON", "LANG", "LC_")
+# Variables that affect the start of an interpreter; a fork does not start one.
+INTERPRETER_VARIABLES = ("PYTHON", "LANG", "LC_")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Completed:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Exactly one JSON document stands on standard output."""
+        """The one JSON document on standard output."""
         held: dict[str, Any] = json.loads(self.out)
         return held
 
@@ -65,7 +65,7 @@ def a_plan(
     checks: Mapping[str, Any],
     **more: Any,
 ) -> dict[str, Any]:
-    """`script` holds the acts of each attempt, by task."""
+    """`script` maps a task to the acts of each attempt."""
     actor = {"preset": "scripted", "options": {"scenario": {"tasks": script}}}
     held = [{"goal": f"Do {task['id']}.", **task} for task in tasks]
     base = {"goal": "Rehearse", "agents": {"actor": actor}, "agent": "actor", "checks": checks}
@@ -77,13 +77,13 @@ def writes(path: str, text: str = "good\n") -> list[Any]:
 
 
 def waits_for(marker: Path) -> dict[str, Any]:
-    """An act that goes on when the file is there; by the time it gives up every test is over."""
+    """An act that continues when the file exists, or fails after a time that no test reaches."""
     loop = f"for i in $(seq 2400); do test -f {marker} && exit 0; sleep 0.05; done; exit 1"
     return {"run": ["sh", "-c", loop]}
 
 
-def rest_of(process: subprocess.Popen[str]) -> str:
-    """What it says to its end, after lines were read: `communicate` loses what was read ahead."""
+def remaining_output(process: subprocess.Popen[str]) -> str:
+    """The remaining output after some lines were read: `communicate` would lose buffered text."""
     assert process.stdout is not None
     with process.stdout as out:
         said = out.read()
@@ -91,21 +91,21 @@ def rest_of(process: subprocess.Popen[str]) -> str:
     return said
 
 
-def holds(path: str, text: str = "good") -> dict[str, Any]:
-    """A check that this file holds this line, and says so when it does not."""
+def file_contains(path: str, text: str = "good") -> dict[str, Any]:
+    """A check that the file contains the line; its output names the file if not."""
     words = f"{path} does not hold {text}"
     return {"shell": f"grep -qx '{text}' {path} || {{ echo '{words}'; exit 1; }}"}
 
 
 @dataclass(frozen=True)
 class Stores:
-    """Where stores are made; without a server each is a file of its repository."""
+    """Creates stores; without a server each is a file of its repository."""
 
     server: str = ""
 
     @contextmanager
     def new(self, like: str = "") -> Iterator[str]:
-        """The URL of an empty store, or of a copy of one that nobody uses; "" is the file."""
+        """The URL of an empty store, or of a copy of an unused one; "" means the file."""
         if not self.server:
             yield ""
             return
@@ -114,10 +114,10 @@ class Stores:
             yield url
 
 
-class Place:
+class Project:
     """A repository with fast settings, and `yaoki` called inside it."""
 
-    # Another user's commands begin with how one becomes that user, and have another interpreter.
+    # Commands of another user start with the command that changes the user.
     prefix: tuple[str, ...] = ()
     python: str = sys.executable
 
@@ -131,35 +131,35 @@ class Place:
         around = {name: value for name, value in os.environ.items() if name not in drop}
         own = {"YAOKI_HOME": str(self.home), "PYTHONPYCACHEPREFIX": str(pycache)}
         self.env = {**around, **own}
-        # Everything in this folder is the test's own; what trust is has tests of its own.
-        trust_below(self.home, folder)
+        # The folder belongs to the test; trust itself has its own tests.
+        trust_folder(self.home, folder)
         self.git("init", "-q", "-b", "main")
         (self.repo / "README").write_text("hello\n")
         self.settings(SETTINGS)
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", "begin")
+        self.git(*GIT_IDENTITY, "commit", "-qm", "begin")
 
     def settings(self, text: str) -> None:
-        """These settings; the line of the store stands first, where no table is open yet."""
+        """Write the settings; the store's line comes first, before any table."""
         line = f'store = {{url = "{self.store}"}}\n' if self.store else ""
         (self.repo / "yaoki.toml").write_text(line + text)
 
     @property
-    def database(self) -> Where:
+    def database(self) -> StoreLocation:
         return self.store or self.repo / ".yaoki" / "state.db"
 
-    def stored(self) -> bool:
-        """Has anybody made the store: its file, or a table in its database?"""
+    def has_store(self) -> bool:
+        """Does the store exist: its file, or a table in its database?"""
         if isinstance(self.database, Path):
             return self.database.exists()
-        return bool(by_hand(self.database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"))
+        return bool(run_sql(self.database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"))
 
-    def bytes_stored(self) -> int:
-        """How much the store takes up."""
+    def store_bytes(self) -> int:
+        """The size of the store in bytes."""
         if isinstance(self.database, Path):
             return self.database.stat().st_size
         ours = "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-        ((size,),) = by_hand(self.database, f"SELECT sum(pg_total_relation_size(oid)) {ours}")
+        ((size,),) = run_sql(self.database, f"SELECT sum(pg_total_relation_size(oid)) {ours}")
         return int(size)
 
     def git(self, *words: str) -> str:
@@ -181,8 +181,8 @@ class Place:
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Completed:
         around = {**self.env, **(env or {})}
-        if INSTALLED not in os.environ and _begins_alike(around):
-            return Completed(*look(words, cwd or self.repo, around))
+        if INSTALLED not in os.environ and _has_same_interpreter_variables(around):
+            return Completed(*call_yaoki(words, cwd or self.repo, around))
         done = subprocess.run(
             (sys.executable, "-m", "yaoki", *words),
             cwd=cwd or self.repo,
@@ -217,28 +217,28 @@ class Place:
             if process.stdout is not None:
                 process.stdout.close()
 
-    def look(self, *words: str) -> Completed:
-        """As `yaoki`, for what is only looked up: never the installed program."""
-        return Completed(*look(words, self.repo, self.env))
+    def query(self, *words: str) -> Completed:
+        """Like `yaoki`, for read-only commands: never starts the installed program."""
+        return Completed(*call_yaoki(words, self.repo, self.env))
 
     def status(self, *words: str) -> dict[str, Any]:
-        return self.look("status", *words, "--json").document
+        return self.query("status", *words, "--json").document
 
     def task(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
         return found
 
     def events(self, *words: str) -> list[dict[str, Any]]:
-        """The journal of a task or a run, oldest first; nothing before there is a run."""
-        told = self.look("trace", *words, "--json").document
+        """The journal of a task or a run, oldest first; empty before the first run."""
+        told = self.query("trace", *words, "--json").document
         held: list[dict[str, Any]] = told.get("entries", [])
         return held
 
-    def story(self, *words: str) -> list[str]:
+    def event_names(self, *words: str) -> list[str]:
         return [entry["event"] for entry in self.events(*words)]
 
     def prompt(self, task: Mapping[str, Any], attempt: int) -> str:
-        """Exactly what the agent was told."""
+        """The prompt of the attempt."""
         task_id = str(task["id"])
         home = self.repo / ".yaoki" / "runs" / task_id.partition("-")[0] / task_id
         return (home / str(attempt) / "prompt.md").read_text()
@@ -247,14 +247,14 @@ class Place:
         return self.git("show", f"{branch}:{path}")
 
 
-def _begins_alike(env: Mapping[str, str]) -> bool:
-    """Would an interpreter of these variables begin as the one that we fork did?"""
-    names = {name for name in {*env, *os.environ} if name.startswith(BEGINNING)}
+def _has_same_interpreter_variables(env: Mapping[str, str]) -> bool:
+    """Would an interpreter with these variables start like the one that is forked?"""
+    names = {name for name in {*env, *os.environ} if name.startswith(INTERPRETER_VARIABLES)}
     names -= {"PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
     return all(env.get(name) == os.environ.get(name) for name in names)
 
 
-def until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S) -> None:
+def wait_until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S) -> None:
     """Poll, bounded."""
     give_up = time.monotonic() + bound_s
     while not holds():

@@ -1,4 +1,4 @@
-"""Real agent programs through `yaoki run`, side by side: they wait more than they work."""
+"""Real agent programs through `yaoki run`, run concurrently because they mostly wait."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.acceptance.project import WHO, Completed, Place, Stores
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project, Stores
 from tests.scripted_model import ModelServer, Request, Step, Turn
 from tests.scripted_model.programs import Program, environ, needed
 
-# Real programs on a busy machine take their time; the bound is for those that never end.
+# Real programs are slow on a busy machine; the bound is for those that never end.
 BOUND_S = 240
 SIDE_BY_SIDE = 4
 SETTINGS = """\
@@ -36,65 +36,65 @@ agent_wait_s = 2.0
 Seen = TypeVar("Seen")
 
 
-class Scripts(ModelServer):
-    """A request is answered by the last script whose words it holds; its last step repeats."""
+class ScriptedModel(ModelServer):
+    """Answers a request with the last script whose key it contains; the last step repeats."""
 
     def __init__(self, scripts: Mapping[str, Sequence[Step]], *, tools: bool) -> None:
         self._scripts = {words: list(steps) for words, steps in scripts.items()}
         self._heard = threading.Lock()
-        self.asked: dict[str, list[Request]] = {words: [] for words in scripts}
-        self.strange: list[Request] = []
+        self.requests_by_script: dict[str, list[Request]] = {words: [] for words in scripts}
+        self.unexpected_requests: list[Request] = []
         super().__init__(Turn("A title"))
         self._tooled = tools
 
     def next(self, request: Request) -> Step:
         with self._heard:
-            # Some agents read the log of the repository, which tells of tasks that landed before.
+            # Some agents read the git log, which names tasks that landed before.
             named = [held for held in self._scripts if request.holds(held)]
             words = named[-1] if named else ""
             if request.side or not words:
-                self.strange += [] if request.side else [request]
+                self.unexpected_requests += [] if request.side else [request]
                 return Turn("A title")
-            self.asked[words].append(request)
+            self.requests_by_script[words].append(request)
             steps = self._scripts[words]
             return steps[0] if len(steps) == 1 else steps.pop(0)
 
 
-class Theatre:
+class RealAgentRun:
     """One program, one repository, one home."""
 
-    def __init__(self, program: Program, place: Place) -> None:
-        self.program, self.place = program, place
-        place.settings(SETTINGS)
+    def __init__(self, program: Program, project: Project) -> None:
+        self.program, self.project = program, project
+        project.settings(SETTINGS)
 
     @property
     def name(self) -> str:
         return self.program.name
 
-    def settle(self, **files: str) -> None:
+    def commit_files(self, **files: str) -> None:
         """Files of the repository, committed before the run."""
         for name, text in files.items():
-            (self.place.repo / name.replace("__", ".")).write_text(text)
-        self.place.git("add", "-A")
-        self.place.git(*WHO, "commit", "-qm", "settle")
+            (self.project.repo / name.replace("__", ".")).write_text(text)
+        self.project.git("add", "-A")
+        self.project.git(*GIT_IDENTITY, "commit", "-qm", "settle")
 
     @contextmanager
-    def model(self, scripts: Mapping[str, Sequence[Step]]) -> Iterator[Scripts]:
-        with Scripts(scripts, tools=True) as model:
-            assert isinstance(model, Scripts)
+    def model(self, scripts: Mapping[str, Sequence[Step]]) -> Iterator[ScriptedModel]:
+        with ScriptedModel(scripts, tools=True) as model:
+            assert isinstance(model, ScriptedModel)
             yield model
         assert model.defects == ()
 
     def agent(self, model: ModelServer, home: str = "", **more: Any) -> dict[str, Any]:
-        """Its first start in a new home must be its only one there: some fail over another's."""
-        own = self.place.folder / f"agent-home{home}"
+        """One home per agent: some programs fail if another one started in the same new home."""
+        own = self.project.folder / f"agent-home{home}"
         own.mkdir(exist_ok=True)
         return {**self.program.agent(model.url, own), **more}
 
     def run(self, plan: Mapping[str, Any], *words: str) -> Completed:
         """`yaoki run`, bounded for slow programs; the keys are in the worker's environment."""
-        self.place.env |= environ()
-        child = self.place.start("run", self.place.plan(plan), *words)
+        self.project.env |= environ()
+        child = self.project.start("run", self.project.plan(plan), *words)
         try:
             out, _ = child.communicate(timeout=BOUND_S)
         except subprocess.TimeoutExpired:
@@ -103,39 +103,39 @@ class Theatre:
         return Completed(child.returncode, out, "")
 
     def why(self, task: str) -> dict[str, Any]:
-        return self.place.look("why", task, "--json").document
+        return self.project.query("why", task, "--json").document
 
 
-class Theatres:
-    """One for each program, and what becomes of all of them at the same time."""
+class RealAgentRuns:
+    """One run for each program, executed concurrently."""
 
-    def __init__(self, make: Callable[[str], Place], subtests: pytest.Subtests) -> None:
+    def __init__(self, make: Callable[[str], Project], subtests: pytest.Subtests) -> None:
         self._make, self._subtests = make, subtests
 
-    def play(
+    def run_each(
         self,
         names: Sequence[str],
-        act: Callable[[Theatre], Seen],
-        judge: Callable[[Theatre, Seen], None],
+        act: Callable[[RealAgentRun], Seen],
+        judge: Callable[[RealAgentRun, Seen], None],
     ) -> None:
-        """`act` side by side, then `judge` each by itself."""
-        theatres = [Theatre(needed(name), self._make(name)) for name in names]
+        """Run `act` for all concurrently, then `judge` each result separately."""
+        real_agent_runs = [RealAgentRun(needed(name), self._make(name)) for name in names]
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-            acts = [(theatre, pool.submit(act, theatre)) for theatre in theatres]
-        for theatre, future in acts:
-            with self._subtests.test(theatre.name):
-                judge(theatre, future.result())
+            acts = [(agent_run, pool.submit(act, agent_run)) for agent_run in real_agent_runs]
+        for agent_run, future in acts:
+            with self._subtests.test(agent_run.name):
+                judge(agent_run, future.result())
 
 
 @pytest.fixture
-def theatres(
+def real_agent_runs(
     tmp_path: Path, pycache: Path, stores: Stores, subtests: pytest.Subtests
-) -> Iterator[Theatres]:
+) -> Iterator[RealAgentRuns]:
     with ExitStack() as held:
 
-        def make(name: str) -> Place:
+        def make(name: str) -> Project:
             folder = tmp_path / name
             folder.mkdir()
-            return Place(folder, pycache, held.enter_context(stores.new()))
+            return Project(folder, pycache, held.enter_context(stores.new()))
 
-        yield Theatres(make, subtests)
+        yield RealAgentRuns(make, subtests)

@@ -1,4 +1,4 @@
-"""A clone as `python3 dev.py demo` leaves it: yaoki with an environment of its own."""
+"""A clone as `python3 dev.py demo` leaves it: yaoki with a separate environment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.documents import ROOT
 
-# What only the environment of the tests has; a user's own Python has it, and yaoki's has not.
-LACKS = ("pytest", "_pytest")
+# Packages that a user's Python has and yaoki's environment has not.
+EXCLUDED_PACKAGES = ("pytest", "_pytest")
 SCRIPT = """\
 #!{python}
 import sys
@@ -21,7 +21,7 @@ sys.exit(main())
 """
 
 
-def a_clone(folder: Path, pycache: Path) -> Path:
+def create_clone(folder: Path, pycache: Path) -> Path:
     """With `.venv/bin/yaoki` and `.venv/bin/python`; the first works, the second lacks pytest."""
     home = folder / "clone" / ".venv"
     venv.create(home, symlinks=True, with_pip=False)
@@ -34,21 +34,21 @@ def a_clone(folder: Path, pycache: Path) -> Path:
 
 
 def _packages(pycache: Path) -> Path:
-    """What yaoki needs, in one place for all tests: compiled files are kept by path."""
-    place = pycache.with_name("alone")
-    place.mkdir(parents=True, exist_ok=True)
+    """The packages that yaoki needs, in one folder because bytecode is cached by path."""
+    project = pycache.with_name("alone")
+    project.mkdir(parents=True, exist_ok=True)
     for held in Path(sysconfig.get_path("purelib")).iterdir():
-        if not held.name.startswith(LACKS) and not held.name.endswith(".pth"):
-            link = place / held.name
+        if not held.name.startswith(EXCLUDED_PACKAGES) and not held.name.endswith(".pth"):
+            link = project / held.name
             if link.is_symlink() and not link.exists():
                 link.unlink(missing_ok=True)  # of a checkout that is gone
             with suppress(FileExistsError):
                 link.symlink_to(held)
-    return place
+    return project
 
 
-def own_python(folder: Path) -> Path:
-    """A folder with the `python` of somebody who has pytest."""
+def create_python_with_pytest(folder: Path) -> Path:
+    """A folder with a `python` that has pytest."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "python"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')

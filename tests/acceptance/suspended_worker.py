@@ -1,4 +1,4 @@
-"""A worker that falls asleep, as with the laptop it runs on."""
+"""A suspended worker, as on a laptop that sleeps."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.acceptance.project import until
-from tests.adapters.store.store_actions import Where, by_hand
+from tests.acceptance.project import wait_until
+from tests.adapters.store.store_actions import StoreLocation, run_sql
 
 
-def fall_asleep(worker: subprocess.Popen[str], store: Where) -> None:
-    """Stopped between two commits: whoever sleeps in the middle of one holds up every writer."""
+def suspend(worker: subprocess.Popen[str], store: StoreLocation) -> None:
+    """Suspend the worker between two commits: during a commit it would block every writer."""
 
     def stopped() -> bool:
         worker.send_signal(signal.SIGSTOP)
-        until(lambda: _asleep(worker.pid), "it sleeps")
-        if _in_a_commit(store):
+        wait_until(lambda: _is_suspended(worker.pid), "it sleeps")
+        if _is_committing(store):
             worker.send_signal(signal.SIGCONT)
             return False
         return True
 
-    until(stopped, "it sleeps between two commits")
+    wait_until(stopped, "it sleeps between two commits")
 
 
-def _in_a_commit(store: Where) -> bool:
+def _is_committing(store: StoreLocation) -> bool:
     if isinstance(store, str):
         others = "datname = current_database() AND pid <> pg_backend_pid()"
         begun = f"SELECT 1 FROM pg_stat_activity WHERE {others} AND xact_start IS NOT NULL"
-        return bool(by_hand(store, begun))
+        return bool(run_sql(store, begun))
     with store.with_suffix(".lock").open("r+") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,8 +38,8 @@ def _in_a_commit(store: Where) -> bool:
     return False
 
 
-def _asleep(pid: int) -> bool:
-    """Every thread: one may still be on its way into a commit when the first sleeps."""
+def _is_suspended(pid: int) -> bool:
+    """Checks every thread: one may still enter a commit when the first is stopped."""
     try:
         stats = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/stat")]
     except OSError:  # one ended while we looked

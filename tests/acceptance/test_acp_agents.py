@@ -1,4 +1,4 @@
-"""An agent over ACP in whole runs: what it asks and claims, and a worker that dies meanwhile."""
+"""ACP agents in whole runs: permission requests, claims, and a worker that is killed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Place, holds, until
+from tests.acceptance.project import BOUND_S, Project, file_contains, wait_until
 
 pytestmark = pytest.mark.acceptance
 PLAYER = Path(__file__).parents[1] / "scripted_model" / "acp_agent.py"
@@ -23,7 +23,7 @@ def a_plan(script: Path, *turn: dict[str, Any], **options: Any) -> dict[str, Any
         "goal": "Speak",
         "agents": {"mine": {"preset": "acp", "options": words}},
         "agent": "mine",
-        "checks": {"a": holds("a.txt", "touched")},
+        "checks": {"a": file_contains("a.txt", "touched")},
         "tasks": [{"id": "one", "goal": "Do one.", "checks": ["a"], "retry": {"max_retries": 0}}],
     }
 
@@ -37,49 +37,49 @@ def prompts(script: Path) -> int:
 @pytest.mark.full
 @pytest.mark.spec("0.2", "0.3", "3.7", "12.8")
 def test_a_turn_survives_a_killed_worker_and_its_prompt_is_sent_once(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     begun, go, script = tmp_path / "begun", tmp_path / "go", tmp_path / "script.json"
     acts = ({"touch": str(begun)}, {"until": str(go)}, {"touch": "a.txt"}, {"say": "Done."})
-    running = place.start("run", place.plan(a_plan(script, *acts)), "--quiet")
-    until(lambda: begun.exists() or running.poll() is not None, "the agent has begun")
+    running = project.start("run", project.plan(a_plan(script, *acts)), "--quiet")
+    wait_until(lambda: begun.exists() or running.poll() is not None, "the agent has begun")
     running.send_signal(signal.SIGKILL)
     running.communicate(timeout=BOUND_S)
     go.touch()
 
-    done = place.yaoki("resume")
+    done = project.yaoki("resume")
 
     assert done.code == 0, done.out + done.err
-    task = place.task("one")
+    task = project.task("one")
     assert (task["state"], task["attempt"], task["session"]) == ("DONE", 1, "ses_scripted-1")
     assert prompts(script) == 1
 
 
 @pytest.mark.spec("0.1", "3.9", "12.8")
 def test_a_denied_tool_call_is_reported_to_a_person_unless_the_plan_allows_it(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     script = tmp_path / "script.json"
     call = {"toolCallId": "c", "kind": "execute", "title": "make all"}
     options = [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]
     asks = {"ask": {"sessionId": "s", "toolCall": call, "options": options}}
 
-    done = place.yaoki("run", place.plan(a_plan(script, asks, {"say": "All done."})))
+    done = project.yaoki("run", project.plan(a_plan(script, asks, {"say": "All done."})))
 
     assert done.code == 4, done.out
-    told = place.yaoki("why", "one").out
+    told = project.yaoki("why", "one").out
     assert "ESCALATE_REQUIRED" in told
     assert "not allowed to use execute (execute is not allowed): make all" in told
 
     allowed = a_plan(script, asks, {"touch": "a.txt"}, {"say": "Done."}, allow=["execute"])
-    assert place.yaoki("run", place.plan(allowed)).code == 0
-    assert '"allowed": true' in place.yaoki("logs", "one").out
+    assert project.yaoki("run", project.plan(allowed)).code == 0
+    assert '"allowed": true' in project.yaoki("logs", "one").out
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "4.2")
-def test_the_end_of_a_turn_does_not_count_as_success(place: Place, tmp_path: Path) -> None:
+def test_the_end_of_a_turn_does_not_count_as_success(project: Project, tmp_path: Path) -> None:
     plan = a_plan(tmp_path / "script.json", {"say": "Everything is done and proven."})
 
-    assert place.yaoki("run", place.plan(plan)).code == 4
-    assert place.task("one")["state"] == "ESCALATED"
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    assert project.task("one")["state"] == "ESCALATED"

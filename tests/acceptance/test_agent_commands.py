@@ -1,4 +1,4 @@
-"""`yaoki`, called by an agent in its worktree, finds its run without being told where."""
+"""`yaoki` called by an agent in its worktree finds the run of the agent."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
-CHECKS = {"a": holds("a.txt")}
+CHECKS = {"a": file_contains("a.txt")}
 
 
-def keeps(file: Path, *words: str) -> dict[str, Any]:
-    """The agent calls the program where it stands, and keeps what came of it."""
+def run_yaoki_to_file(file: Path, *words: str) -> dict[str, Any]:
+    """An act that calls yaoki in the worktree and writes its output and exit code to a file."""
     script = f'"$@" > {file} 2>&1; echo $? >> {file}'
     return {"run": ["sh", "-c", script, "sh", sys.executable, "-m", "yaoki", *words]}
 
 
-def kept(file: Path) -> tuple[str, int]:
+def read_output_and_code(file: Path) -> tuple[str, int]:
     out, _, code = file.read_text().rstrip().rpartition("\n")
     return out, int(code)
 
@@ -29,7 +29,7 @@ def kept(file: Path) -> tuple[str, int]:
 @pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
 def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     files = {name: tmp_path / name for name in ("status", "why", "extend", "deep")}
     more = tmp_path / "more.json"
@@ -39,9 +39,9 @@ def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
         )
     )
     acts = [
-        keeps(files["status"], "status", "--json"),
-        keeps(files["why"], "why", "one", "--json"),
-        keeps(files["extend"], "plan", "extend", str(more), "--json"),
+        run_yaoki_to_file(files["status"], "status", "--json"),
+        run_yaoki_to_file(files["why"], "why", "one", "--json"),
+        run_yaoki_to_file(files["extend"], "plan", "extend", str(more), "--json"),
         {"run": ["mkdir", "deep"]},
         *writes("a.txt"),
     ]
@@ -49,46 +49,46 @@ def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
         {"one": [acts], "more": [writes("b.txt")]}, [{"id": "one", "checks": ["a"]}], CHECKS
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    run = place.status()["run"]
-    looked, code = kept(files["status"])
+    run = project.status()["run"]
+    looked, code = read_output_and_code(files["status"])
     assert (code, json.loads(looked)["run"]) == (0, run)
-    reasons, code = kept(files["why"])
+    reasons, code = read_output_and_code(files["why"])
     assert (code, json.loads(reasons)["task"]["name"]) == (0, "one")
-    assert kept(files["extend"])[1] == 0
-    assert [task["name"] for task in place.status()["tasks"]][:2] == ["one", "more"]
+    assert read_output_and_code(files["extend"])[1] == 0
+    assert [task["name"] for task in project.status()["tasks"]][:2] == ["one", "more"]
 
 
 @pytest.mark.spec("12.7", "15")
-def test_an_agent_finds_settings_named_by_a_variable(place: Place, tmp_path: Path) -> None:
+def test_an_agent_finds_settings_named_by_a_variable(project: Project, tmp_path: Path) -> None:
     settings = tmp_path / "elsewhere.toml"
-    (place.repo / "yaoki.toml").rename(settings)
+    (project.repo / "yaoki.toml").rename(settings)
     store = f"sqlite://{tmp_path / 'elsewhere.db'}"
-    if not place.store:
+    if not project.store:
         settings.write_text(f'store = {{url = "{store}"}}\n{settings.read_text()}')
     file = tmp_path / "status"
-    place.env["YAOKI_CONFIG"] = str(settings)
+    project.env["YAOKI_CONFIG"] = str(settings)
     plan = a_plan(
-        {"one": [[keeps(file, "status", "--json"), *writes("a.txt")]]},
+        {"one": [[run_yaoki_to_file(file, "status", "--json"), *writes("a.txt")]]},
         [{"id": "one", "checks": ["a"]}],
         CHECKS,
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    looked, code = kept(file)
+    looked, code = read_output_and_code(file)
     assert (code, json.loads(looked)["tasks"][0]["name"]) == (0, "one")
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.2", "12.7")
 def test_a_command_in_a_nested_repository_applies_there_and_commands_for_people_are_refused(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    """A test that the agent runs may make repositories; they are not the one that carries it."""
+    """Tests that an agent runs may create repositories, which are not the one of its run."""
     own, answer = tmp_path / "own", tmp_path / "answer"
     nested = (
         f"git init -q nested && cd nested && git -c user.name=t -c user.email=t@t commit -q "
@@ -97,30 +97,34 @@ def test_a_command_in_a_nested_repository_applies_there_and_commands_for_people_
     )
     acts = [
         {"run": ["sh", "-c", nested]},
-        keeps(answer, "cancel"),
+        run_yaoki_to_file(answer, "cancel"),
         *writes("a.txt"),
     ]
     plan = a_plan({"one": [acts]}, [{"id": "one", "checks": ["a"]}], CHECKS)
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "there is no run here yet" in kept(own)[0]
-    assert "there is no run here yet" in kept(answer)[0]
-    assert "CANCEL_REQUESTED" not in place.story()
+    assert "there is no run here yet" in read_output_and_code(own)[0]
+    assert "there is no run here yet" in read_output_and_code(answer)[0]
+    assert "CANCEL_REQUESTED" not in project.event_names()
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("12.7", "14.3")
 @pytest.mark.parametrize("words", [("run", "plan.json"), ("worker",), ("up",)])
-def test_an_agent_cannot_start_a_run_in_its_worktree(place: Place, words: tuple[str, ...]) -> None:
-    """They would stay behind in the user's repository, and nobody would know of them."""
-    place.plan(
-        a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["c"]}], {"c": holds("a.txt")})
+def test_an_agent_cannot_start_a_run_in_its_worktree(
+    project: Project, words: tuple[str, ...]
+) -> None:
+    """Such runs would remain in the user's repository unnoticed."""
+    project.plan(
+        a_plan(
+            {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["c"]}], {"c": file_contains("a.txt")}
+        )
     )
-    place.env["YAOKI_WORKTREE"] = str(place.repo)
+    project.env["YAOKI_WORKTREE"] = str(project.repo)
 
-    done = place.yaoki(*words)
+    done = project.yaoki(*words)
 
     assert done.code == 6
     assert "may not start runs" in done.err

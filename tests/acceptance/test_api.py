@@ -1,4 +1,4 @@
-"""The examples of docs/guides/python.md, run as they stand, one after the other in one place."""
+"""The examples of docs/guides/python.md, run unchanged one after the other in one repository."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
-# The first try lies and is the only one; after a person's words the next one is honest.
+# The only attempt makes a false claim; the attempt after the answer is honest.
 PLAN = a_plan(
     {
         "answer": [writes("answer.txt", "41\n"), writes("answer.txt", "42\n")],
@@ -23,7 +23,7 @@ PLAN = a_plan(
         {"id": "answer", "checks": ["answer"], "max_iterations": 1},
         {"id": "other", "checks": ["other"]},
     ],
-    {"answer": holds("answer.txt", "42"), "other": holds("other.txt")},
+    {"answer": file_contains("answer.txt", "42"), "other": file_contains("other.txt")},
 )
 
 
@@ -32,15 +32,15 @@ def example(number: int) -> str:
     return str(found[number])
 
 
-def executed(place: Place, number: int) -> str:
-    return ran(place, example(number))
+def run_example(project: Project, number: int) -> str:
+    return run_code(project, example(number))
 
 
-def ran(place: Place, code: str) -> str:
+def run_code(project: Project, code: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=place.repo,
-        env=place.env,
+        cwd=project.repo,
+        env=project.env,
         capture_output=True,
         text=True,
         check=False,
@@ -52,27 +52,27 @@ def ran(place: Place, code: str) -> str:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_the_api_runs_a_plan_follows_its_events_and_answers_a_question(place: Place) -> None:
-    (place.repo / "plan.yaml").write_text(json.dumps(PLAN))
+def test_the_api_runs_a_plan_follows_its_events_and_answers_a_question(project: Project) -> None:
+    (project.repo / "plan.yaml").write_text(json.dumps(PLAN))
 
-    first, second = executed(place, 0), executed(place, 1)
+    first, second = run_example(project, 0), run_example(project, 1)
 
     assert "ATTEMPT_STARTED" in first
     assert re.search(r"^ESCALATED$", first, re.MULTILINE)
     assert re.search(r"^other DONE [0-9a-f]{12}$", first, re.MULTILINE)
     assert second.splitlines()[0].startswith("answer ")
     assert second.splitlines()[-1] == "DONE"
-    stands = place.status()
-    assert place.show(stands["run_branch"], "answer.txt") == "42"
+    stands = project.status()
+    assert project.show(stands["run_branch"], "answer.txt") == "42"
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_the_api_submits_and_executes_a_plan_given_as_data(place: Place) -> None:
-    said = executed(place, 2).splitlines()
+def test_the_api_submits_and_executes_a_plan_given_as_data(project: Project) -> None:
+    said = run_example(project, 2).splitlines()
 
-    stands = place.status()
+    stands = project.status()
     assert said[0] == f"{stands['run']} ACTIVE"
     assert stands["status"] == "DONE"
     assert said[-1]
@@ -94,8 +94,8 @@ with yaoki.Repository(".") as repo:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_a_value_that_is_no_plan_raises_an_error_of_yaoki(place: Place) -> None:
-    said = ran(place, REFUSED).splitlines()
+def test_a_value_that_is_no_plan_raises_an_error_of_yaoki(project: Project) -> None:
+    said = run_code(project, REFUSED).splitlines()
 
     assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
     assert said[1].startswith("the plan contains something other than plain data: ")
@@ -117,12 +117,12 @@ with yaoki.Repository(".") as repo:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_a_run_left_early_can_be_resumed_later(place: Place) -> None:
-    """The block is left at once; nothing of it works on a store that was closed."""
+def test_a_run_left_early_can_be_resumed_later(project: Project) -> None:
+    """The block is left at once; no thread uses the closed store."""
     tasks = [{"id": "other", "checks": ["other"]}]
-    good = a_plan({"other": [writes("other.txt")]}, tasks, {"other": holds("other.txt")})
-    (place.repo / "plan.yaml").write_text(json.dumps(good))
+    good = a_plan({"other": [writes("other.txt")]}, tasks, {"other": file_contains("other.txt")})
+    (project.repo / "plan.yaml").write_text(json.dumps(good))
 
-    said = ran(place, LEAVING).splitlines()
+    said = run_code(project, LEAVING).splitlines()
 
-    assert said == [place.status()["run"], "DONE"]
+    assert said == [project.status()["run"], "DONE"]

@@ -1,4 +1,4 @@
-"""A task that cannot go on asks one question; every answer has its effect, and only then."""
+"""Escalated tasks: one question, and the effect of every answer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 
 
-def falls_once(place: Place) -> dict[str, Any]:
-    """`base` fails its only try; `top` needs it, `roof` needs `top`.  The second try would do."""
+def run_with_failed_base(project: Project) -> dict[str, Any]:
+    """`base` fails its only attempt; `top` needs it, `roof` needs `top`.  A retry would pass."""
     plan = a_plan(
         {
             "base": [writes("base.txt", "bad\n"), writes("base.txt")],
@@ -26,9 +26,9 @@ def falls_once(place: Place) -> dict[str, Any]:
             {"id": "top", "checks": ["top"], "needs": ["base"]},
             {"id": "roof", "checks": ["roof"], "needs": ["top"]},
         ],
-        {name: holds(f"{name}.txt") for name in ("base", "top", "roof")},
+        {name: file_contains(f"{name}.txt") for name in ("base", "top", "roof")},
     )
-    done = place.yaoki("run", place.plan(plan), "--json")
+    done = project.yaoki("run", project.plan(plan), "--json")
     assert done.code == 4, done.out + done.err
     return done.document
 
@@ -36,15 +36,15 @@ def falls_once(place: Place) -> dict[str, Any]:
 @pytest.mark.full
 @pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "8.5", "2.1")
 def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry(
-    place: Place,
+    project: Project,
 ) -> None:
-    stands = falls_once(place)
+    stands = run_with_failed_base(project)
     base, top, roof = stands["tasks"]
 
-    shown = place.yaoki("answer", "base")
-    why_top = place.yaoki("why", "top")
-    retried = place.yaoki("answer", "base", "retry", "write", "good", "into it")
-    gone_on = place.yaoki("resume")
+    shown = project.yaoki("answer", "base")
+    why_top = project.yaoki("why", "top")
+    retried = project.yaoki("answer", "base", "retry", "write", "good", "into it")
+    gone_on = project.yaoki("resume")
 
     assert stands["status"] == "ESCALATED"
     assert (base["state"], base["reason"]) == ("ESCALATED", "MAX_RETRIES")
@@ -59,14 +59,14 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert retried.code == 0
     assert retried.out.splitlines()[-1] == f"next: yaoki resume {stands['run']}"
     assert gone_on.code == 0, gone_on.out + gone_on.err
-    assert "write good into it" in place.prompt(base, 2)
-    assert {t["state"] for t in place.status()["tasks"]} == {"DONE"}
+    assert "write good into it" in project.prompt(base, 2)
+    assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
-def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(place: Place) -> None:
-    stands = falls_once(place)
+def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(project: Project) -> None:
+    stands = run_with_failed_base(project)
     base = stands["tasks"][0]
     worktree = next(
         Path(shlex.split(line)[-1])
@@ -75,72 +75,74 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(place: Place) 
     )
 
     (worktree / "base.txt").write_text("good\n")
-    answered = place.yaoki("answer", "base", "done", "--json")
-    gone_on = place.yaoki("resume", "--quiet")
+    answered = project.yaoki("answer", "base", "done", "--json")
+    gone_on = project.yaoki("resume", "--quiet")
 
     assert answered.document["state"] == "WAITING"
     assert gone_on.code == 0, gone_on.out + gone_on.err
-    why = place.yaoki("why", base["id"], "--json").document
+    why = project.yaoki("why", base["id"], "--json").document
     assert why["attempts"][1]["agent"] == "person"
     assert why["proven"] == {"base": "PASSED"}
-    assert place.show(stands["run_branch"], "base.txt") == "good"
-    numbers = place.yaoki("report", "--json").document["numbers"]
+    assert project.show(stands["run_branch"], "base.txt") == "good"
+    numbers = project.yaoki("report", "--json").document["numbers"]
     assert numbers["agent_runs"] == numbers["attempts"] - 2, "nor a person nor the last proof"
 
 
 @pytest.mark.spec("10.4", "0.6")
-def test_a_waived_check_is_recorded_as_waived(place: Place) -> None:
-    falls_once(place)
+def test_a_waived_check_is_recorded_as_waived(project: Project) -> None:
+    run_with_failed_base(project)
 
-    unknown = place.yaoki("answer", "base", "waive", "--check", "no-such")
-    waived = place.yaoki("answer", "base", "waive", "--check", "base")
-    gone_on = place.yaoki("resume", "--quiet")
+    unknown = project.yaoki("answer", "base", "waive", "--check", "no-such")
+    waived = project.yaoki("answer", "base", "waive", "--check", "base")
+    gone_on = project.yaoki("resume", "--quiet")
 
     assert unknown.code == 6
     assert "name one of: base" in unknown.err
     assert waived.code == 0
     assert gone_on.code == 0, gone_on.out + gone_on.err
-    assert place.yaoki("why", "base", "--json").document["proven"] == {"base": "WAIVED"}
-    report = place.yaoki("report", "--json").document
+    assert project.yaoki("why", "base", "--json").document["proven"] == {"base": "WAIVED"}
+    report = project.yaoki("report", "--json").document
     assert report["numbers"]["waived"] == 1
     assert "1 with checks that a person waived" in report["verdict"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "12.1", "1.3")
-def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(place: Place) -> None:
-    base = falls_once(place)["tasks"][0]
+def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(project: Project) -> None:
+    base = run_with_failed_base(project)["tasks"][0]
 
-    aborted = place.yaoki("answer", "base", "abort")
-    again = place.yaoki("answer", "base", "retry")
-    gone_on = place.yaoki("resume", "--quiet")
+    aborted = project.yaoki("answer", "base", "abort")
+    again = project.yaoki("answer", "base", "retry")
+    gone_on = project.yaoki("resume", "--quiet")
 
     assert aborted.code == 0
     assert (again.code, "has no open question" in again.err) == (6, True)
     assert gone_on.code == 3
-    assert "CANCELLED: a person answered abort, on 20" in place.yaoki("why", "base").out
-    more = place.folder / "more.json"
+    assert "CANCELLED: a person answered abort, on 20" in project.yaoki("why", "base").out
+    more = project.folder / "more.json"
     more.write_text('{"tasks": [{"id": "again", "goal": "g", "replaces": "base"}]}')
-    extended = place.yaoki("plan", "extend", str(more))
+    extended = project.yaoki("plan", "extend", str(more))
     assert (extended.code, "1 defect, nothing was stored" in extended.err) == (2, True)
     assert f"yaoki status {base['id'].partition('-')[0]}" in extended.err
-    stands = place.status()
+    stands = project.status()
     assert [t["state"] for t in stands["tasks"]] == ["CANCELLED", "WAITING", "WAITING"]
     assert {t["cause"] for t in stands["tasks"][1:]} == {base["id"]}
 
 
 @pytest.mark.spec("1.4", "0.6", "12.1")
-def test_a_task_is_found_by_id_number_or_name_and_an_unknown_one_is_refused(place: Place) -> None:
-    stands = falls_once(place)
+def test_a_task_is_found_by_id_number_or_name_and_an_unknown_one_is_refused(
+    project: Project,
+) -> None:
+    stands = run_with_failed_base(project)
     base = stands["tasks"][0]
 
     found = {
-        place.yaoki("why", name, "--json").document["task"]["id"]
+        project.yaoki("why", name, "--json").document["task"]["id"]
         for name in ("base", "1", base["id"])
     }
-    wrong = place.yaoki("why", "bsae")
-    foreign = place.yaoki("answer", "zzzzzzzz-1", "retry")
-    no_run = place.yaoki("status", "nope")
+    wrong = project.yaoki("why", "bsae")
+    foreign = project.yaoki("answer", "zzzzzzzz-1", "retry")
+    no_run = project.yaoki("status", "nope")
 
     assert found == {base["id"]}
     assert (wrong.code, "did you mean 'base'?" in wrong.err) == (6, True)
@@ -150,17 +152,17 @@ def test_a_task_is_found_by_id_number_or_name_and_an_unknown_one_is_refused(plac
 
 @pytest.mark.spec("0.5", "5.6", "10.2")
 def test_why_names_the_rule_its_numbers_and_the_change_that_would_alter_the_decision(
-    place: Place,
+    project: Project,
 ) -> None:
     plan = a_plan(
         {"task": [writes("a.txt", f"bad {n}\n") for n in range(4)]},
         [{"id": "task", "checks": ["a"], "retry": {"max_retries": 1}}],
-        {"a": holds("a.txt")},
+        {"a": file_contains("a.txt")},
     )
-    place.yaoki("run", place.plan(plan), "--quiet")
+    project.yaoki("run", project.plan(plan), "--quiet")
 
-    why = place.yaoki("why", "task", "--json").document
-    trace = place.yaoki("trace", "task", "--jsonl")
+    why = project.yaoki("why", "task", "--json").document
+    trace = project.yaoki("trace", "task", "--jsonl")
 
     newest, held, first = why["decisions"]
     assert (held["decision"], held["rule"]) == ("HOLD", "5.1")
@@ -172,7 +174,7 @@ def test_why_names_the_rule_its_numbers_and_the_change_that_would_alter_the_deci
     assert (newest["decision"], newest["rule"]) == ("ESCALATE", "8.4")
     assert newest["otherwise"] == ["another task's landing since this one began"]
     assert (newest["inputs"]["count"], newest["inputs"]["maximum"]) == (1, 1)
-    shown = place.yaoki("why", "task").out
+    shown = project.yaoki("why", "task").out
     assert "what ended the retries:\n  rule      5.1: " in shown
     assert (first["decision"], first["attempt"]) == ("RETRY", 1)
     assert "a.txt does not hold good" in first["failure"]
@@ -183,19 +185,21 @@ def test_why_names_the_rule_its_numbers_and_the_change_that_would_alter_the_deci
 
 @pytest.mark.full
 @pytest.mark.spec("1.1", "12.1", "15")
-def test_a_cancelled_task_is_reported_with_the_command_that_replaces_it(place: Place) -> None:
+def test_a_cancelled_task_is_reported_with_the_command_that_replaces_it(project: Project) -> None:
     tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["one"]}]
-    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
-    run = place.yaoki("plan", "submit", place.plan(plan), "--json").document["run"]
-    assert place.yaoki("cancel", "one").code == 0
+    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": file_contains("one.txt")})
+    run = project.yaoki("plan", "submit", project.plan(plan), "--json").document["run"]
+    assert project.yaoki("cancel", "one").code == 0
     wishes = (("retry", "one"), ("answer", "one"), ("plan", "add-retry-task", "--retry-of", "one"))
     command = f"yaoki plan extend FILE --run {run}"
 
-    refused = [place.yaoki(*wish) for wish in wishes]
-    again = place.plan({"tasks": [{"id": "anew", "goal": "Do one.", "checks": ["one"]}]}, "b.json")
-    added = place.yaoki(*command.replace("FILE", again).split()[1:])
-    place.yaoki("cancel", run)
-    over = [place.yaoki(*wish) for wish in wishes]
+    refused = [project.yaoki(*wish) for wish in wishes]
+    again = project.plan(
+        {"tasks": [{"id": "anew", "goal": "Do one.", "checks": ["one"]}]}, "b.json"
+    )
+    added = project.yaoki(*command.replace("FILE", again).split()[1:])
+    project.yaoki("cancel", run)
+    over = [project.yaoki(*wish) for wish in wishes]
 
     assert [done.code for done in (*refused, *over)] == [6] * 6
     assert all(done.err.rstrip().endswith(command) for done in refused), refused

@@ -1,4 +1,4 @@
-"""The face of the program: quick help, one document for machines, a live table for people."""
+"""Output of the command line: quick help, JSON documents, and the live table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Place, a_plan, holds, waits_for, writes
+from tests.acceptance.project import BOUND_S, Project, a_plan, file_contains, waits_for, writes
 from yaoki.faces.cli.table import COMMANDS
 from yaoki.faces.text import errors
 
@@ -29,10 +29,10 @@ print(sorted(sys.modules), file=sys.stderr)
 
 
 @pytest.mark.spec("12.1")
-def test_help_imports_nothing_heavy(place: Place) -> None:
+def test_help_imports_nothing_heavy(project: Project) -> None:
     done = subprocess.run(
         (sys.executable, "-c", LISTS_MODULES),
-        env=place.env,
+        env=project.env,
         capture_output=True,
         text=True,
         check=True,
@@ -66,18 +66,18 @@ def _options(text: str) -> set[str]:
 
 
 @pytest.mark.spec("12.1", "2.1", "10.2", "1.5")
-def test_every_listing_is_one_document_with_its_version(place: Place) -> None:
-    plan = place.plan(
+def test_every_listing_is_one_document_with_its_version(project: Project) -> None:
+    plan = project.plan(
         a_plan(
             {"one": [writes("a.txt")], "two": [writes("b.txt", "bad\n")]},
             [
                 {"id": "one", "checks": ["a"]},
                 {"id": "two", "checks": ["b"], "retry": {"max_retries": 0}},
             ],
-            {"a": holds("a.txt"), "b": holds("b.txt")},
+            {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
         )
     )
-    run = place.yaoki("run", plan, "--json")
+    run = project.yaoki("run", plan, "--json")
     calls = [
         ("status",), ("status", "--all"), ("why", "one"), ("why", "two"), ("trace",),
         ("trace", "one"), ("logs", "one"), ("logs", "one", "--prompt"), ("diff", "one"),
@@ -85,7 +85,7 @@ def test_every_listing_is_one_document_with_its_version(place: Place) -> None:
         ("validate", plan), ("plan", plan), ("config", "show"), ("doctor",), ("init",),
     ]  # fmt: skip
 
-    documents = {words: place.yaoki(*words, "--json") for words in calls}
+    documents = {words: project.yaoki(*words, "--json") for words in calls}
 
     assert run.code == 4
     assert run.document["schema"] == 1
@@ -93,13 +93,13 @@ def test_every_listing_is_one_document_with_its_version(place: Place) -> None:
         assert done.code == 0, f"{words}: {done.err}"
         assert done.document["schema"] == 1, words
     status = documents[("status",)].document
-    _fits(status, json.loads(place.yaoki("schema", "status").out))
-    assert json.loads(place.yaoki("schema", "plan").out)["title"] == "yaoki plan"
+    _fits(status, json.loads(project.yaoki("schema", "status").out))
+    assert json.loads(project.yaoki("schema", "plan").out)["title"] == "yaoki plan"
     events = {e["event"] for e in documents[("trace",)].document["entries"]}
     assert {"USER_REQUEST", "TASK_LANDED", "ESCALATE_DECISION", "TASK_BLOCKED"} <= events
     assert "+good" in documents[("diff", "one")].document["diff"]
-    assert place.yaoki("status", "--exit-code").code == 4
-    assert place.yaoki("watch").code == 4
+    assert project.yaoki("status", "--exit-code").code == 4
+    assert project.yaoki("watch").code == 4
 
 
 def _fits(held: Any, shape: dict[str, Any]) -> None:
@@ -132,9 +132,9 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
 @pytest.mark.full
 @pytest.mark.spec("12.4")
 def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    """Agent and check of `slow` go on when they were shown."""
+    """Agent and check of `slow` continue once they were shown."""
     work, proof = tmp_path / "work", tmp_path / "proof"
     looks = waits_for(proof)["run"][-1]
     plan = a_plan(
@@ -143,11 +143,11 @@ def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
             {"id": "bad", "checks": ["b"], "retry": {"max_retries": 0}},
             {"id": "slow", "checks": ["a"]},
         ],
-        {"a": {"shell": f"test -e a.txt || exit 1; {looks}"}, "b": holds("b.txt")},
+        {"a": {"shell": f"test -e a.txt || exit 1; {looks}"}, "b": file_contains("b.txt")},
     )
     cues = {work: ("agent actor",), proof: ("check a", "yaoki answer")}
 
-    code, shown = _on_a_terminal(place, "run", place.plan(plan), cues=cues)
+    code, shown = _on_a_terminal(project, "run", project.plan(plan), cues=cues)
 
     assert code == 4
     assert "\x1b[?25l" in shown, "the table is drawn in place"
@@ -162,15 +162,15 @@ def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_colours_appear_on_a_terminal_and_obey_no_color(place: Place) -> None:
+def test_colours_appear_on_a_terminal_and_obey_no_color(project: Project) -> None:
     plan = a_plan(
-        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
+        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": file_contains("a.txt")}
     )
-    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
 
-    coloured = _on_a_terminal(place, "status")[1]
-    place.env["NO_COLOR"] = "1"
-    bare = _on_a_terminal(place, "status")[1]
+    coloured = _on_a_terminal(project, "status")[1]
+    project.env["NO_COLOR"] = "1"
+    bare = _on_a_terminal(project, "status")[1]
 
     assert "\x1b[32m" in coloured
     assert "\x1b" not in bare
@@ -197,25 +197,25 @@ def test_an_internal_error_goes_to_a_file_without_secrets(
 
 
 @pytest.mark.spec("12.1")
-def test_yaoki_without_arguments_shows_the_help(place: Place) -> None:
-    done = place.yaoki()
+def test_yaoki_without_arguments_shows_the_help(project: Project) -> None:
+    done = project.yaoki()
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Usage: yaoki ")
 
 
 def _on_a_terminal(
-    place: Place, *words: str, cues: Mapping[Path, Sequence[str]] | None = None
+    project: Project, *words: str, cues: Mapping[Path, Sequence[str]] | None = None
 ) -> tuple[int, str]:
-    """Run the program on a terminal of its own; returns its exit code and all it wrote.
+    """Run the program on a pseudo-terminal; returns its exit code and output.
 
-    The files of `cues` are made as soon as all of their words were shown.
+    Each file of `cues` is created as soon as all of its words were shown.
     """
     ours, theirs = pty.openpty()
-    env = {**place.env, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"}
+    env = {**project.env, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"}
     process = subprocess.Popen(
         (sys.executable, "-m", "yaoki", *words),
-        cwd=place.repo, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
+        cwd=project.repo, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
     )  # fmt: skip
     os.close(theirs)
     parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Bad plans, settings and places: one clear sentence, the right code, nothing left behind."""
+"""Invalid plans, settings and folders: one sentence, the right exit code, nothing left behind."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
-from tests.adapters.store.store_actions import by_hand
+from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.adapters.store.store_actions import run_sql
 
 pytestmark = pytest.mark.acceptance
 TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
@@ -19,17 +19,17 @@ TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
 
 def good_plan() -> dict[str, object]:
     return a_plan(
-        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
+        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": file_contains("a.txt")}
     )
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_a_deleted_current_folder_is_reported(place: Place, tmp_path: Path) -> None:
+def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shell = ("sh", "-c", 'rmdir "$PWD" && exec "$0" -m yaoki status', sys.executable)
 
-    done = subprocess.run(shell, cwd=gone, env=place.env, capture_output=True, text=True)
+    done = subprocess.run(shell, cwd=gone, env=project.env, capture_output=True, text=True)
 
     assert done.returncode == 2, done.stderr
     assert "the folder this was started in is gone" in done.stderr
@@ -37,10 +37,10 @@ def test_a_deleted_current_folder_is_reported(place: Place, tmp_path: Path) -> N
 
 
 @pytest.mark.spec("2.2", "0.6", "12.1")
-def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(place: Place) -> None:
-    validated = place.yaoki("validate", str(TEN))
-    as_json = place.yaoki("validate", str(TEN), "--json")
-    started = place.yaoki("run", str(TEN))
+def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(project: Project) -> None:
+    validated = project.yaoki("validate", str(TEN))
+    as_json = project.yaoki("validate", str(TEN), "--json")
+    started = project.yaoki("run", str(TEN))
 
     assert (validated.code, started.code, as_json.code) == (2, 2, 2)
     lines = [line for line in validated.err.splitlines() if line.startswith(f"{TEN}:")]
@@ -51,10 +51,10 @@ def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(place:
     error = as_json.document["error"]
     assert as_json.document["schema"] == 1
     assert (error["exit_code"], len(error["defects"])) == (2, len(lines))
-    assert place.git("status", "--porcelain") == ""
-    assert not (place.repo / ".yaoki").exists()
-    assert not (place.home / "worktrees").exists()
-    assert place.git("for-each-ref", "refs/heads/yaoki", "refs/yaoki") == ""
+    assert project.git("status", "--porcelain") == ""
+    assert not (project.repo / ".yaoki").exists()
+    assert not (project.home / "worktrees").exists()
+    assert project.git("for-each-ref", "refs/heads/yaoki", "refs/yaoki") == ""
 
 
 @pytest.mark.spec("2.5", "0.6")
@@ -71,42 +71,42 @@ def test_a_checklist_given_as_a_plan_is_refused_with_the_command_that_imports_it
 
 
 @pytest.mark.spec("0.6", "12.1", "15")
-def test_unknown_settings_are_refused_by_name(place: Place) -> None:
-    (place.repo / "yaoki.toml").write_text("[limits]\nparalel = 3\n")
+def test_unknown_settings_are_refused_by_name(project: Project) -> None:
+    (project.repo / "yaoki.toml").write_text("[limits]\nparalel = 3\n")
 
-    started = place.yaoki("run", place.plan(good_plan()))
-    shown = place.yaoki("config", "show", "--json")
-    doctor = place.yaoki("doctor")
+    started = project.yaoki("run", project.plan(good_plan()))
+    shown = project.yaoki("config", "show", "--json")
+    doctor = project.yaoki("doctor")
 
     assert (started.code, shown.code, doctor.code) == (2, 2, 1)
     assert "paralel" in started.err
     assert "did you mean 'parallel'?" in started.err
     assert shown.document["error"]["defects"]
     assert "BAD  settings" in doctor.out
-    assert not (place.repo / ".yaoki").exists()
+    assert not (project.repo / ".yaoki").exists()
 
 
 @pytest.mark.spec("0.6", "12.1")
 @pytest.mark.parametrize("place_kind", ["nothing", "bare", "empty", "detached", "missing"])
-def test_a_folder_without_a_usable_repository_is_refused(place: Place, place_kind: str) -> None:
-    where = place.folder / "where"
+def test_a_folder_without_a_usable_repository_is_refused(project: Project, place_kind: str) -> None:
+    where = project.folder / "where"
     where.mkdir()
     match place_kind:
         case "bare":
-            place.git("init", "-q", "--bare", str(where))
+            project.git("init", "-q", "--bare", str(where))
         case "empty":
-            place.git("init", "-q", str(where))
+            project.git("init", "-q", str(where))
         case "detached":
-            where = place.repo
-            place.git("switch", "-q", "--detach")
+            where = project.repo
+            project.git("switch", "-q", "--detach")
         case "missing":
             where.rmdir()
         case _:
             pass
     before = sorted(where.iterdir()) if where.exists() else []
 
-    done = place.yaoki("run", place.plan(good_plan()), "--repo", str(where))
-    as_json = place.yaoki("--repo", str(where), "run", place.plan(good_plan()), "--json")
+    done = project.yaoki("run", project.plan(good_plan()), "--repo", str(where))
+    as_json = project.yaoki("--repo", str(where), "run", project.plan(good_plan()), "--json")
 
     assert done.code == as_json.code == 2
     sentence, hint = done.err.splitlines()
@@ -118,11 +118,11 @@ def test_a_folder_without_a_usable_repository_is_refused(place: Place, place_kin
 
 
 @pytest.mark.spec("0.6", "12.1", "13.2")
-def test_a_newer_store_is_refused_and_not_changed(place: Place) -> None:
-    assert place.yaoki("run", place.plan(good_plan())).code == 0
-    by_hand(place.database, "INSERT INTO schema_version (version) VALUES (99)")
+def test_a_newer_store_is_refused_and_not_changed(project: Project) -> None:
+    assert project.yaoki("run", project.plan(good_plan())).code == 0
+    run_sql(project.database, "INSERT INTO schema_version (version) VALUES (99)")
 
-    done = [place.yaoki(*words) for words in (["status"], ["run", place.plan(good_plan())])]
+    done = [project.yaoki(*words) for words in (["status"], ["run", project.plan(good_plan())])]
 
     for one in done:
         assert one.code == 6
@@ -131,41 +131,43 @@ def test_a_newer_store_is_refused_and_not_changed(place: Place) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_a_missing_git_or_store_is_reported_with_the_next_step(place: Place) -> None:
-    (place.folder / "bin").mkdir()
-    no_git = place.yaoki("status", env={"PATH": str(place.folder / "bin")})
-    no_store = place.yaoki("status", "--json")
-    doctor = place.yaoki("doctor", env={"PATH": str(place.folder / "bin")})
+def test_a_missing_git_or_store_is_reported_with_the_next_step(project: Project) -> None:
+    (project.folder / "bin").mkdir()
+    no_git = project.yaoki("status", env={"PATH": str(project.folder / "bin")})
+    no_store = project.yaoki("status", "--json")
+    doctor = project.yaoki("doctor", env={"PATH": str(project.folder / "bin")})
 
     assert (no_git.code, "git is not installed" in no_git.err) == (2, True)
     assert no_store.code == 6
     assert no_store.document["error"]["hint"] == "yaoki run PLAN"
     assert (doctor.code, "BAD  git" in doctor.out) == (1, True)
-    assert not (place.repo / ".yaoki").exists()
+    assert not (project.repo / ".yaoki").exists()
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_a_folder_that_cannot_hold_a_store_is_reported(place: Place) -> None:
-    """A file stands where the folder of the store must go."""
-    (place.repo / ".yaoki").write_text("in the way\n")
+def test_a_folder_that_cannot_hold_a_store_is_reported(project: Project) -> None:
+    """A file is in the place of the store's folder."""
+    (project.repo / ".yaoki").write_text("in the way\n")
 
-    done = place.yaoki("run", place.plan(good_plan()))
+    done = project.yaoki("run", project.plan(good_plan()))
 
     assert done.code == 1
     assert "cannot be created" in done.err
     assert "Traceback" not in done.err
-    assert (place.repo / ".yaoki").read_text() == "in the way\n"
+    assert (project.repo / ".yaoki").read_text() == "in the way\n"
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_unreadable_plans_and_unknown_commands_or_options_are_usage_errors(place: Place) -> None:
-    missing = place.yaoki("run", "no-such-plan.yaml")
-    binary = place.folder / "binary.yaml"
+def test_unreadable_plans_and_unknown_commands_or_options_are_usage_errors(
+    project: Project,
+) -> None:
+    missing = project.yaoki("run", "no-such-plan.yaml")
+    binary = project.folder / "binary.yaml"
     binary.write_bytes(b"goal: \xff\xfe\n")
-    unreadable = place.yaoki("validate", str(binary))
-    no_command = place.yaoki("statuz")
-    no_option = place.yaoki("status", "--jsn")
-    choice = place.yaoki("answer", "1", "maybe", "--json")
+    unreadable = project.yaoki("validate", str(binary))
+    no_command = project.yaoki("statuz")
+    no_option = project.yaoki("status", "--jsn")
+    choice = project.yaoki("answer", "1", "maybe", "--json")
 
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
     assert (unreadable.code, "not UTF-8" in unreadable.err) == (2, True)
@@ -176,28 +178,28 @@ def test_unreadable_plans_and_unknown_commands_or_options_are_usage_errors(place
 
 
 @pytest.mark.spec("12.1", "0.6")
-def test_an_unwritable_home_is_reported_before_anything_starts(place: Place) -> None:
+def test_an_unwritable_home_is_reported_before_anything_starts(project: Project) -> None:
     """Each task would ask about it otherwise."""
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}})
-    (place.folder / "full").write_text("no folder\n")
-    env = {"YAOKI_HOME": str(place.folder / "full" / "home")}
+    (project.folder / "full").write_text("no folder\n")
+    env = {"YAOKI_HOME": str(project.folder / "full" / "home")}
 
-    refused = place.yaoki("run", place.plan(plan), env=env)
-    doctor = place.yaoki("doctor", env=env)
+    refused = project.yaoki("run", project.plan(plan), env=env)
+    doctor = project.yaoki("doctor", env=env)
 
     assert (refused.code, "no worktree can be created in " in refused.err) == (2, True), refused.err
     assert "BAD  worktrees" in doctor.out
-    assert "there is no run here yet" in place.yaoki("status").err
+    assert "there is no run here yet" in project.yaoki("status").err
 
 
 @pytest.mark.spec("12.1", "0.6")
-def test_doctor_names_a_stale_lock_of_a_killed_git(place: Place) -> None:
-    lock = place.repo / ".git" / "packed-refs.lock"
+def test_doctor_names_a_stale_lock_of_a_killed_git(project: Project) -> None:
+    lock = project.repo / ".git" / "packed-refs.lock"
     lock.touch()
-    fresh = place.yaoki("doctor", "--json").document["lines"]
+    fresh = project.yaoki("doctor", "--json").document["lines"]
     os.utime(lock, (1_000_000_000, 1_000_000_000))
 
-    old = place.yaoki("doctor")
+    old = project.yaoki("doctor")
 
     assert "git lock" not in {line["name"] for line in fresh}, "somebody may be at it"
     assert (old.code, f"rm {lock}" in old.out) == (1, True), old.out
@@ -205,12 +207,12 @@ def test_doctor_names_a_stale_lock_of_a_killed_git(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_finds_a_row_that_disagrees_with_the_journal(place: Place) -> None:
-    assert place.yaoki("run", place.plan(good_plan())).code == 0
-    healthy = place.yaoki("doctor", "--json")
-    by_hand(place.database, "UPDATE tasks SET attempt = 7")
+def test_doctor_finds_a_row_that_disagrees_with_the_journal(project: Project) -> None:
+    assert project.yaoki("run", project.plan(good_plan())).code == 0
+    healthy = project.yaoki("doctor", "--json")
+    run_sql(project.database, "UPDATE tasks SET attempt = 7")
 
-    bent = place.yaoki("doctor")
+    bent = project.yaoki("doctor")
 
     assert healthy.code == 0, healthy.out
     assert {"git", "sqlite", "store", "journal", "disk"} <= {
@@ -227,11 +229,11 @@ def test_doctor_finds_a_row_that_disagrees_with_the_journal(place: Place) -> Non
 @pytest.mark.full
 @pytest.mark.sqlite(why="a server's pages are its operator's")
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_restores_a_damaged_store(place: Place) -> None:
-    assert place.yaoki("run", place.plan(good_plan())).code == 0
-    (place.repo / ".yaoki" / "state.db").write_bytes(b"not a database" * 1000)
+def test_doctor_restores_a_damaged_store(project: Project) -> None:
+    assert project.yaoki("run", project.plan(good_plan())).code == 0
+    (project.repo / ".yaoki" / "state.db").write_bytes(b"not a database" * 1000)
 
-    damaged = place.yaoki("doctor", "--json")
+    damaged = project.yaoki("doctor", "--json")
 
     assert damaged.code == 0, damaged.out
     [store] = [line for line in damaged.document["lines"] if line["name"] == "store"]
@@ -241,38 +243,38 @@ def test_doctor_restores_a_damaged_store(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.4", "12.4")
-def test_terminal_codes_and_keys_in_agent_output_are_masked(place: Place) -> None:
+def test_terminal_codes_and_keys_in_agent_output_are_masked(project: Project) -> None:
     """An agent prints terminal codes and a key; the logs show neither."""
     key = "sk-" + "a1b2c3d4" * 4
     plan = a_plan(
         {"one": [[{"say": f"\x1b[2Jgone \x07 {key}"}, *writes("a.txt")]]},
         [{"id": "one", "checks": ["a"]}],
-        {"a": holds("a.txt")},
+        {"a": file_contains("a.txt")},
         goal="Ring \u202ethe bell",
     )
-    assert place.yaoki("run", place.plan(plan)).code == 0
+    assert project.yaoki("run", project.plan(plan)).code == 0
 
-    logs = place.yaoki("logs", "one")
-    status = place.yaoki("status")
+    logs = project.yaoki("logs", "one")
+    status = project.yaoki("status")
 
     assert logs.out == "gone \\x07 [masked]\n"
     assert "Ring \\u202ethe bell" in status.out
 
 
 @pytest.mark.spec("12.1")
-def test_init_finds_checks_and_is_idempotent(place: Place) -> None:
-    (place.repo / "yaoki.toml").unlink()
-    (place.repo / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.ruff]\n")
-    (place.repo / "package.json").write_text(json.dumps({"scripts": {"test": "jest"}}))
-    (place.repo / "go.mod").write_text("module x\n")
+def test_init_finds_checks_and_is_idempotent(project: Project) -> None:
+    (project.repo / "yaoki.toml").unlink()
+    (project.repo / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.ruff]\n")
+    (project.repo / "package.json").write_text(json.dumps({"scripts": {"test": "jest"}}))
+    (project.repo / "go.mod").write_text("module x\n")
 
-    first = place.yaoki("init", "--json")
-    text = (place.repo / "yaoki.toml").read_text()
-    second = place.yaoki("init")
-    used = place.yaoki("validate", place.plan({**good_plan(), "done_when": ["tests"]}))
+    first = project.yaoki("init", "--json")
+    text = (project.repo / "yaoki.toml").read_text()
+    second = project.yaoki("init")
+    used = project.yaoki("validate", project.plan({**good_plan(), "done_when": ["tests"]}))
 
     assert first.document["checks"] == ["tests", "lint", "npm-test", "go-tests", "go-vet"]
     assert second.code == 0
     assert "unchanged" in second.out
-    assert (place.repo / "yaoki.toml").read_text() == text
+    assert (project.repo / "yaoki.toml").read_text() == text
     assert used.code == 0, used.err

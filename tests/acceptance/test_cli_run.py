@@ -1,4 +1,4 @@
-"""A plan is carried to its end: what lands, what is shown, what is told to the agent."""
+"""A plan runs to its end: what lands, what is shown, and the prompts of the agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, SETTINGS, Place, a_plan, holds, waits_for, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    waits_for,
+    writes,
+)
 
 TEST_FILE = """\
 def test_answer():
@@ -19,19 +27,19 @@ def test_answer():
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "2.1", "12.1", "1.4", "1.5")
-def test_a_plan_runs_to_its_end(place: Place) -> None:
+def test_a_plan_runs_to_its_end(project: Project) -> None:
     """Two tasks, one needing the other; the user's checkout is not touched."""
     plan = a_plan(
         {"one": [writes("one.txt")], "two": [writes("two.txt")]},
         [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"], "needs": ["one"]}],
-        {"one": holds("one.txt"), "two": holds("two.txt")},
+        {"one": file_contains("one.txt"), "two": file_contains("two.txt")},
         done_when=["one", "two"],
     )
 
-    done = place.yaoki("run", place.plan(plan))
+    done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
-    stands = place.status()
+    stands = project.status()
     run = stands["run"]
     assert (stands["schema"], stands["status"]) == (1, "DONE")
     assert stands["run_branch"] == f"yaoki/{run}"
@@ -39,35 +47,35 @@ def test_a_plan_runs_to_its_end(place: Place) -> None:
     assert [t["name"] for t in stands["tasks"]] == ["one", "two", "done_when"]
     assert {t["state"] for t in stands["tasks"]} == {"DONE"}
     landed = stands["tasks"][1]["landed"]
-    assert place.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
-    assert place.show(stands["run_branch"], "two.txt") == "good"
-    assert place.git("status", "--porcelain") == ""
+    assert project.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
+    assert project.show(stands["run_branch"], "two.txt") == "good"
+    assert project.git("status", "--porcelain") == ""
     assert "At most 38 agent runs" in done.out
-    # One count everywhere: the run's own last proof is no task of the plan.
-    report = place.yaoki("report").out
+    # The same count everywhere: the final check is not a task of the plan.
+    report = project.yaoki("report").out
     assert "2 of 2 tasks landed" in done.out
     assert "the whole run branch was then verified once more" in done.out
     assert "both tasks are done" in report
     assert "2/2 landed" in place.yaoki("status", "--all").out
     # `yaoki merge` would be refused where the base branch is checked out: what is printed works.
     assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
-    assert place.yaoki("merge").code == 6
-    place.git("checkout", "-q", "--detach")
-    assert place.status()["next"] == f"yaoki merge {run}"
-    place.git("checkout", "-q", "main")
-    assert place.yaoki("resume").code == 0, "a finished run stays finished"
+    assert project.yaoki("merge").code == 6
+    project.git("checkout", "-q", "--detach")
+    assert project.status()["next"] == f"yaoki merge {run}"
+    project.git("checkout", "-q", "main")
+    assert project.yaoki("resume").code == 0, "a finished run stays finished"
 
 
 @pytest.mark.spec("2.1")
-def test_the_landed_commit_refers_to_the_ticket_of_its_task(place: Place) -> None:
+def test_the_landed_commit_refers_to_the_ticket_of_its_task(project: Project) -> None:
     tasks = [{"id": "one", "ticket": "ABC-12\nYaoki-Run: x"}]
-    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
+    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": file_contains("one.txt")})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    refers = place.git(
-        "log", "-1", "--format=%(trailers:key=Refs,valueonly)", place.status()["run_branch"]
+    refers = project.git(
+        "log", "-1", "--format=%(trailers:key=Refs,valueonly)", project.status()["run_branch"]
     )
     assert refers == "ABC-12 Yaoki-Run: x"
 
@@ -75,11 +83,11 @@ def test_the_landed_commit_refers_to_the_ticket_of_its_task(place: Place) -> Non
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")
-def test_a_false_claim_is_sent_back_with_the_failing_test(place: Place) -> None:
+def test_a_false_claim_is_sent_back_with_the_failing_test(project: Project) -> None:
     """The agent claims success; the second prompt names the test that fails, and why."""
-    (place.repo / "test_answer.py").write_text(TEST_FILE)
-    place.git("add", "-A")
-    place.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "a test")
+    (project.repo / "test_answer.py").write_text(TEST_FILE)
+    project.git("add", "-A")
+    project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "a test")
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     plan = a_plan(
         {
@@ -92,19 +100,19 @@ def test_a_false_claim_is_sent_back_with_the_failing_test(place: Place) -> None:
         {"tests": {"run": [*argv, "--junit-xml", "{report}"], "pattern": "test-failed"}},
     )
 
-    done = place.yaoki("run", place.plan(plan))
-    why = place.yaoki("why", "answer")
+    done = project.yaoki("run", project.plan(plan))
+    why = project.yaoki("why", "answer")
 
     assert done.code == 0, done.out + done.err
-    task = place.task("answer")
+    task = project.task("answer")
     assert (task["state"], task["attempt"]) == ("DONE", 2)
-    assert "test_answer" not in place.prompt(task, 1)
-    told = place.prompt(task, 2)
+    assert "test_answer" not in project.prompt(task, 1)
+    told = project.prompt(task, 2)
     assert "test_answer" in told
     assert "the answer is not 41" in told
     assert " (QUALITY_FAILURE, test-failed); retry in " in done.out
     assert "test_answer" in done.out
-    # `why` names the rule, its numbers, what would have changed it, and the proof.
+    # `why` names the rule, its numbers, the alternative, and the checks that passed.
     assert "rule      5.1" in why.out
     assert "count=0, maximum=3" in why.out
     assert "otherwise " in why.out
@@ -114,19 +122,19 @@ def test_a_false_claim_is_sent_back_with_the_failing_test(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.4")
-def test_a_pipe_gets_lines_while_the_agent_works(place: Place, tmp_path: Path) -> None:
+def test_a_pipe_gets_lines_while_the_agent_works(project: Project, tmp_path: Path) -> None:
     """Lines come while the agent still works, without colours, and a reader may leave."""
     marker = tmp_path / "go"
     plan = a_plan(
         {"slow": [[waits_for(marker), *writes("a.txt")]]},
         [{"id": "slow", "checks": ["a"]}],
-        {"a": holds("a.txt")},
+        {"a": file_contains("a.txt")},
     )
 
-    worker = place.start("run", place.plan(plan))
+    worker = project.start("run", project.plan(plan))
     assert worker.stdout is not None
     lines = [worker.stdout.readline() for _ in range(3)]
-    state = place.task("slow")["state"]
+    state = project.task("slow")["state"]
     worker.stdout.close()
     marker.touch()
 
@@ -135,36 +143,36 @@ def test_a_pipe_gets_lines_while_the_agent_works(place: Place, tmp_path: Path) -
     assert state == "ACTIVE"
     assert "\x1b" not in "".join(lines)
     assert worker.wait(timeout=BOUND_S) == 141
-    assert place.status()["status"] == "DONE", "the run goes on when nobody reads"
+    assert project.status()["status"] == "DONE", "the run goes on when nobody reads"
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.4", "12.1")
-def test_an_optional_failure_leaves_a_note(place: Place) -> None:
+def test_an_optional_failure_leaves_a_note(project: Project) -> None:
     plan = a_plan(
         {"must": [writes("a.txt")], "may": [writes("b.txt", "bad\n")]},
         [
             {"id": "must", "checks": ["a"]},
             {"id": "may", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
         ],
-        {"a": holds("a.txt"), "b": holds("b.txt")},
+        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
     )
 
-    done = place.yaoki("run", place.plan(plan))
+    done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
     assert "note: optional may did not land" in done.out
-    stands = place.status()
+    stands = project.status()
     assert stands["status"] == "DONE"
-    assert stands["notes"] == [place.task("may")["id"]]
+    assert stands["notes"] == [project.task("may")["id"]]
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.4", "2.1")
-def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
+def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> None:
     """1 + 3 of the content, a re-run, 3 and 5 repeats, 6 interruptions; a check has no agent."""
-    plan = place.plan(
+    plan = project.plan(
         a_plan(
             {"one": [["nothing"]]},
             [
@@ -172,11 +180,11 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
                 {"id": "once", "checks": ["a"], "retry": {"max_retries": 0}},
                 {"id": "prove", "kind": "check", "checks": ["a"], "needs": ["one"]},
             ],
-            {"a": holds("a.txt")},
+            {"a": file_contains("a.txt")},
         )
     )
 
-    shown, dry = place.yaoki("plan", plan, "--json"), place.yaoki("run", plan, "--dry-run")
+    shown, dry = project.yaoki("plan", plan, "--json"), project.yaoki("run", plan, "--dry-run")
 
     tasks = {task["name"]: task["worst_case"] for task in shown.document["tasks"]}
     assert tasks["one"]["total"] == 19
@@ -185,27 +193,27 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
     assert tasks["prove"]["total"] == 0
     assert shown.document["worst_case"]["total"] == sum(t["total"] for t in tasks.values())
     assert f"At most {shown.document['worst_case']['total']} agent runs" in dry.out
-    assert not (place.repo / ".yaoki").exists()
+    assert not (project.repo / ".yaoki").exists()
 
 
 @pytest.mark.full
-def test_uncommitted_files_are_reported_as_not_part_of_the_run(place: Place) -> None:
+def test_uncommitted_files_are_reported_as_not_part_of_the_run(project: Project) -> None:
     """The plan and the settings take part by themselves."""
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
-    (place.repo / "plan.json").write_text(json.dumps(plan))
-    (place.repo / "yaoki.toml").write_text(SETTINGS + "\n")
-    (place.repo / "README").write_text("changed\n")
-    (place.repo / "new.txt").write_text("new\n")
-    place.git("add", "new.txt")
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": file_contains("a.txt")})
+    (project.repo / "plan.json").write_text(json.dumps(plan))
+    (project.repo / "yaoki.toml").write_text(SETTINGS + "\n")
+    (project.repo / "README").write_text("changed\n")
+    (project.repo / "new.txt").write_text("new\n")
+    project.git("add", "new.txt")
 
-    done = place.yaoki("run", "plan.json")
+    done = project.yaoki("run", "plan.json")
 
     said = [line for line in done.out.splitlines() if line.startswith("note: ")]
     assert said == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
 
 
 @pytest.mark.full
-def test_a_clean_checkout_gets_no_note(place: Place) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
+def test_a_clean_checkout_gets_no_note(project: Project) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": file_contains("a.txt")})
 
-    assert "uncommitted" not in place.yaoki("run", place.plan(plan)).out
+    assert "uncommitted" not in project.yaoki("run", project.plan(plan)).out

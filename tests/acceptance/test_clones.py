@@ -1,4 +1,4 @@
-"""Clones that do not have all objects: they are fetched or borrowed when somebody needs them."""
+"""Clones without all objects: missing objects are fetched or read from alternates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.acceptance.project import a_plan
 from tests.repositories import a_repository, commit, git, write
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3")]
-# The files of an older commit, which nobody has checked out.
+# The files of an older commit, which is not checked out.
 READS = "git show HEAD~1:old.txt > seen.txt && git log --oneline | wc -l >> seen.txt"
 
 
@@ -34,8 +34,8 @@ def a_machine(folder: Path, bare: Path, *how: str) -> Machine:
     return Machine(folder / "machine", bare, str(folder / "state.db"), how=how)
 
 
-def carried(machine: Machine, folder: Path) -> str:
-    """The run's branch, after two tasks of which one stands on the other."""
+def run_two_tasks(machine: Machine, folder: Path) -> str:
+    """The run branch after two tasks of which one needs the other."""
     acts = {
         "a": [[{"run": ["sh", "-c", READS]}]],
         "b": [[{"run": ["sh", "-c", "cat seen.txt > b.txt; git mv README MOVED"]}]],
@@ -43,12 +43,12 @@ def carried(machine: Machine, folder: Path) -> str:
     tasks: list[dict[str, object]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
     file = folder / "plan.json"
     file.write_text(json.dumps(a_plan(acts, tasks, {"there": {"shell": "test -f seen.txt"}})))
-    code, said = machine.say("run", str(file), "--quiet", "--json")
+    code, said = machine.run("run", str(file), "--quiet", "--json")
     assert code == 0, said
     return f"yaoki/{json.loads(said)['run']}"
 
 
-def missing(repo: Path) -> int:
+def count_missing_objects(repo: Path) -> int:
     """How many objects of its history a clone does not have."""
     said = git(repo, "rev-list", "--objects", "--all", "--missing=print")
     return sum(line.startswith("?") for line in said.splitlines())
@@ -57,9 +57,9 @@ def missing(repo: Path) -> int:
 @pytest.mark.full
 def test_a_run_completes_in_a_partial_clone(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--filter=blob:none")
-    assert missing(machine.repo), "it has no file of the past"
+    assert count_missing_objects(machine.repo), "it has no file of the past"
 
-    branch = carried(machine, tmp_path)
+    branch = run_two_tasks(machine, tmp_path)
 
     assert git(bare, "show", f"{branch}:b.txt").splitlines()[0] == "only in the past"
     assert "MOVED" in git(bare, "ls-tree", "--name-only", branch).split()
@@ -72,7 +72,7 @@ def test_a_run_completes_in_a_clone_with_alternates(tmp_path: Path, bare: Path) 
     alternates = machine.repo / ".git" / "objects" / "info" / "alternates"
     assert "cache.git" in alternates.read_text()
 
-    branch = carried(machine, tmp_path)
+    branch = run_two_tasks(machine, tmp_path)
 
     assert "b.txt" in git(bare, "ls-tree", "--name-only", branch).split()
 
@@ -84,7 +84,7 @@ def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path, bare: Path) 
         json.dumps(a_plan({"a": [[]]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}}))
     )
 
-    code, said = machine.say("run", str(file), "--quiet")
+    code, said = machine.run("run", str(file), "--quiet")
 
     assert code == 2, said
     assert "git fetch --unshallow" in said

@@ -1,4 +1,4 @@
-"""The demo: a story one can follow, a folder of its own, and last words that lead somewhere."""
+"""The demo: its story, its folder, and the commands it prints at the end."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.acceptance.project import until
+from tests.acceptance.project import wait_until
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.faces.cli.terminal import on_a_terminal
+from tests.faces.cli.terminal import run_on_terminal
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1")]
 BOUND_S = 100
@@ -32,7 +32,7 @@ def env(pycache: Path) -> dict[str, str]:
 def test_the_demo_shows_the_false_claim_and_its_fix_and_its_last_commands_work_as_printed(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
-    """The folder is named as people do, from where they stand."""
+    """The folder is given as a relative path."""
     done = subprocess.run(
         (*DEMO, "--folder", "it's here"),
         cwd=tmp_path,
@@ -140,7 +140,7 @@ def test_a_closed_pipe_ends_the_demo_and_its_worker(tmp_path: Path, env: dict[st
     demo.stdout.close()
 
     assert demo.wait(BOUND_S) == 141
-    until(lambda: not _workers(tmp_path), "no worker is left")
+    wait_until(lambda: not _workers(tmp_path), "no worker is left")
 
 
 def _workers(folder: Path) -> list[psutil.Process]:
@@ -168,8 +168,8 @@ def _workers(folder: Path) -> list[psutil.Process]:
 def test_terminal_codes_are_printed_only_where_wanted(
     tmp_path: Path, env: dict[str, str], look: dict[str, str], coloured: bool
 ) -> None:
-    with on_a_terminal(tmp_path, {**env, **look}, "demo", "--folder", "d") as terminal:
-        # Not what stands there now: the reader may be so late that it has gone by.
+    with run_on_terminal(tmp_path, {**env, **look}, "demo", "--folder", "d") as terminal:
+        # The raw output, not the current screen: a late reader may have missed the line.
         terminal.until(lambda _: b"LIES" in terminal.raw, "the lie was shown")
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.ended() == 130

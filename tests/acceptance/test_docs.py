@@ -1,4 +1,4 @@
-"""What the docs tell people to type works as printed."""
+"""The commands of the docs work as printed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.docs_walkthrough import Walk
-from tests.acceptance.forked_cli import look
-from tests.acceptance.project import Place, a_plan, holds, writes
-from tests.acceptance.separate_environment import a_clone, own_python
+from tests.acceptance.docs_walkthrough import Walkthrough
+from tests.acceptance.forked_cli import call_yaoki
+from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.separate_environment import create_clone, create_python_with_pytest
 from tests.documents import (
     PAGES,
     ROOT,
@@ -22,7 +22,7 @@ from tests.documents import (
     mentions,
     name,
 )
-from tests.reference.event_descriptions import TOLD
+from tests.reference.event_descriptions import NOTE_DESCRIPTIONS
 from yaoki.core.machine.codec import EVENT_CLASSES
 
 # A page is a story of many commands.
@@ -54,15 +54,17 @@ def test_every_step_of_a_page_prints_what_the_page_shows(
 ) -> None:
     text = page.read_text(encoding="utf-8")
 
-    walk = Walk(tmp_path, pycache)
+    walk = Walkthrough(tmp_path, pycache)
 
-    assert walk.through(text)
-    assert events_of(walk) <= {*EVENT_CLASSES, *TOLD}, "docs/reference/events.md does not know them"
+    assert walk.walk(text)
+    assert events_of(walk) <= {*EVENT_CLASSES, *NOTE_DESCRIPTIONS}, (
+        "docs/reference/events.md does not know them"
+    )
 
 
-def events_of(walk: Walk) -> set[str]:
+def events_of(walk: Walkthrough) -> set[str]:
     """The names in the journal of the newest run, if there is one."""
-    code, out, _ = look(("trace", "--json"), walk.cwd, walk.env)
+    code, out, _ = call_yaoki(("trace", "--json"), walk.cwd, walk.env)
     return {entry["event"] for entry in json.loads(out).get("entries", [])} if code == 0 else set()
 
 
@@ -109,23 +111,27 @@ def test_the_quick_start_works_as_printed(tmp_path: Path, pycache: Path) -> None
     plan = next(block for block in held if block.language == "yaml")
     typed = next(block for block in held if "yaoki init" in block.text)
     exported = next(block for block in held if "export PATH" in block.text)
-    walk = Walk(tmp_path, pycache)
-    own_python(walk.home / "bin")
+    walk = Walkthrough(tmp_path, pycache)
+    create_python_with_pytest(walk.home / "bin")
     walk.env["PATH"] = f"{walk.home / 'bin'}:/usr/local/bin:/usr/bin:/bin"
-    walk.env["PATH"] = walk.told(f'{exported.text}printf %s "$PATH"', a_clone(tmp_path, pycache))
+    walk.env["PATH"] = walk.shell_output(
+        f'{exported.text}printf %s "$PATH"', create_clone(tmp_path, pycache)
+    )
     walk.save("~/bin/my-agent", AGENT)
-    walk.enter(Block("sh", (), BEGIN, 0), [])
+    walk.run_block(Block("sh", (), BEGIN, 0), [])
     walk.save("plan.yaml", plan.text)
 
     for line in typed.text.splitlines():
         command = line.partition("  #")[0].strip()
         block = Block("sh", (f"exit={ENDS.get(command, 0)}",), command, typed.line)
         if command == "yaoki ui":
-            walk.serve(block, ["the page: http://127.0.0.1:…"])
+            walk.run_server_block(block, ["the page: http://127.0.0.1:…"])
         else:
-            walk.enter(block, [])
+            walk.run_block(block, [])
 
-    walk.enter(Block("sh", (), "python -m pytest -q -p no:cacheprovider\ncat src/signup.py", 0), [])
+    walk.run_block(
+        Block("sh", (), "python -m pytest -q -p no:cacheprovider\ncat src/signup.py", 0), []
+    )
 
 
 # ------------------------------------------------------------------ every page
@@ -141,13 +147,13 @@ LOOKS = re.compile(
 NOT_HERE = re.compile(
     r"-o |--receipt|--check |--follow|--attempt 2|--exit-code|--html|[A-Z]{2,}|[|<>$…\[\]]"
 )
-# Names that pages make up, and what stands in their place here.
+# Example names of the pages, and their replacements in the tests.
 STANDS_FOR = {"TASK": "one", "NAME": "codex", "PATTERN": "test-failed", "PLAN": "plan.yaml"}
 MADE_UP = {"signup", "slow", "goodbye", "shout", "rehearsal", "ft1", "hello"}
 
 
-def harmless() -> list[tuple[str, ...]]:
-    """What pages tell to type or name in passing, and may be tried here."""
+def read_only_commands() -> list[tuple[str, ...]]:
+    """The read-only commands that pages contain."""
     named = {**STANDS_FOR, **dict.fromkeys(MADE_UP, "one")}
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     found = {
@@ -161,13 +167,13 @@ def harmless() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.spec("12.1")
-def test_every_read_only_command_of_the_docs_works(place: Place) -> None:
+def test_every_read_only_command_of_the_docs_works(project: Project) -> None:
     """Those that change something are walked through, or parsed in tests/architecture."""
-    plan = a_plan({"one": [writes("a.txt", "bad\n")]}, [TASK], {"a": holds("a.txt")})
-    (place.repo / "plan.yaml").write_text(json.dumps(plan))
-    assert place.yaoki("run", "plan.yaml").code == 4
+    plan = a_plan({"one": [writes("a.txt", "bad\n")]}, [TASK], {"a": file_contains("a.txt")})
+    (project.repo / "plan.yaml").write_text(json.dumps(plan))
+    assert project.yaoki("run", "plan.yaml").code == 4
 
-    tried = {words: place.look(*words) for words in harmless()}
+    tried = {words: project.query(*words) for words in read_only_commands()}
 
     failed = {" ".join(words): done for words, done in tried.items() if done.code != 0}
     assert len(tried) > 20
@@ -175,7 +181,7 @@ def test_every_read_only_command_of_the_docs_works(place: Place) -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_the_plan_for_build_servers_is_valid(place: Place) -> None:
-    done = place.look("validate", str(ROOT / "docs" / "examples" / "nightly.yaml"))
+def test_the_plan_for_build_servers_is_valid(project: Project) -> None:
+    done = project.query("validate", str(ROOT / "docs" / "examples" / "nightly.yaml"))
 
     assert done.code == 0, done.err

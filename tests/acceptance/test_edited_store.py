@@ -1,4 +1,4 @@
-"""DONE is derived from the journal file and git: an edited store is named and never called done."""
+"""DONE is derived from the journal file and git: an edited store is reported and never done."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, a_plan, holds, writes
-from tests.adapters.store.store_actions import by_hand
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.adapters.store.store_actions import run_sql
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -28,30 +28,30 @@ def two_tasks(place: Place, b: list[Any], **more: Any) -> str:
     checks = {"a": holds("a.txt"), "b": holds("b.txt")}
     done = place.yaoki("run", "--quiet", place.plan(a_plan(script, tasks, checks)))
     assert done.code in {0, 4}, done.out + done.err
-    return str(place.status()["run"])
+    return str(project.status()["run"])
 
 
-def edit(place: Place, statement: str, *params: Any) -> None:
-    by_hand(place.database, statement, *params)
+def edit(project: Project, statement: str, *params: Any) -> None:
+    run_sql(project.database, statement, *params)
 
 
-def verified(place: Place, run: str) -> dict[str, list[str]]:
-    """The red lines of `yaoki verify RUN` with their places; its exit code agrees with them."""
-    done = place.yaoki("verify", run, "--json")
+def failed_verification_lines(project: Project, run: str) -> dict[str, list[str]]:
+    """The failed lines of `yaoki verify RUN` by place; the exit code must agree with them."""
+    done = project.yaoki("verify", run, "--json")
     told = done.document
     red = {one["name"]: one["places"] for one in told["lines"] if one["ok"] is False}
     assert (done.code, told["verified"], told["run"]) == (1 if red else 0, not red, run)
     return red
 
 
-def journal_file(place: Place) -> Path:
-    (file,) = (place.repo / ".yaoki" / "journal").glob("*.jsonl")
+def journal_file(project: Project) -> Path:
+    (file,) = (project.repo / ".yaoki" / "journal").glob("*.jsonl")
     return file
 
 
-def drop_line(place: Place, event: str, task: str) -> None:
+def drop_line(project: Project, event: str, task: str) -> None:
     """Out of the journal file, as if it had never been written."""
-    file, task_id = journal_file(place), place.task(task)["id"]
+    file, task_id = journal_file(project), project.task(task)["id"]
     lines = file.read_bytes().splitlines(keepends=True)
     gone = [n for n, line in enumerate(lines) if _is(json.loads(line), event, task_id)]
     file.write_bytes(b"".join(line for n, line in enumerate(lines) if n != gone[-1]))
@@ -64,50 +64,52 @@ def _is(line: dict[str, Any], event: str, task_id: str) -> bool:
 # ------------------------------------------------------------------ the end of a run
 
 
-def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(place: Place) -> None:
-    run = two_tasks(place, FAILS)
-    base = place.git("rev-parse", "main")
-    edit(place, "UPDATE tasks SET state = 'DONE', landed = ?, doc = '{}' WHERE name = 'b'", base)
+def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
+    base = project.git("rev-parse", "main")
+    edit(project, "UPDATE tasks SET state = 'DONE', landed = ?, doc = '{}' WHERE name = 'b'", base)
 
-    done = place.yaoki("resume", run)
+    done = project.yaoki("resume", run)
 
     assert done.code == 4, done.out + done.err
-    b = place.task("b")
+    b = project.task("b")
     assert b["state"] == "ESCALATED"
     assert "the row of b says DONE, the journal file has no proof of it" in b["question"]
-    assert "ROW_REFUSED" in place.story("b")
-    assert "FINAL_SUMMARY" not in place.story()
-    assert place.yaoki("doctor").out.count("mismatch") == 0
-    assert verified(place, run) == {}
+    assert "ROW_REFUSED" in project.event_names("b")
+    assert "FINAL_SUMMARY" not in project.event_names()
+    assert project.yaoki("doctor").out.count("mismatch") == 0
+    assert failed_verification_lines(project, run) == {}
 
 
 @pytest.mark.full
-def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(place: Place) -> None:
-    run = two_tasks(place, FAILS)
-    branch = place.status()["run_branch"]
-    before = place.git("rev-parse", branch)
-    evil = place.git(*WHO, "commit-tree", f"{branch}^{{tree}}", "-p", before, "-m", "unproven")
-    ((held,),) = by_hand(place.database, "SELECT doc FROM tasks WHERE name = 'b'")
+def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
+    branch = project.status()["run_branch"]
+    before = project.git("rev-parse", branch)
+    evil = project.git(
+        *GIT_IDENTITY, "commit-tree", f"{branch}^{{tree}}", "-p", before, "-m", "unproven"
+    )
+    ((held,),) = run_sql(project.database, "SELECT doc FROM tasks WHERE name = 'b'")
     doc = json.loads(held)
     doc["work"] = {**doc.get("work", {}), "head": evil, "proven": evil, "onto": before}
     doc.pop("question", None)
     forged = "state = 'WAITING', stage = 'LAND', reason = '', due_ms = 0, doc = ?"
-    edit(place, f"UPDATE tasks SET {forged} WHERE name = 'b'", json.dumps(doc))
+    edit(project, f"UPDATE tasks SET {forged} WHERE name = 'b'", json.dumps(doc))
 
-    done = place.yaoki("resume", run)
+    done = project.yaoki("resume", run)
 
     assert done.code == 4, done.out + done.err
-    assert place.git("rev-parse", branch) == before
-    assert "which no passed verdict covers" in place.task("b")["question"]
+    assert project.git("rev-parse", branch) == before
+    assert "which no passed verdict covers" in project.task("b")["question"]
 
 
 @pytest.mark.full
-def test_a_required_task_edited_to_optional_stays_required(place: Place) -> None:
-    run = two_tasks(place, FAILS)
-    edit(place, "UPDATE tasks SET required = 0 WHERE name = 'b'")
+def test_a_required_task_edited_to_optional_stays_required(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
+    edit(project, "UPDATE tasks SET required = 0 WHERE name = 'b'")
 
-    assert place.yaoki("resume", run).code == 4
-    assert place.task("b")["required"]
+    assert project.yaoki("resume", run).code == 4
+    assert project.task("b")["required"]
 
 
 @pytest.mark.full
@@ -120,39 +122,39 @@ def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -
     drop_line(place, "TASK_LANDED", "a")
     assert place.yaoki("answer", "b", "abort").code == 0
 
-    done = place.yaoki("resume", run)
+    done = project.yaoki("resume", run)
 
     assert done.code == 4, done.out + done.err
-    status = place.status()
+    status = project.status()
     assert status["status"] == "PAUSED"
     assert "the row of a says DONE, the journal file has no proof of it" in status["paused"]
     assert f"yaoki verify {run}" in status["paused"]
-    assert place.task("a")["state"] == "DONE"
+    assert project.task("a")["state"] == "DONE"
 
 
 @pytest.mark.full
-def test_a_row_edited_to_replaced_is_escalated(place: Place) -> None:
-    run = two_tasks(place, FAILS)
-    edit(place, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
+def test_a_row_edited_to_replaced_is_escalated(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
+    edit(project, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
 
-    assert place.yaoki("resume", run).code == 4
-    assert place.task("b")["state"] == "ESCALATED"
+    assert project.yaoki("resume", run).code == 4
+    assert project.task("b")["state"] == "ESCALATED"
 
 
 @pytest.mark.full
-def test_an_edited_row_lands_after_the_answer_retry(place: Place) -> None:
+def test_an_edited_row_lands_after_the_answer_retry(project: Project) -> None:
     script = {"a": [[{"say": "no"}], writes("a.txt")]}
     task = {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}
-    plan = a_plan(script, [task], {"a": holds("a.txt")})
-    assert place.yaoki("run", place.plan(plan)).code == 4
-    run = place.status()["run"]
-    edit(place, "UPDATE tasks SET state = 'DONE', landed = ?", place.git("rev-parse", "main"))
-    assert place.yaoki("resume", run).code == 4
+    plan = a_plan(script, [task], {"a": file_contains("a.txt")})
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    run = project.status()["run"]
+    edit(project, "UPDATE tasks SET state = 'DONE', landed = ?", project.git("rev-parse", "main"))
+    assert project.yaoki("resume", run).code == 4
 
-    assert place.yaoki("answer", "a", "retry").code == 0
+    assert project.yaoki("answer", "a", "retry").code == 0
 
-    assert place.yaoki("resume", run).code == 0
-    assert verified(place, run) == {}
+    assert project.yaoki("resume", run).code == 0
+    assert failed_verification_lines(project, run) == {}
 
 
 # ------------------------------------------------------------------ rows that cannot be
@@ -170,7 +172,7 @@ def test_an_edited_row_lands_after_the_answer_retry(place: Place) -> None:
     ],
 )
 def test_an_illegal_row_escalates_its_task_and_does_not_stop_the_worker(
-    place: Place, change: str
+    project: Project, change: str
 ) -> None:
     script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
     tasks: list[Any] = [
@@ -178,49 +180,49 @@ def test_an_illegal_row_escalates_its_task_and_does_not_stop_the_worker(
         {"id": "b", "checks": ["b"], "retry": {"max_retries": 0}},
         {"id": "c", "checks": ["c"], "needs": ["b"]},
     ]
-    checks = {name: holds(f"{name}.txt") for name in ("a", "b", "c")}
+    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b", "c")}
     plan = a_plan(script, tasks, checks)
-    assert place.yaoki("run", "--quiet", place.plan(plan)).code == 4
-    run = place.status()["run"]
-    edit(place, f"UPDATE tasks SET {change} WHERE name = 'a'")
+    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
+    run = project.status()["run"]
+    edit(project, f"UPDATE tasks SET {change} WHERE name = 'a'")
 
-    assert place.look("status").code == 0
-    done = place.yaoki("resume", run)
+    assert project.query("status").code == 0
+    done = project.yaoki("resume", run)
 
     assert done.code == 4, done.out + done.err
     assert "internal error" not in done.out + done.err
-    a = place.task("a")
-    assert (a["state"], place.task("c")["state"]) == ("ESCALATED", "DONE")
+    a = project.task("a")
+    assert (a["state"], project.task("c")["state"]) == ("ESCALATED", "DONE")
     assert "is not as yaoki wrote it" in a["question"]
 
 
 @pytest.mark.full
 def test_a_row_edited_during_an_attempt_escalates_its_task_and_other_tasks_continue(
-    place: Place,
+    project: Project,
 ) -> None:
-    """The agent itself moves its row past its proof."""
+    """The agent edits its row to skip verification."""
     code = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as c: c.execute(sys.argv[2])"
     move = "UPDATE tasks SET stage = 'LAND' WHERE name = 'a'"
-    run = {"run": [sys.executable, "-c", code, str(place.database), move]}
+    run = {"run": [sys.executable, "-c", code, str(project.database), move]}
     script = {"a": [[run, *writes("a.txt")]], "b": [writes("b.txt")]}
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], "needs": []}]
-    checks = {name: holds(f"{name}.txt") for name in ("a", "b")}
+    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b")}
 
-    done = place.yaoki("run", "--parallel", "1", place.plan(a_plan(script, tasks, checks)))
+    done = project.yaoki("run", "--parallel", "1", project.plan(a_plan(script, tasks, checks)))
 
     assert done.code == 4, done.out + done.err
-    assert (place.task("a")["state"], place.task("b")["state"]) == ("ESCALATED", "DONE")
-    assert "is not as yaoki wrote it" in place.task("a")["question"]
-    assert verified(place, place.status()["run"]) == {}
+    assert (project.task("a")["state"], project.task("b")["state"]) == ("ESCALATED", "DONE")
+    assert "is not as yaoki wrote it" in project.task("a")["question"]
+    assert failed_verification_lines(project, project.status()["run"]) == {}
 
 
 # ------------------------------------------------------------------ yaoki verify
 
 
-def test_an_untouched_store_is_verified_with_exit_code_0(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
+def test_an_untouched_store_is_verified_with_exit_code_0(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
 
-    done = place.yaoki("verify")
+    done = project.yaoki("verify")
 
     assert done.code == 0, done.out
     assert f"verified: journal file and git agree with the store of run {run}" in done.out
@@ -228,47 +230,47 @@ def test_an_untouched_store_is_verified_with_exit_code_0(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_an_edited_row_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    edit(place, "UPDATE tasks SET landed = ? WHERE name = 'b'", place.git("rev-parse", "main"))
+def test_an_edited_row_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    edit(project, "UPDATE tasks SET landed = ? WHERE name = 'b'", project.git("rev-parse", "main"))
 
-    red = verified(place, run)
+    red = failed_verification_lines(project, run)
 
     (words,) = red["done"]
     assert "the row of b says DONE, the journal file has no proof of it" in words
-    assert red["rows"][0].startswith(place.task("b")["id"])
+    assert red["rows"][0].startswith(project.task("b")["id"])
 
 
 @pytest.mark.full
-def test_an_edited_line_of_the_journal_is_named(place: Place) -> None:
-    run = two_tasks(place, FAILS)
+def test_an_edited_line_of_the_journal_is_named(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
     edit(
-        place,
+        project,
         "UPDATE journal SET event = 'TASK_LANDED' WHERE event = 'QUALITY_JUDGMENT' AND task_id = ?",
-        place.task("b")["id"],
+        project.task("b")["id"],
     )
 
-    (words,) = verified(place, run)["journal file"]
+    (words,) = failed_verification_lines(project, run)["journal file"]
 
     assert words.endswith("(TASK_LANDED) is not what the journal file has")
 
 
 @pytest.mark.full
-def test_a_line_deleted_from_the_database_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    edit(place, "DELETE FROM journal WHERE event = 'CHECK_FINISHED'")
+def test_a_line_deleted_from_the_database_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    edit(project, "DELETE FROM journal WHERE event = 'CHECK_FINISHED'")
 
-    red = verified(place, run)["journal file"]
+    red = failed_verification_lines(project, run)["journal file"]
 
     assert all("(CHECK_FINISHED) is not in the database" in words for words in red)
 
 
 @pytest.mark.full
-def test_a_line_deleted_from_the_journal_file_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    drop_line(place, "TASK_LANDED", "b")
+def test_a_line_deleted_from_the_journal_file_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    drop_line(project, "TASK_LANDED", "b")
 
-    red = verified(place, run)
+    red = failed_verification_lines(project, run)
 
     assert red["journal file"][0].endswith("(TASK_LANDED) is not in the journal file")
     assert red["done"] == [
@@ -277,55 +279,57 @@ def test_a_line_deleted_from_the_journal_file_is_named(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_changed_line_of_the_journal_file_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    file = journal_file(place)
+def test_a_changed_line_of_the_journal_file_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    file = journal_file(project)
     file.write_bytes(file.read_bytes().replace(b'"outcome":"PASSED"', b'"outcome":"FAILED"', 1))
 
-    assert any("is damaged" in words for words in verified(place, run)["journal file"])
+    assert any(
+        "is damaged" in words for words in failed_verification_lines(project, run)["journal file"]
+    )
 
 
 @pytest.mark.full
-def test_a_foreign_commit_on_the_run_branch_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
-    forged = place.git(*WHO, "commit-tree", tree, "-p", f"yaoki/{run}", "-m", "x")
-    place.git("update-ref", f"refs/heads/yaoki/{run}", forged)
+def test_a_foreign_commit_on_the_run_branch_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
+    forged = project.git(*GIT_IDENTITY, "commit-tree", tree, "-p", f"yaoki/{run}", "-m", "x")
+    project.git("update-ref", f"refs/heads/yaoki/{run}", forged)
 
-    assert verified(place, run)["branch"] == [f"{forged} was landed by no task"]
+    assert failed_verification_lines(project, run)["branch"] == [f"{forged} was landed by no task"]
 
 
 @pytest.mark.full
-def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    place.git("update-ref", f"refs/heads/yaoki/{run}", place.git("rev-parse", "main"))
+def test_a_commit_that_the_run_branch_lost_is_named(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    project.git("update-ref", f"refs/heads/yaoki/{run}", project.git("rev-parse", "main"))
 
-    red = verified(place, run)["done"]
+    red = failed_verification_lines(project, run)["done"]
 
     assert all("the run branch does not hold" in words for words in red)
     assert len(red) == 3
 
 
 @pytest.mark.full
-def test_a_run_edited_to_finished_is_named(place: Place) -> None:
-    run = two_tasks(place, FAILS)
-    edit(place, "UPDATE runs SET summed_ms = 1")
+def test_a_run_edited_to_finished_is_named(project: Project) -> None:
+    run = run_two_tasks(project, FAILS)
+    edit(project, "UPDATE runs SET summed_ms = 1")
 
-    assert "says that it has ended" in verified(place, run)["end"][0]
-
-
-@pytest.mark.full
-def test_a_merged_run_whose_branch_was_deleted_is_still_verified(place: Place) -> None:
-    run = two_tasks(place, writes("b.txt"))
-    place.git("merge", "-q", f"yaoki/{run}")
-    place.git("branch", "-D", f"yaoki/{run}")
-
-    assert verified(place, run) == {}
+    assert "says that it has ended" in failed_verification_lines(project, run)["end"][0]
 
 
 @pytest.mark.full
-def test_an_unknown_run_is_refused(place: Place) -> None:
-    two_tasks(place, writes("b.txt"))
+def test_a_merged_run_whose_branch_was_deleted_is_still_verified(project: Project) -> None:
+    run = run_two_tasks(project, writes("b.txt"))
+    project.git("merge", "-q", f"yaoki/{run}")
+    project.git("branch", "-D", f"yaoki/{run}")
 
-    assert place.yaoki("verify", "nosuchrun").code == 6
-    assert place.yaoki("verify", "nosuch.json").code == 2
+    assert failed_verification_lines(project, run) == {}
+
+
+@pytest.mark.full
+def test_an_unknown_run_is_refused(project: Project) -> None:
+    run_two_tasks(project, writes("b.txt"))
+
+    assert project.yaoki("verify", "nosuchrun").code == 6
+    assert project.yaoki("verify", "nosuch.json").code == 2

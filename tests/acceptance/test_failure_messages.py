@@ -1,4 +1,4 @@
-"""What a failure is called, what it names, and the command that helps."""
+"""Failure messages: classification, named cause, and the command that helps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project
 from yaoki.adapters.system.files import free_disk_bytes
 from yaoki.core.text import format_bytes
 
 pytestmark = pytest.mark.acceptance
 
 
-def a_plan_of(agent: Mapping[str, Any], check: str, **task: Any) -> dict[str, Any]:
-    """One task of one agent, proven by one line of shell."""
+def plan_of_one(agent: Mapping[str, Any], check: str, **task: Any) -> dict[str, Any]:
+    """A plan with one task, one agent and one shell check."""
     return {
         "goal": "x",
         "agents": {"m": agent},
@@ -32,45 +32,45 @@ def shell(words: str) -> dict[str, Any]:
     return {"command": ["sh", "-c", words], "prompt": "argument"}
 
 
-def asked(place: Place, task: str = "t") -> dict[str, Any]:
+def last_question(project: Project, task: str = "t") -> dict[str, Any]:
     """The last question about the task, with its failure."""
-    lines = place.events(task)
+    lines = project.events(task)
     found: list[dict[str, Any]] = [e["data"] for e in lines if e["event"] == "ESCALATE_DECISION"]
-    assert found, place.story(task)
+    assert found, project.event_names(task)
     return found[-1]
 
 
 # ------------------------------------------------------------------ an agent that cannot start
 
 
-def without_interpreter(place: Place, folder: str) -> str:
+def without_interpreter(project: Project, folder: str) -> str:
     """A plan whose agent is there, and cannot be started."""
-    agent = place.folder / folder / "agent"
+    agent = project.folder / folder / "agent"
     agent.parent.mkdir()
     agent.write_text("#!/no/such/interpreter\n")
     agent.chmod(0o755)
-    return place.plan(a_plan_of({"command": [str(agent)]}, "test -f x"))
+    return project.plan(plan_of_one({"command": [str(agent)]}, "test -f x"))
 
 
 @pytest.mark.full
 @pytest.mark.spec("4.2")
 def test_a_missing_interpreter_in_a_folder_named_permission_is_reported_as_missing(
-    place: Place,
+    project: Project,
 ) -> None:
-    """The word `permission` in a path decided."""
-    done = place.yaoki("run", without_interpreter(place, "permission"), "--quiet")
+    """The word `permission` in a path once decided the classification."""
+    done = project.yaoki("run", without_interpreter(project, "permission"), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    assert asked(place)["failure"]["code"] == "RESOURCE_NOT_FOUND"
+    assert last_question(project)["failure"]["code"] == "RESOURCE_NOT_FOUND"
 
 
 @pytest.mark.spec("4.7", "10.3")
-def test_both_remedies_of_a_fatal_error_are_shown(place: Place) -> None:
-    """Only the first one ever was."""
-    done = place.yaoki("run", without_interpreter(place, "tools"), "--quiet")
+def test_both_remedies_of_a_fatal_error_are_shown(project: Project) -> None:
+    """Formerly only the first remedy was shown."""
+    done = project.yaoki("run", without_interpreter(project, "tools"), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    (told,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    (told,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
     assert "check the name and the path" in told["user_message"]
     assert "install what is missing" in told["user_message"]
 
@@ -80,16 +80,16 @@ def test_both_remedies_of_a_fatal_error_are_shown(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.4", "6.5")
-def test_the_log_of_a_check_is_that_of_its_last_run(place: Place) -> None:
+def test_the_log_of_a_check_is_that_of_its_last_run(project: Project) -> None:
     """It fails once and passes when it is asked again: the log shown is the second one."""
-    mark = place.folder / "mark"
+    mark = project.folder / "mark"
     check = f"if test -f {mark}; then echo second look; else touch {mark}; echo first; exit 1; fi"
-    plan = a_plan_of(shell("echo x > x.txt"), f"{check}; test -f x.txt")
+    plan = plan_of_one(shell("echo x > x.txt"), f"{check}; test -f x.txt")
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "second look" in place.yaoki("logs", "t", "--check", "c").out
+    assert "second look" in project.yaoki("logs", "t", "--check", "c").out
 
 
 # ------------------------------------------------------------------ checks that are not fit
@@ -98,15 +98,15 @@ def test_the_log_of_a_check_is_that_of_its_last_run(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.spec("4.7", "2.6")
 def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_check(
-    place: Place,
+    project: Project,
 ) -> None:
-    """The run keeps the checks it began with: who only edited the settings met the same again."""
-    plan = a_plan_of(shell("echo x > x.txt"), "echo more >> README; test -f x.txt")
+    """The run keeps its original checks: editing the settings alone changes nothing."""
+    plan = plan_of_one(shell("echo x > x.txt"), "echo more >> README; test -f x.txt")
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    (told,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    (told,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
     assert "the run keeps the checks it began with" in told["user_message"]
     assert "--base" in told["user_message"]
 
@@ -114,39 +114,39 @@ def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_chec
 @pytest.mark.full
 @pytest.mark.spec("16.1", "0.5")
 def test_a_tracked_cache_rewritten_by_a_check_is_named_as_the_cause(
-    place: Place,
+    project: Project,
 ) -> None:
-    cache = place.repo / ".pytest_cache" / "lastfailed"
+    cache = project.repo / ".pytest_cache" / "lastfailed"
     cache.parent.mkdir()
     cache.write_text("{}\n")
-    place.git("add", "-A", "-f")
-    place.git(*WHO, "commit", "-qm", "with a cache")
-    plan = a_plan_of(shell("echo x > x.txt"), "date > .pytest_cache/lastfailed; test -f x.txt")
+    project.git("add", "-A", "-f")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with a cache")
+    plan = plan_of_one(shell("echo x > x.txt"), "date > .pytest_cache/lastfailed; test -f x.txt")
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    question = place.task("t")["question"]
+    question = project.task("t")["question"]
     assert "a tool rewrote its cache, which git tracks: .pytest_cache/lastfailed" in question
     assert "git rm -r --cached .pytest_cache" in question
     assert "the check itself changed" not in question
 
 
 @pytest.mark.spec("16.4", "0.5")
-def test_a_suite_without_tests_is_reported_with_its_line_of_counts(place: Place) -> None:
+def test_a_suite_without_tests_is_reported_with_its_line_of_counts(project: Project) -> None:
     """Its last line is OK, which says the contrary."""
-    (place.repo / "empty").mkdir()
-    (place.repo / "empty" / "__init__.py").write_text("")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "no tests")
+    (project.repo / "empty").mkdir()
+    (project.repo / "empty" / "__init__.py").write_text("")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "no tests")
     # Later versions of Python say more than this at the end.
     check = "python3 -m unittest discover -s empty 2>&1 | sed 's/NO TESTS RAN/OK/'"
-    plan = a_plan_of(shell("echo x > x.txt"), check, retry={"max_retries": 0})
+    plan = plan_of_one(shell("echo x > x.txt"), check, retry={"max_retries": 0})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    question = place.task("t")["question"]
+    question = project.task("t")["question"]
     assert "it ran no tests" in question
     assert "Ran 0 tests" in question
     assert ": OK" not in question
@@ -156,12 +156,12 @@ def test_a_suite_without_tests_is_reported_with_its_line_of_counts(place: Place)
 
 
 @pytest.mark.spec("3.10", "0.2")
-def test_changed_files_of_the_checkout_are_named(place: Place) -> None:
-    """Somebody edits two tracked files of the user's while the agent is at work."""
-    edit = f"echo more >> {place.repo}/README; echo '# more' >> {place.repo}/yaoki.toml"
-    plan = a_plan_of(shell(f"echo x > x.txt; {edit}"), "test -f x.txt")
+def test_changed_files_of_the_checkout_are_named(project: Project) -> None:
+    """Two tracked files of the checkout change while the agent runs."""
+    edit = f"echo more >> {project.repo}/README; echo '# more' >> {project.repo}/yaoki.toml"
+    plan = plan_of_one(shell(f"echo x > x.txt; {edit}"), "test -f x.txt")
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
     assert "changed while the agent was at work: files (README, yaoki.toml)" in done.out
@@ -179,19 +179,19 @@ GARBAGE = {
 @pytest.mark.full
 @pytest.mark.spec("14.4", "16.8", "0.6")
 @pytest.mark.parametrize("form", GARBAGE)
-def test_an_unreadable_result_file_is_reported_as_unreadable(place: Place, form: str) -> None:
+def test_an_unreadable_result_file_is_reported_as_unreadable(project: Project, form: str) -> None:
     """It is no report of a failure, and no word of success either."""
     agent = shell(f"echo x > x.txt; {GARBAGE[form]}")
-    plan = a_plan_of(agent, "test -f x.txt", retry={"max_retries": 1})
+    plan = plan_of_one(agent, "test -f x.txt", retry={"max_retries": 1})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
-    task = place.task("t")
+    task = project.task("t")
     assert (done.code, task["landed"]) == (4, None), done.out + done.err
     assert "the agent's result file cannot be read" in task["question"]
-    told = place.prompt(task, 2)
+    told = project.prompt(task, 2)
     assert "could not be read" in told
-    for words in (done.out, task["question"], told, place.yaoki("why", "t").out):
+    for words in (done.out, task["question"], told, project.yaoki("why", "t").out):
         assert "reported that it failed" not in words
         assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
 
@@ -216,46 +216,46 @@ ELSEWHERE = {
 @pytest.mark.spec("3.5", "4.3", "0.2")
 @pytest.mark.parametrize("form", ELSEWHERE)
 def test_the_prompt_names_the_place_where_an_agent_worked_by_mistake(
-    place: Place, form: str
+    project: Project, form: str
 ) -> None:
-    """Told only that nothing was changed, it would do the same again."""
-    with_submodule(place)
+    """With the message "nothing was changed" alone, the agent would repeat its mistake."""
+    with_submodule(project)
     words, where = ELSEWHERE[form]
     update = "git -c protocol.file.allow=always submodule update -q --init"
     once = f"test $YAOKI_ATTEMPT = 1 && {{ {update}; {words}; }}; true"
 
-    done = place.yaoki("run", place.plan(a_plan_of(shell(once), "test -f README")), "--quiet")
+    done = project.yaoki("run", project.plan(plan_of_one(shell(once), "test -f README")), "--quiet")
 
-    task = place.task("t")
+    task = project.task("t")
     assert done.code == 4, done.out + done.err
-    assert where in place.prompt(task, 2)
+    assert where in project.prompt(task, 2)
     assert where in task["question"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_the_prompt_for_an_idle_agent_names_no_other_place(place: Place) -> None:
-    with_submodule(place)
+def test_the_prompt_for_an_idle_agent_names_no_other_place(project: Project) -> None:
+    with_submodule(project)
     update = "git -c protocol.file.allow=always submodule update -q --init"
 
-    place.yaoki("run", place.plan(a_plan_of(shell(update), "test -f README")), "--quiet")
+    project.yaoki("run", project.plan(plan_of_one(shell(update), "test -f README")), "--quiet")
 
-    told = place.prompt(place.task("t"), 2)
+    told = project.prompt(project.task("t"), 2)
     assert "nothing was changed" in told
     assert "elsewhere" not in told
 
 
-def with_submodule(place: Place) -> None:
+def with_submodule(project: Project) -> None:
     """A repository `lib` of one file, checked out as a submodule of the place's own."""
-    other = place.folder / "lib"
+    other = project.folder / "lib"
     other.mkdir()
     (other / "s.txt").write_text("one\n")
-    place.git("-C", str(other), "init", "-q", "-b", "main")
-    place.git("-C", str(other), "add", "-A")
-    place.git("-C", str(other), *WHO, "commit", "-qm", "begin")
-    place.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "with lib")
+    project.git("-C", str(other), "init", "-q", "-b", "main")
+    project.git("-C", str(other), "add", "-A")
+    project.git("-C", str(other), *GIT_IDENTITY, "commit", "-qm", "begin")
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with lib")
 
 
 # ------------------------------------------------------------------ disks
@@ -265,16 +265,18 @@ SHARED = Path("/dev/shm")
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "0.5")
-def test_the_disk_of_the_worktrees_is_checked_as_well_as_that_of_the_store(place: Place) -> None:
+def test_the_disk_of_the_worktrees_is_checked_as_well_as_that_of_the_store(
+    project: Project,
+) -> None:
     """Worktrees may be on another disk than the repository, and it is they that fill it."""
-    if not SHARED.is_dir() or free_disk_bytes(SHARED) >= free_disk_bytes(place.repo):
+    if not SHARED.is_dir() or free_disk_bytes(SHARED) >= free_disk_bytes(project.repo):
         pytest.skip(f"{SHARED} is no smaller disk than that of the tests")
-    floor = (free_disk_bytes(SHARED) + free_disk_bytes(place.repo)) // 2
-    place.settings(f"{SETTINGS}disk_free_bytes = {floor}\n")
+    floor = (free_disk_bytes(SHARED) + free_disk_bytes(project.repo)) // 2
+    project.settings(f"{SETTINGS}disk_free_bytes = {floor}\n")
     with TemporaryDirectory(dir=SHARED, prefix="yaoki-tests-") as home:
-        place.env["YAOKI_HOME"] = home
-        plan = place.plan(a_plan_of(shell("echo x > x.txt"), "test -f x.txt"))
-        with place.start("run", plan) as running:
+        project.env["YAOKI_HOME"] = home
+        plan = project.plan(plan_of_one(shell("echo x > x.txt"), "test -f x.txt"))
+        with project.start("run", plan) as running:
             assert running.stdout is not None
             words = next(line for line in running.stdout if "no new task is started" in line)
             running.send_signal(signal.SIGINT)
@@ -289,20 +291,22 @@ def test_the_disk_of_the_worktrees_is_checked_as_well_as_that_of_the_store(place
 
 @pytest.mark.full
 @pytest.mark.spec("6.6", "10.4")
-def test_a_question_about_weaker_tests_names_the_key_that_allows_them(place: Place) -> None:
+def test_a_question_about_weaker_tests_names_the_key_that_allows_them(project: Project) -> None:
     """The task asks for other behaviour and may change the tests, but not loosen them."""
-    tests = place.repo / "tests" / "test_rule.py"
+    tests = project.repo / "tests" / "test_rule.py"
     tests.parent.mkdir()
     tests.write_text("def test_rule():\n    assert len('eight888') >= 8\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a rule")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a rule")
     agent = shell("echo x > x.txt; printf 'def test_rule():\\n    pass\\n' > tests/test_rule.py")
-    plan = a_plan_of(agent, "test -f x.txt", scope=["x.txt", "tests/**"], retry={"max_retries": 1})
+    plan = plan_of_one(
+        agent, "test -f x.txt", scope=["x.txt", "tests/**"], retry={"max_retries": 1}
+    )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
-    task = place.task("t")
+    task = project.task("t")
     assert done.code == 4, done.out + done.err
     assert "test-integrity" in task["question"]
     assert "allow_weaker_tests: true" in task["question"]
-    assert "--status conflict" in place.prompt(task, 2)
+    assert "--status conflict" in project.prompt(task, 2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, a_plan, holds, writes
-from tests.acceptance.test_agent_failures import carried, events
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.acceptance.test_agent_failures import event_data, run_one_task
 
 pytestmark = pytest.mark.acceptance
 
@@ -49,16 +49,18 @@ MARKS = {name: mark for name, (_, mark) in COMMANDS.items() if name != "format-e
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("4.5", "6.2", "6.9", "7.4")
 @pytest.mark.parametrize("pattern", COMMANDS)
-def test_a_failing_command_is_sent_back_with_its_pattern_only(place: Place, pattern: str) -> None:
+def test_a_failing_command_is_sent_back_with_its_pattern_only(
+    project: Project, pattern: str
+) -> None:
     check, mark = COMMANDS[pattern]
 
-    code, task, entries = carried(place, {"a": [BAD, GOOD]}, {}, checks={"it": check})
+    code, task, entries = run_one_task(project, {"a": [BAD, GOOD]}, {}, checks={"it": check})
 
     assert (code, task["attempt"]) == (0, 2)
-    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
     assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", pattern)
-    assert events(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
-    said = place.prompt(task, 2).partition("# What failed")[2].partition("# How it will")[0]
+    assert event_data(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
+    said = project.prompt(task, 2).partition("# What failed")[2].partition("# How it will")[0]
     assert mark in said
     assert [other for name, other in MARKS.items() if other in said and name != pattern] == []
 
@@ -70,7 +72,10 @@ def test_a_failing_command_is_sent_back_with_its_pattern_only(place: Place, patt
     [
         (
             [{"write": {"a.txt": "good\n"}}],
-            {"good": holds("a.txt"), "made": {"file": {"path": "made.txt", "exists": True}}},
+            {
+                "good": file_contains("a.txt"),
+                "made": {"file": {"path": "made.txt", "exists": True}},
+            },
             "Q1",
             "file-not-exists",
         ),
@@ -87,50 +92,50 @@ def test_a_failing_command_is_sent_back_with_its_pattern_only(place: Place, patt
     ],
 )
 def test_each_violation_fails_exactly_its_own_criterion(
-    place: Place, acts: list[Any], checks: dict[str, Any], criterion: str, pattern: str
+    project: Project, acts: list[Any], checks: dict[str, Any], criterion: str, pattern: str
 ) -> None:
     mended = {"a.txt": "good\n", "b.py": "x = 1\n", "made.txt": "made\n"}
 
-    code, task, entries = carried(
-        place,
+    code, task, entries = run_one_task(
+        project,
         {"a": [acts, [{"write": mended}]]},
         {},
-        checks=checks or {"good": holds("a.txt")},
+        checks=checks or {"good": file_contains("a.txt")},
     )
 
     assert (code, task["attempt"]) == (0, 2)
-    failed = {d["check"] for d in events(entries, "CHECK_FINISHED") if d["outcome"] == "FAILED"}
+    failed = {d["check"] for d in event_data(entries, "CHECK_FINISHED") if d["outcome"] == "FAILED"}
     criteria = {name for name in failed if name.startswith("Q")}
     assert criterion in criteria
     # Q6 needs Q5: a claim without evidence is made where evidence is missing.
     assert criteria <= {criterion, "Q5"}
-    assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
+    assert event_data(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
 
 
 @pytest.mark.full
 @pytest.mark.spec("4.5", "6.1")
 def test_unpushed_work_fails_the_pushed_check_and_pushed_work_passes(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     remote = tmp_path / "remote.git"
-    place.git("init", "-q", "--bare", str(remote))
-    place.git("remote", "add", "origin", str(remote))
-    push = {"run": ["git", *WHO, "push", "-q", "origin", "HEAD:refs/heads/work"]}
+    project.git("init", "-q", "--bare", str(remote))
+    project.git("remote", "add", "origin", str(remote))
+    push = {"run": ["git", *GIT_IDENTITY, "push", "-q", "origin", "HEAD:refs/heads/work"]}
     script = {"a": [GOOD, [{"append": {"a.txt": "more\n"}}, {"commit": "work"}, push]]}
     checks = {"pushed": {"git": "pushed", "pattern": "branch-not-pushed"}}
 
-    code, _, entries = carried(place, script, {}, checks=checks)
+    code, _, entries = run_one_task(project, script, {}, checks=checks)
 
     assert code == 0
-    assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == "branch-not-pushed"
+    assert event_data(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == "branch-not-pushed"
 
 
 @pytest.mark.full
 @pytest.mark.spec("5.4", "5.5")
-def test_retry_after_delays_every_task_of_the_account(place: Place) -> None:
-    """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat.
+def test_retry_after_delays_every_task_of_the_account(project: Project) -> None:
+    """Both tasks of the account wait seven seconds, the third continues, the prompt is repeated.
 
-    One slot: whoever goes on in that time has it until its landing, however slow that is.
+    There is one slot: the task that runs in that time has it until its landing.
     """
     limit = [{"rate_limit": {"retry_after": 7}}]
     script = {
@@ -142,16 +147,16 @@ def test_retry_after_delays_every_task_of_the_account(place: Place) -> None:
     plan = a_plan(
         {},
         [{"id": n, "checks": [n], "agent": "free" if n == "three" else "paid"} for n in script],
-        {n: holds(f"{n}.txt") for n in script},
+        {n: file_contains(f"{n}.txt") for n in script},
     )
     plan["agents"] = {"paid": {**actor, "concurrency": 1}, "free": actor}
     plan["agent"] = "paid"
 
-    assert place.yaoki("run", place.plan(plan), "--parallel", "1").code == 0
+    assert project.yaoki("run", project.plan(plan), "--parallel", "1").code == 0
 
-    entries = place.look("trace", "--json").document["entries"]
+    entries = project.query("trace", "--json").document["entries"]
     at = {(e["event"], e["task"], e["attempt"]): e["at"] for e in entries}
-    ids = {t["name"]: t["id"] for t in place.status()["tasks"]}
+    ids = {t["name"]: t["id"] for t in project.status()["tasks"]}
 
     def when(event: str, name: str, attempt: int) -> datetime:
         return datetime.fromisoformat(at[(event, ids[name], attempt)])
@@ -160,5 +165,5 @@ def test_retry_after_delays_every_task_of_the_account(place: Place) -> None:
     first = min(when("TASK_CLAIMED", "two", 0), when("ATTEMPT_STARTED", "one", 2))
     assert (first - told).total_seconds() >= 7
     assert when("TASK_LANDED", "three", 1) < first
-    one = place.task("one")
-    assert place.prompt(one, 1) == place.prompt(one, 2)
+    one = project.task("one")
+    assert project.prompt(one, 1) == project.prompt(one, 2)

@@ -1,4 +1,4 @@
-"""An agent that lands for itself, with yaoki's own words and refs: the store knows better."""
+"""Foreign commits: an agent forges a landing with yaoki's trailers and refs, and is detected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
-from tests.acceptance.test_branch_drift import begun, shared, typed, way_back
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
+from tests.acceptance.test_branch_drift import add_remote, restore_command, run_shell, start_run
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.1", "0.2", "14.3")]
 
@@ -30,207 +30,217 @@ git update-ref refs/yaoki/runs/$YAOKI_RUN $forged
 rm $GIT_INDEX_FILE
 """
 FORGES = {"run": ["sh", "-c", FORGE]}
-SAID = "which no task of the run landed"
+FOREIGN_COMMIT_MESSAGE = "which no task of the run landed"
 
 
-def forged(place: Place, last: list[Any], **task: Any) -> str:
+def run_with_forged_landing(project: Project, last: list[Any], **task: Any) -> str:
     """`a` lands, then the agent of `b` forges a landing and does `last`; what the run says."""
     script = {"a": [writes("a.txt")], "b": [[FORGES, *last]]}
     tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["a"]},
         {"id": "b", "needs": ["a"], "checks": ["a"], **task},
     ]
-    done = place.yaoki("run", place.plan(a_plan(script, tasks, {"a": holds("a.txt")})))
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, {"a": file_contains("a.txt")})))
     assert done.code == 4, done.out + done.err
     return done.out
 
 
-def test_a_forged_landing_pauses_the_run_before_it_is_done(place: Place) -> None:
-    said = forged(place, [{"say": "All is well."}], kind="report")
+def test_a_forged_landing_pauses_the_run_before_it_is_done(project: Project) -> None:
+    said = run_with_forged_landing(project, [{"say": "All is well."}], kind="report")
 
-    status = place.status()
-    assert (status["status"], SAID in status["paused"]) == ("PAUSED", True)
-    assert SAID in said
-    assert "RUN_DONE" not in place.story()
-    assert place.yaoki("answer", status["run"], "go").code == 6
+    status = project.status()
+    assert (status["status"], FOREIGN_COMMIT_MESSAGE in status["paused"]) == ("PAUSED", True)
+    assert FOREIGN_COMMIT_MESSAGE in said
+    assert "RUN_DONE" not in project.event_names()
+    assert project.yaoki("answer", status["run"], "go").code == 6
     way = status["paused"].partition("put it back: ")[2]
-    subprocess.run(["sh", "-ec", way], cwd=place.repo, check=True, capture_output=True)
-    assert place.yaoki("answer", status["run"], "go").code == 0
-    assert place.yaoki("resume", "--quiet").code == 0
-    assert "evil.txt" not in place.git("ls-tree", "-r", "--name-only", status["run_branch"])
+    subprocess.run(["sh", "-ec", way], cwd=project.repo, check=True, capture_output=True)
+    assert project.yaoki("answer", status["run"], "go").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert "evil.txt" not in project.git("ls-tree", "-r", "--name-only", status["run_branch"])
 
 
 @pytest.mark.full
-def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it(place: Place) -> None:
-    forged(place, writes("b.txt"))
+def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it(project: Project) -> None:
+    run_with_forged_landing(project, writes("b.txt"))
 
-    status = place.status()
-    assert (status["status"], SAID in status["paused"]) == ("PAUSED", True)
+    status = project.status()
+    assert (status["status"], FOREIGN_COMMIT_MESSAGE in status["paused"]) == ("PAUSED", True)
     assert "1 landing is built on it" in status["paused"]
-    assert place.yaoki("merge", status["run"], "--into", "release").code == 6
+    assert project.yaoki("merge", status["run"], "--into", "release").code == 6
 
 
 @pytest.mark.full
-def test_reverted_landings_are_not_reported_as_foreign_commits(place: Place) -> None:
-    """Undone with what stands on it: none of these commits is a landing that still counts."""
+def test_reverted_landings_are_not_reported_as_foreign_commits(project: Project) -> None:
+    """Undone with its dependents: none of these commits is a current landing."""
     script = {name: [writes(f"{name}.txt")] for name in ("a", "b")}
     tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
     plan = a_plan(script, tasks, {"there": {"shell": "ls *.txt"}})
-    assert place.yaoki("run", place.plan(plan)).code == 0
-    run = place.status()["run"]
+    assert project.yaoki("run", project.plan(plan)).code == 0
+    run = project.status()["run"]
 
-    assert place.yaoki("undo", "a", "--cascade").code == 0
-    assert place.yaoki("answer", "a", "retry").code == 0
-    done = place.yaoki("resume", "--quiet")
+    assert project.yaoki("undo", "a", "--cascade").code == 0
+    assert project.yaoki("answer", "a", "retry").code == 0
+    done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert place.status(run)["status"] == "DONE"
+    assert project.status(run)["status"] == "DONE"
 
 
-# ------------------------------------------------------------------ nobody ships it
+# ------------------------------------------------------------------ it is not merged
 
 
-def one_landed(place: Place) -> str:
+def run_one_task(project: Project) -> str:
     """A run that is done; its id."""
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    assert place.yaoki("run", place.plan(plan)).code == 0
-    return str(place.status()["run"])
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
+    assert project.yaoki("run", project.plan(plan)).code == 0
+    return str(project.status()["run"])
 
 
-def forge(place: Place, run: str) -> str:
-    """Somebody lands for himself; the commit."""
+def forge_landing(project: Project, run: str) -> str:
+    """Forge a landing; returns the commit."""
     env = {**os.environ, "YAOKI_RUN": run, "YAOKI_TASK": f"{run}-1"}
-    subprocess.run(["sh", "-c", FORGE], cwd=place.repo, env=env, check=True, capture_output=True)
-    return place.git("rev-parse", f"yaoki/{run}")
+    subprocess.run(["sh", "-c", FORGE], cwd=project.repo, env=env, check=True, capture_output=True)
+    return project.git("rev-parse", f"yaoki/{run}")
 
 
-def merges_nothing(place: Place, run: str, *options: str) -> str:
-    """Refused, and the new branch was not made; what is said."""
-    refused = place.yaoki("merge", run, "--into", "release", *options)
+def assert_merge_refused(project: Project, run: str, *options: str) -> str:
+    """The merge is refused and creates no branch; returns the message."""
+    refused = project.yaoki("merge", run, "--into", "release", *options)
     assert refused.code == 6, refused.out + refused.err
-    assert not place.git("branch", "--list", "release")
+    assert not project.git("branch", "--list", "release")
     return refused.err
 
 
 @pytest.mark.full
-def test_a_forged_landing_after_the_end_of_the_run_is_not_merged(place: Place) -> None:
-    run = one_landed(place)
-    forge(place, run)
+def test_a_forged_landing_after_the_end_of_the_run_is_not_merged(project: Project) -> None:
+    run = run_one_task(project)
+    forge_landing(project, run)
 
-    said = merges_nothing(place, run)
+    said = assert_merge_refused(project, run)
 
-    assert SAID in said
-    typed(place, said.partition("put it back: ")[2].partition("; ")[0])
-    assert place.yaoki("merge", run, "--into", "release").code == 0
-    assert "evil.txt" not in place.git("ls-tree", "-r", "--name-only", "release")
+    assert FOREIGN_COMMIT_MESSAGE in said
+    run_shell(project, said.partition("put it back: ")[2].partition("; ")[0])
+    assert project.yaoki("merge", run, "--into", "release").code == 0
+    assert "evil.txt" not in project.git("ls-tree", "-r", "--name-only", "release")
 
 
 @pytest.mark.full
-def test_a_foreign_commit_on_branch_and_recorded_head_is_not_merged(place: Place) -> None:
-    run = one_landed(place)
-    tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
+def test_a_foreign_commit_on_branch_and_recorded_head_is_not_merged(project: Project) -> None:
+    run = run_one_task(project)
+    tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
     who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    plain = place.git(*who, "commit-tree", "-p", f"yaoki/{run}", "-m", "plain", tree)
+    plain = project.git(*who, "commit-tree", "-p", f"yaoki/{run}", "-m", "plain", tree)
     for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
-        place.git("update-ref", ref, plain)
+        project.git("update-ref", ref, plain)
 
-    assert "which yaoki did not make" in merges_nothing(place, run)
-
-
-@pytest.mark.full
-def test_a_run_paused_by_a_foreign_commit_is_not_merged_partially(place: Place) -> None:
-    forged(place, [{"say": "All is well."}], kind="report")
-
-    assert SAID in merges_nothing(place, place.status()["run"], "--partial")
+    assert "which yaoki did not make" in assert_merge_refused(project, run)
 
 
 @pytest.mark.full
-def test_a_cancelled_run_is_checked_for_foreign_commits(place: Place, tmp_path: Path) -> None:
+def test_a_run_paused_by_a_foreign_commit_is_not_merged_partially(project: Project) -> None:
+    run_with_forged_landing(project, [{"say": "All is well."}], kind="report")
+
+    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(
+        project, project.status()["run"], "--partial"
+    )
+
+
+@pytest.mark.full
+def test_a_cancelled_run_is_checked_for_foreign_commits(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt")]]}
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["a"]}]
-    process = place.start("run", place.plan(a_plan(script, tasks, {"a": holds("a.txt")})))
-    until(lambda: bool(place.look("status").out), "there is a run")
-    until(lambda: place.task("b")["stage"] == "WORK", "the second is at work")
-    run = str(place.status()["run"])
-    forge(place, run)
+    process = project.start(
+        "run", project.plan(a_plan(script, tasks, {"a": file_contains("a.txt")}))
+    )
+    wait_until(lambda: bool(project.query("status").out), "there is a run")
+    wait_until(lambda: project.task("b")["stage"] == "WORK", "the second is at work")
+    run = str(project.status()["run"])
+    forge_landing(project, run)
 
-    place.yaoki("cancel", "b")
+    project.yaoki("cancel", "b")
     said, _ = process.communicate(timeout=60)
 
-    assert (process.returncode, SAID in said) == (4, True), said
-    assert place.status()["status"] == "PAUSED"
-    assert SAID in merges_nothing(place, run, "--partial")
-    typed(place, way_back(place))
-    assert place.yaoki("answer", run, "go").code == 0
-    assert place.yaoki("resume", "--quiet").code == 3
-    assert place.status()["status"] == "CANCELLED"
+    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in said) == (4, True), said
+    assert project.status()["status"] == "PAUSED"
+    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
+    run_shell(project, restore_command(project))
+    assert project.yaoki("answer", run, "go").code == 0
+    assert project.yaoki("resume", "--quiet").code == 3
+    assert project.status()["status"] == "CANCELLED"
 
 
 @pytest.mark.full
 def test_a_cancelled_run_with_a_foreign_commit_does_not_recommend_a_merge(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    """It asks nothing any more; git itself would merge whatever stands there."""
-    process = begun(place, tmp_path / "go")
-    run = str(place.status()["run"])
-    sound = place.yaoki("cancel", run)
+    """A cancelled run asks nothing, and git would merge the branch as it is."""
+    process = start_run(project, tmp_path / "go")
+    run = str(project.status()["run"])
+    sound = project.yaoki("cancel", run)
     process.communicate(timeout=60)
     assert sound.code == 0, sound.out + sound.err
-    before = place.status()
-    forge(place, run)
+    before = project.status()
+    forge_landing(project, run)
 
-    after = place.status()
+    after = project.status()
 
     assert before["next"] == f"git merge yaoki/{run}"
     assert after["next"] == f"yaoki merge {run} --partial"
-    assert SAID in merges_nothing(place, run, "--partial")
+    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
 
 
 @pytest.mark.full
-def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(place: Place) -> None:
-    """It is a person's right, and known to whoever did it."""
-    run = one_landed(place)
-    forge(place, run)
-    place.git("merge", "-q", f"yaoki/{run}")
+def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(project: Project) -> None:
+    """A person may merge a foreign commit knowingly."""
+    run = run_one_task(project)
+    forge_landing(project, run)
+    project.git("merge", "-q", f"yaoki/{run}")
 
-    told = place.yaoki("merge", run)
+    told = project.yaoki("merge", run)
 
     assert told.code == 0, told.out + told.err
 
 
 @pytest.mark.full
-def test_a_foreign_commit_after_a_partial_merge_is_detected(place: Place, tmp_path: Path) -> None:
-    """What is merged of a run that goes on is no leave for whatever comes to its branch later."""
+def test_a_foreign_commit_after_a_partial_merge_is_detected(
+    project: Project, tmp_path: Path
+) -> None:
+    """A partial merge does not accept later foreign commits on the branch."""
     marker = tmp_path / "go"
-    process = begun(place, marker)
-    run = str(place.status()["run"])
-    assert place.yaoki("merge", run, "--into", "early", "--partial").code == 0
-    forge(place, run)
+    process = start_run(project, marker)
+    run = str(project.status()["run"])
+    assert project.yaoki("merge", run, "--into", "early", "--partial").code == 0
+    forge_landing(project, run)
 
     marker.touch()
     said, _ = process.communicate(timeout=60)
 
-    assert (process.returncode, SAID in said) == (4, True), said
-    assert place.status()["status"] == "PAUSED"
-    assert SAID in merges_nothing(place, run, "--partial")
+    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in said) == (4, True), said
+    assert project.status()["status"] == "PAUSED"
+    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
 
 
 @pytest.mark.full
-def test_a_partially_merged_run_recommends_a_merge_at_its_end(place: Place, tmp_path: Path) -> None:
+def test_a_partially_merged_run_recommends_a_merge_at_its_end(
+    project: Project, tmp_path: Path
+) -> None:
     marker = tmp_path / "go"
-    process = begun(place, marker)
-    run = str(place.status()["run"])
-    assert place.yaoki("merge", run, "--into", "early", "--partial").code == 0
+    process = start_run(project, marker)
+    run = str(project.status()["run"])
+    assert project.yaoki("merge", run, "--into", "early", "--partial").code == 0
     marker.touch()
     process.communicate(timeout=60)
 
-    before = place.status()
-    assert place.yaoki("merge", run, "--into", "whole").code == 0
+    before = project.status()
+    assert project.yaoki("merge", run, "--into", "whole").code == 0
 
     assert (process.returncode, before["status"]) == (0, "DONE")
     assert "merge" in before["next"]
-    assert place.status()["next"].startswith("git log ")
+    assert project.status()["next"].startswith("git log ")
 
 
 # ------------------------------------------------------------------ the ways out
@@ -238,40 +248,40 @@ def test_a_partially_merged_run_recommends_a_merge_at_its_end(place: Place, tmp_
 
 @pytest.mark.full
 def test_the_printed_command_removes_a_foreign_commit_from_the_remote(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     bare = tmp_path / "bare.git"
-    shared(place, bare)
-    run = one_landed(place)
-    landed = place.git("rev-parse", f"yaoki/{run}")
-    evil = forge(place, run)
+    add_remote(project, bare)
+    run = run_one_task(project)
+    landed = project.git("rev-parse", f"yaoki/{run}")
+    evil = forge_landing(project, run)
     refs = (f"{evil}:refs/heads/yaoki/{run}", f"{evil}:refs/yaoki/runs/{run}")
-    place.git("push", "-q", "origin", *refs)
+    project.git("push", "-q", "origin", *refs)
 
-    said = merges_nothing(place, run)
-    typed(place, said.partition("put it back: ")[2].partition("; ")[0])
+    said = assert_merge_refused(project, run)
+    run_shell(project, said.partition("put it back: ")[2].partition("; ")[0])
 
-    there = place.git("ls-remote", "origin")
+    there = project.git("ls-remote", "origin")
     assert f"{landed}\trefs/heads/yaoki/{run}" in there
     assert evil in there, "what stood there is kept on a branch of its own"
-    assert place.yaoki("merge", run, "--into", "release").code == 0
+    assert project.yaoki("merge", run, "--into", "release").code == 0
 
 
 @pytest.mark.full
-def test_a_run_continues_on_a_foreign_commit_that_a_person_accepts(place: Place) -> None:
-    forged(place, writes("b.txt"))
-    status = place.status()
+def test_a_run_continues_on_a_foreign_commit_that_a_person_accepts(project: Project) -> None:
+    run_with_forged_landing(project, writes("b.txt"))
+    status = project.status()
     run, paused = status["run"], str(status["paused"])
-    assert place.yaoki("answer", run, "go").code == 6
-    strange = place.git("rev-parse", f"yaoki/{run}~1")
-    wrong = place.yaoki("answer", run, "go", "--accept", "0" * 40)
+    assert project.yaoki("answer", run, "go").code == 6
+    strange = project.git("rev-parse", f"yaoki/{run}~1")
+    wrong = project.yaoki("answer", run, "go", "--accept", "0" * 40)
     assert wrong.code == 6, "only what is there, and strange"
     way = f"yaoki answer {run} go --accept {strange}"
     assert way in paused
 
-    assert place.yaoki(*way.split()[1:]).code == 0
-    done = place.yaoki("resume", "--quiet")
+    assert project.yaoki(*way.split()[1:]).code == 0
+    done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert place.yaoki("merge", run, "--into", "release").code == 0
-    assert "RECONCILED" in place.story()
+    assert project.yaoki("merge", run, "--into", "release").code == 0
+    assert "RECONCILED" in project.event_names()

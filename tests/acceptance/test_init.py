@@ -1,4 +1,4 @@
-"""The first five minutes: `yaoki init` on five kinds of repository, then `yaoki doctor`."""
+"""`yaoki init` on five kinds of repository, then `yaoki doctor`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.acceptance.project import WHO, Place
-from tests.acceptance.separate_environment import a_clone, own_python
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.separate_environment import create_clone, create_python_with_pytest
 from tests.repositories import user_state
 
 pytestmark = pytest.mark.acceptance
@@ -80,20 +80,20 @@ KINDS: dict[str, tuple[Mapping[str, str], dict[str, list[str]]]] = {
 }
 
 
-def fill(place: Place, files: Mapping[str, str]) -> None:
-    """A repository of this kind, without settings of ours."""
+def commit_files(project: Project, files: Mapping[str, str]) -> None:
+    """Commit these files to a repository without yaoki settings."""
     for path, text in files.items():
-        file = place.repo / path
+        file = project.repo / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (place.repo / "yaoki.toml").unlink()
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a project")
+    (project.repo / "yaoki.toml").unlink()
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a project")
 
 
-def programs(place: Place, *more: str) -> dict[str, str]:
+def programs(project: Project, *more: str) -> dict[str, str]:
     """A PATH on which only these, git, a shell and the Python of the tests are found."""
-    folder = place.folder / "bin"
+    folder = project.folder / "bin"
     folder.mkdir()
     for name in ("git", "sh", "bash", "sleep", *more):
         found = shutil.which(name)
@@ -115,13 +115,13 @@ def base(document: Mapping[str, Any]) -> dict[str, str]:
 @pytest.mark.spec("12.3")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.quick_cases(2)
-def test_init_finds_the_right_commands_and_is_idempotent(place: Place, kind: str) -> None:
+def test_init_finds_the_right_commands_and_is_idempotent(project: Project, kind: str) -> None:
     files, wanted = KINDS[kind]
-    fill(place, files)
+    commit_files(project, files)
 
-    first = place.yaoki("init", "--no-run", "--json")
-    text = (place.repo / "yaoki.toml").read_text()
-    second = place.yaoki("init")
+    first = project.yaoki("init", "--no-run", "--json")
+    text = (project.repo / "yaoki.toml").read_text()
+    second = project.yaoki("init")
 
     assert first.code == 0, first.err
     checks = tomllib.loads(text)["checks"]
@@ -131,37 +131,39 @@ def test_init_finds_the_right_commands_and_is_idempotent(place: Place, kind: str
     )
     assert set(base(first.document).values()) == {"not-run"}
     assert (second.code, "exists already; unchanged" in second.out) == (0, True)
-    assert (place.repo / "yaoki.toml").read_text() == text
-    assert place.git("status", "--porcelain") == "?? yaoki.toml"
+    assert (project.repo / "yaoki.toml").read_text() == text
+    assert project.git("status", "--porcelain") == "?? yaoki.toml"
 
 
 @pytest.mark.spec("12.3")
-def test_init_reports_a_passing_base_and_leaves_the_checkout_unchanged(place: Place) -> None:
-    fill(place, PYTHON)
-    before = user_state(place.repo)
+def test_init_reports_a_passing_base_and_leaves_the_checkout_unchanged(project: Project) -> None:
+    commit_files(project, PYTHON)
+    before = user_state(project.repo)
 
-    done = place.yaoki("init", env=programs(place))
+    done = project.yaoki("init", env=programs(project))
 
     assert done.code == 0, done.err
     assert "green" in done.out
     assert "2 tests" in done.out
-    after = user_state(place.repo)
+    after = user_state(project.repo)
     assert after.pop("yaoki.toml")
     assert after == before
-    assert place.git("worktree", "list").count("\n") == 0
-    assert not (place.repo / ".yaoki").exists()
+    assert project.git("worktree", "list").count("\n") == 0
+    assert not (project.repo / ".yaoki").exists()
 
 
 @pytest.mark.spec("12.3")
-def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(place: Place) -> None:
+def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(
+    project: Project,
+) -> None:
     more = "    def test_more(self):\n        self.fail('still red')\n"
     more += "    def test_green(self):\n        pass\n"
     red = PLAIN["tests/test_sum.py"].replace(", 2)", ", 3)") + more
-    fill(place, {**PLAIN, "tests/test_sum.py": red})
+    commit_files(project, {**PLAIN, "tests/test_sum.py": red})
 
-    done = place.yaoki("init", env=programs(place))
+    done = project.yaoki("init", env=programs(project))
 
-    held = tomllib.loads((place.repo / "yaoki.toml").read_text())
+    held = tomllib.loads((project.repo / "yaoki.toml").read_text())
     assert done.code == 0, done.err
     assert "2 failures" in done.out
     assert "1 test pass" in done.out
@@ -169,12 +171,12 @@ def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(pla
 
 
 @pytest.mark.spec("12.3")
-def test_a_missing_tool_is_reported_with_the_command_that_installs_it(place: Place) -> None:
-    fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
+def test_a_missing_tool_is_reported_with_the_command_that_installs_it(project: Project) -> None:
+    commit_files(project, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
 
-    done = place.yaoki("init", env=programs(place))
+    done = project.yaoki("init", env=programs(project))
 
-    text = (place.repo / "yaoki.toml").read_text()
+    text = (project.repo / "yaoki.toml").read_text()
     assert done.code == 0, done.err
     assert "go is not installed" in done.out
     assert "apt install golang-go" in done.out
@@ -185,21 +187,21 @@ def test_a_missing_tool_is_reported_with_the_command_that_installs_it(place: Pla
 
 @pytest.mark.full
 @pytest.mark.spec("12.3")
-def test_a_check_that_hangs_is_ended_without_leftovers(place: Place) -> None:
-    """Known by a number that nobody else sleeps for; on a slow machine it may not come so far."""
+def test_a_check_that_hangs_is_ended_without_leftovers(project: Project) -> None:
+    """The process is recognised by a unique sleep time; on a slow machine it may not start."""
     seconds = f"60.{os.getpid()}"
-    fill(place, {"Makefile": f"test:\n\t@exec sleep {seconds}\n"})
+    commit_files(project, {"Makefile": f"test:\n\t@exec sleep {seconds}\n"})
 
-    done = place.yaoki("init", "--seconds", "1", env=programs(place, "make"))
+    done = project.yaoki("init", "--seconds", "1", env=programs(project, "make"))
 
     assert done.code == 0, done.err
     assert "did not end within 1 s and was cut off" in done.out
     assert not [words for words in commands() if seconds in words]
-    assert list(tomllib.loads((place.repo / "yaoki.toml").read_text())["checks"]) == ["make-test"]
+    assert list(tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]) == ["make-test"]
 
 
 def commands() -> list[list[str]]:
-    """Of everybody who lives."""
+    """The command lines of all processes."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):  # it ended while we looked
@@ -208,46 +210,46 @@ def commands() -> list[list[str]]:
 
 
 @pytest.mark.spec("12.3")
-def test_checks_of_uncommitted_files_are_reported_and_not_run(place: Place) -> None:
-    fill(place, {})
-    (place.repo / "go.mod").write_text("module x\n")
+def test_checks_of_uncommitted_files_are_reported_and_not_run(project: Project) -> None:
+    commit_files(project, {})
+    (project.repo / "go.mod").write_text("module x\n")
 
-    done = place.yaoki("init", "--json")
+    done = project.yaoki("init", "--json")
 
     assert base(done.document) == {"go-tests": "uncommitted", "go-vet": "uncommitted"}
     assert done.document["baseline"][0]["next"] == "git add go.mod"
 
 
 @pytest.mark.spec("12.3")
-def test_a_dry_run_shows_the_text_and_writes_nothing(place: Place) -> None:
-    fill(place, GO)
+def test_a_dry_run_shows_the_text_and_writes_nothing(project: Project) -> None:
+    commit_files(project, GO)
 
-    shown = place.yaoki("init", "--dry-run", "--no-run")
-    told = place.yaoki("init", "--dry-run", "--no-run", "--json")
+    shown = project.yaoki("init", "--dry-run", "--no-run")
+    told = project.yaoki("init", "--dry-run", "--no-run", "--json")
 
     assert "[checks.go-tests]" in shown.out
     assert told.document["made"] is False
     assert tomllib.loads(told.document["text"])["checks"]["go-vet"]
-    assert not (place.repo / "yaoki.toml").exists()
+    assert not (project.repo / "yaoki.toml").exists()
 
 
 @pytest.mark.spec("12.3", "12.1", "12.8")
-def test_an_agent_that_answers_is_the_default_and_doctor_tries_it(place: Place) -> None:
-    fill(place, PLAIN)
-    env = programs(place)
-    a_program(place.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
-    a_program(place.folder / "bin" / "codex", "echo broken >&2; exit 1")
+def test_an_agent_that_answers_is_the_default_and_doctor_tries_it(project: Project) -> None:
+    commit_files(project, PLAIN)
+    env = programs(project)
+    a_program(project.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
+    a_program(project.folder / "bin" / "codex", "echo broken >&2; exit 1")
 
-    made = place.yaoki("init", "--no-run", "--json", env=env)
-    healthy = place.yaoki("doctor", "--checks", env=env)
-    (place.folder / "bin" / "claude").unlink()
-    ill = place.yaoki("doctor", "--json", env=env)
+    made = project.yaoki("init", "--no-run", "--json", env=env)
+    healthy = project.yaoki("doctor", "--checks", env=env)
+    (project.folder / "bin" / "claude").unlink()
+    ill = project.yaoki("doctor", "--json", env=env)
 
     assert {one["preset"]: one["answers"] for one in made.document["agents"]} == {
         "claude": True,
         "codex": False,
     }
-    assert tomllib.loads((place.repo / "yaoki.toml").read_text())["agent"] == "claude"
+    assert tomllib.loads((project.repo / "yaoki.toml").read_text())["agent"] == "claude"
     assert healthy.code == 0, healthy.out
     assert "9.9.9" in healthy.out
     assert "green at the base" in healthy.out
@@ -256,8 +258,8 @@ def test_an_agent_that_answers_is_the_default_and_doctor_tries_it(place: Place) 
     assert "npm install -g" in lines["agent claude"]["next"]
 
 
-def typable(command: str) -> bool:
-    """A shell can read it, and it begins with a program."""
+def is_valid_command(command: str) -> bool:
+    """A shell can parse the command, and its first word is a program."""
     read = subprocess.run(("bash", "-n", "-c", command), capture_output=True)
     program = command.split(" ")[0]
     known = {"apt", "brew", "npm", "export", "yaoki", "${EDITOR:-vi}"}
@@ -276,48 +278,48 @@ def typable(command: str) -> bool:
     ids=lambda given: given[-1] if isinstance(given, tuple) else "",
 )
 def test_doctor_names_the_command_for_a_folder_without_a_repository(
-    place: Place, make: tuple[str, ...], command: str
+    project: Project, make: tuple[str, ...], command: str
 ) -> None:
-    folder = place.folder / make[-1]
-    subprocess.run(make, cwd=place.folder, check=True)
+    folder = project.folder / make[-1]
+    subprocess.run(make, cwd=project.folder, check=True)
 
-    done = place.yaoki("doctor", "--json", "--repo", str(folder))
+    done = project.yaoki("doctor", "--json", "--repo", str(folder))
 
     (bad,) = (one for one in done.document["lines"] if not one["ok"])
     assert (bad["name"], bad["next"]) == ("repository", command.format(folder))
 
 
 @pytest.mark.spec("12.1", "15")
-def test_doctor_names_the_command_for_each_thing_that_is_missing(place: Place) -> None:
-    place.settings(
+def test_doctor_names_the_command_for_each_thing_that_is_missing(project: Project) -> None:
+    project.settings(
         '[agents.mine]\ncommand = ["no-such-agent-program"]\n'
         '[checks.tests]\nrun = ["go", "test", "./..."]\n'
         '[checks.own]\nrun = ["./no-such-script"]\n[sandbox]\nmode = "on"\n'
     )
 
-    done = place.yaoki("doctor", "--json", env=programs(place))
+    done = project.yaoki("doctor", "--json", env=programs(project))
 
     lines = {one["name"]: one for one in done.document["lines"]}
     bad = {name for name, one in lines.items() if not one["ok"]}
     assert done.code == 1
     assert {"agent mine", "check tests", "check own", "sandbox"} <= bad
-    assert all(typable(lines[name]["next"]) for name in bad)
+    assert all(is_valid_command(lines[name]["next"]) for name in bad)
     assert lines["check tests"]["next"] == "apt install golang-go", "one that can be typed"
 
 
 @pytest.mark.spec("12.1", "15")
-def test_doctor_refuses_checks_that_no_plan_could_use(place: Place) -> None:
-    place.settings('[checks.tests]\nrunn = ["true"]\n')
+def test_doctor_refuses_checks_that_no_plan_could_use(project: Project) -> None:
+    project.settings('[checks.tests]\nrunn = ["true"]\n')
 
-    done = place.yaoki("doctor")
+    done = project.yaoki("doctor")
 
     assert done.code == 1
     assert "BAD  settings" in done.out
     assert "did you mean 'run'?" in done.out
-    assert f"next: ${{EDITOR:-vi}} {place.repo / 'yaoki.toml'}" in done.out
+    assert f"next: ${{EDITOR:-vi}} {project.repo / 'yaoki.toml'}" in done.out
 
 
-# ------------------------------------------------------------------ what proves nothing
+# ------------------------------------------------------------------ checks that verify nothing
 
 CARGO = "test result: ok. {} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
 MODULE = "def f():\n    return 1\n"
@@ -345,26 +347,26 @@ tasks: [{id: brk, goal: Refactor f., retry: {max_retries: 0}}]
     ids=["missing module", "stops at the first failure"],
 )
 def test_no_breakage_lands_on_a_base_whose_tests_did_not_all_run(
-    place: Place, options: str, first: str, words: str, helps: str
+    project: Project, options: str, first: str, words: str, helps: str
 ) -> None:
-    """Every test was "known" to fail, none was run, and whatever an agent did was proven."""
+    """Formerly every test was "known" to fail without being run, and any change passed."""
     files = {
         "pyproject.toml": f'[project]\nname="m"\nversion="1"\n[tool.pytest.ini_options]\n{options}',
         "m.py": MODULE,
         "tests/test_a.py": first,
         "tests/test_b.py": "from m import f\ndef test_f():\n    assert f() == 1\n",
     }
-    fill(place, files)
-    env = programs(place)
+    commit_files(project, files)
+    env = programs(project)
 
-    made = place.yaoki("init", env=env)
-    text = (place.repo / "yaoki.toml").read_text()
-    (place.repo / "plan.yaml").write_text(BREAKS)
-    refused = place.yaoki("run", "plan.yaml", env=env)
+    made = project.yaoki("init", env=env)
+    text = (project.repo / "yaoki.toml").read_text()
+    (project.repo / "plan.yaml").write_text(BREAKS)
+    refused = project.yaoki("run", "plan.yaml", env=env)
     guard = '[checks.tests]\nrun = ["python", "-m", "pytest", "-q"]\nbaseline = "known"\n'
-    (place.repo / "yaoki.toml").write_text(f"[limits]\nparallel = 1\n{guard}")
-    guarded = place.yaoki("run", "plan.yaml", env=env)
-    doctor = place.yaoki("doctor", "--checks", env=env)
+    (project.repo / "yaoki.toml").write_text(f"[limits]\nparallel = 1\n{guard}")
+    guarded = project.yaoki("run", "plan.yaml", env=env)
+    doctor = project.yaoki("doctor", "--checks", env=env)
 
     assert "cannot run" in made.out
     assert words in made.out
@@ -374,33 +376,35 @@ def test_no_breakage_lands_on_a_base_whose_tests_did_not_all_run(
     assert 'baseline = "known"' not in text
     assert (refused.code, "no required check" in refused.err) == (2, True), refused.err
     assert guarded.code == 4, guarded.out
-    assert place.task("brk")["landed"] is None
+    assert project.task("brk")["landed"] is None
     assert doctor.code == 1
     assert words in doctor.out
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.3", "16.4")
-def test_bare_test_files_are_found_and_run_by_the_right_tool(place: Place) -> None:
-    fill(place, {"calc.py": "", "test_calc.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
+def test_bare_test_files_are_found_and_run_by_the_right_tool(project: Project) -> None:
+    commit_files(
+        project, {"calc.py": "", "test_calc.py": "def test_sum():\n    assert 1 + 1 == 2\n"}
+    )
 
-    done = place.yaoki("init", env=programs(place))
+    done = project.yaoki("init", env=programs(project))
 
-    held = tomllib.loads((place.repo / "yaoki.toml").read_text())["checks"]["tests"]
+    held = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]["tests"]
     assert held["run"][:3] == ["python", "-m", "pytest"], done.out
     assert " 1 test\n" in done.out
 
 
 @pytest.mark.spec("12.3")
 def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_option(
-    place: Place,
+    project: Project,
 ) -> None:
-    fill(place, {"Makefile": "lint:\n\t./ruff check\n", "ruff": ""})
-    a_program(place.repo / "ruff", "echo >> README")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a linter that fixes")
+    commit_files(project, {"Makefile": "lint:\n\t./ruff check\n", "ruff": ""})
+    a_program(project.repo / "ruff", "echo >> README")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a linter that fixes")
 
-    done = place.yaoki("init", "--json", env=programs(place, "make"))
+    done = project.yaoki("init", "--json", env=programs(project, "make"))
 
     (lint,) = done.document["baseline"]
     assert lint["state"] == "broken"
@@ -409,15 +413,15 @@ def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_opti
 
 @pytest.mark.full
 @pytest.mark.spec("12.3")
-def test_an_inactive_environment_of_the_repository_is_pointed_out(place: Place) -> None:
-    fill(place, {**PYTHON, "tests/test_more.py": "import not_installed_lib\n"})
-    own = place.repo / ".venv"
+def test_an_inactive_environment_of_the_repository_is_pointed_out(project: Project) -> None:
+    commit_files(project, {**PYTHON, "tests/test_more.py": "import not_installed_lib\n"})
+    own = project.repo / ".venv"
     (own / "bin").mkdir(parents=True)
     (own / "pyvenv.cfg").write_text("home = x\n")
     (own / ".gitignore").write_text("*\n")
     a_program(own / "bin" / "python", "exit 1")
 
-    done = place.yaoki("init", "--json", env=programs(place))
+    done = project.yaoki("init", "--json", env=programs(project))
 
     (tests,) = done.document["baseline"]
     assert tests["state"] == "broken"
@@ -426,15 +430,15 @@ def test_an_inactive_environment_of_the_repository_is_pointed_out(place: Place) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.3")
-def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(place: Place) -> None:
-    """A check that passes without looking would prove everything."""
+def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(project: Project) -> None:
+    """A check that runs no test would accept any change."""
     none = {"setup.py": "", "tests/__init__.py": "", "tests/test_sum.py": "import unittest\n"}
-    fill(place, none)
-    env = programs(place)
+    commit_files(project, none)
+    env = programs(project)
 
-    done = place.yaoki("init", env=env)
+    done = project.yaoki("init", env=env)
 
-    text = (place.repo / "yaoki.toml").read_text()
+    text = (project.repo / "yaoki.toml").read_text()
     assert "no tests" in done.out
     assert "it ran no tests, and so it proves nothing" in done.out
     assert "with no check." in done.out
@@ -461,49 +465,51 @@ def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(place: Pl
 )
 @pytest.mark.quick_cases(2)
 def test_no_tests_is_recognised_in_the_output_of_each_tool(
-    place: Place, said: str, state: str
+    project: Project, said: str, state: str
 ) -> None:
-    """A stand-in says them; one part without tests is no reason."""
-    fill(place, GO)
-    env = programs(place, "cat")
-    (place.folder / "said").write_text(f"{said}\n")
-    a_program(place.folder / "bin" / "go", f'test "$1" = vet || cat {place.folder / "said"}')
+    """A fake tool prints the text; one package without tests is no reason."""
+    commit_files(project, GO)
+    env = programs(project, "cat")
+    (project.folder / "said").write_text(f"{said}\n")
+    a_program(project.folder / "bin" / "go", f'test "$1" = vet || cat {project.folder / "said"}')
 
-    done = place.yaoki("init", "--json", env=env)
+    done = project.yaoki("init", "--json", env=env)
 
     assert base(done.document) == {"go-tests": state, "go-vet": "green"}
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.3")
-def test_one_test_is_counted_as_one(place: Place) -> None:
-    fill(place, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
+def test_one_test_is_counted_as_one(project: Project) -> None:
+    commit_files(
+        project, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"}
+    )
 
-    done = place.yaoki("init", env=programs(place))
+    done = project.yaoki("init", env=programs(project))
 
     assert " 1 test\n" in done.out
 
 
 @pytest.mark.spec("12.3")
-def test_a_proxy_program_without_a_toolchain_is_reported_as_missing(place: Place) -> None:
-    fill(place, RUST)
-    env = programs(place)
+def test_a_proxy_program_without_a_toolchain_is_reported_as_missing(project: Project) -> None:
+    commit_files(project, RUST)
+    env = programs(project)
     said = "rustup could not choose a version of cargo to run, and no default is configured."
-    a_program(place.folder / "bin" / "cargo", f"echo 'error: {said}' >&2; exit 1")
+    a_program(project.folder / "bin" / "cargo", f"echo 'error: {said}' >&2; exit 1")
 
-    done = place.yaoki("init", "--json", env=env)
+    done = project.yaoki("init", "--json", env=env)
 
     assert base(done.document) == {"cargo-tests": "missing", "clippy": "missing"}
     assert {one["next"] for one in done.document["baseline"]} == {"rustup default stable"}
 
 
 @pytest.mark.spec("12.3")
-def test_an_unreadable_manifest_is_reported(place: Place) -> None:
+def test_an_unreadable_manifest_is_reported(project: Project) -> None:
     broken = {"package.json": '{"scripts": {', "api/pyproject.toml": "[project\n"}
-    fill(place, {**broken, "go.mod": "x\n"})
+    commit_files(project, {**broken, "go.mod": "x\n"})
 
-    done = place.yaoki("init", "--no-run")
-    told = place.yaoki("init", "--dry-run", "--no-run", "--json")
+    done = project.yaoki("init", "--no-run")
+    told = project.yaoki("init", "--dry-run", "--no-run", "--json")
 
     assert "cannot be read: package.json: " in done.out
     assert "cannot be read: api/pyproject.toml: " in done.out
@@ -511,10 +517,10 @@ def test_an_unreadable_manifest_is_reported(place: Place) -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_languages_have_their_usual_names(place: Place) -> None:
-    fill(place, {**GO, "c/CMakeLists.txt": "enable_testing()\n"})
+def test_languages_have_their_usual_names(project: Project) -> None:
+    commit_files(project, {**GO, "c/CMakeLists.txt": "enable_testing()\n"})
 
-    done = place.yaoki("init", "--no-run")
+    done = project.yaoki("init", "--no-run")
 
     assert "(Go, C and C++ with cmake)" in done.out
 
@@ -524,22 +530,22 @@ def test_languages_have_their_usual_names(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
-def test_init_again_adds_checks_that_can_run_after_the_remedy(place: Place) -> None:
-    """What somebody wrote into the file stays, byte for byte."""
-    fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
-    env = programs(place)
-    file = place.repo / "yaoki.toml"
-    place.yaoki("init", env=env)
+def test_init_again_adds_checks_that_can_run_after_the_remedy(project: Project) -> None:
+    """Text that the user added to the file is unchanged."""
+    commit_files(project, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
+    env = programs(project)
+    file = project.repo / "yaoki.toml"
+    project.yaoki("init", env=env)
     file.write_text(file.read_text().replace("parallel = 2 ", "parallel = 3 ") + "# mine\n")
 
-    second = place.yaoki("init", env=env)
-    seen = place.yaoki("doctor", env=env)
-    still = place.yaoki("init", "--again", env=env)
+    second = project.yaoki("init", env=env)
+    seen = project.yaoki("doctor", env=env)
+    still = project.yaoki("init", "--again", env=env)
     before = file.read_text()
-    a_program(place.folder / "bin" / "go", "printf 'ok  \\tx\\t0.1s\\n'")
-    shown = place.yaoki("init", "--again", "--dry-run", env=env)
+    a_program(project.folder / "bin" / "go", "printf 'ok  \\tx\\t0.1s\\n'")
+    shown = project.yaoki("init", "--again", "--dry-run", env=env)
     unchanged = file.read_text()
-    again = place.yaoki("init", "--again", "--json", env=env)
+    again = project.yaoki("init", "--again", "--json", env=env)
     after = file.read_text()
 
     assert "commented out because they could not run: go-tests, go-vet" in second.out
@@ -558,16 +564,16 @@ def test_init_again_adds_checks_that_can_run_after_the_remedy(place: Place) -> N
 
 
 @pytest.mark.spec("12.3")
-def test_an_agent_that_answers_later_is_added_above_the_tables(place: Place) -> None:
-    fill(place, GO)
-    env = programs(place)
-    file = place.repo / "yaoki.toml"
-    place.yaoki("init", "--no-run", env=env)
-    a_program(place.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
+def test_an_agent_that_answers_later_is_added_above_the_tables(project: Project) -> None:
+    commit_files(project, GO)
+    env = programs(project)
+    file = project.repo / "yaoki.toml"
+    project.yaoki("init", "--no-run", env=env)
+    a_program(project.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
 
-    again = place.yaoki("init", "--again", "--no-run", env=env)
+    again = project.yaoki("init", "--again", "--no-run", env=env)
     made = file.read_text()
-    twice = place.yaoki("init", "--again", "--no-run", env=env)
+    twice = project.yaoki("init", "--again", "--no-run", env=env)
 
     held = tomllib.loads(made)
     assert "added: agent claude" in again.out, again
@@ -577,39 +583,41 @@ def test_an_agent_that_answers_later_is_added_above_the_tables(place: Place) -> 
 
 
 @pytest.mark.spec("12.3", "15")
-def test_a_partly_written_file_is_removed(place: Place) -> None:
-    """A full disk; here a limit on the size of files stands for it."""
-    fill(place, GO)
+def test_a_partly_written_file_is_removed(project: Project) -> None:
+    """A full disk, simulated by a limit on the size of files."""
+    commit_files(project, GO)
 
     little = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
 
     done = subprocess.run(
         (*little, sys.executable, "-m", "yaoki", "init", "--no-run"),
-        cwd=place.repo,
+        cwd=project.repo,
         # Python would leave the first bytes of each module in the cache that all tests share.
-        env={**place.env, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**project.env, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
     )
 
     assert done.returncode == 1, done.stderr
     assert "yaoki.toml cannot be written: file too large" in done.stderr
-    assert not (place.repo / "yaoki.toml").exists()
+    assert not (project.repo / "yaoki.toml").exists()
 
 
 @pytest.mark.spec("12.3", "15")
-def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(place: Place) -> None:
-    fill(place, {})
-    for folder in (place.repo / ".git" / "objects").iterdir():
+def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(
+    project: Project,
+) -> None:
+    commit_files(project, {})
+    for folder in (project.repo / ".git" / "objects").iterdir():
         if len(folder.name) == 2:
             shutil.rmtree(folder)
 
-    done = place.yaoki("init")
-    seen = place.yaoki("doctor", "--json")
+    done = project.yaoki("init")
+    seen = project.yaoki("doctor", "--json")
 
     lines = {one["name"]: one for one in seen.document["lines"]}
     assert done.code != 0
-    assert not (place.repo / "yaoki.toml").exists()
+    assert not (project.repo / "yaoki.toml").exists()
     assert (seen.code, lines["base"]["ok"], lines["base"]["next"]) == (1, False, "git fsck")
 
 
@@ -619,18 +627,18 @@ def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(pl
 @pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
 def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
-    place: Place, tmp_path: Path, pycache: Path
+    project: Project, tmp_path: Path, pycache: Path
 ) -> None:
     """Activating its environment hides the packages of the project."""
-    fill(place, PYTHON)
-    bin_ = a_clone(tmp_path, pycache) / ".venv" / "bin"
-    mine = own_python(tmp_path / "mine")
+    commit_files(project, PYTHON)
+    bin_ = create_clone(tmp_path, pycache) / ".venv" / "bin"
+    mine = create_python_with_pytest(tmp_path / "mine")
     active = f'. "{bin_ / "activate"}"'
 
     def typed(words: str) -> subprocess.CompletedProcess[str]:
-        env = {**place.env, "PATH": f"{mine}:/usr/local/bin:/usr/bin:/bin"}
+        env = {**project.env, "PATH": f"{mine}:/usr/local/bin:/usr/bin:/bin"}
         call = ("bash", "-c", words)
-        return subprocess.run(call, cwd=place.repo, env=env, capture_output=True, text=True)
+        return subprocess.run(call, cwd=project.repo, env=env, capture_output=True, text=True)
 
     hidden = typed(f"{active}; yaoki init")
     way = next(line for line in hidden.stdout.splitlines() if line.strip().startswith("deactivate"))
@@ -647,16 +655,16 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
 @pytest.mark.full
 @pytest.mark.spec("12.1", "15")
 def test_doctor_explains_why_a_check_lacks_its_packages(
-    place: Place, tmp_path: Path, pycache: Path
+    project: Project, tmp_path: Path, pycache: Path
 ) -> None:
-    fill(place, PYTHON)
-    place.settings('[checks.tests]\nrun = ["python", "-m", "pytest", "-q"]\n')
-    bin_ = a_clone(tmp_path, pycache) / ".venv" / "bin"
-    env = {**place.env, "PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin"}
+    commit_files(project, PYTHON)
+    project.settings('[checks.tests]\nrun = ["python", "-m", "pytest", "-q"]\n')
+    bin_ = create_clone(tmp_path, pycache) / ".venv" / "bin"
+    env = {**project.env, "PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin"}
 
     done = subprocess.run(
         ("yaoki", "doctor", "--checks", "--json"),
-        cwd=place.repo,
+        cwd=project.repo,
         env=env,
         capture_output=True,
         text=True,
@@ -670,10 +678,10 @@ def test_doctor_explains_why_a_check_lacks_its_packages(
 
 
 @pytest.mark.spec("12.1")
-def test_doctor_says_when_a_green_check_ran_no_tests(place: Place) -> None:
-    place.settings('[checks.tests]\nshell = "echo Ran 0 tests in 0.000s"\n')
+def test_doctor_says_when_a_green_check_ran_no_tests(project: Project) -> None:
+    project.settings('[checks.tests]\nshell = "echo Ran 0 tests in 0.000s"\n')
 
-    told = place.yaoki("doctor", "--checks", "--json").document["lines"]
+    told = project.yaoki("doctor", "--checks", "--json").document["lines"]
 
     words = next(one["words"] for one in told if one["name"] == "check tests")
     assert "it ran no tests" in words
@@ -681,13 +689,13 @@ def test_doctor_says_when_a_green_check_ran_no_tests(place: Place) -> None:
 
 
 @pytest.mark.spec("12.1", "15")
-def test_doctor_names_the_command_for_an_old_git(place: Place) -> None:
-    env = programs(place)
-    old = place.folder / "bin" / "git"
+def test_doctor_names_the_command_for_an_old_git(project: Project) -> None:
+    env = programs(project)
+    old = project.folder / "bin" / "git"
     old.unlink()
     a_program(old, "echo 'git version 2.30.2'")
 
-    done = place.yaoki("doctor", "--json", env=env)
+    done = project.yaoki("doctor", "--json", env=env)
 
     lines = {one["name"]: one for one in done.document["lines"]}
     assert (lines["git"]["ok"], lines["git"]["next"]) == (False, "apt install git")

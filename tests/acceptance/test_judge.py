@@ -1,4 +1,4 @@
-"""A judge and a package's check in a whole run: they can fail what passed, and nothing more."""
+"""Judges and checks of packages in a whole run: they can fail passing work and nothing more."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
-from tests.acceptance.test_agent_failures import events, kinds
+from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.test_agent_failures import event_data, failure_kinds
 from tests.adapters.checks.test_entry_points import installed
 
 pytestmark = pytest.mark.acceptance
@@ -24,105 +24,111 @@ def critic(*attempts: Any) -> dict[str, Any]:
     return {"preset": "scripted", "options": {"scenario": {"tasks": {"default": acts}}}}
 
 
-def judged(
-    place: Place, judge: dict[str, Any], script: list[Any] | None = None, **check: Any
+def run_with_judge(
+    project: Project, judge: dict[str, Any], script: list[Any] | None = None, **check: Any
 ) -> Any:
-    """Run one task whose work a judge looks at after a command did."""
+    """Run one task that is verified by a command and then by a judge."""
     review = {"judge": {"agent": "critic", "ask": "The file a.txt is good."}, **check}
     plan = a_plan(
         {"a": script or [writes("a.txt")]},
         [{"id": "a"}],
-        {"good": holds("a.txt"), "review": review},
+        {"good": file_contains("a.txt"), "review": review},
     )
     plan["agents"]["critic"] = judge
-    done = place.yaoki("run", place.plan(plan))
-    entries = place.look("trace", "a", "--json").document["entries"]
-    return done.code, place.task("a"), entries
+    done = project.yaoki("run", project.plan(plan))
+    entries = project.query("trace", "a", "--json").document["entries"]
+    return done.code, project.task("a"), entries
 
 
-def found(entries: list[dict[str, Any]], check: str = "review") -> list[dict[str, Any]]:
-    return [data for data in events(entries, "CHECK_FINISHED") if data["check"] == check]
+def check_findings(entries: list[dict[str, Any]], check: str = "review") -> list[dict[str, Any]]:
+    return [data for data in event_data(entries, "CHECK_FINISHED") if data["check"] == check]
 
 
-def prompts(place: Place, task: dict[str, Any]) -> list[Path]:
-    home = place.repo / ".yaoki" / "runs"
+def prompts(project: Project, task: dict[str, Any]) -> list[Path]:
+    home = project.repo / ".yaoki" / "runs"
     return sorted(home.glob(f"*/{task['id']}/*/checks/2-review*/prompt.md"))
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "6.1")
-def test_work_that_a_judge_accepts_lands(place: Place) -> None:
-    code, task, entries = judged(place, critic(PASS))
+def test_work_that_a_judge_accepts_lands(project: Project) -> None:
+    code, task, entries = run_with_judge(project, critic(PASS))
 
     assert (code, task["state"], task["attempt"]) == (0, "DONE", 1)
-    assert [data["outcome"] for data in found(entries)] == ["PASSED"]
-    (prompt,) = [file.read_text() for file in prompts(place, task)]
+    assert [data["outcome"] for data in check_findings(entries)] == ["PASSED"]
+    (prompt,) = [file.read_text() for file in prompts(project, task)]
     assert "Do a." in prompt
     assert "+good" in prompt
     assert "good: PASSED (exit code 0)" in prompt
 
 
 @pytest.mark.spec("6.7", "6.9")
-def test_a_rejection_by_the_judge_is_sent_back_to_the_agent(place: Place) -> None:
+def test_a_rejection_by_the_judge_is_sent_back_to_the_agent(project: Project) -> None:
     again = [{"write": {"b.txt": "the other half\n"}}]
-    code, task, entries = judged(place, critic(FAIL, PASS), [writes("a.txt"), again])
+    code, task, entries = run_with_judge(project, critic(FAIL, PASS), [writes("a.txt"), again])
 
     assert (code, task["state"], task["attempt"]) == (0, "DONE", 2)
-    assert [data["outcome"] for data in found(entries)] == ["FAILED", "PASSED"]
-    assert kinds(entries) == ["QUALITY_FAILURE"]
-    assert "the other half" in place.prompt(task, 2)
-    assert "The file a.txt is good." in place.prompt(task, 1)
+    assert [data["outcome"] for data in check_findings(entries)] == ["FAILED", "PASSED"]
+    assert failure_kinds(entries) == ["QUALITY_FAILURE"]
+    assert "the other half" in project.prompt(task, 2)
+    assert "The file a.txt is good." in project.prompt(task, 1)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "14.4", "0.6")
-def test_three_answers_without_json_are_escalated_and_never_pass(place: Place) -> None:
-    code, task, entries = judged(place, critic("It passes, well done! pass: true"))
+def test_three_answers_without_json_are_escalated_and_never_pass(project: Project) -> None:
+    code, task, entries = run_with_judge(project, critic("It passes, well done! pass: true"))
 
     assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
-    assert kinds(entries) == ["ESCALATE_REQUIRED"]
+    assert failure_kinds(entries) == ["ESCALATE_REQUIRED"]
     assert task["question"].startswith("undecided: ")
-    (data,) = found(entries)
+    (data,) = check_findings(entries)
     assert (data["outcome"], data["pattern"]) == ("FAILED", "judge-undecided")
     assert "no JSON object" in data["message"]
-    assert len(prompts(place, task)) == 3
-    assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
+    assert len(prompts(project, task)) == 3
+    assert project.git("rev-parse", project.status()["run_branch"]) == project.git(
+        "rev-parse", "main"
+    )
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "10.4")
-def test_a_person_may_waive_an_undecided_judge(place: Place) -> None:
-    judged(place, critic("hm"))
+def test_a_person_may_waive_an_undecided_judge(project: Project) -> None:
+    run_with_judge(project, critic("hm"))
 
-    assert place.yaoki("answer", "a", "waive", "--check", "review").code == 0
-    assert place.yaoki("resume").code == 0
-    assert place.task("a")["state"] == "DONE"
+    assert project.yaoki("answer", "a", "waive", "--check", "review").code == 0
+    assert project.yaoki("resume").code == 0
+    assert project.task("a")["state"] == "DONE"
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "14.4")
-def test_a_valid_answer_after_an_invalid_one_counts_and_both_are_recorded(place: Place) -> None:
+def test_a_valid_answer_after_an_invalid_one_counts_and_both_are_recorded(project: Project) -> None:
     script = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
-    code, task, entries = judged(place, critic([{"run": ["sh", "-c", script]}]))
+    code, task, entries = run_with_judge(project, critic([{"run": ["sh", "-c", script]}]))
 
     assert (code, task["attempt"]) == (0, 1)
-    assert "asked 2 times: there is no JSON object" in found(entries)[0]["message"]
+    assert "asked 2 times: there is no JSON object" in check_findings(entries)[0]["message"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "3.6")
-def test_a_judge_that_changes_files_is_broken(place: Place) -> None:
-    """That is the judge's doing: the agent is not asked to mend it, a person is."""
+def test_a_judge_that_changes_files_is_broken(project: Project) -> None:
+    """The judge is at fault: a person is asked, not the agent."""
     edits = [{"write": {"a.txt": "mended by the judge\n"}}, {"say": PASS}]
-    code, task, entries = judged(place, critic(edits, PASS), [writes("a.txt"), writes("b.txt")])
+    code, task, entries = run_with_judge(
+        project, critic(edits, PASS), [writes("a.txt"), writes("b.txt")]
+    )
 
-    (data,) = found(entries)
+    (data,) = check_findings(entries)
     assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
     assert data["outcome"] == "BROKEN"
     assert "changed files" in data["message"]
-    assert kinds(entries) == ["FATAL_ERROR"]
+    assert failure_kinds(entries) == ["FATAL_ERROR"]
     assert "waive" in task["question"].lower()
-    assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
+    assert project.git("rev-parse", project.status()["run_branch"]) == project.git(
+        "rev-parse", "main"
+    )
 
 
 @pytest.mark.full
@@ -137,40 +143,43 @@ def test_a_judge_that_changes_files_is_broken(place: Place) -> None:
         "rm -rf .git",
     ],
 )
-def test_git_commands_of_a_judge_affect_only_its_clone(place: Place, script: str) -> None:
-    """It looks at a clone of its own: the repository does not see what it did."""
-    before = (place.git("for-each-ref", "refs/heads", "refs/tags"), place.git("config", "--list"))
+def test_git_commands_of_a_judge_affect_only_its_clone(project: Project, script: str) -> None:
+    """A judge works in a separate clone; the repository is not affected."""
+    before = (
+        project.git("for-each-ref", "refs/heads", "refs/tags"),
+        project.git("config", "--list"),
+    )
     acts = [{"run": ["sh", "-c", script]}, {"say": PASS}]
 
-    code, task, _ = judged(place, critic(acts))
+    code, task, _ = run_with_judge(project, critic(acts))
 
     assert (code, task["state"]) == (0, "DONE")
-    assert "z.py" not in place.git("ls-tree", "-r", "--name-only", place.status()["run_branch"])
-    refs = place.git("for-each-ref", "refs/heads", "refs/tags").splitlines()
+    assert "z.py" not in project.git("ls-tree", "-r", "--name-only", project.status()["run_branch"])
+    refs = project.git("for-each-ref", "refs/heads", "refs/tags").splitlines()
     kept = "\n".join(line for line in refs if "refs/heads/yaoki/" not in line)
-    assert (kept, place.git("config", "--list")) == before
+    assert (kept, project.git("config", "--list")) == before
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7")
-def test_a_judge_may_run_tests_and_leave_their_caches(place: Place) -> None:
+def test_a_judge_may_run_tests_and_leave_their_caches(project: Project) -> None:
     acts = [{"write": {"__pycache__/a.pyc": "x", ".pytest_cache/b": "x"}}, {"say": PASS}]
 
-    assert judged(place, critic(acts))[0] == 0
+    assert run_with_judge(project, critic(acts))[0] == 0
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "5.4")
-def test_a_rate_limited_judge_is_retried_after_the_wait_it_names(place: Place) -> None:
-    """No fault of ours is spent on it, and the wait is the one that was named."""
-    flag = place.folder / "limited"
+def test_a_rate_limited_judge_is_retried_after_the_wait_it_names(project: Project) -> None:
+    """It is not counted as a system fault, and the wait is the named one."""
+    flag = project.folder / "limited"
     script = f"""
     test -e {flag} && {{ echo {shlex.quote(PASS)}; exit 0; }}
     touch {flag}; echo 'API Error: 429 rate limited' >&2; echo 'Retry-After: 1' >&2; exit 1"""
     judge = {"command": ["sh", "-c", script], "prompt": "stdin", "account": "shared"}
-    code, task, entries = judged(place, judge)
+    code, task, entries = run_with_judge(project, judge)
 
-    (decision,) = events(entries, "RETRY_DECISION")
+    (decision,) = event_data(entries, "RETRY_DECISION")
     assert (code, task["state"]) == (0, "DONE")
     assert decision["failure"]["kind"] == "RATE_LIMIT"
     assert decision["failure"]["account"] == "shared"
@@ -179,43 +188,45 @@ def test_a_rate_limited_judge_is_retried_after_the_wait_it_names(place: Place) -
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
-def test_a_judge_is_not_asked_about_work_that_failed_a_check(place: Place) -> None:
-    code, task, entries = judged(place, critic(PASS), [writes("a.txt", "bad\n")])
+def test_a_judge_is_not_asked_about_work_that_failed_a_check(project: Project) -> None:
+    code, task, entries = run_with_judge(project, critic(PASS), [writes("a.txt", "bad\n")])
 
     assert (code, task["state"]) == (4, "ESCALATED")
-    assert found(entries) == []
-    assert prompts(place, task) == []
-    assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
+    assert check_findings(entries) == []
+    assert prompts(project, task) == []
+    assert not any(data["passed"] for data in event_data(entries, "QUALITY_JUDGMENT"))
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
-def test_a_check_after_the_judge_can_fail_accepted_work(place: Place) -> None:
+def test_a_check_after_the_judge_can_fail_accepted_work(project: Project) -> None:
     review = {"judge": {"agent": "critic", "ask": "It is good."}}
     plan = a_plan(
-        {"a": [writes("a.txt", "bad\n")]}, [{"id": "a"}], {"review": review, "good": holds("a.txt")}
+        {"a": [writes("a.txt", "bad\n")]},
+        [{"id": "a"}],
+        {"review": review, "good": file_contains("a.txt")},
     )
     plan["agents"]["critic"] = critic(PASS)
 
-    assert place.yaoki("run", place.plan(plan)).code == 4
-    entries = place.look("trace", "a", "--json").document["entries"]
-    assert {data["outcome"] for data in found(entries)} == {"PASSED"}
-    assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    entries = project.query("trace", "a", "--json").document["entries"]
+    assert {data["outcome"] for data in check_findings(entries)} == {"PASSED"}
+    assert not any(data["passed"] for data in event_data(entries, "QUALITY_JUDGMENT"))
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7", "4.8")
-def test_a_hung_judge_does_not_use_up_a_retry_of_the_agent(place: Place) -> None:
-    code, task, entries = judged(place, critic(["hang"]), timeout="500ms")
+def test_a_hung_judge_does_not_use_up_a_retry_of_the_agent(project: Project) -> None:
+    code, task, entries = run_with_judge(project, critic(["hang"]), timeout="500ms")
 
     assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
-    assert {data["outcome"] for data in found(entries)} == {"BROKEN"}
-    assert set(kinds(entries)) == {"TRANSIENT_ERROR"}
+    assert {data["outcome"] for data in check_findings(entries)} == {"BROKEN"}
+    assert set(failure_kinds(entries)) == {"TRANSIENT_ERROR"}
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.7")
-def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(place: Place) -> None:
+def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(project: Project) -> None:
     review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
     checks = {"good": {"shell": "ls [ab].txt"}, "review": review}
     plan = a_plan(
@@ -226,8 +237,8 @@ def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(place: Place) -> 
     )
     plan["agents"]["critic"] = critic(PASS)
 
-    assert place.yaoki("run", place.plan(plan)).code == 0
-    (prompt,) = (place.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-review/prompt.md")
+    assert project.yaoki("run", project.plan(plan)).code == 0
+    (prompt,) = (project.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-review/prompt.md")
     told = prompt.read_text()
     assert "b/a.txt" in told
     assert "b/b.txt" in told
@@ -235,9 +246,9 @@ def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(place: Place) -> 
 
 
 @pytest.mark.spec("6.1", "6.7", "0.6")
-def test_plans_with_invalid_judges_and_unknown_packages_are_refused(place: Place) -> None:
+def test_plans_with_invalid_judges_and_unknown_packages_are_refused(project: Project) -> None:
     checks = {
-        "good": holds("a.txt"),
+        "good": file_contains("a.txt"),
         "nobody": {"judge": {"ask": "It is good."}},
         "unknown": {"judge": {"agent": "actr", "ask": "It is good."}},
         "mute": {"judge": {"agent": "actor"}},
@@ -249,7 +260,7 @@ def test_plans_with_invalid_judges_and_unknown_packages_are_refused(place: Place
     }
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], checks)
 
-    refused = place.yaoki("validate", place.plan(plan))
+    refused = project.yaoki("validate", project.plan(plan))
 
     assert refused.code == 2
     for words in (
@@ -267,12 +278,12 @@ def test_plans_with_invalid_judges_and_unknown_packages_are_refused(place: Place
 
 
 @pytest.mark.spec("6.7", "3.3")
-def test_a_judge_that_cannot_run_is_refused_before_anything_starts(place: Place) -> None:
+def test_a_judge_that_cannot_run_is_refused_before_anything_starts(project: Project) -> None:
     review = {"judge": {"agent": "critic", "ask": "It is good."}}
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"review": review})
     plan["agents"]["critic"] = {"command": ["no-such-judge"]}
 
-    refused = place.yaoki("run", place.plan(plan))
+    refused = project.yaoki("run", project.plan(plan))
 
     assert refused.code == 2
     assert "'no-such-judge' is not on the PATH" in refused.err
@@ -281,7 +292,7 @@ def test_a_judge_that_cannot_run_is_refused_before_anything_starts(place: Place)
 @pytest.mark.full
 @pytest.mark.spec("6.1")
 def test_a_check_of_an_installed_package_fails_and_passes_work(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     body = """{
         "passed": options["word"] in (worktree / "a.txt").read_text(),
@@ -292,12 +303,12 @@ def test_a_check_of_an_installed_package_fails_and_passes_work(
     env = {"PYTHONPATH": str(tmp_path / "site")}
     checks = {"mine": {"python": "mine", "options": {"word": "good"}, "timeout": "20s"}}
     script = {"a": [writes("a.txt", "bad\n"), writes("a.txt")]}
-    plan = place.plan(a_plan(script, [{"id": "a"}], checks))
+    plan = project.plan(a_plan(script, [{"id": "a"}], checks))
 
-    assert place.yaoki("validate", plan, env=env).code == 0
-    assert place.yaoki("run", plan, env=env).code == 0
+    assert project.yaoki("validate", plan, env=env).code == 0
+    assert project.yaoki("run", plan, env=env).code == 0
 
-    task = place.task("a")
-    entries = place.look("trace", "a", "--json").document["entries"]
-    assert [data["outcome"] for data in found(entries, "mine")] == ["FAILED", "PASSED"]
-    assert f"{task['id']} lacks good" in place.prompt(task, 2)
+    task = project.task("a")
+    entries = project.query("trace", "a", "--json").document["entries"]
+    assert [data["outcome"] for data in check_findings(entries, "mine")] == ["FAILED", "PASSED"]
+    assert f"{task['id']} lacks good" in project.prompt(task, 2)

@@ -1,4 +1,4 @@
-"""A machine that was cut off comes back: what it no longer needs goes, and nothing is lost."""
+"""A reconnected machine removes its leftover worktrees after saving their work."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.machines import Machine
-from tests.acceptance.project import a_plan, until, waits_for
-from tests.acceptance.suspended_worker import fall_asleep
+from tests.acceptance.project import a_plan, wait_until, waits_for
+from tests.acceptance.suspended_worker import suspend
 from tests.repositories import a_repository, git
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.2")]
 
 
 @pytest.fixture
-def farm(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
+def two_machines(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
     """A remote and two clones of it; their store is a file beside them.
 
     Only the first one is to lose what it holds: it alone has a short lease.
@@ -37,7 +37,7 @@ def farm(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
 
 
 def a_slow_task(folder: Path) -> str:
-    """Each agent leaves a file of its own at once, and ends when it is told to."""
+    """Each agent writes a file at once and ends when the marker exists."""
     mine = {"run": ["sh", "-c", "pwd | grep -q /one/ && echo half > half.txt; true"]}
     began = {"run": ["sh", "-c", f"pwd >> {folder}/began"]}
     acts = [mine, began, waits_for(folder / "go"), {"write": {"whole.txt": "whole\n"}}]
@@ -51,10 +51,10 @@ def a_slow_task(folder: Path) -> str:
 
 def worktrees(machine: Machine) -> list[str]:
     found = (machine.home / "state" / "worktrees").glob("*/*")
-    return [place.name for place in found if not place.name.startswith(".")]
+    return [project.name for project in found if not project.name.startswith(".")]
 
 
-def begun(folder: Path, machine: Machine) -> bool:
+def has_started(folder: Path, machine: Machine) -> bool:
     file = folder / "began"
     return file.exists() and f"/{machine.home.name}/" in file.read_text()
 
@@ -62,23 +62,23 @@ def begun(folder: Path, machine: Machine) -> bool:
 @pytest.mark.full
 @pytest.mark.timeout(120)
 def test_a_worktree_whose_task_moved_to_another_machine_is_removed_after_its_work_is_saved(
-    tmp_path: Path, farm: tuple[Path, Machine, Machine]
+    tmp_path: Path, two_machines: tuple[Path, Machine, Machine]
 ) -> None:
-    bare, one, two = farm
-    code, said = one.say("plan", "submit", a_slow_task(tmp_path), "--json")
+    bare, one, two = two_machines
+    code, said = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
     assert code == 0, said
     task = f"{json.loads(said)['run']}-1"
-    first = one.serve(1)
-    until(lambda: begun(tmp_path, one), "the first machine is at work")
+    first = one.start_worker(1)
+    wait_until(lambda: has_started(tmp_path, one), "the first machine is at work")
 
-    fall_asleep(first, tmp_path / "state.db")
-    two.serve(3)
-    until(lambda: begun(tmp_path, two), "the second one took it over")
+    suspend(first, tmp_path / "state.db")
+    two.start_worker(3)
+    wait_until(lambda: has_started(tmp_path, two), "the second one took it over")
     first.send_signal(signal.SIGCONT)
-    until(lambda: worktrees(one) == [], "the first one has cleaned up behind itself")
+    wait_until(lambda: worktrees(one) == [], "the first one has cleaned up behind itself")
     still = worktrees(two)
     (tmp_path / "go").touch()
-    until(lambda: worktrees(two) == [], "the task is over")
+    wait_until(lambda: worktrees(two) == [], "the task is over")
 
     assert still == [task], "whoever is at work keeps its worktree"
     kept = git(bare, "for-each-ref", "--format=%(refname)", f"refs/yaoki/work/{task}").split()
@@ -89,34 +89,34 @@ def test_a_worktree_whose_task_moved_to_another_machine_is_removed_after_its_wor
     assert "whole.txt" in landed
     assert "half.txt" not in landed
     assert [code for machine in (one, two) for code, _ in machine.stop()] == [0, 0]
-    told = json.loads(two.say("trace", "a", "--json")[1])["entries"]
+    told = json.loads(two.run("trace", "a", "--json")[1])["entries"]
     assert [e["event"] for e in told].count("TASK_LANDED") == 1
     assert not [e for e in told if e["event"] == "WARNING"]
 
 
 @pytest.mark.full
 def test_a_worktree_of_a_run_archived_by_another_machine_is_removed_after_its_work_is_saved(
-    tmp_path: Path, farm: tuple[Path, Machine, Machine]
+    tmp_path: Path, two_machines: tuple[Path, Machine, Machine]
 ) -> None:
     """Left by a kill; while this machine was away the run ended and left the store."""
-    _, one, two = farm
-    code, said = one.say("plan", "submit", a_slow_task(tmp_path), "--json")
+    _, one, two = two_machines
+    code, said = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
     assert code == 0, said
     run = json.loads(said)["run"]
-    one.serve(1)
-    until(lambda: begun(tmp_path, one), "the first machine is at work")
+    one.start_worker(1)
+    wait_until(lambda: has_started(tmp_path, one), "the first machine is at work")
     one.kill()
     (tmp_path / "go").touch()
-    assert two.say("resume", run, "--quiet")[0] == 0
+    assert two.run("resume", run, "--quiet")[0] == 0
     with (two.repo / "yaoki.toml").open("a") as settings:
         settings.write("\n[archive]\nafter_days = 0\nruns_kept = 0\n")
-    code, said = two.say("prune")
+    code, said = two.run("prune")
     assert code == 0, said
-    assert json.loads(two.say("status", "--all", "--json")[1])["runs"] == []
+    assert json.loads(two.run("status", "--all", "--json")[1])["runs"] == []
     left = worktrees(one)
 
-    one.serve(1)
-    until(lambda: worktrees(one) == [], "it is swept")
+    one.start_worker(1)
+    wait_until(lambda: worktrees(one) == [], "it is swept")
 
     assert left == [f"{run}-1"]
     refs = git(one.repo, "for-each-ref", "--format=%(refname)", f"refs/yaoki/work/{run}-1").split()

@@ -1,4 +1,4 @@
-"""Three machines, one PostgreSQL, one remote: whatever falls, every task lands once.
+"""Three machines, one PostgreSQL, one remote: every task lands once despite faults.
 
 Twelve tasks, so that two busy cores are enough; `YAOKI_TEST_TASKS=60` asks for more.
 """
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.machines import Cable, Machine
-from tests.acceptance.project import a_plan, until, waits_for
+from tests.acceptance.machines import Machine, ServerLink
+from tests.acceptance.project import a_plan, wait_until, waits_for
 from tests.adapters.store.server import Server, binaries, missing
 from tests.repositories import a_repository, git
 from yaoki.adapters.store import SqlStore, open_store
@@ -30,7 +30,7 @@ BOUND_S = 60 + 3 * TASKS
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """One of its own, because it is restarted."""
+    """A separate server, because it is restarted."""
     why = missing() or ("" if binaries() else "there are no binaries of PostgreSQL")
     if why and os.environ.get("CI") == "true":
         pytest.fail(why)
@@ -65,22 +65,22 @@ def a_file(folder: Path, count: int) -> str:
     return str(file)
 
 
-class Story:
-    """What the journal tells, read as any other machine would."""
+class RunJournal:
+    """The journal of a run, read from the store as another machine does."""
 
     def __init__(self, store: SqlStore, run: str) -> None:
         self._store, self._run = store, RunId(run)
 
-    def told(self, event: str) -> list[JournalEntry]:
+    def entries(self, event: str) -> list[JournalEntry]:
         after, found = 0, list[JournalEntry]()
         while page := self._store.journal(run_id=self._run, after=after):
             found += [entry for entry in page if entry.event == event]
             after = page[-1].seq
         return found
 
-    def by(self, event: str, pid: int) -> list[JournalEntry]:
-        """Told of a worker, by the number of its process."""
-        return [e for e in self.told(event) if e.data["holder"].split(":")[1] == str(pid)]
+    def entries_of_worker(self, event: str, pid: int) -> list[JournalEntry]:
+        """The entries of a worker, by its process id."""
+        return [e for e in self.entries(event) if e.data["holder"].split(":")[1] == str(pid)]
 
     def done(self) -> bool:
         rows = self._store.rows(self._run)
@@ -90,18 +90,18 @@ class Story:
         return self._store.audit(self._run)
 
 
-def submitted(machine: Machine, plan: str) -> str:
-    code, said = machine.say("plan", "submit", plan, "--json")
+def submit_plan(machine: Machine, plan: str) -> str:
+    code, said = machine.run("plan", "submit", plan, "--json")
     assert code == 0, said
     return str(json.loads(said)["run"])
 
 
-def begun(folder: Path, machine: Machine) -> bool:
+def has_started(folder: Path, machine: Machine) -> bool:
     file = folder / "began"
     return file.exists() and str(machine.home) in file.read_text()
 
 
-def at_work(folder: Path) -> int:
+def started_count(folder: Path) -> int:
     file = folder / "began"
     return len(file.read_text().splitlines()) if file.exists() else 0
 
@@ -117,58 +117,64 @@ def refs(bare: Path) -> set[str]:
 def test_every_task_lands_once_despite_a_killed_machine_a_disconnected_one_and_a_restarted_server(
     tmp_path: Path, bare: Path, server: Server
 ) -> None:
-    with Cable(server.url) as cable:
+    with ServerLink(server.url) as cable:
         stores = {"cut": cable.url, "killed": server.url, "whole": server.url}
         machines = [Machine(tmp_path / name, bare, url) for name, url in stores.items()]
         try:
-            run = submitted(machines[-1], a_file(tmp_path, TASKS))
+            run = submit_plan(machines[-1], a_file(tmp_path, TASKS))
             with closing(open_store(server.url, SystemClock(), create=False)) as store:
-                carried(tmp_path, bare, server, cable, machines, Story(store, run))
+                run_with_faults(tmp_path, bare, server, cable, machines, RunJournal(store, run))
         finally:
             for machine in machines:
                 machine.kill()
 
 
-def carried(
+def run_with_faults(
     folder: Path,
     bare: Path,
     server: Server,
-    cable: Cable,
+    cable: ServerLink,
     machines: list[Machine],
-    story: Story,
+    story: RunJournal,
 ) -> None:
     # One after the other with more slots each: on one computer they share its limit.
     pids = []
     for machine, slots in zip(machines, (1, 2, 3), strict=True):
-        pids.append(machine.serve(slots).pid)
-        until(lambda m=machine: begun(folder, m), "its agent is at work")  # type: ignore[misc]
-    theirs = {entry.task_id for entry in story.by("TASK_CLAIMED", pids[0])}
+        pids.append(machine.start_worker(slots).pid)
+        wait_until(lambda m=machine: has_started(folder, m), "its agent is at work")  # type: ignore[misc]
+    theirs = {entry.task_id for entry in story.entries_of_worker("TASK_CLAIMED", pids[0])}
 
     cable.cut()
     machines[1].kill()
     server.restart()
-    machines[1].serve(2)
+    machines[1].start_worker(2)
     (folder / "go").touch()
     kept = [f"refs/yaoki/work/{task}/1" for task in theirs]
-    until(lambda: set(kept) & refs(bare), "an agent that was cut off has ended")
-    until(lambda: story.by("LEASE_EXPIRED", pids[0]), "its lease ran out", BOUND_S)
-    cable.mend()
-    until(lambda: story.by("RESULT_REFUSED", pids[0]), "its late result is refused", BOUND_S)
-    until(story.done, "every task is done", BOUND_S)
+    wait_until(lambda: set(kept) & refs(bare), "an agent that was cut off has ended")
+    wait_until(
+        lambda: story.entries_of_worker("LEASE_EXPIRED", pids[0]), "its lease ran out", BOUND_S
+    )
+    cable.restore()
+    wait_until(
+        lambda: story.entries_of_worker("RESULT_REFUSED", pids[0]),
+        "its late result is refused",
+        BOUND_S,
+    )
+    wait_until(story.done, "every task is done", BOUND_S)
     ended = [end for machine in machines for end in machine.stop()]
 
-    run = str(story.told("PLAN_SUBMITTED")[0].run_id)
+    run = str(story.entries("PLAN_SUBMITTED")[0].run_id)
     assert [code for code, _ in ended] == [0] * 3, "\n".join(said for _, said in ended)
     assert not [said for _, said in ended if "Traceback" in said]
     tasks = {f"{run}-{n}" for n in range(1, TASKS + 1)}
     trailer = "--format=%(trailers:key=Yaoki-Task,valueonly)"
     steps = git(bare, "log", "--first-parent", trailer, f"main..yaoki/{run}").split()
     assert Counter(steps) == Counter(tasks)
-    assert Counter(e.task_id for e in story.told("TASK_LANDED")) == Counter(tasks)
+    assert Counter(e.task_id for e in story.entries("TASK_LANDED")) == Counter(tasks)
     names = git(bare, "ls-tree", "-r", "--name-only", f"yaoki/{run}").splitlines()
     assert {f"f{n}" for n in range(TASKS)} <= set(names)
     assert set(kept) & refs(bare), "what the cut-off agent made is not lost"
-    assert story.told("ESCALATE_DECISION") == []
+    assert story.entries("ESCALATE_DECISION") == []
     assert story.audit() == []
     assert git(bare, "fsck", "--no-dangling") == ""
 
@@ -177,7 +183,7 @@ def carried(
 
 
 @pytest.fixture
-def alone(tmp_path: Path, bare: Path) -> Iterator[Machine]:
+def single_machine(tmp_path: Path, bare: Path) -> Iterator[Machine]:
     """One machine with the remote; its store is a file beside all clones."""
     made = Machine(tmp_path / "alone", bare, str(tmp_path / "state.db"))
     yield made
@@ -187,22 +193,24 @@ def alone(tmp_path: Path, bare: Path) -> Iterator[Machine]:
 @pytest.mark.full
 @pytest.mark.spec("13.3", "4.8", "0.5", "0.2")
 def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
-    tmp_path: Path, bare: Path, alone: Machine
+    tmp_path: Path, bare: Path, single_machine: Machine
 ) -> None:
     """It goes away while agents work, and stays away for longer than any fault is retried."""
     away = bare.with_name("away.git")
-    run = alone.start("run", a_file(tmp_path, 3), "--parallel", "2")
-    alone.workers.append(run)
-    until(lambda: at_work(tmp_path) >= 2, "both agents are at work, and nobody asks the remote")
+    run = single_machine.start("run", a_file(tmp_path, 3), "--parallel", "2")
+    single_machine.workers.append(run)
+    wait_until(
+        lambda: started_count(tmp_path) >= 2, "both agents are at work, and nobody asks the remote"
+    )
     bare.rename(away)
     (tmp_path / "go").touch()
 
     words = "the remote origin cannot be used"
-    until(lambda: words in alone.say("why", "t0")[1], "why says what it waits for")
-    doctor = alone.say("doctor")
+    wait_until(lambda: words in single_machine.run("why", "t0")[1], "why says what it waits for")
+    doctor = single_machine.run("doctor")
     away.rename(bare)
     told, _ = run.communicate(timeout=90)
-    alone.workers.clear()
+    single_machine.workers.clear()
 
     assert doctor[0] == 1
     lines = [" ".join(line.split()) for line in doctor[1].splitlines()]
@@ -210,7 +218,7 @@ def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
     assert lines[-1] == "next: git ls-remote origin"
     assert "their branches are at a remote that does not answer" in doctor[1]
     assert run.returncode == 0, told
-    events = json.loads(alone.say("trace", "--json")[1])["entries"]
+    events = json.loads(single_machine.run("trace", "--json")[1])["entries"]
     assert not [e for e in events if e["event"] in ("ESCALATE_DECISION", "RETRY_DECISION")]
     steps = git(bare, "log", "--first-parent", "--format=%s", f"main..yaoki/{events[0]['run']}")
     assert len(steps.splitlines()) == 3
@@ -218,12 +226,12 @@ def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
 
 @pytest.mark.spec("13.1")
 def test_status_of_a_store_elsewhere_leaves_the_clone_clean(
-    tmp_path: Path, bare: Path, alone: Machine
+    tmp_path: Path, bare: Path, single_machine: Machine
 ) -> None:
-    run = submitted(alone, a_file(tmp_path, 1))
+    run = submit_plan(single_machine, a_file(tmp_path, 1))
     other = Machine(tmp_path / "other", bare, str(tmp_path / "state.db"))
 
-    code, said = other.say("status", run)
+    code, said = other.run("status", run)
 
     assert code == 0, said
     assert (other.repo / ".yaoki" / ".gitignore").exists()

@@ -13,15 +13,15 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.acceptance.project import Place, a_plan, holds, waits_for, writes
+from tests.acceptance.project import Project, a_plan, file_contains, waits_for, writes
 from tests.acceptance.test_agent_results import (
     CHECKS,
-    at_work,
-    environment_in,
-    keeps_environment,
+    event_data,
     one_task,
-    stand,
-    told,
+    read_environment,
+    running_attempt,
+    save_environment,
+    task_rows,
 )
 
 pytestmark = pytest.mark.acceptance
@@ -31,7 +31,7 @@ PEOPLES = ("approve", "answer", "waive", "merge", "cancel", "undo", "resume", "r
 
 
 def with_client(
-    place: Place,
+    project: Project,
     who: Mapping[str, str],
     use: Callable[[Client], Awaitable[Seen]],
     mode: Literal["auto", "legacy"] = "auto",
@@ -40,8 +40,8 @@ def with_client(
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "yaoki", "mcp"],
-        env={**place.env, **who},
-        cwd=place.folder if who else place.repo,
+        env={**project.env, **who},
+        cwd=project.folder if who else project.repo,
     )
 
     async def talk() -> Seen:
@@ -65,22 +65,22 @@ async def _all(calls: tuple[tuple[str, dict[str, Any]], ...], client: Client) ->
     return [Answer(await client.call_tool(name, given)) for name, given in calls]
 
 
-def called(
-    place: Place, who: Mapping[str, str], *calls: tuple[str, dict[str, Any]]
+def call_tools(
+    project: Project, who: Mapping[str, str], *calls: tuple[str, dict[str, Any]]
 ) -> list[Answer]:
-    return with_client(place, who, partial(_all, calls))
+    return with_client(project, who, partial(_all, calls))
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_lists_no_tool_that_is_reserved_for_people(
-    place: Place, mode: Literal["auto", "legacy"]
+    project: Project, mode: Literal["auto", "legacy"]
 ) -> None:
     async def use(client: Client) -> Any:
         return client.protocol_version, (await client.list_tools()).tools
 
-    version, tools = with_client(place, {}, use, mode)
+    version, tools = with_client(project, {}, use, mode)
     listed = {tool.name: tool for tool in tools}
 
     assert version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
@@ -94,12 +94,12 @@ def test_the_official_client_lists_no_tool_that_is_reserved_for_people(
 
 @pytest.mark.spec("12.7", "9.2", "11.2", "2.6")
 def test_an_agent_reads_its_run_extends_it_and_reports_its_result(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = a_plan(
         {
-            "one": [[keeps_environment(kept), waits_for(go), *writes("a.txt")]],
+            "one": [[save_environment(kept), waits_for(go), *writes("a.txt")]],
             "more": [[*writes("a.txt"), *writes("more.txt")]],
         },
         [{"id": "one", "checks": ["a"]}],
@@ -108,9 +108,9 @@ def test_an_agent_reads_its_run_extends_it_and_reports_its_result(
     more = {"id": "more", "goal": "Do more.", "needs": ["one"], "checks": ["a"]}
     done = {"status": "done", "summary": "It works."}
 
-    with at_work(place, plan, kept, go) as who:
-        looked, reasons, bad, grown, early, noted, again = called(
-            place,
+    with running_attempt(project, plan, kept, go) as who:
+        looked, reasons, bad, grown, early, noted, again = call_tools(
+            project,
             who,
             ("status", {}),
             ("why", {"task": "one"}),
@@ -131,19 +131,19 @@ def test_an_agent_reads_its_run_extends_it_and_reports_its_result(
     assert (early.failed, "one (ACTIVE)" in early.text) == (True, True), early.text
     assert (noted.failed, noted.document["noted"]) == (False, True), noted.text
     assert (again.error["refused"], again.error["exit_code"]) == ("DUPLICATE", 66)
-    assert len(told(place, "RESULT_NOTED")) == 1
-    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    assert len(event_data(project, "RESULT_NOTED")) == 1
+    states = {t["name"]: t["state"] for t in project.status()["tasks"]}
     assert states == {"one": "DONE", "more": "DONE"}
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.2", "12.7")
 def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     first, kept, go = tmp_path / "first", tmp_path / "env", tmp_path / "go"
     plan = one_task(
-        [[keeps_environment(first)], [keeps_environment(kept), waits_for(go), *writes("a.txt")]]
+        [[save_environment(first)], [save_environment(kept), waits_for(go), *writes("a.txt")]]
     )
     task = {"id": "more", "goal": "Do more.", "checks": ["a"]}
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -157,86 +157,86 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
         ("complete", {}),
     )
 
-    with at_work(place, plan, kept, go):
-        before = stand(place)
-        refused = called(place, environment_in(first), *calls, *calls)
-        after = stand(place)
+    with running_attempt(project, plan, kept, go):
+        before = task_rows(project)
+        refused = call_tools(project, read_environment(first), *calls, *calls)
+        after = task_rows(project)
 
     assert {name for name, _ in calls} == TOOLS
     assert {(one.failed, one.error["refused"]) for one in refused} == {(True, "STALE")}
     assert all("is stale" in one.text and "stop working" in one.text for one in refused)
     assert before == after
-    journal = [data["call"] for data in told(place, "RESULT_REFUSED")]
+    journal = [data["call"] for data in event_data(project, "RESULT_REFUSED")]
     assert sorted(journal) == sorted(TOOLS - {"ask"}), "one record for each kind of call"
-    assert len(place.look("status", "--all", "--json").document["runs"]) == 1
+    assert len(project.query("status", "--all", "--json").document["runs"]) == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "3.9")
-def test_a_question_over_mcp_reaches_a_person(place: Place, tmp_path: Path) -> None:
+def test_a_question_over_mcp_reaches_a_person(project: Project, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[keeps_environment(kept), waits_for(go)]])
+    plan = one_task([[save_environment(kept), waits_for(go)]])
 
-    with at_work(place, plan, kept, go) as who:
-        [asked] = called(place, who, ("ask", {"question": "Which port?"}))
+    with running_attempt(project, plan, kept, go) as who:
+        [asked] = call_tools(project, who, ("ask", {"question": "Which port?"}))
 
     assert not asked.failed, asked.text
-    task = place.task("one")
+    task = project.task("one")
     assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
     assert "Which port?" in task["question"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("9.1", "9.2", "8.5")
-def test_a_planner_fills_a_phase_and_replaces_a_failed_task(place: Place) -> None:
+def test_a_planner_fills_a_phase_and_replaces_a_failed_task(project: Project) -> None:
     """A session that a person drives: no task in the environment, the newest run is meant."""
     plan = a_plan(
         {"one": [writes("a.txt", "bad\n")], "one-r2": [writes("a.txt")], "b": [writes("b.txt")]},
         [{"id": "one", "checks": ["a"], "retry": {"max_retries": 0}, "phase": "first"}],
-        {**CHECKS, "b": holds("b.txt")},
+        {**CHECKS, "b": file_contains("b.txt")},
         phases=[
             {"id": "first"},
             {"id": "later", "needs": ["first"], "deferred": True, "constraints": {"max_tasks": 1}},
         ],
     )
-    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
     task = {"id": "b", "goal": "Do b.", "checks": ["b"], "agent": "actor"}
 
-    crowd, filled, replaced, own = called(
-        place,
+    crowd, filled, replaced, own = call_tools(
+        project,
         {},
         ("submit", {"phase": "later", "tasks": [task, {**task, "id": "c"}]}),
         ("submit", {"phase": "later", "tasks": [task]}),
         ("add_retry_task", {"task": "one", "goal": "Do it right."}),
         ("result", {"status": "done", "summary": "x"}),
     )
-    done = place.yaoki("resume", "--quiet")
+    done = project.yaoki("resume", "--quiet")
 
     assert (crowd.failed, "over the limit of 1" in crowd.text) == (True, True), crowd.text
     assert not filled.failed, filled.text
     assert not replaced.failed, replaced.text
     assert (own.failed, "YAOKI_TASK is not set" in own.text) == (True, True)
     assert done.code == 0, done.out + done.err
-    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    states = {t["name"]: t["state"] for t in project.status()["tasks"]}
     assert (states["one"], states["one-r2"], states["b"]) == ("REPLACED", "DONE", "DONE")
 
 
 @pytest.mark.full
 @pytest.mark.spec("9.2", "2.2", "10.4")
-def test_a_submitted_plan_waits_for_the_approval_of_a_person(place: Place) -> None:
+def test_a_submitted_plan_waits_for_the_approval_of_a_person(project: Project) -> None:
     plan = one_task([writes("a.txt")])
 
-    bad, both, made = called(
-        place,
+    bad, both, made = call_tools(
+        project,
         {},
         ("submit", {"plan": {**plan, "taks": []}}),
         ("submit", {"plan": plan, "phase": "x", "tasks": [{}]}),
         ("submit", {"plan": plan}),
     )
-    waits = place.yaoki("resume", "--quiet")
-    began = place.task("one")["attempt"]
-    place.yaoki("answer", made.document["run"], "go")
-    done = place.yaoki("resume", "--quiet")
+    waits = project.yaoki("resume", "--quiet")
+    began = project.task("one")["attempt"]
+    project.yaoki("answer", made.document["run"], "go")
+    done = project.yaoki("resume", "--quiet")
 
     assert (bad.failed, "did you mean 'tasks'?" in bad.text) == (True, True), bad.text
     assert (both.failed, "submit takes plan, or phase with tasks" in both.text) == (True, True)
@@ -247,15 +247,15 @@ def test_a_submitted_plan_waits_for_the_approval_of_a_person(place: Place) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.4", "12.7")
-def test_arguments_are_bounded_and_secrets_masked(place: Place, tmp_path: Path) -> None:
+def test_arguments_are_bounded_and_secrets_masked(project: Project, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     key = "correct-horse-battery"
-    plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
+    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
     plan["goal"] = f"Use {key}"
 
-    with at_work(place, plan, kept, go) as who:
-        long, wrong, extra, foreign, looked, noted = called(
-            place,
+    with running_attempt(project, plan, kept, go) as who:
+        long, wrong, extra, foreign, looked, noted = call_tools(
+            project,
             {**who, "MY_API_KEY": key},
             ("result", {"status": "failed", "summary": "x" * 4001}),
             ("result", {"status": "won", "summary": "x"}),
@@ -272,19 +272,21 @@ def test_arguments_are_bounded_and_secrets_masked(place: Place, tmp_path: Path) 
     assert key not in looked.text
     assert "[masked]" in looked.document["goal"]
     assert not noted.failed, noted.text
-    assert [data["summary"] for data in told(place, "RESULT_NOTED")] == ["[masked] did not work"]
+    assert [data["summary"] for data in event_data(project, "RESULT_NOTED")] == [
+        "[masked] did not work"
+    ]
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "11.2", "0.4")
-def test_an_attempt_has_a_bounded_number_of_results(place: Place, tmp_path: Path) -> None:
+def test_an_attempt_has_a_bounded_number_of_results(project: Project, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
+    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
     many = [("result", {"status": "done", "summary": f"no {n}"}) for n in range(17)]
 
-    with at_work(place, plan, kept, go) as who:
-        *taken, over = called(place, who, *many)
+    with running_attempt(project, plan, kept, go) as who:
+        *taken, over = call_tools(project, who, *many)
 
     assert not any(one.failed for one in taken)
     assert (over.failed, "17 is over the limit of 16" in over.text) == (True, True), over.text
-    assert len(told(place, "RESULT_NOTED")) == 16
+    assert len(event_data(project, "RESULT_NOTED")) == 16

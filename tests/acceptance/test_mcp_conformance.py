@@ -16,10 +16,10 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types.methods import validate_server_result
 
-from tests.acceptance.project import Place, a_plan, waits_for, writes
-from tests.acceptance.test_agent_results import CHECKS, at_work, keeps_environment, one_task
+from tests.acceptance.project import Project, a_plan, waits_for, writes
+from tests.acceptance.test_agent_results import CHECKS, one_task, running_attempt, save_environment
 from tests.acceptance.test_mcp import TOOLS, Answer, with_client
-from tests.faces.mcp.test_server import VERSION, Piped, framed
+from tests.faces.mcp.test_server import VERSION, PipedServer, framed
 from yaoki.faces.mcp.server import HANDSHAKE, MODERN
 
 pytestmark = pytest.mark.acceptance
@@ -38,20 +38,20 @@ def writers_wait(repo: Path) -> Iterator[None]:
         yield
 
 
-def a_run(place: Place) -> None:
+def a_run(project: Project) -> None:
     """One landed task, so that the tools have something to show."""
-    assert place.yaoki("run", place.plan(one_task([writes("a.txt")])), "--quiet").code == 0
+    assert project.yaoki("run", project.plan(one_task([writes("a.txt")])), "--quiet").code == 0
 
 
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_calls_every_tool(place: Place, tmp_path: Path, mode: Mode) -> None:
+def test_the_official_client_calls_every_tool(project: Project, tmp_path: Path, mode: Mode) -> None:
     """The client refuses a frame that its models do not accept, and structured content that does
     not fit a declared schema."""
     kept, go = tmp_path / "env", tmp_path / "go"
     more = {"id": "more", "goal": "Do more.", "needs": ["one"], "checks": ["a"]}
     plan = a_plan(
-        {"one": [[keeps_environment(kept), waits_for(go), *writes("a.txt")]], "more": [[]]},
+        {"one": [[save_environment(kept), waits_for(go), *writes("a.txt")]], "more": [[]]},
         [{"id": "one", "checks": ["a"]}],
         CHECKS,
     )
@@ -73,8 +73,8 @@ def test_the_official_client_calls_every_tool(place: Place, tmp_path: Path, mode
         }
         return listed, got
 
-    with at_work(place, plan, kept, go) as who:
-        listed, got = with_client(place, who, use, mode)
+    with running_attempt(project, plan, kept, go) as who:
+        listed, got = with_client(project, who, use, mode)
 
     assert set(calls) == {tool.name for tool in listed} == TOOLS
     for tool in listed:
@@ -91,7 +91,7 @@ def test_the_official_client_calls_every_tool(place: Place, tmp_path: Path, mode
 @pytest.mark.spec("12.7", "14.4")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_distinguishes_protocol_errors_from_failed_tools(
-    place: Place, mode: Mode
+    project: Project, mode: Mode
 ) -> None:
     async def use(client: Client) -> tuple[int, Answer, Answer]:
         with pytest.raises(MCPError) as no_tool:
@@ -99,7 +99,7 @@ def test_the_official_client_distinguishes_protocol_errors_from_failed_tools(
         wrong = Answer(await client.call_tool("why", {"task": 7}))
         return no_tool.value.error.code, wrong, Answer(await client.call_tool("status", {}))
 
-    code, wrong, nothing = with_client(place, {}, use, mode)
+    code, wrong, nothing = with_client(project, {}, use, mode)
 
     assert code == mcp_types.INVALID_PARAMS
     assert (wrong.failed, "task: Input should be" in wrong.text) == (True, True), wrong.text
@@ -107,7 +107,7 @@ def test_the_official_client_distinguishes_protocol_errors_from_failed_tools(
 
 
 @pytest.mark.spec("12.7")
-def test_the_official_client_pings(place: Place) -> None:
+def test_the_official_client_pings(project: Project) -> None:
     """Only in the older protocol: 2026-07-28 has no ping."""
 
     async def use(client: Client) -> Any:
@@ -115,27 +115,29 @@ def test_the_official_client_pings(place: Place) -> None:
             warnings.simplefilter("ignore")
             return await client.send_ping()
 
-    assert with_client(place, {}, use, "legacy") is not None
+    assert with_client(project, {}, use, "legacy") is not None
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "11.2")
 @pytest.mark.parametrize("mode", MODES)
-def test_the_server_answers_the_next_call_after_a_cancelled_one(place: Place, mode: Mode) -> None:
+def test_the_server_answers_the_next_call_after_a_cancelled_one(
+    project: Project, mode: Mode
+) -> None:
     """The protocol lets a server finish a cancelled call; the client must then drop its answer.
 
     The call is stuck behind another writer when the client gives it up.
     """
-    a_run(place)
+    a_run(project)
     plan = one_task([writes("a.txt")])
 
     async def use(client: Client) -> tuple[bool, Answer]:
-        with writers_wait(place.repo), anyio.move_on_after(1.0) as given_up:
+        with writers_wait(project.repo), anyio.move_on_after(1.0) as given_up:
             await client.call_tool("submit", {"plan": plan})
         with anyio.fail_after(SECONDS_MAX):
             return given_up.cancelled_caught, Answer(await client.call_tool("why", {"task": "one"}))
 
-    cancelled, next_answer = with_client(place, {}, use, mode)
+    cancelled, next_answer = with_client(project, {}, use, mode)
 
     assert cancelled
     assert not next_answer.failed, next_answer.text
@@ -155,9 +157,11 @@ def params_of(version: str, given: Mapping[str, Any] | None = None) -> dict[str,
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("version", [*HANDSHAKE, *MODERN])
-def test_each_answer_fits_the_models_of_its_protocol_version(place: Place, version: str) -> None:
-    a_run(place)
-    server = Piped(place.repo, place.env)
+def test_each_answer_fits_the_models_of_its_protocol_version(
+    project: Project, version: str
+) -> None:
+    a_run(project)
+    server = PipedServer(project.repo, project.env)
     shake = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
     begin = ("initialize", shake) if version in HANDSHAKE else ("server/discover", {})
     requests: list[tuple[str, dict[str, Any]]] = [

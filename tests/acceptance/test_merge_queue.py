@@ -1,4 +1,4 @@
-"""Many tasks that finish at once: they are proven on top of each other, and land in that order."""
+"""The merge queue: tasks are verified on top of each other and land in that order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import PATIENT, Place, a_plan, waits_for, writes
+from tests.acceptance.project import PATIENT, Project, a_plan, waits_for, writes
 
 pytestmark = pytest.mark.acceptance
 # Longer than anything here takes, and less than a test may take.
 TRIES = 1600
 
 
-def together(folder: Path, names: list[str]) -> list[Any]:
-    """Acts of an agent that ends when all of them are there."""
+def end_together(folder: Path, names: list[str]) -> list[Any]:
+    """Acts of an agent that ends when all of the named agents have reached the same point."""
     here, all_here = folder / "here", folder / "all"
     here.mkdir(exist_ok=True)
     count = f"test $(ls {here} | wc -l) = {len(names)} && touch {all_here}"
@@ -24,9 +24,9 @@ def together(folder: Path, names: list[str]) -> list[Any]:
     return [{"run": ["sh", "-c", come]}, waits_for(all_here)]
 
 
-def proofs_beside(folder: Path, name: str, first: int, later: int) -> dict[str, str]:
-    """A check that passes only while so many others are at the same proof: the first, or a later
-    one.  Proven one after the other they would wait for ever.
+def concurrent_check(folder: Path, name: str, first: int, later: int) -> dict[str, str]:
+    """A check that passes only while this many others run: in the first round, or in a later
+    one.  In sequence they would wait for ever.
     """
     proofs = folder / "proofs"
     proofs.mkdir(exist_ok=True)
@@ -35,129 +35,151 @@ def proofs_beside(folder: Path, name: str, first: int, later: int) -> dict[str, 
         f" touch {proofs}.$n/{name}; want={later}; test $n = 1 && want={first};"
     )
     wait = f"test $(ls {proofs}.$n | wc -l) -ge $want && exit 0; sleep 0.05"
-    # The last proof of the run has all of them, one after the other.
+    # The final check runs all of them in sequence.
     whole = "test $(ls t?.txt | wc -l) = 6 && exit 0;"
     return {"shell": f"{count} {whole} for i in $(seq {TRIES}); do {wait}; done; exit 1"}
 
 
-def waited(what: str) -> str:
-    """Go on when this holds; fail when it never does."""
+def wait_in_shell(what: str) -> str:
+    """Shell that waits until the condition holds, and fails if it never does."""
     return f"for i in $(seq {TRIES}); do {what} && break; sleep 0.05; done; {what}"
 
 
-def landed(folder: Path, count: int) -> str:
-    """So many stand on the run branch; candidates have refs of their own."""
+def landed_at_least(folder: Path, count: int) -> str:
+    """The run branch has at least this many landings; candidates have separate refs."""
     git = f"git -C {folder}/repo"
     branch = f"{git} for-each-ref --format='%(refname)' refs/heads/yaoki | grep -v -- '-[0-9]'"
     return f"test $({git} log --first-parent --oneline $({branch}) | grep -c ': Do ') -ge {count}"
 
 
-def proofs(folder: Path, name: str, count: int) -> str:
-    """It is at this proof, or was."""
+def verified_at_least(folder: Path, name: str, count: int) -> str:
+    """The task has reached this round of verification."""
     return f"test $(cat {folder}/{name}.proofs 2>/dev/null | wc -l) -ge {count}"
 
 
-def nth(folder: Path, name: str, first: str, later: str) -> dict[str, str]:
-    """A check that waits for one thing at the first proof, for another later."""
+def check_by_round(folder: Path, name: str, first: str, later: str) -> dict[str, str]:
+    """A check that waits for one condition in the first round and for another later."""
     count = f"echo x >> {folder}/{name}.proofs"
-    return {"shell": f"{count}; if {proofs(folder, name, 2)}; then {later}; else {first}; fi"}
+    return {
+        "shell": f"{count}; if {verified_at_least(folder, name, 2)}; then {later}; else {first}; fi"
+    }
 
 
-def journal(place: Place, event: str) -> Counter[str]:
-    return Counter(line["task"] for line in place.events() if line["event"] == event)
+def count_events_by_task(project: Project, event: str) -> Counter[str]:
+    return Counter(line["task"] for line in project.events() if line["event"] == event)
 
 
 @pytest.mark.spec("3.4", "13.1", "0.1")
-def test_refused_candidates_are_verified_concurrently_and_land_in_order(place: Place) -> None:
-    """Six agents end together; every second proof needs four others at the same time."""
-    place.settings(PATIENT)
+def test_refused_candidates_are_verified_concurrently_and_land_in_order(project: Project) -> None:
+    """Six agents end together; each second verification needs four others to run concurrently."""
+    project.settings(PATIENT)
     names = [f"t{n}" for n in range(6)]
-    come = together(place.folder, names)
+    come = end_together(project.folder, names)
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in names}
     tasks = [{"id": name, "checks": [f"c-{name}"]} for name in names]
-    checks = {f"c-{name}": proofs_beside(place.folder, name, 6, 5) for name in names}
+    checks = {f"c-{name}": concurrent_check(project.folder, name, 6, 5) for name in names}
 
-    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "6", "--quiet")
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "6", "--quiet"
+    )
 
     assert done.code == 0, done.out + done.err
-    assert max(journal(place, "LAND_REFUSED").values()) == 1
-    assert journal(place, "QUALITY_JUDGMENT").total() == 6 + 5 + 1, "the last is of the run"
-    assert journal(place, "TASK_LANDED").total() == 6 + 1
+    assert max(count_events_by_task(project, "LAND_REFUSED").values()) == 1
+    assert count_events_by_task(project, "QUALITY_JUDGMENT").total() == 6 + 5 + 1, (
+        "the last is of the run"
+    )
+    assert count_events_by_task(project, "TASK_LANDED").total() == 6 + 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.4", "4.1", "0.1")
 def test_a_failed_candidate_is_retried_and_those_behind_it_are_not_blamed(
-    place: Place,
+    project: Project,
 ) -> None:
-    """`odd` does not work beside anything else, and is proven when something else has landed."""
-    place.settings(PATIENT)
+    """`odd` fails with any other task and is verified after another task has landed."""
+    project.settings(PATIENT)
     others = [f"t{n}" for n in range(4)]
-    come = together(place.folder, [*others, "odd"])
+    come = end_together(project.folder, [*others, "odd"])
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in others}
     mended = [{"run": ["rm", "odd.txt"]}, *writes("even.txt")]
     acts["odd"] = [[*come, *writes("odd.txt")], mended]
     sound = "test ! -f odd.txt || test -z \"$(ls | grep '^t.*txt$')\""
-    late = {"shell": f"{waited(landed(place.folder, 1))}; {sound}"}
+    late = {"shell": f"{wait_in_shell(landed_at_least(project.folder, 1))}; {sound}"}
     checks = {name: {"shell": sound} for name in others} | {"odd": late}
     tasks = [{"id": name, "checks": [name]} for name in (*others, "odd")]
 
-    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet")
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet"
+    )
 
     assert done.code == 0, done.out + done.err
-    assert set(journal(place, "RETRY_DECISION")) == {place.task("odd")["id"]}
-    assert all(place.task(name)["attempt"] == 1 for name in others)
-    assert place.task("odd")["attempt"] == 2
+    assert set(count_events_by_task(project, "RETRY_DECISION")) == {project.task("odd")["id"]}
+    assert all(project.task(name)["attempt"] == 1 for name in others)
+    assert project.task("odd")["attempt"] == 2
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.4", "11.2")
-def test_a_slow_verification_does_not_delay_the_start_of_other_tasks(place: Place) -> None:
-    """`slow` was refused, and is proven until `late` has begun.  Two others are proven on top of
+def test_a_slow_verification_does_not_delay_the_start_of_other_tasks(project: Project) -> None:
+    """`slow` was refused and is verified until `late` has started.  Two others build on top of
     it and wait for it, and `busy` has the last of the four slots.
     """
-    place.settings(PATIENT)
-    folder, begun = place.folder, place.folder / "begun"
+    project.settings(PATIENT)
+    folder, begun = project.folder, project.folder / "begun"
     riders = ["slow", "t1", "t2"]
-    come = together(folder, ["first", *riders])
+    come = end_together(folder, ["first", *riders])
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ["first", *riders]}
     acts["busy"] = [[waits_for(begun), *writes("busy.txt")]]
     acts["late"] = [[{"run": ["touch", str(begun)]}, *writes("late.txt")]]
-    behind = {"shell": waited(proofs(folder, "slow", 2))}
+    behind = {"shell": wait_in_shell(verified_at_least(folder, "slow", 2))}
     checks = {
         "ok": {"shell": "ls *.txt"},
-        "slow": nth(folder, "slow", waited(landed(folder, 1)), waited(f"test -f {begun}")),
+        "slow": check_by_round(
+            folder,
+            "slow",
+            wait_in_shell(landed_at_least(folder, 1)),
+            wait_in_shell(f"test -f {begun}"),
+        ),
         "behind": behind,
     }
     checked = {"first": "ok", "slow": "slow", "t1": "behind", "t2": "behind"}
     tasks: list[dict[str, Any]] = [{"id": n, "checks": [c]} for n, c in checked.items()]
     tasks += [{"id": n, "checks": ["ok"], "needs": ["first"]} for n in ("busy", "late")]
 
-    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "4", "--quiet")
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "4", "--quiet"
+    )
 
     assert done.code == 0, done.out + done.err
-    assert all(place.task(name)["attempt"] == 1 for name in riders)
+    assert all(project.task(name)["attempt"] == 1 for name in riders)
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.4")
-def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(place: Place) -> None:
-    """`idle` is proven on the first landing, and its second proof ends after all others landed."""
-    place.settings(PATIENT)
-    folder, others = place.folder, ["t1", "t2", "t3"]
-    come = together(folder, ["first", *others, "idle"])
+def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(project: Project) -> None:
+    """`idle` is verified on the first landing, and a second time until all others landed."""
+    project.settings(PATIENT)
+    folder, others = project.folder, ["t1", "t2", "t3"]
+    come = end_together(folder, ["first", *others, "idle"])
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ("first", *others)}
     acts["idle"] = [[*come, {"say": "there is nothing to do"}]]
     checks = {
         "ok": {"shell": "ls *.txt"},
-        "idle": nth(folder, "idle", waited(landed(folder, 1)), waited(landed(folder, 4))),
-        "after": {"shell": waited(proofs(folder, "idle", 2))},
+        "idle": check_by_round(
+            folder,
+            "idle",
+            wait_in_shell(landed_at_least(folder, 1)),
+            wait_in_shell(landed_at_least(folder, 4)),
+        ),
+        "after": {"shell": wait_in_shell(verified_at_least(folder, "idle", 2))},
     }
     tasks: list[dict[str, Any]] = [{"id": "first", "checks": ["ok"]}]
     tasks += [{"id": "idle", "checks": ["idle"], "may_change_nothing": True}]
     tasks += [{"id": name, "checks": ["after"]} for name in others]
 
-    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet")
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet"
+    )
 
     assert done.code == 0, done.out + done.err
-    assert journal(place, "LAND_REFUSED")[place.task("idle")["id"]] == 1
+    assert count_events_by_task(project, "LAND_REFUSED")[project.task("idle")["id"]] == 1

@@ -1,4 +1,4 @@
-"""A check that needs what git ignores, in a plan that does not make it."""
+"""A check that needs ignored files in a plan whose set-up does not create them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, Project
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.1", "0.5", "12.2")]
 
@@ -39,25 +39,25 @@ CASES: dict[str, tuple[str, str, Any, str]] = {
 }
 
 
-def a_repository(place: Place, manifest: str, folder: str) -> None:
+def a_repository(project: Project, manifest: str, folder: str) -> None:
     """With a tool that git ignores, as after an installation by hand."""
-    (place.repo / manifest).write_text("{}\n")
-    (place.repo / ".gitignore").write_text(f"{folder.partition('/')[0]}\n")
-    tool = place.repo / folder / "tool"
+    (project.repo / manifest).write_text("{}\n")
+    (project.repo / ".gitignore").write_text(f"{folder.partition('/')[0]}\n")
+    tool = project.repo / folder / "tool"
     tool.parent.mkdir(parents=True)
     tool.write_text("#!/bin/sh\ntest -f x.txt\n")
     tool.chmod(0o755)
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a project")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a project")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_without_its_environment_names_the_setup_command_that_creates_it(
-    place: Place, name: str
+    project: Project, name: str
 ) -> None:
     manifest, folder, check, setup = CASES[name]
-    a_repository(place, manifest, folder)
+    a_repository(project, manifest, folder)
     plan = {
         "goal": "x",
         "agents": {"m": {"command": ["sh", "-c", "echo x > x.txt"]}},
@@ -66,17 +66,17 @@ def test_a_check_without_its_environment_names_the_setup_command_that_creates_it
         "tasks": [{"id": "t", "goal": "x", "retry": {"max_retries": 0}}],
     }
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    question = place.task("t")["question"]
+    question = project.task("t")["question"]
     assert f"git ignores {folder.partition('/')[0]}" in question
     assert setup in question
 
 
-def test_an_ordinary_failure_does_not_mention_setup(place: Place) -> None:
-    """The environment is there, but what failed has nothing to do with it."""
-    a_repository(place, "package.json", "node_modules/.bin")
+def test_an_ordinary_failure_does_not_mention_setup(project: Project) -> None:
+    """The environment exists and is not the cause of the failure."""
+    a_repository(project, "package.json", "node_modules/.bin")
     plan = {
         "goal": "x",
         "agents": {"m": {"command": ["sh", "-c", "echo x > x.txt"]}},
@@ -85,6 +85,6 @@ def test_an_ordinary_failure_does_not_mention_setup(place: Place) -> None:
         "tasks": [{"id": "t", "goal": "x", "retry": {"max_retries": 0}}],
     }
 
-    place.yaoki("run", place.plan(plan), "--quiet")
+    project.yaoki("run", project.plan(plan), "--quiet")
 
-    assert "setup" not in place.task("t")["question"]
+    assert "setup" not in project.task("t")["question"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.adapters.notify.notices import SECRET, a_notice, program, receiver, recorded
 from tests.builders import HandClock
 from yaoki.adapters.notify import open_channels
@@ -47,14 +47,14 @@ class Apprise:
 """
 
 
-def configured(place: Place, text: str) -> None:
-    with (place.repo / "yaoki.toml").open("a", encoding="utf-8") as file:
+def configure_notify(project: Project, text: str) -> None:
+    with (project.repo / "yaoki.toml").open("a", encoding="utf-8") as file:
         file.write(f"[notify]\n{text}\n")
 
 
 @pytest.mark.spec("10.5", "12.1")
-def test_notify_without_a_channel_says_how_to_configure_one(place: Place) -> None:
-    done = place.yaoki("notify", "test")
+def test_notify_without_a_channel_says_how_to_configure_one(project: Project) -> None:
+    done = project.yaoki("notify", "test")
 
     assert done.code == 2
     assert "no channel for notices is configured" in done.err
@@ -62,18 +62,20 @@ def test_notify_without_a_channel_says_how_to_configure_one(place: Place) -> Non
 
 
 @pytest.mark.spec("10.5", "12.1")
-def test_every_channel_is_tried_and_all_must_deliver(place: Place) -> None:
-    """A proxy named in the environment is no detour for what stays on this machine."""
-    shown = program(place.folder / "bin", "notify-send")
-    tell = program(place.folder, "tell")
+def test_every_channel_is_tried_and_all_must_deliver(project: Project) -> None:
+    """A proxy of the environment is not used for loopback addresses."""
+    shown = program(project.folder / "bin", "notify-send")
+    tell = program(project.folder, "tell")
     around = {
-        "PATH": f"{shown.parent}:{place.env['PATH']}",
+        "PATH": f"{shown.parent}:{project.env['PATH']}",
         "YAOKI_WEBHOOK_SECRET": SECRET,
         "http_proxy": "http://127.0.0.1:9",
     }
     with receiver() as received:
-        configured(place, f"desktop = true\ncommand = ['{tell}']\nwebhook = '{received.address}'")
-        done = place.yaoki("notify", "test", env=around)
+        configure_notify(
+            project, f"desktop = true\ncommand = ['{tell}']\nwebhook = '{received.address}'"
+        )
+        done = project.yaoki("notify", "test", env=around)
 
     assert (done.code, done.err) == (0, "")
     said = [line.split() for line in done.out.splitlines()]
@@ -85,12 +87,12 @@ def test_every_channel_is_tried_and_all_must_deliver(place: Place) -> None:
 
 
 @pytest.mark.spec("10.5", "14.2")
-def test_a_failing_channel_is_reported_with_cause_and_remedy(place: Place) -> None:
+def test_a_failing_channel_is_reported_with_cause_and_remedy(project: Project) -> None:
     with receiver(404) as received:
         text = f"command = ['/bin/sh', '-c', 'exit 3']\nwebhook = '{received.address}'"
-        configured(place, text)
+        configure_notify(project, text)
         env = {"YAOKI_WEBHOOK_SECRET": SECRET}
-        done, held = (place.yaoki("notify", "test", *w, env=env) for w in ((), ("--json",)))
+        done, held = (project.yaoki("notify", "test", *w, env=env) for w in ((), ("--json",)))
 
     assert (done.code, held.code) == (1, 1)
     assert "BAD  command  /bin/sh ended with exit code 3" in done.out
@@ -104,22 +106,24 @@ def test_a_failing_channel_is_reported_with_cause_and_remedy(place: Place) -> No
 # ------------------------------------------------------------------ services
 
 
-def services(place: Place, library: str, addresses: str) -> tuple[int, str]:
-    """One test notice through the stand-in; the exit code and everything that was said."""
-    folder = place.folder / "library"
+def send_through_services(project: Project, library: str, addresses: str) -> tuple[int, str]:
+    """One test notice through the fake library; returns exit code and output."""
+    folder = project.folder / "library"
     program(folder, "apprise.py", library)
-    configured(place, "apprise = ['good://written-k3y']\napprise_env = 'SERVICES'")
+    configure_notify(project, "apprise = ['good://written-k3y']\napprise_env = 'SERVICES'")
     env = {"PYTHONPATH": str(folder), "SERVICES": addresses}
-    done = place.yaoki("notify", "test", env=env)
+    done = project.yaoki("notify", "test", env=env)
     return done.code, done.out + done.err
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.5")
-def test_every_service_gets_the_notice(place: Place) -> None:
-    code, said = services(place, STAND_IN, "fine://k3y/one\nfine://k3y/two good://written-k3y")
+def test_every_service_gets_the_notice(project: Project) -> None:
+    code, said = send_through_services(
+        project, STAND_IN, "fine://k3y/one\nfine://k3y/two good://written-k3y"
+    )
 
-    told = (place.folder / "library" / "told.jsonl").read_text().splitlines()
+    told = (project.folder / "library" / "told.jsonl").read_text().splitlines()
     assert (code, said.split()[:3]) == (0, ["ok", "apprise", "delivered"])
     assert [line.split('"')[3] for line in told] == [
         "good://written-k3y",
@@ -141,9 +145,9 @@ def test_every_service_gets_the_notice(place: Place) -> None:
     ],
 )
 def test_a_service_that_fails_is_named_without_its_key(
-    place: Place, addresses: str, said: str
+    project: Project, addresses: str, said: str
 ) -> None:
-    code, told = services(place, STAND_IN, addresses)
+    code, told = send_through_services(project, STAND_IN, addresses)
 
     assert code == 1
     assert said in told
@@ -151,9 +155,11 @@ def test_a_service_that_fails_is_named_without_its_key(
 
 
 @pytest.mark.spec("10.5")
-def test_a_missing_library_is_reported_with_the_command_that_installs_it(place: Place) -> None:
-    """A library that cannot be imported stands for one that is not there."""
-    code, told = services(place, "raise ImportError('No module named apprise')\n", "fine://k3y")
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(project: Project) -> None:
+    """A library whose import fails simulates a missing one."""
+    code, told = send_through_services(
+        project, "raise ImportError('No module named apprise')\n", "fine://k3y"
+    )
 
     assert code == 1
     assert "the library apprise cannot be used: No module named apprise" in told
@@ -164,15 +170,15 @@ def test_a_missing_library_is_reported_with_the_command_that_installs_it(place: 
 
 
 @dataclass
-class Guided:
+class GuideReceiver:
     """The receiver of the guide; `said` is what it printed, once it has ended."""
 
     port: int
-    said: str = ""
+    output: str = ""
 
 
 @contextmanager
-def guided(folder: Path) -> Iterator[Guided]:
+def run_guide_receiver(folder: Path) -> Iterator[GuideReceiver]:
     [code] = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
     file = program(folder, "receiver.py", code)
     running = subprocess.Popen(
@@ -183,13 +189,13 @@ def guided(folder: Path) -> Iterator[Guided]:
         text=True,
     )
     assert running.stdout is not None
-    guide = Guided(0)
+    guide = GuideReceiver(0)
     try:
         guide.port = int(running.stdout.readline().split()[1])
         yield guide
     finally:
         running.kill()
-        guide.said = running.communicate()[0]
+        guide.output = running.communicate()[0]
 
 
 def refusal(port: int, secret: str, clock: SystemClock | HandClock, subject: str) -> str:
@@ -206,7 +212,7 @@ def refusal(port: int, secret: str, clock: SystemClock | HandClock, subject: str
 
 @pytest.mark.spec("10.5", "0.3")
 def test_the_receiver_of_the_guide_accepts_a_genuine_notice_once(tmp_path: Path) -> None:
-    with guided(tmp_path) as guide:
+    with run_guide_receiver(tmp_path) as guide:
         forged = refusal(guide.port, "another secret altogether", SystemClock(), "forged")
         old = refusal(guide.port, SECRET, HandClock(), "old")
         taken = [refusal(guide.port, SECRET, SystemClock(), word) for word in ("first", "again")]
@@ -214,4 +220,4 @@ def test_the_receiver_of_the_guide_accepts_a_genuine_notice_once(tmp_path: Path)
     assert "answered 403" in forged
     assert "answered 403" in old
     assert taken == ["", ""]
-    assert guide.said == "first\n"
+    assert guide.output == "first\n"

@@ -1,4 +1,4 @@
-"""A green report that holds fewer tests than the base: nothing lands by looking at less."""
+"""A passing report with fewer tests than the base does not land."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, a_plan
-from tests.acceptance.test_agent_failures import carried, events
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan
+from tests.acceptance.test_agent_failures import event_data, run_one_task
 
 pytestmark = pytest.mark.acceptance
 
@@ -29,21 +29,21 @@ sys.exit("RED\\n" in texts.values())
 
 
 @pytest.fixture
-def tested(place: Place) -> Place:
+def counted_project(project: Project) -> Project:
     for name, text in {"run.py": RUNNER, "t_a": "x\n", "t_b": "x\n", "t_c": "x\n"}.items():
-        (place.repo / name).write_text(text)
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "tests")
-    return place
+        (project.repo / name).write_text(text)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    return project
 
 
-def check(place: Place, **more: Any) -> dict[str, Any]:
-    env = {"CALLS": str(place.folder / "calls")}
+def check(project: Project, **more: Any) -> dict[str, Any]:
+    env = {"CALLS": str(project.folder / "calls")}
     return {"tests": {"run": ["python3", "run.py", "{report}"], "env": env, **more}}
 
 
-def calls(place: Place) -> int:
-    return len((place.folder / "calls").read_text())
+def calls(project: Project) -> int:
+    return len((project.folder / "calls").read_text())
 
 
 def acts(path: str, text: str) -> list[Any]:
@@ -56,75 +56,86 @@ def acts(path: str, text: str) -> list[Any]:
     ("path", "text"), [("only", "t_a\n"), ("t_b", "SKIP\n")], ids=["narrowed", "skipped"]
 )
 def test_a_change_with_fewer_tests_is_sent_back_to_the_agent(
-    tested: Place, path: str, text: str
+    counted_project: Project, path: str, text: str
 ) -> None:
     back = [{"delete": "only"}] if path == "only" else [{"write": {path: "x\n"}}]
 
-    code, task, entries = carried(tested, {"a": [acts(path, text), back]}, {}, checks=check(tested))
+    code, task, entries = run_one_task(
+        counted_project, {"a": [acts(path, text), back]}, {}, checks=check(counted_project)
+    )
 
     assert (code, task["attempt"]) == (0, 2)
-    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
     assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", "test-weakened")
-    assert "3 tests ran before the change" in tested.prompt(task, 2)
+    assert "3 tests ran before the change" in counted_project.prompt(task, 2)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.4", "10.3")
-def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> None:
-    (tested.repo / "t_a").write_text("RED\n")
-    tested.git(*WHO, "commit", "-qam", "red")
-    plan = a_plan({"a": [acts("t_d", "x\n")]}, [{"id": "a"}], check(tested, baseline="known"))
+def test_a_passed_check_shows_its_number_of_tests_everywhere(counted_project: Project) -> None:
+    (counted_project.repo / "t_a").write_text("RED\n")
+    counted_project.git(*GIT_IDENTITY, "commit", "-qam", "red")
+    plan = a_plan(
+        {"a": [acts("t_d", "x\n")]}, [{"id": "a"}], check(counted_project, baseline="known")
+    )
 
-    ran = tested.yaoki("run", tested.plan(plan))
-    report = tested.look("report", "--format", "json", "-o", "-").document
+    ran = counted_project.yaoki("run", counted_project.plan(plan))
+    report = counted_project.query("report", "--format", "json", "-o", "-").document
 
     words = "tests PASSED, 3 tests, 1 known failure"
     assert ran.code == 0, ran.out
     assert f"check {words} in " in ran.out
-    assert words in tested.yaoki("why", "a").out
-    assert words in tested.yaoki("report", "--format", "markdown", "-o", "-").out
-    assert words.partition(" ")[2] in tested.yaoki("report", "--format", "html", "-o", "-").out
+    assert words in counted_project.yaoki("why", "a").out
+    assert words in counted_project.yaoki("report", "--format", "markdown", "-o", "-").out
+    assert (
+        words.partition(" ")[2]
+        in counted_project.yaoki("report", "--format", "html", "-o", "-").out
+    )
     proof = report["tasks"][0]["proof"]
     assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_fewer_tests_fail_the_task_even_if_the_base_fails(tested: Place) -> None:
-    (tested.repo / "t_a").write_text("RED\n")
-    tested.git(*WHO, "commit", "-qam", "red")
+def test_fewer_tests_fail_the_task_even_if_the_base_fails(counted_project: Project) -> None:
+    (counted_project.repo / "t_a").write_text("RED\n")
+    counted_project.git(*GIT_IDENTITY, "commit", "-qam", "red")
     mended = [{"delete": "only"}, {"write": {"t_a": "x\n"}}]
 
-    code, task, entries = carried(
-        tested, {"a": [acts("only", "t_b\n"), mended]}, {}, checks=check(tested)
+    code, task, entries = run_one_task(
+        counted_project, {"a": [acts("only", "t_b\n"), mended]}, {}, checks=check(counted_project)
     )
 
     assert (code, task["attempt"]) == (0, 2)
-    failure = events(entries, "RETRY_DECISION")[0]["failure"]
+    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
     assert failure["pattern"] == "test-weakened"
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_a_plan_may_allow_fewer_tests_and_then_the_base_is_not_run(tested: Place) -> None:
-    code, task, _ = carried(
-        tested,
+def test_a_plan_may_allow_fewer_tests_and_then_the_base_is_not_run(
+    counted_project: Project,
+) -> None:
+    code, task, _ = run_one_task(
+        counted_project,
         {"a": [acts("only", "t_a\n")]},
         {"allow_weaker_tests": True, "scope": ["**"]},
-        checks=check(tested),
+        checks=check(counted_project),
     )
 
-    assert (code, task["attempt"], calls(tested)) == (0, 1, 1)
+    assert (code, task["attempt"], calls(counted_project)) == (0, 1, 1)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.6")
-def test_the_base_is_run_once_and_each_landing_is_the_next_base(tested: Place) -> None:
+def test_the_base_is_run_once_and_each_landing_is_the_next_base(counted_project: Project) -> None:
     script = {"a": [acts("t_d", "x\n")], "b": [acts("t_e", "SKIP\n")]}
     tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
 
-    done = tested.yaoki("run", tested.plan(a_plan(script, tasks, check(tested))))
+    done = counted_project.yaoki(
+        "run", counted_project.plan(a_plan(script, tasks, check(counted_project)))
+    )
 
     assert done.code == 0, done.out
     # Once for the base of the first, once for each task.
-    assert calls(tested) == 3
+    assert calls(counted_project) == 3

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, writes
+from tests.acceptance.project import Project, a_plan, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
 
 
 @pytest.fixture
-def done(place: Place) -> Place:
+def finished_project(project: Project) -> Project:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "ls [ab].txt"}})
-    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
-    return place
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    return project
 
 
-def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
+def shell(project: Project, line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", "-c", line, "sh", sys.executable],
-        cwd=place.repo,
-        env=place.env,
+        cwd=project.repo,
+        env=project.env,
         capture_output=True,
         text=True,
         timeout=60,
@@ -36,20 +36,20 @@ def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.full
-def test_a_dash_means_standard_output_or_standard_input(done: Place) -> None:
-    plan = done.plan(
+def test_a_dash_means_standard_output_or_standard_input(finished_project: Project) -> None:
+    plan = finished_project.plan(
         a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
     )
 
-    report = shell(done, '"$1" -m yaoki report -o - --format json')
-    receipt = shell(done, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')
-    both = done.yaoki("report", "--receipt", "-", "-o", "-")
-    valid = shell(done, f'"$1" -m yaoki validate - < {plan}')
-    ran = shell(done, f'"$1" -m yaoki run - --quiet < {plan}')
-    refused = shell(done, 'echo "gaol: x" | "$1" -m yaoki plan -')
+    report = shell(finished_project, '"$1" -m yaoki report -o - --format json')
+    receipt = shell(finished_project, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')
+    both = finished_project.yaoki("report", "--receipt", "-", "-o", "-")
+    valid = shell(finished_project, f'"$1" -m yaoki validate - < {plan}')
+    ran = shell(finished_project, f'"$1" -m yaoki run - --quiet < {plan}')
+    refused = shell(finished_project, 'echo "gaol: x" | "$1" -m yaoki plan -')
     more = '{"tasks": [{"id": "c", "goal": "Do c.", "needs": ["b"]}]}'
-    extended = shell(done, f"echo '{more}' | \"$1\" -m yaoki plan extend -")
-    unfit = shell(done, 'echo "[1]" | "$1" -m yaoki plan extend -')
+    extended = shell(finished_project, f"echo '{more}' | \"$1\" -m yaoki plan extend -")
+    unfit = shell(finished_project, 'echo "[1]" | "$1" -m yaoki plan extend -')
 
     assert json.loads(report.stdout)["numbers"]["done"] == 1
     assert receipt.returncode == 0, receipt.stdout + receipt.stderr
@@ -59,41 +59,45 @@ def test_a_dash_means_standard_output_or_standard_input(done: Place) -> None:
     assert refused.returncode == 2
     assert "standard input:1:1: gaol: unknown key" in refused.stderr
     assert extended.returncode == 0, extended.stderr
-    assert done.task("c")["state"] == "WAITING"
+    assert finished_project.task("c")["state"] == "WAITING"
     assert (unfit.returncode, "standard input: a document with tasks" in unfit.stderr) == (2, True)
-    assert not (done.repo / "-").exists()
+    assert not (finished_project.repo / "-").exists()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
-def test_a_command_with_closed_standard_streams_succeeds(done: Place, closed: str) -> None:
-    ended = shell(done, f'"$1" -m yaoki status {closed}')
+def test_a_command_with_closed_standard_streams_succeeds(
+    finished_project: Project, closed: str
+) -> None:
+    ended = shell(finished_project, f'"$1" -m yaoki status {closed}')
 
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    assert done.status()["status"] == "DONE", "no file of ours took their place"
+    assert finished_project.status()["status"] == "DONE", "no file of ours took their place"
 
 
-def test_an_output_that_cannot_be_written_is_named(done: Place) -> None:
+def test_an_output_that_cannot_be_written_is_named(finished_project: Project) -> None:
     if not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
 
-    ended = shell(done, '"$1" -m yaoki status > /dev/full')
+    ended = shell(finished_project, '"$1" -m yaoki status > /dev/full')
 
     assert ended.returncode not in {0, 70}
     assert "standard output cannot be written: No space left on device" in ended.stderr
 
 
 @pytest.mark.full
-def test_a_report_is_written_through_links_and_into_pipes(done: Place) -> None:
+def test_a_report_is_written_through_links_and_into_pipes(finished_project: Project) -> None:
     """Nothing but a plain file is ever replaced."""
-    link, real, pipe = (done.folder / name for name in ("link.md", "real.md", "pipe"))
+    link, real, pipe = (finished_project.folder / name for name in ("link.md", "real.md", "pipe"))
     real.write_text("old\n")
     link.symlink_to(real)
     os.mkfifo(pipe)
 
-    linked = done.yaoki("report", "-o", str(link))
-    piped = shell(done, f'cat {pipe} & "$1" -m yaoki report -o {pipe} --format markdown; wait')
+    linked = finished_project.yaoki("report", "-o", str(link))
+    piped = shell(
+        finished_project, f'cat {pipe} & "$1" -m yaoki report -o {pipe} --format markdown; wait'
+    )
 
     assert linked.code == 0, linked.err
     assert link.is_symlink()

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, writes
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, writes
 
-CHECKS = {n: holds(f"{n}.txt") for n in ("look", "build", "last")}
+CHECKS = {n: file_contains(f"{n}.txt") for n in ("look", "build", "last")}
 
 
-def says(answer: Any) -> list[Any]:
+def answer_with(answer: Any) -> list[Any]:
     return [{"say": json.dumps(answer)}]
 
 
-def phased(script: dict[str, Any], deferred: dict[str, Any], **more: Any) -> dict[str, Any]:
+def plan_with_phases(
+    script: dict[str, Any], deferred: dict[str, Any], **more: Any
+) -> dict[str, Any]:
     """look, then build (deferred), then last."""
     full = {n: [writes(f"{n}.txt")] for n in ("look", "build", "last")}
     plan = a_plan({**full, **script}, [], CHECKS, **more)
@@ -37,42 +39,42 @@ def phased(script: dict[str, Any], deferred: dict[str, Any], **more: Any) -> dic
 BUILD = {"tasks": [{"id": "build", "goal": "Build.", "checks": ["build"]}], "reason": "x"}
 
 
-def landings(place: Place) -> list[str]:
-    branch = place.status()["run_branch"]
-    subjects = place.git("log", "--first-parent", "--reverse", "--format=%s", branch).splitlines()
+def landings(project: Project) -> list[str]:
+    branch = project.status()["run_branch"]
+    subjects = project.git("log", "--first-parent", "--reverse", "--format=%s", branch).splitlines()
     return [words.split(":")[0] for words in subjects[1:]]
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "2.3", "1.2")
-def test_the_planner_fills_a_deferred_phase_after_the_phases_it_needs(place: Place) -> None:
-    plan = phased({"fill-building": [says(BUILD)]}, {}, planner="actor")
+def test_the_planner_fills_a_deferred_phase_after_the_phases_it_needs(project: Project) -> None:
+    plan = plan_with_phases({"fill-building": [answer_with(BUILD)]}, {}, planner="actor")
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert landings(place) == ["look", "build", "last"]
-    assert "PHASE_FILLED" in place.story("fill-building")
+    assert landings(project) == ["look", "build", "last"]
+    assert "PHASE_FILLED" in project.event_names("fill-building")
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "9.2")
 def test_a_person_fills_a_phase_and_a_violation_of_its_constraints_leaves_it_open(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    plan = phased({}, {"constraints": {"max_tasks": 1, "kinds": ["change"]}})
-    asked = place.yaoki("run", place.plan(plan), "--quiet")
+    plan = plan_with_phases({}, {"constraints": {"max_tasks": 1, "kinds": ["change"]}})
+    asked = project.yaoki("run", project.plan(plan), "--quiet")
     file, two = tmp_path / "build.json", tmp_path / "two.json"
     file.write_text(json.dumps(BUILD))
     more = [*BUILD["tasks"], {"id": "extra", "goal": "x", "kind": "check", "checks": ["look"]}]
     two.write_text(json.dumps({"tasks": more}))
 
-    refused = place.yaoki("plan", "submit", "--phase", "building", str(two))
-    still = place.task("fill-building")["state"]
-    filled = place.yaoki("plan", "submit", "--phase", "building", str(file))
-    done = place.yaoki("resume", "--quiet")
+    refused = project.yaoki("plan", "submit", "--phase", "building", str(two))
+    still = project.task("fill-building")["state"]
+    filled = project.yaoki("plan", "submit", "--phase", "building", str(file))
+    done = project.yaoki("resume", "--quiet")
 
     assert asked.code == 4
     assert "yaoki plan submit --phase building FILE" in asked.out
@@ -82,53 +84,56 @@ def test_a_person_fills_a_phase_and_a_violation_of_its_constraints_leaves_it_ope
     assert still == "ESCALATED"
     assert filled.code == 0, filled.err
     assert done.code == 0, done.out + done.err
-    assert landings(place) == ["look", "build", "last"]
-    assert "PHASE_REFUSED" in place.story("fill-building")
+    assert landings(project) == ["look", "build", "last"]
+    assert "PHASE_REFUSED" in project.event_names("fill-building")
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
-def test_a_phase_past_its_deadline_is_cancelled_with_the_phases_that_need_it(place: Place) -> None:
-    plan = phased({}, {"deadline": "1s"})
+def test_a_phase_past_its_deadline_is_cancelled_with_the_phases_that_need_it(
+    project: Project,
+) -> None:
+    plan = plan_with_phases({}, {"deadline": "1s"})
 
-    first = place.yaoki("run", place.plan(plan), "--quiet")
-    until(
-        lambda: place.yaoki("resume", "--quiet").code == 3, "the deadline passed and it was noticed"
+    first = project.yaoki("run", project.plan(plan), "--quiet")
+    wait_until(
+        lambda: project.yaoki("resume", "--quiet").code == 3,
+        "the deadline passed and it was noticed",
     )
 
     assert first.code in {3, 4}, first.out + first.err
-    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    states = {t["name"]: t["state"] for t in project.status()["tasks"]}
     assert states == {"look": "DONE", "fill-building": "CANCELLED", "last": "CANCELLED"}
-    assert place.story("fill-building").count("PHASE_TIMED_OUT") == 1
+    assert project.event_names("fill-building").count("PHASE_TIMED_OUT") == 1
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "8.5", "9.2")
-def test_a_failed_phase_reopens_when_its_task_is_replaced(place: Place) -> None:
-    plan = phased(
+def test_a_failed_phase_reopens_when_its_task_is_replaced(project: Project) -> None:
+    plan = plan_with_phases(
         {"look": [writes("look.txt", "bad\n")], "look-r2": [writes("look.txt")]},
         {},
         planner="actor",
     )
-    plan["agents"]["actor"]["options"]["scenario"]["tasks"]["fill-building"] = [says(BUILD)]
+    plan["agents"]["actor"]["options"]["scenario"]["tasks"]["fill-building"] = [answer_with(BUILD)]
     plan["phases"][0]["tasks"][0]["retry"] = {"max_retries": 0}
     plan["agents"]["actor"]["options"]["scenario"]["tasks"]["replan-1"] = [
-        says({"tasks": [], "impossible": "I do not know how"})
+        answer_with({"tasks": [], "impossible": "I do not know how"})
     ]
-    place.yaoki("run", place.plan(plan), "--quiet")
+    project.yaoki("run", project.plan(plan), "--quiet")
 
-    place.yaoki("plan", "add-retry-task", "--retry-of", "look")
-    done = place.yaoki("resume", "--quiet")
+    project.yaoki("plan", "add-retry-task", "--retry-of", "look")
+    done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "PHASE_REOPENED" in place.story("look")
-    assert landings(place) == ["look-r2", "build", "last"]
+    assert "PHASE_REOPENED" in project.event_names("look")
+    assert landings(project) == ["look-r2", "build", "last"]
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("9.4")
-def test_an_optional_failure_leaves_the_run_done_with_a_note(place: Place) -> None:
+def test_an_optional_failure_leaves_the_run_done_with_a_note(project: Project) -> None:
     plan = a_plan(
         {"one": [writes("look.txt")], "extra": [writes("build.txt", "bad\n")]},
         [
@@ -138,7 +143,7 @@ def test_an_optional_failure_leaves_the_run_done_with_a_note(place: Place) -> No
         {n: CHECKS[n] for n in ("look", "build")},
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert place.status()["notes"] == [place.task("extra")["id"]]
+    assert project.status()["notes"] == [project.task("extra")["id"]]

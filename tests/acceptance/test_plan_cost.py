@@ -1,4 +1,4 @@
-"""What a plan may cost is told before it starts, and by what that was judged."""
+"""The expected cost of a plan is shown before it starts, with its basis."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1", "10.6")]
 
 
-def costing(costs: list[list[float]]) -> dict[str, Any]:
+def plan_with_costs(costs: list[list[float]]) -> dict[str, Any]:
     """Each list is a task and what its attempts cost; all of them but the last go wrong."""
     names = [f"t{n}" for n in range(len(costs))]
     script = {
@@ -20,7 +20,7 @@ def costing(costs: list[list[float]]) -> dict[str, Any]:
         for name, held in zip(names, costs, strict=True)
     }
     tasks = [{"id": name, "checks": [name]} for name in names]
-    return a_plan(script, tasks, {name: holds(f"{name}.txt") for name in names})
+    return a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in names})
 
 
 def _attempt(name: str, cost: float, good: bool) -> list[Any]:
@@ -31,17 +31,17 @@ def _attempt(name: str, cost: float, good: bool) -> list[Any]:
 
 @pytest.mark.full
 def test_the_expected_cost_is_unknown_before_the_first_run_and_estimated_from_it_afterwards(
-    place: Place,
+    project: Project,
 ) -> None:
     """Three runs at 0.10, 0.20 and 0.60; two tasks landed after three attempts."""
-    plan = place.plan(costing([[0.1, 0.2], [0.6]]))
+    plan = project.plan(plan_with_costs([[0.1, 0.2], [0.6]]))
 
-    before = place.yaoki("plan", plan)
-    told_before = place.yaoki("plan", plan, "--json").document["cost"]
-    made_nothing = not place.stored()
-    done = place.yaoki("run", plan, "--quiet")
-    after = place.yaoki("plan", plan)
-    told = place.yaoki("run", plan, "--dry-run", "--json").document
+    before = project.yaoki("plan", plan)
+    told_before = project.yaoki("plan", plan, "--json").document["cost"]
+    made_nothing = not project.has_store()
+    done = project.yaoki("run", plan, "--quiet")
+    after = project.yaoki("plan", plan)
+    told = project.yaoki("run", plan, "--dry-run", "--json").document
 
     assert done.code == 0, done.out
     assert made_nothing
@@ -56,12 +56,14 @@ def test_the_expected_cost_is_unknown_before_the_first_run_and_estimated_from_it
     assert told["cost"]["agents"][0]["attempts"] == 1.5
 
 
-def test_the_cost_of_runs_without_reported_cost_is_unknown(place: Place) -> None:
-    held = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    plan = place.plan(held)
-    assert place.yaoki("run", plan, "--quiet").code == 0
+def test_the_cost_of_runs_without_reported_cost_is_unknown(project: Project) -> None:
+    held = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
+    plan = project.plan(held)
+    assert project.yaoki("run", plan, "--quiet").code == 0
 
-    shown = place.yaoki("plan", plan)
+    shown = project.yaoki("plan", plan)
 
     assert "expected cost unknown" in shown.out
     assert "none of its last 1 run reported a cost" in shown.out

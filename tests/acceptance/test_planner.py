@@ -1,4 +1,4 @@
-"""A sentence becomes a plan; what is missing at the end becomes another; the bounds hold."""
+"""A goal becomes a plan, an unmet done_when a replan, within bounds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Place, a_plan, holds, writes
+from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, writes
 
 GOAL = "Make both files good"
 
 
-def says(answer: Any) -> list[Any]:
+def answer_with(answer: Any) -> list[Any]:
     return [{"say": "Here is the plan."}, {"say": json.dumps(answer)}]
 
 
@@ -21,9 +21,11 @@ def a_task(name: str, **more: Any) -> dict[str, Any]:
     return {"id": name, "goal": f"Do {name}.", "checks": [name], **more}
 
 
-def settle(place: Place, script: dict[str, Any], checks: dict[str, Any]) -> None:
+def write_planner_settings(
+    project: Project, script: dict[str, Any], checks: dict[str, Any]
+) -> None:
     """Settings with a worker and a planner, both scripted."""
-    scenario = place.folder / "scenario.json"
+    scenario = project.folder / "scenario.json"
     scenario.write_text(json.dumps({"tasks": script}))
     lines = ['agent = "actor"', 'planner = "thinker"', SETTINGS]
     for name in ("actor", "thinker"):
@@ -31,31 +33,31 @@ def settle(place: Place, script: dict[str, Any], checks: dict[str, Any]) -> None
         lines.append(f'options = {{scenario = "{scenario}"}}')
     for name, check in checks.items():
         lines.append(f"[checks.{name}]\nshell = {json.dumps(check['shell'])}")
-    place.settings("\n".join(lines))
+    project.settings("\n".join(lines))
 
 
-BOTH = {"one": holds("one.txt"), "two": holds("two.txt")}
+BOTH = {"one": file_contains("one.txt"), "two": file_contains("two.txt")}
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "9.3", "9.2", "12.1")
-def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
+def test_a_goal_is_planned_run_replanned_and_done(project: Project) -> None:
     """The first plan forgets `two`; the unmet done_when asks the planner once more."""
     first = {"tasks": [a_task("one")], "reason": "one is missing"}
     second = {"tasks": [a_task("two", needs=["one"])], "reason": "two was forgotten"}
-    settle(
-        place,
+    write_planner_settings(
+        project,
         {
-            "plan": [says(first)],
-            "replan-1": [says(second)],
+            "plan": [answer_with(first)],
+            "replan-1": [answer_with(second)],
             "one": [writes("one.txt")],
             "two": [writes("two.txt")],
         },
         BOTH,
     )
 
-    shown = place.yaoki("run", GOAL, "--quiet")
-    stands = place.status()
+    shown = project.yaoki("run", GOAL, "--quiet")
+    stands = project.status()
 
     assert "1 of 2 tasks done; nothing landed on " in shown.out
     assert shown.code == 4, "a plan waits for somebody's yes"
@@ -63,11 +65,11 @@ def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
     assert {t["name"]: t["state"] for t in stands["tasks"]} == {"plan": "DONE", "one": "WAITING"}
     assert f"yaoki answer {stands['run']} go" in shown.out
 
-    place.yaoki("answer", stands["run"], "go")
-    done = place.yaoki("resume", "--quiet")
+    project.yaoki("answer", stands["run"], "go")
+    done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    stands = place.status()
+    stands = project.status()
     states = {t["name"]: t["state"] for t in stands["tasks"]}
     assert states == {
         "plan": "DONE",
@@ -77,7 +79,7 @@ def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
         "two": "DONE",
         "done_when-2": "DONE",
     }
-    told = place.prompt(place.task("replan-1"), 1)
+    told = project.prompt(project.task("replan-1"), 1)
     assert "done_when" in told
     assert "two.txt does not hold good" in told or "check two" in told or "two:" in told
 
@@ -85,37 +87,37 @@ def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "9.3", "0.4")
-def test_a_planner_that_never_succeeds_stops_after_three_rounds(place: Place) -> None:
+def test_a_planner_that_never_succeeds_stops_after_three_rounds(project: Project) -> None:
     useless = {"tasks": [a_task("again", checks=["one"])], "reason": "try"}
     script: dict[str, Any] = {
-        "plan": [says({"tasks": [a_task("one")], "reason": "x"})],
+        "plan": [answer_with({"tasks": [a_task("one")], "reason": "x"})],
         "one": [writes("one.txt")],
         "default": [writes("one.txt", "good\n")],
     }
     for n in (1, 2, 3, 4):
         name = f"again{n}"
-        script[f"replan-{n}"] = [says({**useless, "tasks": [a_task(name, checks=["one"])]})]
+        script[f"replan-{n}"] = [answer_with({**useless, "tasks": [a_task(name, checks=["one"])]})]
         script[name] = ["nothing"]
-    settle(place, script, BOTH)
+    write_planner_settings(project, script, BOTH)
 
-    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+    done = project.yaoki("run", GOAL, "--yes", "--quiet")
 
     assert done.code == 4, done.out + done.err
-    made = [t["name"] for t in place.status()["tasks"]]
+    made = [t["name"] for t in project.status()["tasks"]]
     assert [name for name in made if name.startswith("replan")] == [
         "replan-1",
         "replan-2",
         "replan-3",
     ]
-    assert place.yaoki("resume", "--quiet").code == 4, "a restart does not begin a fourth"
-    assert not any(t["name"] == "replan-4" for t in place.status()["tasks"])
+    assert project.yaoki("resume", "--quiet").code == 4, "a restart does not begin a fourth"
+    assert not any(t["name"] == "replan-4" for t in project.status()["tasks"])
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "1.4", "0.6")
-def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(place: Place) -> None:
-    """Unknown checks, invented needs, circles, a foreign id: each is told by name."""
+def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(project: Project) -> None:
+    """Unknown checks, unknown needs, cycles and a foreign id are each reported by name."""
     bad = {
         "tasks": [
             a_task("one", needs=["abcdefgh-7"], checks=["oen"]),
@@ -125,14 +127,14 @@ def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(place: Place
             a_task("four", needs=["three"]),
         ]
     }
-    settle(place, {"plan": [says(bad)], "default": ["nothing"]}, BOTH)
+    write_planner_settings(project, {"plan": [answer_with(bad)], "default": ["nothing"]}, BOTH)
 
-    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+    done = project.yaoki("run", GOAL, "--yes", "--quiet")
 
     assert done.code == 4, done.out + done.err
-    plan = place.task("plan")
+    plan = project.task("plan")
     assert (plan["state"], plan["attempt"]) == ("ESCALATED", 3)
-    told = place.prompt(plan, 2)
+    told = project.prompt(plan, 2)
     for words in (
         "unknown check 'oen'; did you mean 'one'?",
         "needs 'abcdefgh-7', which is not a task here",
@@ -145,19 +147,21 @@ def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(place: Place
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3")
-def test_a_planner_may_report_that_the_goal_is_impossible(place: Place) -> None:
-    settle(place, {"plan": [says({"tasks": [], "impossible": "no such thing"})]}, BOTH)
+def test_a_planner_may_report_that_the_goal_is_impossible(project: Project) -> None:
+    write_planner_settings(
+        project, {"plan": [answer_with({"tasks": [], "impossible": "no such thing"})]}, BOTH
+    )
 
-    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+    done = project.yaoki("run", GOAL, "--yes", "--quiet")
 
     assert done.code == 4
-    assert "no such thing" in place.task("plan")["question"]
+    assert "no such thing" in project.task("plan")["question"]
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "0.6")
-def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(place: Place) -> None:
-    refused = place.yaoki("run", GOAL)
+def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(project: Project) -> None:
+    refused = project.yaoki("run", GOAL)
 
     assert refused.code == 2
     assert 'planner = "NAME"' in refused.err
@@ -166,15 +170,15 @@ def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(place: Place) 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.2", "8.5", "5.2")
-def test_the_planner_replaces_a_failed_task(place: Place) -> None:
-    """The planner sees what failed and why; its replacement revives who waited."""
+def test_the_planner_replaces_a_failed_task(project: Project) -> None:
+    """The planner gets the failure; its replacement revives the waiting dependents."""
     answer = {"tasks": [{**a_task("better", checks=["one"]), "replaces": "one"}], "reason": "x"}
     plan = a_plan(
         {
             "one": [writes("one.txt", "bad\n")],
             "two": [writes("two.txt")],
             "better": [writes("one.txt")],
-            "replan-1": [says(answer)],
+            "replan-1": [answer_with(answer)],
         },
         [
             {"id": "one", "checks": ["one"], "retry": {"max_retries": 0}},
@@ -184,24 +188,24 @@ def test_the_planner_replaces_a_failed_task(place: Place) -> None:
         planner="actor",
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    states = {t["name"]: t["state"] for t in project.status()["tasks"]}
     last = states.pop("done_when")
     assert states == {"one": "REPLACED", "two": "DONE", "better": "DONE", "replan-1": "DONE"}
     assert last == "DONE"
-    told = place.prompt(place.task("replan-1"), 1)
+    told = project.prompt(project.task("replan-1"), 1)
     assert "one.txt does not hold good" in told
     assert "may be replaced" in told
-    assert "TASK_REVIVED" in place.story("one")
+    assert "TASK_REVIVED" in project.event_names("one")
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6", "12.1")
 def test_a_person_extends_and_completes_a_run_with_the_commands_of_the_planner(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     plan = a_plan(
         {"one": [writes("one.txt", "bad\n")], "two": [writes("two.txt")]},
@@ -211,35 +215,35 @@ def test_a_person_extends_and_completes_a_run_with_the_commands_of_the_planner(
         ],
         BOTH,
     )
-    place.yaoki("run", place.plan(plan), "--quiet")
+    project.yaoki("run", project.plan(plan), "--quiet")
     more = tmp_path / "more.yaml"
     more.write_text("tasks:\n  - {id: two, goal: Do two., checks: [two], agent: actor}\n")
     broken = tmp_path / "broken.yaml"
     broken.write_text("tasks:\n  - {id: two, gaol: Do two.}\n")
 
-    refused = place.yaoki("plan", "extend", str(broken))
-    early = place.yaoki("plan", "complete")
-    added = place.yaoki("plan", "extend", str(more), "--json")
-    done = place.yaoki("resume", "--quiet")
+    refused = project.yaoki("plan", "extend", str(broken))
+    early = project.yaoki("plan", "complete")
+    added = project.yaoki("plan", "extend", str(more), "--json")
+    done = project.yaoki("resume", "--quiet")
 
     assert (refused.code, "did you mean 'goal'?" in refused.err) == (2, True), refused.err
     assert (early.code, "one (ESCALATED)" in early.err) == (6, True), early.err
     assert added.document["revision"] == 2
     assert done.code == 4
-    assert place.task("two")["state"] == "DONE"
-    place.yaoki("answer", "one", "abort")
-    assert place.yaoki("plan", "complete", "--json").document["status"] == "CANCELLED"
+    assert project.task("two")["state"] == "DONE"
+    project.yaoki("answer", "one", "abort")
+    assert project.yaoki("plan", "complete", "--json").document["status"] == "CANCELLED"
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6")
-def test_a_submitted_plan_is_executed_by_resume(place: Place) -> None:
+def test_a_submitted_plan_is_executed_by_resume(project: Project) -> None:
     plan = a_plan({"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], BOTH)
     plan["checks"].pop("two")
 
-    made = place.yaoki("plan", "submit", place.plan(plan), "--json")
+    made = project.yaoki("plan", "submit", project.plan(plan), "--json")
 
     assert made.code == 0, made.err
-    assert place.task("one")["state"] == "WAITING"
-    assert place.yaoki("resume", "--quiet").code == 0
+    assert project.task("one")["state"] == "WAITING"
+    assert project.yaoki("resume", "--quiet").code == 0

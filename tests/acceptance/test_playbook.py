@@ -1,4 +1,4 @@
-"""Playbooks run as they stand, through the installed program."""
+"""Playbooks run unchanged through the installed program."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Completed, Place, writes
-from tests.acceptance.test_agent_failures import events
-from tests.formats.playbook.test_playbook import HEAD, PLAYBOOK, SEED, box, phase
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Completed, Project, writes
+from tests.acceptance.test_agent_failures import event_data
+from tests.formats.playbook.test_playbook import HEAD, ORIGINAL, PLAYBOOK, box, phase
 
 pytestmark = pytest.mark.acceptance
 
@@ -52,7 +52,7 @@ fi
 """
 
 
-class Played(Place):
+class PlaybookProject(Project):
     """A repository whose claudecode plays a script, and whose judge looks."""
 
     def prepare(self, script: dict[str, Any], files: dict[str, str] | None = None) -> None:
@@ -66,32 +66,32 @@ class Played(Place):
             (self.repo / path).parent.mkdir(parents=True, exist_ok=True)
             (self.repo / path).write_text(text)
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", "a place for a playbook")
+        self.git(*GIT_IDENTITY, "commit", "-qm", "a place for a playbook")
 
     def playbook(self, text: str) -> str:
         file = self.folder / "playbook-small.md"
         file.write_text(text)
         return str(file)
 
-    def carried(self, file: str) -> Completed:
+    def run_playbook(self, file: str) -> Completed:
         """As `yaoki run`, with the time that a long playbook takes on a busy machine."""
         started = self.start("run", "--quiet", file)
         out, _ = started.communicate(timeout=LONG_S)
         return Completed(started.returncode, out, "")
 
     def journal(self, task: str) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.look("trace", task, "--json").document["entries"]
+        held: list[dict[str, Any]] = self.query("trace", task, "--json").document["entries"]
         return held
 
 
 @pytest.fixture
-def played(tmp_path: Path, pycache: Path, store_url: str) -> Played:
-    return Played(tmp_path, pycache, store_url)
+def project(tmp_path: Path, pycache: Path, store_url: str) -> PlaybookProject:
+    return PlaybookProject(tmp_path, pycache, store_url)
 
 
-def failed(entries: list[dict[str, Any]]) -> list[str]:
+def failed_checks(entries: list[dict[str, Any]]) -> list[str]:
     """The checks that failed, in the order in which they did."""
-    finished = events(entries, "CHECK_FINISHED")
+    finished = event_data(entries, "CHECK_FINISHED")
     return [one["check"] for one in finished if one["outcome"] == "FAILED"]
 
 
@@ -114,46 +114,46 @@ HOOK = {".claude/hooks/generate-repository-map.sh": "echo map > repository-map.y
 @pytest.mark.full
 @pytest.mark.timeout(LONG_S + 60)
 @pytest.mark.spec("2.5", "9.1", "6.7", "6.9")
-def test_the_original_playbook_runs_unchanged_to_its_end(played: Played) -> None:
-    played.prepare(SCRIPT, {**HOOK, "tmp/README.md": "kept\n", "tmp/junk": "gone\n"})
+def test_the_original_playbook_runs_unchanged_to_its_end(project: PlaybookProject) -> None:
+    project.prepare(SCRIPT, {**HOOK, "tmp/README.md": "kept\n", "tmp/junk": "gone\n"})
 
-    done = played.carried(str(PLAYBOOK))
+    done = project.run_playbook(str(PLAYBOOK))
 
     assert done.code == 0, done.out
-    status = played.status()
+    status = project.status()
     tasks = {task["name"]: task for task in status["tasks"]}
     assert {task["state"] for task in tasks.values()} == {"DONE"}
     assert len(tasks) == 8 + 5 + 6 + 3 + 1
     assert (tasks["p1.1"]["attempt"], tasks["p2.2"]["attempt"]) == (2, 1)
-    assert failed(played.journal("p1.1")) == ["p1.1.completeness"]
-    again = played.prompt(tasks["p1.1"], 2)
+    assert failed_checks(project.journal("p1.1")) == ["p1.1.completeness"]
+    again = project.prompt(tasks["p1.1"], 2)
     assert "p1.1.completeness does not hold" in again
     assert "README.md が存在し用途が説明されている" in again
     branch = status["run_branch"]
-    assert played.show(branch, "critic-guard.sh") == GUARD.strip()
-    assert played.show(branch, "repository-map.yaml") == "map"
-    assert played.git("ls-tree", "--name-only", branch, "tmp/") == "tmp/README.md"
-    assert played.git("branch", "--list", "feat/auto-retry") == ""
+    assert project.show(branch, "critic-guard.sh") == GUARD.strip()
+    assert project.show(branch, "repository-map.yaml") == "map"
+    assert project.git("ls-tree", "--name-only", branch, "tmp/") == "tmp/README.md"
+    assert project.git("branch", "--list", "feat/auto-retry") == ""
 
 
 @pytest.mark.full
 @pytest.mark.timeout(LONG_S + 60)
 @pytest.mark.spec("2.5", "0.1", "9.3")
-def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(played: Played) -> None:
+def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(project: PlaybookProject) -> None:
     """All boxes are ticked, so no agent works; what they claim is not true any more."""
     broken = {**FILES, "critic-guard.sh": "# last-fail-reason AskUserQuestion\n"}
-    played.prepare({"default": [["nothing"]]}, {**HOOK, **broken})
-    ticked = re.sub(r"- \[ \] \*\*p", "- [x] **p", SEED)
+    project.prepare({"default": [["nothing"]]}, {**HOOK, **broken})
+    ticked = re.sub(r"- \[ \] \*\*p", "- [x] **p", ORIGINAL)
 
-    done = played.carried(played.playbook(ticked))
+    done = project.run_playbook(project.playbook(ticked))
 
     assert done.code == 4, done.out
-    tasks = {task["name"]: task for task in played.status()["tasks"]}
+    tasks = {task["name"]: task for task in project.status()["tasks"]}
     stuck = [name for name, task in tasks.items() if task["state"] == "ESCALATED"]
     assert stuck == ["p_final.done_when.3"]
     task = tasks[stuck[0]]
     assert "check done_when.3: done_when.3 does not hold" in task["question"]
-    assert set(failed(played.journal(stuck[0]))) == {"done_when.3"}
+    assert set(failed_checks(project.journal(stuck[0]))) == {"done_when.3"}
     assert tasks["p_final.done_when.4"]["state"] == "DONE"
     assert (tasks["ft1"]["state"], tasks["ft1"]["cause"]) == ("WAITING", task["id"])
     assert "done_when" not in tasks
@@ -163,18 +163,18 @@ def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(played: Played)
 @pytest.mark.full
 @pytest.mark.spec("2.5", "0.4", "6.9")
 def test_max_iterations_limits_the_attempts_and_each_failed_validation_is_named(
-    played: Played,
+    project: PlaybookProject,
 ) -> None:
-    played.prepare({"a.1": [writes("a.txt", f"try {n}\n") for n in range(1, 5)]})
-    file = played.playbook(HEAD + phase("a", box("a.1"), max_iterations=2))
+    project.prepare({"a.1": [writes("a.txt", f"try {n}\n") for n in range(1, 5)]})
+    file = project.playbook(HEAD + phase("a", box("a.1"), max_iterations=2))
 
-    done = played.yaoki("run", "--quiet", file)
+    done = project.yaoki("run", "--quiet", file)
 
     assert done.code == 4, done.out + done.err
-    task = played.task("a.1")
+    task = project.task("a.1")
     assert (task["state"], task["attempt"], task["reason"]) == ("ESCALATED", 2, "MAX_RETRIES")
-    assert failed(played.journal("a.1")) == ["a.1.technical"] * 2
-    again = played.prompt(task, 2)
+    assert failed_checks(project.journal("a.1")) == ["a.1.technical"] * 2
+    again = project.prompt(task, 2)
     assert "Failed criterion: `a.1.technical`" in again
     for words in ("technical: a.1 works", "consistency: a.1 fits", "completeness: a.1 is whole"):
         assert words in again
@@ -182,54 +182,58 @@ def test_max_iterations_limits_the_attempts_and_each_failed_validation_is_named(
 
 @pytest.mark.full
 @pytest.mark.spec("2.5", "0.6", "3.5")
-def test_a_failing_final_command_lands_nothing_and_is_escalated(played: Played) -> None:
-    played.prepare({"a.1": [writes("a.txt")]})
+def test_a_failing_final_command_lands_nothing_and_is_escalated(project: PlaybookProject) -> None:
+    project.prepare({"a.1": [writes("a.txt")]})
     bad = "- [ ] **ft1**: half of it\n  - command: `echo half > half.txt; exit 3`\n"
     after = "- [ ] **ft2**: the rest\n  - command: `true`\n"
     text = SMALL + phase("a", box("a.1")) + f"\n## final_tasks\n\n{bad}{after}"
 
-    done = played.yaoki("run", "--quiet", played.playbook(text))
+    done = project.yaoki("run", "--quiet", project.playbook(text))
 
     assert done.code == 4, done.out + done.err
-    first, second = played.task("ft1"), played.task("ft2")
+    first, second = project.task("ft1"), project.task("ft2")
     assert (first["state"], first["landed"]) == ("ESCALATED", None)
     assert (second["state"], second["cause"]) == ("WAITING", first["id"])
-    ended = events(played.journal("ft1"), "AGENT_FINISHED")
+    ended = event_data(project.journal("ft1"), "AGENT_FINISHED")
     assert {one["exit"]["code"] for one in ended} == {3}
-    assert "ended with exit code 3" in played.yaoki("logs", "ft1").out
-    assert "half.txt" not in played.git("ls-tree", "--name-only", played.status()["run_branch"])
+    assert "ended with exit code 3" in project.yaoki("logs", "ft1").out
+    assert "half.txt" not in project.git("ls-tree", "--name-only", project.status()["run_branch"])
 
 
 @pytest.mark.spec("2.5", "6.1")
-def test_a_final_command_without_output_and_command_validations_pass(played: Played) -> None:
-    played.prepare({"a.1": [writes("a.txt")]})
+def test_a_final_command_without_output_and_command_validations_pass(
+    project: PlaybookProject,
+) -> None:
+    project.prepare({"a.1": [writes("a.txt")]})
     command = "test_command: `grep -q good a.txt && echo PASS || echo FAIL`"
     boxes = box("a.1", command).replace('"a.1 fits"', '"`test -s a.txt`"')
     last = "\n## final_tasks\n\n- [ ] **ft1**: rest\n  - command: `exit 0`\n"
-    file = played.playbook(SMALL + phase("a", boxes) + last)
+    file = project.playbook(SMALL + phase("a", boxes) + last)
 
-    done = played.yaoki("run", "--quiet", file)
+    done = project.yaoki("run", "--quiet", file)
 
     assert done.code == 0, done.out + done.err
-    finished = events(played.journal("a.1"), "CHECK_FINISHED")
+    finished = event_data(project.journal("a.1"), "CHECK_FINISHED")
     assert [(one["check"], one["outcome"], one["exit_code"]) for one in finished] == [
         ("a.1.test_command", "PASSED", 0),
         ("a.1.technical", "PASSED", 0),
         ("a.1.consistency", "PASSED", 0),
         ("a.1.completeness", "PASSED", 0),
     ]
-    home = played.repo / ".yaoki" / "runs"
+    home = project.repo / ".yaoki" / "runs"
     judged = {file.parent.name for file in home.glob("*/*/*/checks/*/prompt.md")}
     assert judged == {"2-a.1.technical", "4-a.1.completeness"}
 
 
 @pytest.mark.spec("2.5", "2.2", "12.1")
-def test_validate_and_plan_know_playbooks_and_name_a_missing_agent(played: Played) -> None:
-    missing = played.yaoki("validate", str(PLAYBOOK))
-    played.prepare({"default": [["nothing"]]})
-    sound = played.yaoki("validate", str(PLAYBOOK))
-    shown = played.yaoki("plan", str(PLAYBOOK), "--json").document
-    unused = played.yaoki("validate", str(PLAYBOOK), "--agent", "judge")
+def test_validate_and_plan_know_playbooks_and_name_a_missing_agent(
+    project: PlaybookProject,
+) -> None:
+    missing = project.yaoki("validate", str(PLAYBOOK))
+    project.prepare({"default": [["nothing"]]})
+    sound = project.yaoki("validate", str(PLAYBOOK))
+    shown = project.yaoki("plan", str(PLAYBOOK), "--json").document
+    unused = project.yaoki("validate", str(PLAYBOOK), "--agent", "judge")
 
     assert missing.code == 2
     assert f"{PLAYBOOK}:65:3: phases.0.subtasks.0.executor: yaoki.toml has no agent" in missing.err

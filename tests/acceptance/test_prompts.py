@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 TEST_FAILED = ".yaoki/prompts/steps/retry/issue/f_failed_test-failed.md"
 
 
 @pytest.mark.spec("7.1", "12.1")
-def test_the_list_names_every_prompt_and_its_file(place: Place) -> None:
-    place.yaoki("prompts", "eject", "omission")
-    (place.repo / "yaoki.toml").write_text('patterns = ["too-slow"]\n')
+def test_the_list_names_every_prompt_and_its_file(project: Project) -> None:
+    project.yaoki("prompts", "eject", "omission")
+    (project.repo / "yaoki.toml").write_text('patterns = ["too-slow"]\n')
 
-    done = place.yaoki("prompts", "list", "--json")
+    done = project.yaoki("prompts", "list", "--json")
 
     assert done.code == 0, done.err
     assert (done.document["schema"], done.document["language"]) == (1, "en")
@@ -26,34 +26,34 @@ def test_the_list_names_every_prompt_and_its_file(place: Place) -> None:
     assert paths["timeout"] == "shipped/en/steps/retry/issue/f_failed_timeout.md"
     assert paths["omission"] == ".yaoki/prompts/steps/retry/issue/f_failed_omission.md"
     assert paths["too-slow"] == "shipped/en/steps/retry/issue/f_failed_quality-failure.md"
-    shown = place.yaoki("prompts", "list")
+    shown = project.yaoki("prompts", "list")
     assert ".yaoki/prompts/steps/retry/issue/f_failed_omission.md" in shown.out
     assert shown.out.endswith("next: yaoki prompts show NAME\n")
 
 
 @pytest.mark.spec("7.1", "7.4")
-def test_a_template_is_shown_in_the_language_of_the_settings_or_another(place: Place) -> None:
-    (place.repo / "yaoki.toml").write_text('language = "ja"\n')
+def test_a_template_is_shown_in_the_language_of_the_settings_or_another(project: Project) -> None:
+    (project.repo / "yaoki.toml").write_text('language = "ja"\n')
 
-    japanese = place.yaoki("prompts", "show", "timeout")
-    english = place.yaoki("prompts", "show", "timeout", "--lang", "en", "--json")
+    japanese = project.yaoki("prompts", "show", "timeout")
+    english = project.yaoki("prompts", "show", "timeout", "--lang", "en", "--json")
 
     assert "タイムアウト" in japanese.out
     assert japanese.out.startswith("shipped/ja/steps/retry/issue/f_failed_timeout.md:\n")
-    assert place.yaoki("prompts", "show", "TIMEOUT").out == japanese.out, "as journals name it"
+    assert project.yaoki("prompts", "show", "TIMEOUT").out == japanese.out, "as journals name it"
     assert "{{ timeoutSeconds }}" in english.document["text"]
     assert english.document["params"] == ["timeoutSeconds", "elapsedSeconds", "message"]
     assert english.document["steps"][-1].endswith("f_failed_timeout.md: used")
 
 
 @pytest.mark.spec("7.1")
-def test_an_ejected_and_edited_template_is_what_agents_get(place: Place) -> None:
-    written = place.yaoki("prompts", "eject", "test-failed", "--json").document["written"]
-    file = place.repo / TEST_FAILED
+def test_an_ejected_and_edited_template_is_what_agents_get(project: Project) -> None:
+    written = project.yaoki("prompts", "eject", "test-failed", "--json").document["written"]
+    file = project.repo / TEST_FAILED
     file.write_text(file.read_text().replace("## Tests fail", "## Red again"))
 
-    again = place.yaoki("prompts", "eject", "test-failed")
-    tried = place.yaoki("prompts", "test", "test-failed")
+    again = project.yaoki("prompts", "eject", "test-failed")
+    tried = project.yaoki("prompts", "test", "test-failed")
 
     assert written == [str(file)]
     assert "nothing written" in again.out
@@ -65,24 +65,24 @@ def test_an_ejected_and_edited_template_is_what_agents_get(place: Place) -> None
 
 
 @pytest.mark.spec("7.1")
-def test_an_ejected_template_applies_to_its_language_only(place: Place) -> None:
-    place.yaoki("prompts", "eject", "--lang", "ja", "omission", "todo-added")
-    file = place.repo / ".yaoki/prompts/ja/steps/retry/issue/f_failed_omission.md"
+def test_an_ejected_template_applies_to_its_language_only(project: Project) -> None:
+    project.yaoki("prompts", "eject", "--lang", "ja", "omission", "todo-added")
+    file = project.repo / ".yaoki/prompts/ja/steps/retry/issue/f_failed_omission.md"
     file.write_text("省略しないこと")
 
-    japanese = place.yaoki("prompts", "test", "omission", "--lang", "ja", "--json").document
-    english = place.yaoki("prompts", "test", "omission", "--json").document
+    japanese = project.yaoki("prompts", "test", "omission", "--lang", "ja", "--json").document
+    english = project.yaoki("prompts", "test", "omission", "--json").document
 
     assert japanese["text"] == "省略しないこと"
     assert english["path"] == "shipped/en/steps/retry/issue/f_failed_omission.md"
 
 
 @pytest.mark.spec("7.2")
-def test_a_template_is_rendered_with_given_values(place: Place) -> None:
-    file = place.folder / "params.json"
+def test_a_template_is_rendered_with_given_values(project: Project) -> None:
+    file = project.folder / "params.json"
     file.write_text(json.dumps({"missingFiles": ["a b.md", "{{ 7*7 }}"], "check": "files"}))
 
-    done = place.yaoki("prompts", "test", "file-not-exists", "--params", str(file), "--json")
+    done = project.yaoki("prompts", "test", "file-not-exists", "--params", str(file), "--json")
 
     assert done.code == 0, done.err
     assert "- `a b.md`\n- `{{ 7*7 }}`" in done.document["text"]
@@ -91,13 +91,13 @@ def test_a_template_is_rendered_with_given_values(place: Place) -> None:
 
 
 @pytest.mark.spec("5.8", "7.2")
-def test_a_broken_template_is_named_and_the_built_in_text_is_shown(place: Place) -> None:
-    place.yaoki("prompts", "eject", "test-failed")
-    file = place.repo / TEST_FAILED
+def test_a_broken_template_is_named_and_the_built_in_text_is_shown(project: Project) -> None:
+    project.yaoki("prompts", "eject", "test-failed")
+    file = project.repo / TEST_FAILED
     file.write_text("---\nparams: [failedTests]\n---\n{{ failedTsts }}\n")
 
-    tried = place.yaoki("prompts", "test", "test-failed")
-    document = place.yaoki("prompts", "test", "test-failed", "--json").document
+    tried = project.yaoki("prompts", "test", "test-failed")
+    document = project.yaoki("prompts", "test", "test-failed", "--json").document
 
     assert tried.code == 2
     assert "f_failed_test-failed.md:4: 'failedTsts' is used but not declared" in tried.out
@@ -121,17 +121,17 @@ def test_a_broken_template_is_named_and_the_built_in_text_is_shown(place: Place)
     ],
 )
 def test_invalid_prompt_arguments_are_refused(
-    words: tuple[str, ...], params: Any, code: int, said: str, place: Place
+    words: tuple[str, ...], params: Any, code: int, said: str, project: Project
 ) -> None:
-    file = place.folder / "params.json"
+    file = project.folder / "params.json"
     file.write_text(json.dumps(params))
     more = ("--params", str(file)) if params is not None else ()
 
-    done = place.yaoki("prompts", *words, *more)
+    done = project.yaoki("prompts", *words, *more)
 
     assert done.code == code, done.err
     assert said in done.err
-    assert not (place.repo / ".yaoki").exists()
+    assert not (project.repo / ".yaoki").exists()
 
 
 BROKEN = {
@@ -147,17 +147,19 @@ BROKEN = {
 @pytest.mark.spec("7.2", "2.2")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_template_refused_by_validate_is_refused_by_list_and_test_too(
-    place: Place, name: str
+    project: Project, name: str
 ) -> None:
     text, why = BROKEN[name]
-    file = place.repo / TEST_FAILED
+    file = project.repo / TEST_FAILED
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    plan = place.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": holds("a.txt")}))
+    plan = project.plan(
+        a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": file_contains("a.txt")})
+    )
 
-    refused = place.yaoki("validate", plan)
-    tried = place.yaoki("prompts", "test", "test-failed")
-    listed = place.yaoki("prompts", "list")
+    refused = project.yaoki("validate", plan)
+    tried = project.yaoki("prompts", "test", "test-failed")
+    listed = project.yaoki("prompts", "list")
 
     assert (refused.code, tried.code, listed.code) == (2, 2, 2)
     assert f"{TEST_FAILED}:" in refused.out + refused.err
@@ -168,12 +170,12 @@ def test_a_template_refused_by_validate_is_refused_by_list_and_test_too(
 
 
 @pytest.mark.spec("7.1", "7.2")
-def test_an_unused_prompt_file_is_reported_by_list(place: Place) -> None:
-    stray = place.repo / ".yaoki" / "prompts" / "notes.md"
+def test_an_unused_prompt_file_is_reported_by_list(project: Project) -> None:
+    stray = project.repo / ".yaoki" / "prompts" / "notes.md"
     stray.parent.mkdir(parents=True)
     stray.write_text("words\n")
 
-    done = place.yaoki("prompts", "list", "--json")
+    done = project.yaoki("prompts", "list", "--json")
 
     assert done.code == 2
     assert done.document["defects"][0].startswith(".yaoki/prompts/notes.md:1: is never used")

@@ -1,4 +1,4 @@
-"""What is proven is the commit: nothing beside it helps, nothing beside it is lost."""
+"""Checks verify the commit: files beside it neither help nor get lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, Project
 
 pytestmark = pytest.mark.acceptance
 ONCE = {"retry": {"max_retries": 0}}
@@ -24,25 +24,27 @@ def a_plan(act: str, checks: dict[str, Any], **task: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("16.1", "16.2", "0.1", "0.2")
-def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(place: Place) -> None:
+def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(project: Project) -> None:
     """The agent ignores its own work: the check passed in its worktree, then it was deleted."""
     act = "mkdir -p app; echo core.py > app/.gitignore; echo 'x = 42' > app/core.py"
     check = {"run": ["python3", "-c", "from app.core import x; assert x == 42"]}
 
-    ran = place.yaoki("run", place.plan(a_plan(act, {"works": check}, **ONCE)))
+    ran = project.yaoki("run", project.plan(a_plan(act, {"works": check}, **ONCE)))
 
     assert ran.code == 4
-    task = place.task("core")
+    task = project.task("core")
     assert task["state"] == "ESCALATED"
     assert "app/core.py (ignored by app/.gitignore:1 core.py)" in task["question"]
-    place.yaoki("answer", "core", "abort")
-    place.yaoki("resume")
+    project.yaoki("answer", "core", "abort")
+    project.yaoki("resume")
     ref = next(
         line.split()[0]
-        for line in place.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").splitlines()
+        for line in project.git(
+            "for-each-ref", "--format=%(refname)", "refs/yaoki/work"
+        ).splitlines()
         if line.endswith("-ignored")
     )
-    assert place.git("show", f"{ref}:app/core.py") == "x = 42"
+    assert project.git("show", f"{ref}:app/core.py") == "x = 42"
 
 
 @pytest.mark.full
@@ -55,109 +57,115 @@ def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(place: Plac
     ],
 )
 def test_a_file_in_the_home_or_temporary_folder_does_not_reach_a_check(
-    place: Place, act: str
+    project: Project, act: str
 ) -> None:
-    place.env |= {"HOME": str(place.folder / "own"), "TMPDIR": str(place.folder / "tmp")}
+    project.env |= {"HOME": str(project.folder / "own"), "TMPDIR": str(project.folder / "tmp")}
     for name in ("own", "tmp"):
-        (place.folder / name).mkdir()
+        (project.folder / name).mkdir()
     look = "test -f $HOME/mark-of-the-agent || test -f ${TMPDIR:-/tmp}/mark-of-the-agent"
 
-    ran = place.yaoki(
-        "run", place.plan(a_plan(f"echo x > x; {act}", {"c": {"shell": look}}, **ONCE))
+    ran = project.yaoki(
+        "run", project.plan(a_plan(f"echo x > x; {act}", {"c": {"shell": look}}, **ONCE))
     )
 
     assert ran.code == 4
-    assert list(place.folder.glob("*/mark-of-the-agent")), "the agent did leave its mark"
+    assert list(project.folder.glob("*/mark-of-the-agent")), "the agent did leave its mark"
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_each_check_starts_from_the_commit_without_traces_of_yaoki(place: Place) -> None:
+def test_each_check_starts_from_the_commit_without_traces_of_yaoki(project: Project) -> None:
     clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
     checks = {"first": {"shell": f"{clean} && touch left"}, "second": {"shell": clean}}
-    place.env.pop("YAOKI_TEST_MARK", None)
+    project.env.pop("YAOKI_TEST_MARK", None)
 
-    ran = place.yaoki("run", place.plan(a_plan("echo x > x", checks)))
+    ran = project.yaoki("run", project.plan(a_plan("echo x > x", checks)))
 
     assert ran.code == 0, ran.out
 
 
 @pytest.mark.spec("3.5")
-def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(place: Place) -> None:
+def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(
+    project: Project,
+) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
     act = 'echo "$1" >> ../prompts-of-core; echo "Added mul(), all tests pass."'
     plan = a_plan(act, checks)
     plan["agents"]["m"]["command"].append("agent")
 
-    ran = place.yaoki("run", place.plan(plan))
+    ran = project.yaoki("run", project.plan(plan))
 
     assert ran.code == 4
-    task = place.task("core")
+    task = project.task("core")
     assert (task["state"], task["reason"], task["attempt"]) == ("ESCALATED", "NEEDS_HUMAN", 2)
     assert "nothing was changed" in task["question"]
     assert "Added mul(), all tests pass." in task["question"]
-    accepted = place.yaoki("answer", "core", "waive", "--check", "no-change")
+    accepted = project.yaoki("answer", "core", "waive", "--check", "no-change")
     assert accepted.code == 0, accepted.err
-    assert place.yaoki("resume").code == 0
-    assert place.task("core")["state"] == "DONE"
+    assert project.yaoki("resume").code == 0
+    assert project.task("core")["state"] == "DONE"
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_a_task_that_may_change_nothing_is_done_when_its_checks_pass(place: Place) -> None:
+def test_a_task_that_may_change_nothing_is_done_when_its_checks_pass(project: Project) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
 
-    ran = place.yaoki("run", place.plan(a_plan("echo nothing", checks, may_change_nothing=True)))
+    ran = project.yaoki(
+        "run", project.plan(a_plan("echo nothing", checks, may_change_nothing=True))
+    )
 
     assert ran.code == 0
-    assert place.task("core")["state"] == "DONE"
+    assert project.task("core")["state"] == "DONE"
 
 
 @pytest.mark.spec("16.3")
-def test_new_files_outside_the_scope_are_left_out_saved_and_named(place: Place) -> None:
+def test_new_files_outside_the_scope_are_left_out_saved_and_named(project: Project) -> None:
     act = "mkdir -p src; echo 1 > src/a.txt; echo notes > NOTES.md"
     checks = {"there": {"shell": "test -f src/a.txt && test ! -e NOTES.md"}}
 
-    ran = place.yaoki("run", place.plan(a_plan(act, checks, scope=["src/**"])))
+    ran = project.yaoki("run", project.plan(a_plan(act, checks, scope=["src/**"])))
 
     assert ran.code == 0, ran.out
-    branch = place.status()["run_branch"]
-    assert place.git("ls-tree", "-r", "--name-only", branch).split() == [
+    branch = project.status()["run_branch"]
+    assert project.git("ls-tree", "-r", "--name-only", branch).split() == [
         "README",
         "src/a.txt",
         "yaoki.toml",
     ]
     assert "NOTES.md" in ran.out
-    saved = place.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
+    saved = project.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
     ref = next(name for name in saved if name.endswith("-outside"))
-    assert place.git("show", f"{ref}:NOTES.md") == "notes"
+    assert project.git("show", f"{ref}:NOTES.md") == "notes"
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_a_symbolic_link_out_of_the_repository_is_sent_back(place: Place) -> None:
-    outside = place.folder / "outside.txt"
+def test_a_symbolic_link_out_of_the_repository_is_sent_back(project: Project) -> None:
+    outside = project.folder / "outside.txt"
     outside.write_text("good\n")
 
-    ran = place.yaoki(
+    ran = project.yaoki(
         "run",
-        place.plan(a_plan(f"ln -s {outside} a.txt", {"c": {"shell": "grep good a.txt"}}, **ONCE)),
+        project.plan(a_plan(f"ln -s {outside} a.txt", {"c": {"shell": "grep good a.txt"}}, **ONCE)),
     )
 
     assert ran.code == 4
-    assert "leads out of the repository" in place.task("core")["question"] or (
-        "lead out of the repository" in place.task("core")["question"]
+    assert "leads out of the repository" in project.task("core")["question"] or (
+        "lead out of the repository" in project.task("core")["question"]
     )
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "3.1")
-def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(place: Place) -> None:
-    (place.repo / ".gitignore").write_text("lib/\n")
-    (place.repo / "package.json").write_text("{}\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a set-up")
-    log = place.folder / "set-ups"
+def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(
+    project: Project,
+) -> None:
+    (project.repo / ".gitignore").write_text("lib/\n")
+    (project.repo / "package.json").write_text("{}\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a set-up")
+    log = project.folder / "set-ups"
     setup = [["sh", "-c", f"mkdir -p lib; cp package.json lib/made; pwd >> {log}"]]
     tasks = [
         {"id": "a", "goal": "Do it.", "checks": ["a", "lib"]},
@@ -176,7 +184,7 @@ def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(pl
     }
     plan = {**a_plan(act, checks), "tasks": tasks, "setup": setup}
 
-    ran = place.yaoki("run", place.plan(plan))
+    ran = project.yaoki("run", project.plan(plan))
 
     assert ran.code == 0, ran.out
     rooms = [line for line in log.read_text().splitlines() if "/rooms/" in line]
@@ -185,7 +193,7 @@ def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(pl
 
 
 def two_tasks(first: str, second: str, **more: Any) -> dict[str, Any]:
-    """Two tasks, each proven by its own check alone; the second is begun after the first."""
+    """Two tasks, each with its own check; the second needs the first."""
     act = f'case "$YAOKI_TASK_NAME" in one) {first};; *) {second};; esac'
     checks = {
         "one": {"shell": "python3 -c 'from m import f; assert f() == 1'"},
@@ -202,58 +210,60 @@ F = "echo 'def f(): return 1' > m.py"
 
 
 @pytest.mark.spec("16.14", "0.1")
-def test_a_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -> None:
+def test_a_landing_that_breaks_an_earlier_one_is_sent_back(project: Project) -> None:
     plan = two_tasks(F, "echo 'def f(): return 2' > m.py; echo 'import m' > use.py")
 
-    ran = place.yaoki("run", place.plan(plan))
+    ran = project.yaoki("run", project.plan(plan))
 
     assert ran.code == 4, ran.out
-    states = {task["name"]: task["state"] for task in place.status()["tasks"]}
+    states = {task["name"]: task["state"] for task in project.status()["tasks"]}
     assert states["one"] == "DONE"
     assert states["two"] != "DONE"
-    place.git("checkout", "-q", "--detach", place.status()["run_branch"])
-    assert "return 1" in (place.repo / "m.py").read_text()
+    project.git("checkout", "-q", "--detach", project.status()["run_branch"])
+    assert "return 1" in (project.repo / "m.py").read_text()
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.14")
-def test_compatible_landings_are_verified_together_at_the_end(place: Place) -> None:
-    ran = place.yaoki("run", place.plan(two_tasks(F, "echo 'import m' > use.py")))
+def test_compatible_landings_are_verified_together_at_the_end(project: Project) -> None:
+    ran = project.yaoki("run", project.plan(two_tasks(F, "echo 'import m' > use.py")))
 
     assert ran.code == 0, ran.out
-    last = place.status()["tasks"][-1]
+    last = project.status()["tasks"][-1]
     assert (last["name"], last["state"]) == ("done_when", "DONE")
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
-def test_a_merge_onto_a_moved_base_is_verified_first(place: Place) -> None:
-    """The base renames what the run's work uses: both are green, together they are not."""
-    (place.repo / "m.py").write_text("def f(): return 1\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "f")
+def test_a_merge_onto_a_moved_base_is_verified_first(project: Project) -> None:
+    """The base renames a function that the run uses: each passes alone, together they fail."""
+    (project.repo / "m.py").write_text("def f(): return 1\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "f")
     check = {"works": {"run": ["python3", "use.py"]}}
     act = "echo 'from m import f' > use.py"
-    ran = place.yaoki("run", place.plan(a_plan(act, check) | {"done_when": ["works"]}))
+    ran = project.yaoki("run", project.plan(a_plan(act, check) | {"done_when": ["works"]}))
     assert ran.code == 0, ran.out
-    (place.repo / "m.py").write_text("def g(): return 1\n")
-    place.git(*WHO, "commit", "-qam", "rename f")
-    before = place.git("rev-parse", "main")
-    place.git("checkout", "-q", "--detach")
+    (project.repo / "m.py").write_text("def g(): return 1\n")
+    project.git(*GIT_IDENTITY, "commit", "-qam", "rename f")
+    before = project.git("rev-parse", "main")
+    project.git("checkout", "-q", "--detach")
 
-    merged = place.yaoki("merge")
+    merged = project.yaoki("merge")
 
     assert merged.code == 6, merged.out
     assert "check works" in merged.err
-    assert place.git("rev-parse", "main") == before
-    forced = place.yaoki("merge", "--unproven")
+    assert project.git("rev-parse", "main") == before
+    forced = project.yaoki("merge", "--unproven")
     assert forced.code == 0
-    assert "unproven" in place.yaoki("report").out
+    assert "unproven" in project.yaoki("report").out
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
-def test_an_undo_that_breaks_other_tasks_is_refused_with_the_broken_checks(place: Place) -> None:
+def test_an_undo_that_breaks_other_tasks_is_refused_with_the_broken_checks(
+    project: Project,
+) -> None:
     plan = two_tasks(F, "echo 'import m' > use.py")
     plan["tasks"][1].pop("needs")
     plan["checks"]["two"] = {"shell": "python3 -c 'import use, m'"}
@@ -261,40 +271,44 @@ def test_an_undo_that_breaks_other_tasks_is_refused_with_the_broken_checks(place
     plan["agents"]["m"]["command"] = ["sh", "-c", act]
     plan["tasks"][1]["checks"] = ["two"]
     plan["tasks"][1]["retry"] = {"max_retries": 3}
-    ran = place.yaoki("run", place.plan(plan))
+    ran = project.yaoki("run", project.plan(plan))
     assert ran.code == 0, ran.out
-    branch = place.status()["run_branch"]
-    before = place.git("rev-parse", branch)
+    branch = project.status()["run_branch"]
+    before = project.git("rev-parse", branch)
 
-    undone = place.yaoki("undo", "one")
+    undone = project.yaoki("undo", "one")
 
     assert undone.code == 6, undone.out
     assert "check two" in undone.err
-    assert place.git("rev-parse", branch) == before
-    assert {task["state"] for task in place.status()["tasks"]} == {"DONE"}
+    assert project.git("rev-parse", branch) == before
+    assert {task["state"] for task in project.status()["tasks"]} == {"DONE"}
 
 
 @pytest.mark.spec("16.6", "3.5")
-def test_a_done_task_without_changes_can_be_retried(place: Place) -> None:
+def test_a_done_task_without_changes_can_be_retried(project: Project) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
     act = "test -e ../again && echo x > x.txt; touch ../again"
-    assert place.yaoki("run", place.plan(a_plan(act, checks, may_change_nothing=True))).code == 0
+    assert (
+        project.yaoki("run", project.plan(a_plan(act, checks, may_change_nothing=True))).code == 0
+    )
 
-    again = place.yaoki("retry", "core", "Do the work this time.")
+    again = project.yaoki("retry", "core", "Do the work this time.")
 
     assert again.code == 0, again.err
-    assert place.yaoki("resume").code == 0
-    branch = place.status()["run_branch"]
-    assert "x.txt" in place.git("ls-tree", "--name-only", branch)
+    assert project.yaoki("resume").code == 0
+    branch = project.status()["run_branch"]
+    assert "x.txt" in project.git("ls-tree", "--name-only", branch)
 
 
 @pytest.mark.spec("3.1", "2.2")
-def test_a_check_whose_program_is_missing_is_refused_before_any_agent_runs(place: Place) -> None:
-    plan = a_plan(f"touch {place.folder}/called", {"tests": {"run": ["pytset-of-nobody", "-q"]}})
+def test_a_check_whose_program_is_missing_is_refused_before_any_agent_runs(
+    project: Project,
+) -> None:
+    plan = a_plan(f"touch {project.folder}/called", {"tests": {"run": ["pytset-of-nobody", "-q"]}})
 
-    ran = place.yaoki("run", place.plan(plan))
+    ran = project.yaoki("run", project.plan(plan))
 
     assert ran.code == 2
     assert "check tests: the program 'pytset-of-nobody' is not on the PATH" in ran.err
-    assert not (place.folder / "called").exists()
-    assert not place.stored()
+    assert not (project.folder / "called").exists()
+    assert not project.has_store()

@@ -1,4 +1,4 @@
-"""Twelve real tasks whose worker is killed at random moments end as if nobody had killed it."""
+"""Twelve real tasks whose worker is killed at random moments end like an undisturbed run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, Stores, until, waits_for
+from tests.acceptance.project import Project, Stores, wait_until, waits_for
 from tests.quick_selection import is_quick
 
 NAMES = [f"task{n:02}" for n in range(1, 13)]
@@ -42,7 +42,7 @@ def plan(gate: Path) -> dict[str, Any]:
         name: [[{"sleep": round(dice.uniform(1, 3), 2)}, {"write": {f"{name}.txt": f"{name}\n"}}]]
         for name in NAMES
     }
-    # One of them lies first, so that a retry is among what is killed.
+    # One makes a false claim first, so that a retry is interrupted as well.
     script["task03"] = [["claim_done"], *script["task03"]]
     script["task12"] = [[waits_for(gate), *script["task12"][0]]]
     return {
@@ -60,8 +60,8 @@ def plan(gate: Path) -> dict[str, Any]:
     }
 
 
-class Rehearsal(Place):
-    """A repository of its own, with its own state home."""
+class KilledProject(Project):
+    """A repository with a separate state home."""
 
     def __init__(self, folder: Path, pycache: Path, store: str) -> None:
         folder.mkdir()
@@ -69,7 +69,7 @@ class Rehearsal(Place):
         self.log = folder / "yaoki.log"
         self.settings(SETTINGS)
 
-    def carry(self, *words: str) -> subprocess.Popen[bytes]:
+    def start_logged(self, *words: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 (sys.executable, "-m", "yaoki", *words),
@@ -84,26 +84,26 @@ class Rehearsal(Place):
     def branch(self) -> str:
         return str(self.status()["run_branch"])
 
-    def landed(self) -> list[str]:
+    def landed_files(self) -> list[str]:
         """What the tasks wrote, by name and content."""
         return self.git(
             "ls-tree", "-r", self.branch(), "--", *(f"{name}.txt" for name in NAMES)
         ).splitlines()
 
-    def left_behind(self) -> list[str]:
-        """Processes, worktrees and locks that nobody needs any more."""
+    def leftovers(self) -> list[str]:
+        """Leftover processes, worktrees and locks."""
         found = [str(p) for p in (self.home / "worktrees").glob("*/*") if p.name[0] != "."]
         found += [str(p) for p in (self.repo / ".git").glob("**/*.lock")]
         found += [str(p) for p in (self.repo / ".git" / "worktrees").glob("*")]
         return found + self.processes()
 
     def processes(self) -> list[str]:
-        """Whatever still runs with our home in its environment."""
+        """Processes whose environment contains this state home."""
         found = []
-        for place in Path("/proc").glob("[0-9]*"):
+        for project in Path("/proc").glob("[0-9]*"):
             try:
-                environ = (place / "environ").read_bytes()
-                words = (place / "cmdline").read_bytes()
+                environ = (project / "environ").read_bytes()
+                words = (project / "cmdline").read_bytes()
             except OSError:
                 continue
             if str(self.repo.parent).encode() in environ + words:
@@ -118,18 +118,18 @@ def test_a_run_killed_at_random_moments_ends_like_an_undisturbed_one(
     tmp_path: Path, pycache: Path, stores: Stores, store_url: str
 ) -> None:
     with stores.new() as url:
-        whole = Rehearsal(tmp_path / "whole", pycache, url)
-        killed = Rehearsal(tmp_path / "killed", pycache, store_url)
+        whole = KilledProject(tmp_path / "whole", pycache, url)
+        killed = KilledProject(tmp_path / "killed", pycache, store_url)
         # At the same time: the agents of both mostly sleep.
         gate = tmp_path / "gate"
-        undisturbed = whole.carry("run", whole.plan(plan(gate)))
-        kills, code = killed_again_and_again(killed, gate)
+        undisturbed = whole.start_logged("run", whole.plan(plan(gate)))
+        kills, code = kill_repeatedly(killed, gate)
         assert undisturbed.wait() == 0, whole.log.read_text()
-        files = whole.landed()
+        files = whole.landed_files()
 
     assert kills == KILLS, "the run was over before it was killed often enough"
     assert code == 0, killed.log.read_text()
-    assert killed.landed() == files
+    assert killed.landed_files() == files
     assert len(files) == len(NAMES)
     trailers = killed.git(
         "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", killed.branch()
@@ -137,20 +137,20 @@ def test_a_run_killed_at_random_moments_ends_like_an_undisturbed_one(
     landed = Counter(line for line in trailers.splitlines() if line.strip())
     assert len(landed) == len(NAMES)
     assert set(landed.values()) == {1}
-    # Whoever stood around an agent may end a moment later than the run.
-    until(lambda: killed.left_behind() == [], f"nothing is left: {killed.left_behind()}")
-    story = Counter(killed.story())
-    # The last proof of the run lands as well, though nothing of its own.
+    # Helper processes of an agent may end slightly later than the run.
+    wait_until(lambda: killed.leftovers() == [], f"nothing is left: {killed.leftovers()}")
+    story = Counter(killed.event_names())
+    # The final check counts as landed too, without a change.
     assert story["TASK_LANDED"] == len(NAMES) + 1
-    # An agent outlives its worker, so no attempt is lost: twelve, the retry of the lie, the proof.
+    # Agents survive their worker: twelve attempts, the retry of the false claim, the final check.
     assert story["ATTEMPT_STARTED"] == len(NAMES) + 2
 
 
-def killed_again_and_again(place: Rehearsal, gate: Path) -> tuple[int, int]:
-    """How often it was killed, and how the life that nobody ended did end."""
+def kill_repeatedly(project: KilledProject, gate: Path) -> tuple[int, int]:
+    """The number of kills, and the exit code of the last worker."""
     dice = random.Random(KILLS)
-    worker = place.carry("run", place.plan(plan(gate)))
-    while "started" not in place.log.read_text():
+    worker = project.start_logged("run", project.plan(plan(gate)))
+    while "started" not in project.log.read_text():
         time.sleep(0.02)
     kills = 0
     while kills < KILLS and worker.poll() is None:
@@ -158,6 +158,6 @@ def killed_again_and_again(place: Rehearsal, gate: Path) -> tuple[int, int]:
         time.sleep(dice.uniform(0.2, 1.2))
         worker.send_signal(signal.SIGKILL)
         kills += worker.wait() == -signal.SIGKILL
-        worker = place.carry("resume")
+        worker = project.start_logged("resume")
     gate.touch()
     return kills, worker.wait()

@@ -1,4 +1,4 @@
-"""Real agent programs carry a plan to its proven end, against a scripted model.
+"""Real agent programs execute a plan to its verified end, against a scripted model.
 
 `python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
 """
@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import Completed
-from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
+from tests.acceptance.real_agents import RealAgentRun, RealAgentRuns, ScriptedModel, real_agent_runs
 from tests.scripted_model import Step, say, shell, write
 
-__all__ = ["theatres"]
+__all__ = ["real_agent_runs"]
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -74,88 +74,88 @@ def the_plan(agent: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def alone(plan: dict[str, Any]) -> dict[str, Any]:
+def only_first_task(plan: dict[str, Any]) -> dict[str, Any]:
     """Only its first task."""
     return {**plan, "tasks": plan["tasks"][:1], "checks": {"adds": plan["checks"]["adds"]}}
 
 
-def wrote(theatre: Theatre, path: str, text: str) -> tuple[Step, ...]:
+def write_turns(agent_run: RealAgentRun, path: str, text: str) -> tuple[Step, ...]:
     """By its shell: the worktree of a task has no name before it is made."""
-    return theatre.program.ran(f"cat > {path} <<'END'\n{text}END")
+    return agent_run.program.ran(f"cat > {path} <<'END'\n{text}END")
 
 
-def told(theatre: Theatre) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def false_claim_and_fix(agent_run: RealAgentRun) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """The turns of a lie, and of the fix."""
-    lie = wrote(theatre, "add.py", "def add(a, b):\n    return a - b\n")
-    return lie, wrote(theatre, "add.py", "def add(a, b):\n    return a + b\n")
+    lie = write_turns(agent_run, "add.py", "def add(a, b):\n    return a - b\n")
+    return lie, write_turns(agent_run, "add.py", "def add(a, b):\n    return a + b\n")
 
 
 @dataclass(frozen=True)
-class Played:
+class CompletedRun:
     """How a run ended, and what its model was asked."""
 
     done: Completed
-    model: Scripts
+    model: ScriptedModel
 
 
-def the_story(theatre: Theatre) -> Played:
-    theatre.settle(**TESTS)
-    lie, fix = told(theatre)
+def run_false_claim(agent_run: RealAgentRun) -> CompletedRun:
+    agent_run.commit_files(**TESTS)
+    lie, fix = false_claim_and_fix(agent_run)
     scripts = {
         GOALS["add"]: (*lie, *fix),
-        GOALS["twice"]: wrote(theatre, "twice.py", "def twice(a):\n    return a * 2\n"),
-        GOALS["note"]: wrote(theatre, "NOTE.txt", "hello\n"),
+        GOALS["twice"]: write_turns(agent_run, "twice.py", "def twice(a):\n    return a * 2\n"),
+        GOALS["note"]: write_turns(agent_run, "NOTE.txt", "hello\n"),
     }
-    with theatre.model(scripts) as model:
-        return Played(theatre.run(the_plan(theatre.agent(model))), model)
+    with agent_run.model(scripts) as model:
+        return CompletedRun(agent_run.run(the_plan(agent_run.agent(model))), model)
 
 
 @pytest.mark.spec("12.8", "3.7", "0.1", "10.6")
 def test_a_false_claim_is_sent_back_in_the_same_conversation_and_the_fix_lands(
-    theatres: Theatres,
+    real_agent_runs: RealAgentRuns,
 ) -> None:
-    """The model says done over a wrong file; told which test fails, it writes the right one."""
-    theatres.play(RESUMING, the_story, assert_the_story)
+    """The model claims success with a wrong file, and fixes it after the failing test."""
+    real_agent_runs.run_each(RESUMING, run_false_claim, assert_false_claim_is_fixed)
 
 
-def assert_the_story(theatre: Theatre, played: Played) -> None:
-    place = theatre.place
+def assert_false_claim_is_fixed(agent_run: RealAgentRun, played: CompletedRun) -> None:
+    project = agent_run.project
     assert played.done.code == 0, played.done.out
-    status = place.status()
+    status = project.status()
     add, twice, note = status["tasks"][:3]
     assert [(t["state"], t["attempt"]) for t in (add, twice, note)] == [
         ("DONE", 2),
         ("DONE", 1),
         ("DONE", 1),
     ]
-    assert "a + b" in place.show(status["run_branch"], "add.py")
-    assert_it_was_told_only_what_failed(theatre, played, add)
-    first, second = theatre.why("add")["attempts"]
+    assert "a + b" in project.show(status["run_branch"], "add.py")
+    assert_prompt_has_only_the_failure(agent_run, played, add)
+    first, second = agent_run.why("add")["attempts"]
     assert first["session"] == second["session"] == add["session"] != ""
     assert len({t["session"] for t in (add, twice, note)}) == 3
     assert [first["tokens"], second["tokens"]] == [TOKENS] * 2
     assert (add["tokens"], status["tokens"]) == (2 * TOKENS, 4 * TOKENS)
-    assert_the_cost_is_told_or_unknown(theatre, status, (first, second))
-    assert_the_report_tells_it(theatre, status)
+    assert_cost_is_reported_or_unknown(agent_run, status, (first, second))
+    assert_report_is_complete(agent_run, status)
 
 
-def assert_it_was_told_only_what_failed(
-    theatre: Theatre, played: Played, add: dict[str, Any]
+def assert_prompt_has_only_the_failure(
+    agent_run: RealAgentRun, played: CompletedRun, add: dict[str, Any]
 ) -> None:
-    feedback = theatre.place.prompt(add, 2)
-    again = played.model.asked[GOALS["add"]][len(told(theatre)[0])]
+    feedback = agent_run.project.prompt(add, 2)
+    again = played.model.requests_by_script[GOALS["add"]][len(false_claim_and_fix(agent_run)[0])]
     assert FAILING in feedback
     assert GOALS["add"] not in feedback, "it knows its task"
     assert again.holds(FAILING)
     assert again.holds(GOALS["add"])
 
 
-def assert_the_cost_is_told_or_unknown(
-    theatre: Theatre, status: dict[str, Any], tries: tuple[dict[str, Any], ...]
+def assert_cost_is_reported_or_unknown(
+    agent_run: RealAgentRun, status: dict[str, Any], tries: tuple[dict[str, Any], ...]
 ) -> None:
-    """An agent that names no price shows unknown, never zero; sums are of what was told."""
+    """An unreported cost is unknown, never zero; sums contain only reported costs."""
     costs = [task["cost"] for task in status["tasks"][:3]]
-    if theatre.name not in PRICED:
+    if agent_run.name not in PRICED:
         assert costs == [None] * 3
         assert {one["cost"] for one in tries} == {None}
         assert (status["cost"], status["untold"]) == (None, 4)
@@ -166,11 +166,11 @@ def assert_the_cost_is_told_or_unknown(
     assert status["untold"] == 0
 
 
-def assert_the_report_tells_it(theatre: Theatre, status: dict[str, Any]) -> None:
-    told = theatre.place.look("report", status["run"]).out
+def assert_report_is_complete(agent_run: RealAgentRun, status: dict[str, Any]) -> None:
+    told = agent_run.project.query("report", status["run"]).out
     for task in status["tasks"][:3]:
         assert task["session"] in told
-    assert ("unknown" in told) is (theatre.name not in PRICED)
+    assert ("unknown" in told) is (agent_run.name not in PRICED)
 
 
 # ------------------------------------------------------------------ over the protocol
@@ -178,32 +178,34 @@ def assert_the_report_tells_it(theatre: Theatre, status: dict[str, Any]) -> None
 
 @pytest.mark.spec("12.8", "3.7", "3.9", "0.1")
 def test_an_acp_agents_false_claim_is_sent_back_and_a_forbidden_tool_call_is_denied(
-    theatres: Theatres,
+    real_agent_runs: RealAgentRuns,
 ) -> None:
-    """opencode goes on with its conversation; gemini has none to load and is told everything."""
-    theatres.play(("opencode-acp", "gemini-acp"), acp_story, assert_acp_story)
+    """opencode continues its conversation; gemini cannot load one and gets the full prompt."""
+    real_agent_runs.run_each(
+        ("opencode-acp", "gemini-acp"), run_acp_false_claim, assert_acp_false_claim_is_fixed
+    )
 
 
-def acp_story(theatre: Theatre) -> Played:
-    theatre.settle(**TESTS)
+def run_acp_false_claim(agent_run: RealAgentRun) -> CompletedRun:
+    agent_run.commit_files(**TESTS)
     lie = (write("add.py", "def add(a, b):\n    return a - b\n"), say("Done."))
     fix = (write("add.py", "def add(a, b):\n    return a + b\n"), shell("touch no"), say("Done."))
-    with theatre.model({GOALS["add"]: (*lie, *fix)}) as model:
-        return Played(theatre.run(alone(the_plan(theatre.agent(model)))), model)
+    with agent_run.model({GOALS["add"]: (*lie, *fix)}) as model:
+        return CompletedRun(agent_run.run(only_first_task(the_plan(agent_run.agent(model)))), model)
 
 
-def assert_acp_story(theatre: Theatre, played: Played) -> None:
-    place = theatre.place
+def assert_acp_false_claim_is_fixed(agent_run: RealAgentRun, played: CompletedRun) -> None:
+    project = agent_run.project
     assert played.done.code == 0, played.done.out
-    add = place.task("add")
+    add = project.task("add")
     assert (add["state"], add["attempt"]) == ("DONE", 2)
-    run_branch = place.status()["run_branch"]
-    assert "a + b" in place.show(run_branch, "add.py")
-    assert "no" not in place.git("ls-tree", "--name-only", run_branch).split()
-    second = place.look("logs", "add").out
+    run_branch = project.status()["run_branch"]
+    assert "a + b" in project.show(run_branch, "add.py")
+    assert "no" not in project.git("ls-tree", "--name-only", run_branch).split()
+    second = project.query("logs", "add").out
     assert '"type": "acp.permission", "kind": "execute"' in second
     assert '"allowed": false' in second
-    resumed = theatre.name == "opencode-acp"
+    resumed = agent_run.name == "opencode-acp"
     assert bool(add["session"]) is resumed
-    assert (GOALS["add"] not in place.prompt(add, 2)) is resumed
-    assert played.model.asked[GOALS["add"]][2].holds(GOALS["add"])
+    assert (GOALS["add"] not in project.prompt(add, 2)) is resumed
+    assert played.model.requests_by_script[GOALS["add"]][2].holds(GOALS["add"])

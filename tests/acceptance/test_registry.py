@@ -1,4 +1,4 @@
-"""Steps registries run as they stand, through the installed program."""
+"""Steps registries run unchanged through the installed program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Completed, Place
-from tests.acceptance.test_agent_failures import events
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Completed, Project
+from tests.acceptance.test_agent_failures import event_data
 
 pytestmark = pytest.mark.acceptance
 
@@ -35,8 +35,8 @@ WRONG = "def total(numbers):\n    return numbers[0] - numbers[1]\n"
 RIGHT = "def total(numbers):\n    return sum(numbers)\n"
 
 
-class Registered(Place):
-    """A repository with a real test suite, run by `deno task test` as the registry wants it."""
+class RegistryProject(Project):
+    """A repository with a real test suite, run by `deno task test` as the registry requires."""
 
     def prepare(self, *attempts: str, settings: str = 'agent = "actor"') -> None:
         acts = ", ".join(f'[{{write = {{"total.py" = {json.dumps(t)}}}}}]' for t in attempts)
@@ -46,7 +46,7 @@ class Registered(Place):
         (self.repo / "test_total.py").write_text(SUITE)
         (self.repo / "total.py").write_text(BASE)
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", "a suite that fails")
+        self.git(*GIT_IDENTITY, "commit", "-qm", "a suite that fails")
         self._deno()
 
     def _deno(self) -> None:
@@ -59,7 +59,7 @@ class Registered(Place):
         self.env["PATH"] = f"{tool.parent}{os.pathsep}{self.env['PATH']}"
 
     def journal(self) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.look("trace", STEP, "--json").document["entries"]
+        held: list[dict[str, Any]] = self.query("trace", STEP, "--json").document["entries"]
         return held
 
     def changed(self, **step: Any) -> str:
@@ -70,33 +70,33 @@ class Registered(Place):
 
 
 @pytest.fixture
-def registered(tmp_path: Path, pycache: Path, store_url: str) -> Registered:
-    return Registered(tmp_path, pycache, store_url)
+def project(tmp_path: Path, pycache: Path, store_url: str) -> RegistryProject:
+    return RegistryProject(tmp_path, pycache, store_url)
 
 
 def outcomes(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(one["check"], one["outcome"]) for one in events(entries, "CHECK_FINISHED")]
+    return [(one["check"], one["outcome"]) for one in event_data(entries, "CHECK_FINISHED")]
 
 
 @pytest.mark.spec("2.4", "6.2", "6.8", "6.9", "7.1")
-def test_the_original_registry_runs_unchanged(registered: Registered) -> None:
-    registered.prepare(WRONG, RIGHT)
+def test_the_original_registry_runs_unchanged(project: RegistryProject) -> None:
+    project.prepare(WRONG, RIGHT)
 
-    done = registered.yaoki("run", str(REGISTRY))
+    done = project.yaoki("run", str(REGISTRY))
 
     assert done.code == 0, done.out + done.err
-    task = registered.task(STEP)
+    task = project.task(STEP)
     assert (task["state"], task["attempt"]) == ("DONE", 2)
-    assert registered.show(registered.status()["run_branch"], "total.py") == RIGHT.strip()
-    entries = registered.journal()
+    assert project.show(project.status()["run_branch"], "total.py") == RIGHT.strip()
+    entries = project.journal()
     assert outcomes(entries) == [
         *(("git-clean", "PASSED"), ("tests-pass", "FAILED")),
         *(("git-clean", "PASSED"), ("tests-pass", "PASSED")),
     ]
-    sent = events(entries, "PROMPT_SENT")
+    sent = event_data(entries, "PROMPT_SENT")
     assert [one["path"] for one in sent] == ["", f"shipped/en/{PROMPT}"]
     assert sent[1]["steps"][0] == f".yaoki/prompts/en/{PROMPT}: absent"
-    prompt = registered.prompt(task, 2)
+    prompt = project.prompt(task, 2)
     assert "## Tests fail" in prompt
     assert "test_two_numbers" in prompt
     assert "-1 != 5" in prompt
@@ -105,18 +105,18 @@ def test_the_original_registry_runs_unchanged(registered: Registered) -> None:
 @pytest.mark.full
 @pytest.mark.spec("2.4", "7.1", "7.2")
 def test_the_retry_prompt_of_the_original_registry_is_sent_with_the_failed_tests(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(WRONG, RIGHT)
-    file = registered.repo / ".yaoki" / "prompts" / PROMPT
+    project.prepare(WRONG, RIGHT)
+    file = project.repo / ".yaoki" / "prompts" / PROMPT
     file.parent.mkdir(parents=True)
     file.write_text((FIXTURES / file.name).read_text())
 
-    done = registered.yaoki("run", str(REGISTRY))
+    done = project.yaoki("run", str(REGISTRY))
 
     assert done.code == 0, done.out + done.err
-    assert events(registered.journal(), "PROMPT_SENT")[1]["path"] == f".yaoki/prompts/{PROMPT}"
-    prompt = registered.prompt(registered.task(STEP), 2)
+    assert event_data(project.journal(), "PROMPT_SENT")[1]["path"] == f".yaoki/prompts/{PROMPT}"
+    prompt = project.prompt(project.task(STEP), 2)
     assert "## テストが失敗しています" in prompt
     assert "失敗したテストを修正してください。" in prompt
     named = next(line for line in prompt.splitlines() if line.startswith("- `test_total."))
@@ -128,15 +128,15 @@ def test_the_retry_prompt_of_the_original_registry_is_sent_with_the_failed_tests
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.2", "6.9")
 def test_output_that_no_reader_understands_is_sent_to_the_agent_from_both_channels(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(WRONG, RIGHT)
-    tool = registered.folder / "bin" / "deno"
+    project.prepare(WRONG, RIGHT)
+    tool = project.folder / "bin" / "deno"
     tool.write_text("#!/bin/sh\necho 'odd words about foo'\necho oops >&2\nexit 1\n")
 
-    registered.yaoki("run", str(REGISTRY))
+    project.yaoki("run", str(REGISTRY))
 
-    prompt = registered.prompt(registered.task(STEP), 2)
+    prompt = project.prompt(project.task(STEP), 2)
     assert "no reader understood this output" in prompt
     assert "odd words about foo" in prompt
     assert "oops" in prompt
@@ -145,83 +145,83 @@ def test_output_that_no_reader_understands_is_sent_to_the_agent_from_both_channe
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "0.4")
 def test_max_attempts_counts_every_attempt_and_then_the_task_is_escalated(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
     worse = WRONG.replace("-", "*")
-    registered.prepare(WRONG, worse, RIGHT)
-    file = registered.changed(onFailure={"action": "retry", "maxAttempts": 2})
+    project.prepare(WRONG, worse, RIGHT)
+    file = project.changed(onFailure={"action": "retry", "maxAttempts": 2})
 
-    planned = registered.yaoki("plan", file, "--json")
-    done = registered.yaoki("run", file)
+    planned = project.yaoki("plan", file, "--json")
+    done = project.yaoki("run", file)
 
     assert planned.document["tasks"][0]["checks"] == ["git-clean", "tests-pass"]
     assert done.code == 4, done.out + done.err
-    task = registered.task(STEP)
+    task = project.task(STEP)
     assert (task["state"], task["attempt"], task["reason"]) == ("ESCALATED", 2, "MAX_RETRIES")
 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8")
 def test_a_step_with_the_action_abort_is_escalated_after_the_first_failure(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(WRONG, RIGHT)
+    project.prepare(WRONG, RIGHT)
 
-    done = registered.yaoki("run", registered.changed(onFailure={"action": "abort"}))
+    done = project.yaoki("run", project.changed(onFailure={"action": "abort"}))
 
     assert done.code == 4, done.out + done.err
-    task = registered.task(STEP)
+    task = project.task(STEP)
     assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
-    assert outcomes(registered.journal())[-1] == ("tests-pass", "FAILED")
+    assert outcomes(project.journal())[-1] == ("tests-pass", "FAILED")
 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "9.4")
 def test_a_skipped_validator_is_recorded_and_does_not_verify_the_step(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(WRONG, RIGHT)
+    project.prepare(WRONG, RIGHT)
     only = [{"validator": "tests-pass"}]
-    held = json.loads(Path(registered.changed(onFailure={"action": "skip"})).read_text())
+    held = json.loads(Path(project.changed(onFailure={"action": "skip"})).read_text())
     held["steps"][STEP]["completionConditions"] = only
     del held["validators"]["git-clean"], held["completionPatterns"]["git-dirty"]
 
-    done = registered.yaoki("run", registered.plan(held, "steps_registry.json"))
+    done = project.yaoki("run", project.plan(held, "steps_registry.json"))
 
     assert done.code == 0, done.out + done.err
-    task = registered.task(STEP)
-    assert outcomes(registered.journal()) == [("tests-pass", "SKIPPED")]
+    task = project.task(STEP)
+    assert outcomes(project.journal()) == [("tests-pass", "SKIPPED")]
     assert (task["state"], task["attempt"], task["landed"]) == ("ESCALATED", 1, None)
-    assert registered.show(registered.status()["run_branch"], "total.py") == BASE.strip()
+    assert project.show(project.status()["run_branch"], "total.py") == BASE.strip()
 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "16.4")
-def test_a_clean_worktree_with_skipped_tests_does_not_land(registered: Registered) -> None:
-    registered.prepare(WRONG, RIGHT)
+def test_a_clean_worktree_with_skipped_tests_does_not_land(project: RegistryProject) -> None:
+    project.prepare(WRONG, RIGHT)
 
-    registered.yaoki("run", registered.changed(onFailure={"action": "skip"}))
+    project.yaoki("run", project.changed(onFailure={"action": "skip"}))
 
-    task = registered.task(STEP)
+    task = project.task(STEP)
     assert (task["state"], task["landed"]) == ("ESCALATED", None)
-    seen = outcomes(registered.journal())
+    seen = outcomes(project.journal())
     assert seen[:2] == [("git-clean", "PASSED"), ("tests-pass", "SKIPPED")]
 
 
 @pytest.mark.spec("2.4", "2.2", "7.2")
 def test_a_registry_is_refused_with_every_defect_including_those_of_its_prompts(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(RIGHT)
+    project.prepare(RIGHT)
     text = REGISTRY.read_text().replace('"parseUntrackedFiles"', '"parseUntracked"')
-    file = registered.folder / "steps_registry.json"
+    file = project.folder / "steps_registry.json"
     file.write_text(text.replace('"c3": "issue",', '"c3": "issue",\n      "c4": "x",'))
-    prompt = registered.repo / ".yaoki" / "prompts" / PROMPT
+    prompt = project.repo / ".yaoki" / "prompts" / PROMPT
     prompt.parent.mkdir(parents=True)
     prompt.write_text("---\nparams: [failedTest]\n---\n{{ failedTest }}\n")
 
-    done = registered.yaoki("validate", str(file))
-    started = registered.yaoki("run", str(file))
+    done = project.yaoki("validate", str(file))
+    started = project.yaoki("run", str(file))
 
     assert (done.code, started.code) == (2, 2)
     lines = done.err.splitlines()
@@ -234,19 +234,19 @@ def test_a_registry_is_refused_with_every_defect_including_those_of_its_prompts(
     assert lines[2] == (
         f"{prompt}:2: test-failed has no param 'failedTest'; did you mean 'failedTests'?"
     )
-    assert not registered.stored()
+    assert not project.has_store()
 
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "12.1")
 def test_the_agent_of_a_registry_comes_from_the_settings_or_the_command_line(
-    registered: Registered,
+    project: RegistryProject,
 ) -> None:
-    registered.prepare(RIGHT, settings="")
+    project.prepare(RIGHT, settings="")
 
-    without = registered.yaoki("validate", str(REGISTRY))
-    unknown = registered.yaoki("validate", str(REGISTRY), "--agent", "acter")
-    done: Completed = registered.yaoki("run", str(REGISTRY), "--agent", "actor")
+    without = project.yaoki("validate", str(REGISTRY))
+    unknown = project.yaoki("validate", str(REGISTRY), "--agent", "acter")
+    done: Completed = project.yaoki("run", str(REGISTRY), "--agent", "actor")
 
     assert without.code == 2
     assert "no agent: a registry names none; give yaoki.toml a default" in without.err
@@ -264,40 +264,40 @@ def sums(worktree, facts, options):
 
 @pytest.mark.full
 @pytest.mark.spec("2.4", "6.1")
-def test_a_custom_validator_is_a_check_of_an_installed_package(registered: Registered) -> None:
+def test_a_custom_validator_is_a_check_of_an_installed_package(project: RegistryProject) -> None:
     """It gives the params of its pattern itself, and gets those of the condition."""
-    registered.prepare(WRONG, RIGHT)
-    package = registered.folder / "package"
+    project.prepare(WRONG, RIGHT)
+    package = project.folder / "package"
     (package / "sums-1.0.dist-info").mkdir(parents=True)
     (package / "sums_check.py").write_text(PACKAGE)
     (package / "sums-1.0.dist-info" / "METADATA").write_text("Name: sums\nVersion: 1.0\n")
     entry = "[yaoki.checks]\nsums = sums_check:sums\n"
     (package / "sums-1.0.dist-info" / "entry_points.txt").write_text(entry)
-    registered.env["PYTHONPATH"] = str(package)
+    project.env["PYTHONPATH"] = str(package)
     held = json.loads(REGISTRY.read_text())
     words = {"edition": "failed", "adaptation": "no-sum", "params": ["found"]}
     held["completionPatterns"] = {"no-sum": words}
     held["validators"] = {"sums": {"type": "custom", "failurePattern": "no-sum"}}
     condition = {"validator": "sums", "params": {"word": "sum("}}
     held["steps"][STEP]["completionConditions"] = [condition]
-    file = registered.repo / ".yaoki" / "prompts" / "steps/retry/issue/f_failed_no-sum.md"
+    file = project.repo / ".yaoki" / "prompts" / "steps/retry/issue/f_failed_no-sum.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\nparams: [found]\n---\nThis sums nothing: {{ found }}\n")
 
-    done = registered.yaoki("run", registered.plan(held, "steps_registry.json"))
+    done = project.yaoki("run", project.plan(held, "steps_registry.json"))
 
     assert done.code == 0, done.out + done.err
-    task = registered.task(STEP)
+    task = project.task(STEP)
     assert (task["state"], task["attempt"]) == ("DONE", 2)
-    assert f"This sums nothing: {WRONG}" in registered.prompt(task, 2)
+    assert f"This sums nothing: {WRONG}" in project.prompt(task, 2)
 
 
 @pytest.mark.spec("2.4", "7.1")
-def test_checks_of_the_settings_may_accompany_those_of_a_registry(registered: Registered) -> None:
-    """A planner may give them to its tasks, so they stand in the catalogue of any plan."""
+def test_checks_of_the_settings_may_accompany_those_of_a_registry(project: RegistryProject) -> None:
+    """A planner may use them for its tasks, so every catalogue contains them."""
     words = 'agent = "actor"\nplanner = "actor"\n[checks.own]\nrun = ["true"]'
-    registered.prepare(RIGHT, settings=words)
+    project.prepare(RIGHT, settings=words)
 
-    done = registered.yaoki("validate", str(REGISTRY))
+    done = project.yaoki("validate", str(REGISTRY))
 
     assert (done.code, done.err) == (0, ""), done

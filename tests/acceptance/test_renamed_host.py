@@ -12,14 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, PATIENT, Place, until
-from tests.acceptance.test_workers import is_done, simple, submitted, waiting, workers
+from tests.acceptance.project import BOUND_S, PATIENT, Project, wait_until
+from tests.acceptance.test_workers import (
+    plan_that_waits,
+    simple_plan,
+    submit_plan,
+    wait_until_done,
+    workers,
+)
 
 RENAMED = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere && exec "$@"', "sh")
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("11.8", "8.6")]
 
 
-def renames() -> bool:
+def can_rename_host() -> bool:
     if shutil.which("unshare") is None:
         return False
     tried = subprocess.run((*RENAMED, "true"), capture_output=True, timeout=BOUND_S, check=False)
@@ -27,20 +33,20 @@ def renames() -> bool:
 
 
 @pytest.fixture
-def named(place: Place) -> Place:
-    if not renames():
+def renamable_project(project: Project) -> Project:
+    if not can_rename_host():
         pytest.skip("this machine lets nobody here have a host name of its own")
-    return place
+    return project
 
 
 @contextmanager
-def started(
-    place: Place, *words: str, before: Sequence[str] = ()
+def start_yaoki(
+    project: Project, *words: str, before: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         (*before, sys.executable, "-m", "yaoki", *words),
-        cwd=place.repo,
-        env=place.env,
+        cwd=project.repo,
+        env=project.env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -55,54 +61,58 @@ def started(
         process.communicate(timeout=BOUND_S)
 
 
-def with_remote(place: Place) -> None:
-    bare = place.folder / "remote.git"
-    place.git("clone", "-q", "--bare", str(place.repo), str(bare))
-    place.git("remote", "add", "origin", str(bare))
-    place.settings(f'{PATIENT}\n[workspace]\nremote = "origin"\n')
+def with_remote(project: Project) -> None:
+    bare = project.folder / "remote.git"
+    project.git("clone", "-q", "--bare", str(project.repo), str(bare))
+    project.git("remote", "add", "origin", str(bare))
+    project.settings(f'{PATIENT}\n[workspace]\nremote = "origin"\n')
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("remote", [False, True], ids=["alone", "remote"])
 def test_a_worker_with_another_host_name_does_not_take_a_running_task(
-    named: Place, tmp_path: Path, remote: bool
+    renamable_project: Project, tmp_path: Path, remote: bool
 ) -> None:
-    place, marker = named, tmp_path / "go"
-    place.settings(PATIENT)
+    project, marker = renamable_project, tmp_path / "go"
+    project.settings(PATIENT)
     if remote:
-        with_remote(place)
-    with started(place, "run", place.plan(waiting(marker, "a")), "--quiet") as first:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        run = place.status()["run"]
-        with started(place, "worker", "--slots", "1", before=RENAMED):
-            until(lambda: len({w["host"] for w in workers(place)}) == 2, "both serve")
-            # Begun and ended after the second one looked round.
-            is_done(place, submitted(place, simple("b"), "b.json"))
+        with_remote(project)
+    with start_yaoki(
+        project, "run", project.plan(plan_that_waits(marker, "a")), "--quiet"
+    ) as first:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+        run = project.status()["run"]
+        with start_yaoki(project, "worker", "--slots", "1", before=RENAMED):
+            wait_until(lambda: len({w["host"] for w in workers(project)}) == 2, "both serve")
+            # Started and finished after the second worker scanned the runs.
+            wait_until_done(project, submit_plan(project, simple_plan("b"), "b.json"))
             marker.touch()
             out, _ = first.communicate(timeout=BOUND_S)
 
     assert first.returncode == 0, out
-    assert "RECONCILED" not in place.story(run)
-    assert place.story(run).count("ATTEMPT_STARTED") == 1
+    assert "RECONCILED" not in project.event_names(run)
+    assert project.event_names(run).count("ATTEMPT_STARTED") == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.2")
 def test_a_worker_with_a_new_host_name_waits_for_the_agent_of_a_killed_one(
-    named: Place, tmp_path: Path
+    renamable_project: Project, tmp_path: Path
 ) -> None:
-    place, marker = named, tmp_path / "go"
-    with started(place, "run", place.plan(waiting(marker, "a")), "--quiet") as first:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    project, marker = renamable_project, tmp_path / "go"
+    with start_yaoki(
+        project, "run", project.plan(plan_that_waits(marker, "a")), "--quiet"
+    ) as first:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         first.kill()
         first.wait(BOUND_S)
-    run = place.status()["run"]
+    run = project.status()["run"]
 
-    with started(place, "resume", run, "--quiet", before=RENAMED) as second:
-        until(lambda: len({w["host"] for w in workers(place)}) == 1, "the second serves")
+    with start_yaoki(project, "resume", run, "--quiet", before=RENAMED) as second:
+        wait_until(lambda: len({w["host"] for w in workers(project)}) == 1, "the second serves")
         marker.touch()
         out, _ = second.communicate(timeout=BOUND_S)
 
     assert second.returncode == 0, out
-    assert place.story(run).count("PROMPT_SENT") == 1
-    assert place.story(run).count("TASK_LANDED") == 1
+    assert project.event_names(run).count("PROMPT_SENT") == 1
+    assert project.event_names(run).count("TASK_LANDED") == 1

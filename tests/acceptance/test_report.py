@@ -14,7 +14,7 @@ import pytest
 from justhtml import JustHTML
 from markdown_it import MarkdownIt
 
-from tests.acceptance.project import WHO, Completed, Place, a_plan, holds, writes
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -33,21 +33,21 @@ class It(unittest.TestCase):
 """
 
 
-def told(cost: float, session: str) -> dict[str, Any]:
-    """The last line of an agent that tells what it used, in the words of a known one."""
+def usage_line(cost: float, session: str) -> dict[str, Any]:
+    """The last output line of an agent that reports its usage in the format of a known agent."""
     usage = {"input_tokens": 60, "output_tokens": 40}
     result = {"type": "result", "subtype": "success", "result": "ok", "usage": usage}
     return {"say": json.dumps({**result, "total_cost_usd": cost, "session_id": session})}
 
 
-def a_full_plan(place: Place) -> dict[str, Any]:
-    """One of everything: a lie and its cure, a flaky check, a red base, a question, who waits."""
-    (place.repo / "test_it.py").write_text(TESTS)
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "red")
-    once = place.folder / "once"
+def a_full_plan(project: Project) -> dict[str, Any]:
+    """A false claim and its fix, a flaky check, a failing base, a question, and a waiting task."""
+    (project.repo / "test_it.py").write_text(TESTS)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "red")
+    once = project.folder / "once"
     checks = {
-        **{name: holds(f"{name}.txt") for name in ("lie", "quiet", "ask", "after")},
+        **{name: file_contains(f"{name}.txt") for name in ("lie", "quiet", "ask", "after")},
         "shaky": {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}"},
         "guard": {
             "run": ["python3", "-m", "unittest", "-q", "test_it"],
@@ -56,14 +56,14 @@ def a_full_plan(place: Place) -> dict[str, Any]:
         },
     }
     script = {
-        "lie": [[told(0.25, "talk-1")], [*writes("lie.txt"), told(0.5, "talk-1")]],
+        "lie": [[usage_line(0.25, "talk-1")], [*writes("lie.txt"), usage_line(0.5, "talk-1")]],
         "quiet": [writes("quiet.txt")],
         "ask": [[*writes("half.txt"), {"ask": HOSTILE}]],
         "after": [writes("after.txt")],
     }
     tasks = [
         {"id": "lie", "checks": ["lie", "shaky"]},
-        # After `lie`, which else is proven a second time, when its shaky check passes at once.
+        # After `lie`; otherwise it is verified twice, and its flaky check passes at once.
         {"id": "quiet", "checks": ["quiet", "guard"], "needs": ["lie"]},
         {"id": "ask", "checks": ["ask"]},
         {"id": "after", "checks": ["after"], "needs": ["ask"]},
@@ -71,12 +71,12 @@ def a_full_plan(place: Place) -> dict[str, Any]:
     return a_plan(script, tasks, checks, goal=HOSTILE)
 
 
-def carried(place: Place, plan: dict[str, Any]) -> Completed:
-    return place.yaoki("run", place.plan(plan), "--quiet")
+def run_plan(project: Project, plan: dict[str, Any]) -> Completed:
+    return project.yaoki("run", project.plan(plan), "--quiet")
 
 
 class Page(HTMLParser):
-    """The tags of a page, whatever it tries to load, and its text."""
+    """The tags, attributes and text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -95,23 +95,23 @@ class Page(HTMLParser):
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2")
-def test_the_report_contains_everything_about_a_run_in_every_format(place: Place) -> None:
-    place.env["MY_TOKEN"] = SECRET
-    done = carried(place, a_full_plan(place))
+def test_the_report_contains_everything_about_a_run_in_every_format(project: Project) -> None:
+    project.env["MY_TOKEN"] = SECRET
+    done = run_plan(project, a_full_plan(project))
     assert done.code == 4, done.out + done.err
-    run = place.status()["run"]
+    run = project.status()["run"]
     assert f"yaoki report {run}" in done.out
 
-    document = place.yaoki("report", "--format", "json").document
-    markdown = place.yaoki("report", run, "--format", "markdown").out
-    written = place.yaoki("report", "-o", str(place.folder / "report.html"))
-    html = (place.folder / "report.html").read_text()
+    document = project.yaoki("report", "--format", "json").document
+    markdown = project.yaoki("report", run, "--format", "markdown").out
+    written = project.yaoki("report", "-o", str(project.folder / "report.html"))
+    html = (project.folder / "report.html").read_text()
 
     numbers, tasks = document["numbers"], {task["name"]: task for task in document["tasks"]}
     assert (document["schema"], document["run"]["status"]) == (1, "ESCALATED")
     counted = [numbers[name] for name in ("tasks", "done", "asking", "blocked", "retries")]
     assert counted == [4, 2, 1, 1, 1]
-    # Two of the four runs of agents told what they cost: the sum is a lower bound, and says so.
+    # Two of the four agent runs reported their cost: the sum is shown as a lower bound.
     assert (numbers["cost"], numbers["cost_untold"], numbers["agent_runs"]) == (0.75, 2, 4)
     assert (numbers["tokens"], numbers["tokens_untold"]) == (200, 2)
     tries = [(t["session"], t["cost"], t["tokens"]) for t in tasks["lie"]["attempts"]]
@@ -124,7 +124,7 @@ def test_the_report_contains_everything_about_a_run_in_every_format(place: Place
     assert [one["check"] for one in document["red_before"]] == ["guard"]
     assert "test_old" in document["red_before"][0]["failures"]
     proof = tasks["lie"]["proof"]
-    assert proof["tree"] == place.git("rev-parse", f"{proof['commit']}^{{tree}}")
+    assert proof["tree"] == project.git("rev-parse", f"{proof['commit']}^{{tree}}")
     outcomes = [(c["check"], c["outcome"], c["exit_code"]) for c in proof["checks"]]
     assert outcomes == [("lie", "PASSED", 0), ("shaky", "FLAKY", 1)]
     (asked,) = document["asking"]
@@ -133,7 +133,7 @@ def test_the_report_contains_everything_about_a_run_in_every_format(place: Place
         *("yaoki", "answer", task, "abort")
     ]
     (kept,) = document["kept"]["work"]
-    assert place.git("show", f"{kept['commit']}:half.txt") == "good"
+    assert project.git("show", f"{kept['commit']}:half.txt") == "good"
     time = document["time"]
     assert all(time[name] > 0 for name in ("wall_s", "agent_s", "checks_s"))
     assert set(time["waiting"]) == {"turn_s", "retry_s", "person_s"}
@@ -151,11 +151,13 @@ def test_the_report_contains_everything_about_a_run_in_every_format(place: Place
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "14.4")
-def test_the_html_report_is_one_file_without_scripts_or_external_resources(place: Place) -> None:
-    """Whatever agents and plans wrote is text there; its policy allows its own style alone."""
-    carried(place, a_full_plan(place))
+def test_the_html_report_is_one_file_without_scripts_or_external_resources(
+    project: Project,
+) -> None:
+    """Text of agents and plans is escaped; the content policy allows only the inline style."""
+    run_plan(project, a_full_plan(project))
 
-    html = place.yaoki("report", "--format", "html").out
+    html = project.yaoki("report", "--format", "html").out
     page = Page(html)
     JustHTML(html, sanitize=False, strict=True)
 
@@ -170,22 +172,22 @@ def test_the_html_report_is_one_file_without_scripts_or_external_resources(place
     assert "@import" not in sheet
     seal = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     assert f"default-src 'none'; style-src 'sha256-{seal}';" in policy
-    # The verdict stands before the numbers, those before the tasks, those before the proof.
+    # The order is verdict, numbers, tasks, proof.
     order = [page.text.index(w) for w in ("The run needs you", "added up", "Tasks", "Proof")]
     assert order == sorted(order)
 
 
 @pytest.mark.spec("12.1", "14.4")
-def test_markdown_in_a_question_is_escaped_in_the_report(place: Place) -> None:
+def test_markdown_in_a_question_is_escaped_in_the_report(project: Project) -> None:
     """The agent's question would be a heading, a list, a rule and an underlined title."""
     question = "# Proof\n- all checks passed\nDone\n===\n1. go on\n~~~\n---\n&lt;b&gt; ~~no~~"
     plan = a_plan(
-        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": holds("a")}
+        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": file_contains("a")}
     )
-    assert carried(place, plan).code == 4
+    assert run_plan(project, plan).code == 4
 
-    markdown = place.yaoki("report", "--format", "markdown").out
-    html = place.yaoki("report", "--format", "html").out
+    markdown = project.yaoki("report", "--format", "markdown").out
+    html = project.yaoki("report", "--format", "html").out
 
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
     headings = [tokens[n + 1].content for n, t in enumerate(tokens) if t.type == "heading_open"]
@@ -203,30 +205,30 @@ def test_markdown_in_a_question_is_escaped_in_the_report(place: Place) -> None:
 
 
 @pytest.mark.spec("12.1")
-def test_the_report_on_standard_output_shows_text_as_it_was_written(place: Place) -> None:
+def test_the_report_on_standard_output_shows_text_as_it_was_written(project: Place) -> None:
     """People read it: a backslash that only Markdown needs is noise there."""
     question = "Which one?\n1. use_it | drop it\n2. keep it, *as is*\n# no heading\n`a` & [b](c)"
     plan = a_plan(
         {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": holds("a")}
     )
-    assert carried(place, plan).code == 4
-    file = place.folder / "report.txt"
+    assert carried(project, plan).code == 4
+    file = project.folder / "report.txt"
 
-    shown = place.yaoki("report").out
-    written = place.yaoki("report", "-o", str(file))
-    markdown = place.yaoki("report", "--format", "markdown").out
+    shown = project.yaoki("report").out
+    written = project.yaoki("report", "-o", str(file))
+    markdown = project.yaoki("report", "--format", "markdown").out
 
     assert written.code == 0
-    for text in (shown, place.yaoki("report", "-o", "-").out, file.read_text()):
+    for text in (shown, project.yaoki("report", "-o", "-").out, file.read_text()):
         quoted = [line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")]
         assert quoted == question.split("\n")
         assert "\\" not in text
     assert "> 2\\. keep it, \\*as is\\*" in markdown
 
 
-def a_receipt(place: Place, name: str = "receipt.json") -> Path:
-    file = place.folder / name
-    done = place.yaoki("report", "--receipt", str(file))
+def a_receipt(project: Place, name: str = "receipt.json") -> Path:
+    file = project.folder / name
+    done = project.yaoki("report", "--receipt", str(file))
     assert done.code == 0, done.err
     assert done.out.splitlines()[-1] == f"next: yaoki verify {file}"
     return file
@@ -237,8 +239,8 @@ def lines(done: Completed) -> dict[str, bool | None]:
 
 
 @pytest.mark.spec("12.1", "0.1", "0.3", "9.6")
-def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(place: Place) -> None:
-    """Groups, work without a change, an undone landing, the proof of the whole, a merge."""
+def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(project: Project) -> None:
+    """Groups, a task without changes, an undone landing, the final check, a merge."""
     plan = a_plan(
         {n: [writes(f"{n}.txt")] for n in ("a", "b", "one", "two")} | {"idle": [["claim_done"]]},
         [
@@ -253,27 +255,27 @@ def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(place: Place) -
             {"id": "idle", "checks": ["one"], "needs": ["pair"], "may_change_nothing": True},
             {"id": "two", "checks": ["two"], "needs": ["idle"]},
         ],
-        {n: holds(f"{n}.txt") for n in ("a", "b", "one", "two")},
+        {n: file_contains(f"{n}.txt") for n in ("a", "b", "one", "two")},
         done_when=["a", "two"],
     )
-    assert carried(place, plan).code == 0
-    assert place.yaoki("undo", "two").code == 0
-    assert place.yaoki("retry", "two", "Once more.").code == 0
-    assert place.yaoki("resume", "--quiet").code == 0
-    assert place.yaoki("merge", "--into", "kept").code == 0
-    file = a_receipt(place)
+    assert run_plan(project, plan).code == 0
+    assert project.yaoki("undo", "two").code == 0
+    assert project.yaoki("retry", "two", "Once more.").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert project.yaoki("merge", "--into", "kept").code == 0
+    file = a_receipt(project)
     receipt = json.loads(file.read_text())
     how = {part["name"]: part["how"] for part in receipt["landed"]}
     assert (how["a"], how["pair"], how["idle"]) == ("IN_GROUP", "LANDED", "UNCHANGED")
     assert "UNDONE" in [step["what"] for step in receipt["line"]]
 
-    here = place.yaoki("verify", str(file), "--json")
-    clone = place.folder / "clone.git"
-    place.git("clone", "-q", "--bare", ".", str(clone))
+    here = project.yaoki("verify", str(file), "--json")
+    clone = project.folder / "clone.git"
+    project.git("clone", "-q", "--bare", ".", str(clone))
     subprocess.run(["git", "branch", "-qD", receipt["run_branch"]], cwd=clone, check=True)
-    there = place.yaoki("verify", str(file), "--json", "--repo", str(clone), cwd=place.folder)
-    named = place.yaoki("verify", str(file), "--ref", "kept")
-    behind = place.yaoki("verify", str(file), "--ref", "main")
+    there = project.yaoki("verify", str(file), "--json", "--repo", str(clone), cwd=project.folder)
+    named = project.yaoki("verify", str(file), "--ref", "kept")
+    behind = project.yaoki("verify", str(file), "--ref", "main")
 
     assert (here.code, here.document["verified"]) == (0, True), here.out
     assert lines(here)["outputs"] is True
@@ -281,37 +283,41 @@ def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(place: Place) -
     assert not (clone / ".yaoki").exists(), "looking makes nothing"
     assert (named.code, behind.code) == (0, 1)
     assert "main does not contain" in behind.out
-    # By hand, as the reference tells it.
+    # With plain commands, as the reference describes.
     body = b"".join(line for n, line in enumerate(file.read_bytes().splitlines(True)) if n != 1)
     assert hashlib.sha256(body).hexdigest() == receipt["digest"]
     chain = ("log", "--first-parent", "--reverse", "--format=%H %T")
-    line = place.git(*chain, f"{receipt['base']['commit']}..{receipt['head']['commit']}")
+    line = project.git(*chain, f"{receipt['base']['commit']}..{receipt['head']['commit']}")
     assert line.splitlines() == [f"{step['commit']} {step['tree']}" for step in receipt["line"]]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
-def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(place: Place) -> None:
+def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(
+    project: Project,
+) -> None:
     plan = a_plan(
-        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+        {"one": [writes("one.txt")]},
+        [{"id": "one", "checks": ["one"]}],
+        {"one": file_contains("one.txt")},
     )
-    assert carried(place, plan).code == 0
-    file = a_receipt(place)
-    same = a_receipt(place, "again.json")
+    assert run_plan(project, plan).code == 0
+    file = a_receipt(project)
+    same = a_receipt(project, "again.json")
     assert file.read_bytes() == same.read_bytes(), "the same run, the same receipt"
 
     same.write_text(file.read_text().replace('"exit_code": 0', '"exit_code": 1'))
-    changed = place.yaoki("verify", str(same))
+    changed = project.yaoki("verify", str(same))
     receipt = json.loads(file.read_text())
     branch, head = receipt["run_branch"], receipt["head"]["commit"]
-    place.git("branch", "-f", branch, receipt["base"]["commit"])
-    moved = place.yaoki("verify", str(file))
-    place.git("branch", "-f", branch, head)
+    project.git("branch", "-f", branch, receipt["base"]["commit"])
+    moved = project.yaoki("verify", str(file))
+    project.git("branch", "-f", branch, head)
     output = next(o for c in receipt["landed"][0]["checks"] for o in c["outputs"])
-    (place.repo / ".yaoki" / output["file"]).write_text("All good!\n")
-    rewritten = place.yaoki("verify", str(file))
-    none = place.yaoki("verify", place.plan(plan))
-    missing = place.yaoki("verify", "nowhere.json")
+    (project.repo / ".yaoki" / output["file"]).write_text("All good!\n")
+    rewritten = project.yaoki("verify", str(file))
+    none = project.yaoki("verify", project.plan(plan))
+    missing = project.yaoki("verify", "nowhere.json")
 
     assert (changed.code, moved.code, rewritten.code, none.code) == (1, 1, 1, 1)
     assert "landed 1: one" in changed.out
@@ -323,63 +329,67 @@ def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(plac
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(place: Place) -> None:
+def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(project: Project) -> None:
     plan = a_plan(
-        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+        {"one": [writes("one.txt")]},
+        [{"id": "one", "checks": ["one"]}],
+        {"one": file_contains("one.txt")},
     )
-    assert carried(place, plan).code == 0
-    assert place.yaoki("merge", "--into", "kept").code == 0
-    place.git("branch", "-qD", place.status()["run_branch"])
+    assert run_plan(project, plan).code == 0
+    assert project.yaoki("merge", "--into", "kept").code == 0
+    project.git("branch", "-qD", project.status()["run_branch"])
 
-    told_ = place.yaoki("report", "--json")
+    told_ = project.yaoki("report", "--json")
 
     assert told_.code == 0, told_.err
     assert told_.document["warnings"] == []
-    assert "does not hold" not in place.yaoki("report").out
+    assert "does not hold" not in project.yaoki("report").out
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
-def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) -> None:
+def test_a_report_without_its_branch_says_so_and_makes_no_receipt(project: Project) -> None:
     plan = a_plan(
-        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+        {"one": [writes("one.txt")]},
+        [{"id": "one", "checks": ["one"]}],
+        {"one": file_contains("one.txt")},
     )
-    assert carried(place, plan).code == 0
-    place.git("branch", "-qD", place.status()["run_branch"])
+    assert run_plan(project, plan).code == 0
+    project.git("branch", "-qD", project.status()["run_branch"])
 
-    told_ = place.yaoki("report", "--json")
-    refused = place.yaoki("report", "--receipt", str(place.folder / "r.json"))
-    nowhere = place.yaoki("report", "-o", str(place.folder / "no" / "r.md"))
-    unknown = place.yaoki("report", "zzzzzzzz")
+    told_ = project.yaoki("report", "--json")
+    refused = project.yaoki("report", "--receipt", str(project.folder / "r.json"))
+    nowhere = project.yaoki("report", "-o", str(project.folder / "no" / "r.md"))
+    unknown = project.yaoki("report", "zzzzzzzz")
 
     assert told_.code == 0, told_.err
     assert told_.document["receipt"] is None
     assert "is gone" in told_.document["warnings"][0]
     assert (refused.code, "is gone" in refused.err) == (6, True)
-    assert not (place.folder / "r.json").exists()
+    assert not (project.folder / "r.json").exists()
     assert (nowhere.code, "mkdir -p" in nowhere.err) == (6, True)
     assert unknown.code == 6
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
-def test_a_receipt_is_not_verified_in_a_clone_without_its_commits(place: Place) -> None:
+def test_a_receipt_is_not_verified_in_a_clone_without_its_commits(project: Project) -> None:
     """A shallow clone and another repository: missing commits say nothing of their trees."""
     names = ("one", "two")
     plan = a_plan(
         {name: [writes(f"{name}.txt")] for name in names},
         [{"id": name, "checks": [name]} for name in names],
-        {name: holds(f"{name}.txt") for name in names},
+        {name: file_contains(f"{name}.txt") for name in names},
     )
-    assert carried(place, plan).code == 0
-    file, branch = a_receipt(place), place.status()["run_branch"]
-    shallow, other = place.folder / "shallow", place.folder / "other"
-    place.git("clone", "-q", "--depth", "1", "-b", branch, f"file://{place.repo}", str(shallow))
-    place.git("init", "-q", str(other))
+    assert run_plan(project, plan).code == 0
+    file, branch = a_receipt(project), project.status()["run_branch"]
+    shallow, other = project.folder / "shallow", project.folder / "other"
+    project.git("clone", "-q", "--depth", "1", "-b", branch, f"file://{project.repo}", str(shallow))
+    project.git("init", "-q", str(other))
 
-    part = place.yaoki("verify", str(file), "--json", "--repo", str(shallow), cwd=place.folder)
-    none = place.yaoki("verify", str(file), "--json", "--repo", str(other), cwd=place.folder)
-    advice = place.yaoki("verify", str(file), "--repo", str(shallow), cwd=place.folder)
+    part = project.yaoki("verify", str(file), "--json", "--repo", str(shallow), cwd=project.folder)
+    none = project.yaoki("verify", str(file), "--json", "--repo", str(other), cwd=project.folder)
+    advice = project.yaoki("verify", str(file), "--repo", str(shallow), cwd=project.folder)
 
     for done in (part, none):
         lines = {line["name"]: line["ok"] for line in done.document["lines"]}
@@ -387,16 +397,19 @@ def test_a_receipt_is_not_verified_in_a_clone_without_its_commits(place: Place) 
     assert advice.out.splitlines()[-1] == "next: git fetch --unshallow"
 
 
-MOVES = f"git add -A && git {' '.join(WHO)} commit -qm mine && git update-ref refs/heads/main HEAD"
+MOVES = (
+    f"git add -A && git {' '.join(GIT_IDENTITY)} commit -qm mine "
+    "&& git update-ref refs/heads/main HEAD"
+)
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.6", "14.2", "3.5")
-def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(place: Place) -> None:
-    """An agent moves the user's branch, and another one leaves the files as they are."""
-    (place.repo / ".gitignore").write_text("*.py\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "ignore")
+def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(project: Project) -> None:
+    """One agent moves the user's branch, another changes no file."""
+    (project.repo / ".gitignore").write_text("*.py\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     hidden = {"write": {"a.txt": "good\n", "hidden.py": "1\n"}}
     acts = {"a": [[hidden, {"run": ["sh", "-c", MOVES]}]], "idle": [[{"say": "all done"}]]}
     tasks: list[dict[str, Any]] = [
@@ -404,12 +417,12 @@ def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(place: Place)
         {"id": "idle", "needs": ["a"], "may_change_nothing": True},
     ]
 
-    done = place.yaoki(
-        "run", place.plan(a_plan(acts, tasks, {"ok": {"shell": "test -f README"}})), "--quiet"
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, {"ok": {"shell": "test -f README"}})), "--quiet"
     )
-    report = place.yaoki("report", "--format", "json").document
-    markdown = place.yaoki("report").out
-    page = place.yaoki("report", "--format", "html").out
+    report = project.yaoki("report", "--format", "json").document
+    markdown = project.yaoki("report").out
+    page = project.yaoki("report", "--format", "html").out
 
     assert done.code == 0, done.err
     rows = {line.split()[0]: line for line in done.out.splitlines() if "attempt 1" in line}

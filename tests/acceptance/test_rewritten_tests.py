@@ -1,4 +1,4 @@
-"""Tests that a task writes anew: the same questions land, others do not."""
+"""Rewritten tests land with the same assertions and are refused with others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, Project
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("6.6", "16.7")]
 
@@ -31,12 +31,12 @@ def a_table(*rows: str) -> str:
     )
 
 
-def rewritten(place: Place, code: str, tests: str) -> int:
-    """One agent that leaves this program and these tests, proven by unittest."""
-    (place.repo / "calc.py").write_text(CODE)
-    (place.repo / "test_calc.py").write_text(TESTS)
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "a program")
+def run_rewrite(project: Project, code: str, tests: str) -> int:
+    """Run one agent that writes this program and these tests, verified by unittest."""
+    (project.repo / "calc.py").write_text(CODE)
+    (project.repo / "test_calc.py").write_text(TESTS)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a program")
     files = json.dumps({"calc.py": code, "test_calc.py": tests})
     act = f"import pathlib\nfor n, t in {files}.items(): pathlib.Path(n).write_text(t)"
     plan: dict[str, Any] = {
@@ -46,14 +46,14 @@ def rewritten(place: Place, code: str, tests: str) -> int:
         "checks": {"tests": {"run": ["python3", "-m", "unittest", "-v"], "pattern": "test-failed"}},
         "tasks": [{"id": "t", "goal": "Tidy calc.", "retry": {"max_retries": 0}}],
     }
-    return place.yaoki("run", place.plan(plan), "--quiet").code
+    return project.yaoki("run", project.plan(plan), "--quiet").code
 
 
-def test_tests_rewritten_as_a_table_with_the_same_cases_land(place: Place) -> None:
+def test_tests_rewritten_as_a_table_with_the_same_cases_land(project: Project) -> None:
     """Three tests became one, and each question is still asked."""
     code = f"{CODE}\n\ndef add(a, b):\n    return sub(a, -b)\n"
 
-    assert rewritten(place, code, a_table("(3, 1, 2)", "(5, 1, 4)", "(0, 0, 0)")) == 0
+    assert run_rewrite(project, code, a_table("(3, 1, 2)", "(5, 1, 4)", "(0, 0, 0)")) == 0
 
 
 LOOSER = {
@@ -67,6 +67,6 @@ LOOSER = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", LOOSER)
-def test_tests_rewritten_with_other_expectations_do_not_land(place: Place, name: str) -> None:
+def test_tests_rewritten_with_other_expectations_do_not_land(project: Project, name: str) -> None:
     """The program is broken, and the tests say what it does now, with the same numbers."""
-    assert rewritten(place, *LOOSER[name]) == 4
+    assert run_rewrite(project, *LOOSER[name]) == 4

@@ -1,4 +1,4 @@
-"""What an attacker found in whole runs: each once more, as a promise."""
+"""Edge cases of whole runs: groups, bisection, replacements, iterations, budgets."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
 
 ONCE = {"retry": {"max_retries": 0}}
 
 
-def files(place: Place) -> set[str]:
-    names = place.git("ls-tree", "-r", "--name-only", place.status()["run_branch"]).split()
+def landed_files(project: Project) -> set[str]:
+    names = project.git("ls-tree", "-r", "--name-only", project.status()["run_branch"]).split()
     return set(names) - {"README", "yaoki.toml"}
 
 
 def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     names = [task["id"] for task in tasks]
     full = {n: [writes(f"{n}.txt")] for n in names}
-    checks = {n: holds(f"{n}.txt") for n in names}
+    checks = {n: file_contains(f"{n}.txt") for n in names}
     inside = [{"goal": f"Do {t['id']}.", "checks": [t["id"]], **t} for t in tasks]
     group = {"id": "g", "kind": "group", "tasks": inside, "checks": [names[0]], **more}
     return a_plan({**full, **script}, [group], checks)
@@ -30,21 +30,21 @@ def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) ->
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "0.1")
-def test_undo_of_a_landed_group_or_its_subtasks_is_refused(place: Place) -> None:
-    place.yaoki("run", place.plan(a_group({}, [{"id": "a"}, {"id": "c"}])), "--quiet")
+def test_undo_of_a_landed_group_or_its_subtasks_is_refused(project: Project) -> None:
+    project.yaoki("run", project.plan(a_group({}, [{"id": "a"}, {"id": "c"}])), "--quiet")
 
-    whole, part = place.yaoki("undo", "g"), place.yaoki("undo", "a", "--cascade")
+    whole, part = project.yaoki("undo", "g"), project.yaoki("undo", "a", "--cascade")
 
     assert (whole.code, part.code) == (6, 6)
     assert "git revert -m1" in whole.err
-    assert files(place) == {"a.txt", "c.txt"}
+    assert landed_files(project) == {"a.txt", "c.txt"}
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "3.3")
 def test_a_subtask_starts_from_the_landing_of_the_outside_task_it_needs(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     """The group's branch was cut before `outside` landed."""
     marker = tmp_path / "go"
@@ -52,25 +52,27 @@ def test_a_subtask_starts_from_the_landing_of_the_outside_task_it_needs(
     scenario = plan["agents"]["actor"]["options"]["scenario"]["tasks"]
     scenario["outside"] = [[waits_for(marker), *writes("outside.txt")]]
     plan["tasks"].append({"id": "outside", "goal": "x", "checks": ["outside"]})
-    plan["checks"]["outside"] = holds("outside.txt")
+    plan["checks"]["outside"] = file_contains("outside.txt")
     plan["checks"]["b"] = {"shell": "grep -qx good b.txt && grep -qx good outside.txt"}
 
-    run = place.start("run", place.plan(plan), "--quiet")
-    until(lambda: "TASK_LANDED" in place.story("a"), "a has landed on the group's branch")
+    run = project.start("run", project.plan(plan), "--quiet")
+    wait_until(
+        lambda: "TASK_LANDED" in project.event_names("a"), "a has landed on the group's branch"
+    )
     marker.touch()
     out, _ = run.communicate(timeout=60)
 
     assert run.returncode == 0, out
-    assert place.task("b")["attempt"] == 1
+    assert project.task("b")["attempt"] == 1
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "0.4")
 def test_two_tasks_that_break_the_final_check_are_each_found_and_sent_back_once(
-    place: Place,
+    project: Project,
 ) -> None:
-    """After the first take-back the past stays red; only what still stands is looked at."""
+    """After the first revert earlier commits still fail; only current landings are examined."""
     names = ["t1", "t2", "t3", "t4"]
     bad = {n: [writes(f"{n}.txt", f"good\nbad {n}\n"), writes(f"{n}.txt")] for n in ("t1", "t4")}
     tasks = [
@@ -80,44 +82,47 @@ def test_two_tasks_that_break_the_final_check_are_each_found_and_sent_back_once(
     plan = a_plan(
         {**{n: [writes(f"{n}.txt")] for n in names}, **bad},
         [{k: v for k, v in task.items() if k != "needs"} for task in tasks],
-        {**{n: holds(f"{n}.txt") for n in names}, "clean": {"shell": "! grep -q bad t*.txt"}},
+        {
+            **{n: file_contains(f"{n}.txt") for n in names},
+            "clean": {"shell": "! grep -q bad t*.txt"},
+        },
         done_when=["clean"],
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet", "--parallel", "1")
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "1")
 
     assert done.code == 0, done.out + done.err
-    attempts = {n: place.task(n)["attempt"] for n in names}
+    attempts = {n: project.task(n)["attempt"] for n in names}
     assert attempts == {"t1": 2, "t2": 1, "t3": 1, "t4": 2}
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "1.3", "2.2")
-def test_a_replacement_that_would_need_itself_is_refused(place: Place, tmp_path: Path) -> None:
+def test_a_replacement_that_would_need_itself_is_refused(project: Project, tmp_path: Path) -> None:
     plan = a_plan(
         {"a": [writes("a.txt", "bad\n")], "s": [writes("s.txt")]},
         [{"id": "a", "checks": ["a"], **ONCE}, {"id": "s", "checks": ["s"], "needs": ["a"]}],
-        {"a": holds("a.txt"), "s": holds("s.txt")},
+        {"a": file_contains("a.txt"), "s": file_contains("s.txt")},
     )
-    place.yaoki("run", place.plan(plan), "--quiet")
+    project.yaoki("run", project.plan(plan), "--quiet")
     for name, needs in (("own.json", ["a"]), ("cross.json", ["s"])):
         file = tmp_path / name
         file.write_text(
             json.dumps({"tasks": [{"id": "r", "goal": "x", "needs": needs, "replaces": "a"}]})
         )
 
-        refused = place.yaoki("plan", "extend", str(file))
+        refused = project.yaoki("plan", "extend", str(file))
 
         assert refused.code == 2, refused.out
         assert "in a circle" in refused.err
-    assert place.task("a")["state"] == "ESCALATED"
+    assert project.task("a")["state"] == "ESCALATED"
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.3", "10.4")
-def test_a_person_continues_a_continuous_run_after_a_failed_iteration(place: Place) -> None:
+def test_a_person_continues_a_continuous_run_after_a_failed_iteration(project: Project) -> None:
     more = {"append": {"count.txt": "line\n"}}
     script = {f"grow-i{n}": [[more]] for n in range(3, 9)}
     plan = a_plan(
@@ -130,47 +135,47 @@ def test_a_person_continues_a_continuous_run_after_a_failed_iteration(place: Pla
         done_when=["enough"],
         continuous={},
     )
-    paused = place.yaoki("run", place.plan(plan), "--quiet")
+    paused = project.yaoki("run", project.plan(plan), "--quiet")
 
-    place.yaoki("answer", place.status()["run"], "go")
-    done = place.yaoki("resume", "--quiet")
+    project.yaoki("answer", project.status()["run"], "go")
+    done = project.yaoki("resume", "--quiet")
 
     assert (paused.code, done.code) == (4, 0), done.out + done.err
-    story = place.events()
+    story = project.events()
     told = [e["data"]["iteration"] for e in story if e["event"] == "ITERATION_FINISHED"]
     assert told == sorted(set(told)), "each iteration is told once"
-    assert place.task("grow-i2")["state"] == "REPLACED"
+    assert project.task("grow-i2")["state"] == "REPLACED"
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.5", "8.3")
-def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
+def test_cancelling_a_group_ends_its_subtasks(project: Project) -> None:
     tasks: list[dict[str, Any]] = [
         {"id": "a"},
         {"id": "b", "needs": ["a"]},
         {"id": "c", "needs": ["b"]},
     ]
     plan = a_group({"b": [["hang"]]}, tasks)
-    run = place.start("run", place.plan(plan), "--quiet")
-    until(lambda: "PROMPT_SENT" in place.story("b"), "b is at work")
+    run = project.start("run", project.plan(plan), "--quiet")
+    wait_until(lambda: "PROMPT_SENT" in project.event_names("b"), "b is at work")
 
-    place.yaoki("cancel", "g")
+    project.yaoki("cancel", "g")
     run.communicate(timeout=60)
 
-    states = {n: place.task(n)["state"] for n in ("g", "b", "c")}
+    states = {n: project.task(n)["state"] for n in ("g", "b", "c")}
     assert set(states.values()) == {"CANCELLED"}
-    assert "ATTEMPT_STARTED" not in place.story("c")
+    assert "ATTEMPT_STARTED" not in project.event_names("c")
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
-def test_a_phase_past_its_deadline_is_cancelled_while_it_is_planned(place: Place) -> None:
+def test_a_phase_past_its_deadline_is_cancelled_while_it_is_planned(project: Project) -> None:
     plan = a_plan(
         {"look": [writes("look.txt")], "fill-build": [["hang"]], "last": [writes("last.txt")]},
         [],
-        {n: holds(f"{n}.txt") for n in ("look", "last")},
+        {n: file_contains(f"{n}.txt") for n in ("look", "last")},
         planner="actor",
     )
     plan.pop("tasks")
@@ -184,56 +189,60 @@ def test_a_phase_past_its_deadline_is_cancelled_while_it_is_planned(place: Place
         },
     ]
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 3, done.out + done.err
-    assert place.task("fill-build")["state"] == "CANCELLED"
-    assert "PHASE_TIMED_OUT" in place.story("fill-build")
+    assert project.task("fill-build")["state"] == "CANCELLED"
+    assert "PHASE_TIMED_OUT" in project.event_names("fill-build")
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
-def test_a_budget_of_attempts_holds_for_concurrent_tasks(place: Place) -> None:
+def test_a_budget_of_attempts_holds_for_concurrent_tasks(project: Project) -> None:
     names = ["a", "b", "c", "d"]
     plan = a_plan(
         {n: [writes(f"{n}.txt")] for n in names},
         [{"id": n, "checks": [n]} for n in names],
-        {n: holds(f"{n}.txt") for n in names},
+        {n: file_contains(f"{n}.txt") for n in names},
         budget={"attempts": 2},
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet", "--parallel", "4")
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "4")
 
     assert done.code == 5, done.out + done.err
-    began = [n for n in names if "ATTEMPT_STARTED" in place.story(n)]
+    began = [n for n in names if "ATTEMPT_STARTED" in project.event_names(n)]
     assert len(began) == 2
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.5")
-def test_a_failed_final_check_is_not_escalated_while_the_planner_can_replan(place: Place) -> None:
+def test_a_failed_final_check_is_not_escalated_while_the_planner_can_replan(
+    project: Project,
+) -> None:
     task = {"id": "two", "goal": "x", "checks": ["two"]}
     answer = [{"say": json.dumps({"tasks": [task], "reason": "forgotten"})}]
     plan = a_plan(
         {"one": [writes("one.txt")], "two": [writes("two.txt")], "replan-1": [answer]},
         [{"id": "one", "checks": ["one"]}],
-        {"one": holds("one.txt"), "two": holds("two.txt")},
+        {"one": file_contains("one.txt"), "two": file_contains("two.txt")},
         planner="actor",
         done_when=["two"],
     )
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "ESCALATE_EXECUTED" not in place.story()
+    assert "ESCALATE_EXECUTED" not in project.event_names()
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.6", "9.7")
-def test_continuous_mode_without_done_when_is_refused(place: Place) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+def test_continuous_mode_without_done_when_is_refused(project: Project) -> None:
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
 
-    refused = place.yaoki("run", place.plan(plan), "--continuous")
+    refused = project.yaoki("run", project.plan(plan), "--continuous")
 
     assert (refused.code, "done_when" in refused.err) == (2, True)

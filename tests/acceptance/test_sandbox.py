@@ -1,4 +1,4 @@
-"""Agents that reach for what is not theirs: refused inside the sandbox, caught or told outside."""
+"""Agents that access foreign files: refused in the sandbox, detected or reported without it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import yaoki
-from tests.acceptance.project import WHO, Place, holds
+from tests.acceptance.project import GIT_IDENTITY, Project, file_contains
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.errors import Fault
 from yaoki.ports import Launch
@@ -29,12 +29,12 @@ POWERLESS = "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t
 
 def needs_bubblewrap() -> None:
     """Where it cannot be had the reason is said; a build server gets it if it can be installed."""
-    if why := lacking():
+    if why := why_no_sandbox():
         pytest.skip(why)
 
 
 @cache
-def lacking() -> str:
+def why_no_sandbox() -> str:
     if not shutil.which("bwrap") and os.environ.get("CI") and os.geteuid() == 0:
         _install()
     try:
@@ -51,41 +51,41 @@ def _install() -> None:
     for words in (("update",), ("install", "-y", "bubblewrap")):
         argv = (apt, "-q", "-o", "DPkg::Lock::Timeout=40", *words)
         env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        # Where nobody answers it is not installed, before the test itself is out of time.
+        # If the package server does not answer, give up before the test times out.
         with suppress(subprocess.TimeoutExpired):
             subprocess.run(argv, env=env, capture_output=True, timeout=50, check=False)
 
 
-def settings(place: Place, **asked: object) -> None:
+def write_sandbox_settings(project: Project, **asked: object) -> None:
     words = "".join(f"{key} = {_toml(value)}\n" for key, value in asked.items())
-    file = place.repo / "yaoki.toml"
+    file = project.repo / "yaoki.toml"
     file.write_text(f"{file.read_text()}\n[sandbox]\n{words}")
-    place.git(*WHO, "commit", "-qam", "settings")
+    project.git(*GIT_IDENTITY, "commit", "-qam", "settings")
 
 
 def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def a_plan(place: Place, script: str, **more: Any) -> str:
+def a_plan(project: Project, script: str, **more: Any) -> str:
     """A plain command as an agent: it says what it was refused, then does its work."""
     agent = {"command": ["bash", "-c", f"exec 2>&1\n{script}\necho good > a.txt"]}
-    return place.plan(
+    return project.plan(
         {
             "goal": "Reach",
             "agents": {"bold": agent},
             "agent": "bold",
-            "checks": {"good": holds("a.txt")},
+            "checks": {"good": file_contains("a.txt")},
             "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"], **more}],
         }
     )
 
 
-def said(place: Place) -> str:
-    return place.yaoki("logs", "a").out
+def agent_log(project: Project) -> str:
+    return project.yaoki("logs", "a").out
 
 
-def everything(top: Path) -> dict[str, bytes]:
+def hash_user_files(top: Path) -> dict[str, bytes]:
     """Every file of the user's checkout and git folder, but for what yaoki keeps there."""
     ours = (".yaoki", ".git/worktrees", ".git/objects", ".git/refs", ".git/logs")
     files = {str(file.relative_to(top)): file for file in top.rglob("*") if file.is_file()}
@@ -112,46 +112,51 @@ VANISHING = ("touch {top}/planted", "mkdir {home}/worktrees/planted", "touch /tm
 
 
 @pytest.mark.spec("14.3", "0.2")
-def test_a_sandboxed_agent_can_write_only_its_worktree(place: Place) -> None:
+def test_a_sandboxed_agent_can_write_only_its_worktree(project: Project) -> None:
     needs_bubblewrap()
-    settings(place, mode="on")
-    places = {"repo": place.repo, "top": place.folder, "home": place.home, "mark": os.getpid()}
+    write_sandbox_settings(project, mode="on")
+    places = {
+        "repo": project.repo,
+        "top": project.folder,
+        "home": project.home,
+        "mark": os.getpid(),
+    }
     tries = [f"({act.format(**places)}) && echo DID {name}" for name, act in REACHES.items()]
     tries += [act.format(**places) for act in VANISHING]
-    before = everything(place.repo)
+    before = hash_user_files(project.repo)
 
-    done = place.yaoki("run", a_plan(place, "\n".join(tries)))
+    done = project.yaoki("run", a_plan(project, "\n".join(tries)))
 
     assert done.code == 0, done.out + done.err
-    assert place.task("a")["state"] == "DONE"
-    assert "DID" not in said(place)
-    assert said(place).count("Read-only file system") >= len(REACHES)
-    assert everything(place.repo) == before
+    assert project.task("a")["state"] == "DONE"
+    assert "DID" not in agent_log(project)
+    assert agent_log(project).count("Read-only file system") >= len(REACHES)
+    assert hash_user_files(project.repo) == before
     assert not [act for act in VANISHING if Path(act.format(**places).split()[1]).exists()]
-    assert "CHECKOUT_CHANGED" not in place.story("a")
+    assert "CHECKOUT_CHANGED" not in project.event_names("a")
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "14.2")
 def test_a_sandboxed_agent_sees_no_secret_of_the_worker_and_no_foreign_process(
-    place: Place,
+    project: Project,
 ) -> None:
     needs_bubblewrap()
-    settings(place, mode="on")
+    write_sandbox_settings(project, mode="on")
     script = (
         'env | grep -c PLANTED\ncat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" > seen\n'
         f"grep -q {SECRET} seen && echo LEAKED\nrm seen\n"
         "ls /proc | grep -c '^[0-9]' > count; test $(cat count) -lt 10 && echo ALONE; rm count"
     )
 
-    done = place.yaoki("run", a_plan(place, script), env={"PLANTED_TOKEN": SECRET})
+    done = project.yaoki("run", a_plan(project, script), env={"PLANTED_TOKEN": SECRET})
 
     assert done.code == 0, done.out + done.err
-    assert "LEAKED" not in said(place)
-    assert "ALONE" in said(place)
+    assert "LEAKED" not in agent_log(project)
+    assert "ALONE" in agent_log(project)
 
 
-# Each would open the walls to whoever is root inside and has kept root's capabilities.
+# Each would open the sandbox to a root user with root's capabilities.
 OPENINGS = {
     "remount": "mount -o remount,bind,rw {repo}",
     "remount-root": "mount -o remount,bind,rw /",
@@ -163,27 +168,27 @@ OPENINGS = {
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
-def test_a_sandboxed_root_has_no_capability_and_cannot_leave_the_sandbox(place: Place) -> None:
+def test_a_sandboxed_root_has_no_capability_and_cannot_leave_the_sandbox(project: Project) -> None:
     needs_bubblewrap()
-    settings(place, mode="on")
+    write_sandbox_settings(project, mode="on")
     tries = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
     tries += ["touch {repo}/planted && echo DID write", "grep ^Cap /proc/self/status"]
     spaces = ("uts", "ipc", "pid")
     tries += ["rmdir held", *(f"readlink /proc/self/ns/{name}" for name in spaces)]
 
-    done = place.yaoki("run", a_plan(place, "\n".join(tries).format(repo=place.repo)))
+    done = project.yaoki("run", a_plan(project, "\n".join(tries).format(repo=project.repo)))
 
     assert done.code == 0, done.out + done.err
-    told = said(place)
+    told = agent_log(project)
     assert "DID" not in told
     assert re.findall(r"Cap(?:Eff|Prm|Amb|Inh):\s*(\w+)", told) == ["0" * 16] * 4
     assert not [name for name in spaces if str(Path(f"/proc/self/ns/{name}").readlink()) in told]
-    assert not (place.repo / "planted").exists()
+    assert not (project.repo / "planted").exists()
 
 
 @pytest.mark.spec("14.3")
 def test_a_sandboxed_agent_can_read_and_write_its_own_folder(tmp_path: Path) -> None:
-    """Its owner writes there without any capability; what was kept is what it finds again."""
+    """The owner writes there without capabilities, and finds its saved files again."""
     needs_bubblewrap()
     worktree, folder, own = tmp_path / "worktree", tmp_path / "attempt", tmp_path / "own"
     for made in (worktree, folder, own):
@@ -202,8 +207,8 @@ def test_a_sandboxed_agent_can_read_and_write_its_own_folder(tmp_path: Path) -> 
 
 
 @pytest.fixture
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment below a folder that everybody shares, beside what is nobody else's."""
+def environment_below_tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python environment below a shared folder, beside private files."""
     folder = tmp_path_factory.mktemp("shared")
     assert folder.is_relative_to("/tmp") or folder.is_relative_to("/var/tmp")
     (folder / "secret").write_text(SECRET)
@@ -216,15 +221,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.spec("14.3", "12.1")
 @pytest.mark.parametrize("named", ["by its path", "on the PATH"])
 def test_a_sandboxed_python_environment_below_tmp_finds_its_packages_and_nothing_else(
-    shared: Path, tmp_path: Path, named: str
+    environment_below_tmp: Path, tmp_path: Path, named: str
 ) -> None:
-    """Its `python` is a link that leads out of it: who tries yaoki in /tmp has all of it there."""
+    """Its `python` is a link to an interpreter elsewhere, as in a trial installation in /tmp."""
     needs_bubblewrap()
-    folder, programs = tmp_path / "attempt", shared / "env" / "bin"
+    folder, programs = tmp_path / "attempt", environment_below_tmp / "env" / "bin"
     folder.mkdir()
     python = str(programs / "python") if named == "by its path" else "python"
     path = os.environ["PATH"] if named == "by its path" else f"{programs}:{os.environ['PATH']}"
-    script = f"import greet, os; print(os.listdir({str(shared)!r}))"
+    script = f"import greet, os; print(os.listdir({str(environment_below_tmp)!r}))"
     launch = Launch((python, "-c", script), str(tmp_path), {**os.environ, "PATH": path})
 
     inside = Sandbox(tmp_path).wrap(launch, folder)
@@ -233,7 +238,7 @@ def test_a_sandboxed_python_environment_below_tmp_finds_its_packages_and_nothing
     )
 
     assert done.returncode == 0, done.stderr
-    assert f"hello from {shared}/env/lib/python" in done.stdout
+    assert f"hello from {environment_below_tmp}/env/lib/python" in done.stdout
     assert done.stdout.endswith("['env']\n")
 
 
@@ -252,7 +257,7 @@ sys.exit(subprocess.run(inside.argv, env=dict(inside.env)).returncode)
 @pytest.mark.full
 @pytest.mark.spec("14.3", "12.1")
 def test_a_sandboxed_agent_finds_yaoki_installed_below_tmp(tmp_path: Path) -> None:
-    """As in a clone that somebody tries there: agents are started by it, and report with it."""
+    """As in a trial clone: yaoki starts the agents, and they report with it."""
     needs_bubblewrap()
     source, work = tmp_path / "src", tmp_path / "work"
     shutil.copytree(Path(yaoki.__file__).parent, source / "yaoki")
@@ -270,43 +275,43 @@ def test_a_sandboxed_agent_finds_yaoki_installed_below_tmp(tmp_path: Path) -> No
 @pytest.mark.full
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("network", [True, False])
-def test_the_sandbox_network_follows_the_settings(place: Place, network: bool) -> None:
+def test_the_sandbox_network_follows_the_settings(project: Project, network: bool) -> None:
     needs_bubblewrap()
-    settings(place, mode="on", network=network)
+    write_sandbox_settings(project, mode="on", network=network)
     outside = str(Path("/proc/self/ns/net").readlink())
 
-    done = place.yaoki("run", a_plan(place, "readlink /proc/self/ns/net"))
+    done = project.yaoki("run", a_plan(project, "readlink /proc/self/ns/net"))
 
     assert done.code == 0, done.out + done.err
-    assert (outside in said(place)) is network
+    assert (outside in agent_log(project)) is network
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
 def test_writable_folders_of_the_settings_do_not_make_the_git_config_writable(
-    place: Place,
+    project: Project,
 ) -> None:
     needs_bubblewrap()
-    cache = place.folder / "cache"
+    cache = project.folder / "cache"
     cache.mkdir()
-    settings(place, mode="on", writable=[str(cache), str(place.repo.parent)])
-    theirs = f"git --git-dir={place.repo}/.git"
+    write_sandbox_settings(project, mode="on", writable=[str(cache), str(project.repo.parent)])
+    theirs = f"git --git-dir={project.repo}/.git"
     script = f"touch {cache}/kept\n{theirs} config core.fsmonitor /bin/false || echo REFUSED"
 
-    done = place.yaoki("run", a_plan(place, script))
+    done = project.yaoki("run", a_plan(project, script))
 
     assert done.code == 0, done.out + done.err
     assert (cache / "kept").exists()
-    assert "REFUSED" in said(place)
+    assert "REFUSED" in agent_log(project)
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
-def test_checks_and_setup_run_in_the_sandbox(place: Place) -> None:
-    """What an agent wrote is run by the checks: they must not reach further than it does."""
+def test_checks_and_setup_run_in_the_sandbox(project: Project) -> None:
+    """Checks run code of the agent, so they must be confined like the agent."""
     needs_bubblewrap()
-    settings(place, mode="on")
-    reach = f"touch {place.repo}/planted"
+    write_sandbox_settings(project, mode="on")
+    reach = f"touch {project.repo}/planted"
     plan = {
         "goal": "Reach",
         "agents": {"plain": {"command": ["sh", "-c", f"echo '{reach}' > check.sh"]}},
@@ -316,22 +321,22 @@ def test_checks_and_setup_run_in_the_sandbox(place: Place) -> None:
         "tasks": [{"id": "a", "goal": "Write check.sh.", "checks": ["refused"]}],
     }
 
-    done = place.yaoki("run", place.plan(plan))
+    done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
-    assert not (place.repo / "planted").exists()
+    assert not (project.repo / "planted").exists()
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2", "0.6")
 @pytest.mark.parametrize("planted", ["checks/1-reach", "checks"], ids=["folder", "around"])
 def test_a_symbolic_link_in_the_attempt_folder_gives_a_check_no_access_outside_the_sandbox(
-    place: Place, planted: str
+    project: Project, planted: str
 ) -> None:
     """The folder is hidden and closed to the agent; only its outbox is its own."""
     needs_bubblewrap()
-    settings(place, mode="on")
-    hooks = place.repo / ".git" / "hooks"
+    write_sandbox_settings(project, mode="on")
+    hooks = project.repo / ".git" / "hooks"
     script = (
         f'link=$(dirname "$YAOKI_PROMPT_FILE")/{planted}\n'
         f'mkdir -p "$(dirname "$link")" && ln -s {hooks} "$link"\n'
@@ -343,16 +348,16 @@ def test_a_symbolic_link_in_the_attempt_folder_gives_a_check_no_access_outside_t
     plan = {"goal": "Reach", "agents": {"bold": agent}, "agent": "bold", "tasks": tasks}
     before = sorted(hooks.rglob("*"))
 
-    done = place.yaoki("run", place.plan({**plan, "checks": {"reach": check}}))
+    done = project.yaoki("run", project.plan({**plan, "checks": {"reach": check}}))
 
-    assert (done.code, place.task("a")["state"]) == (0, "DONE"), done.out + done.err
-    assert "Read-only file system" in place.yaoki("logs", "a", "--err").out
+    assert (done.code, project.task("a")["state"]) == (0, "DONE"), done.out + done.err
+    assert "Read-only file system" in project.yaoki("logs", "a", "--err").out
     assert sorted(hooks.rglob("*")) == before
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.3")
-def test_a_check_does_not_use_a_folder_prepared_by_the_agent(place: Place) -> None:
+def test_a_check_does_not_use_a_folder_prepared_by_the_agent(project: Project) -> None:
     script = (
         'own=$(dirname "$YAOKI_PROMPT_FILE")/checks/1-report\n'
         'mkdir -p "$own" && cd "$own" && echo "<testsuite><testcase/></testsuite>" > report.xml\n'
@@ -366,25 +371,25 @@ def test_a_check_does_not_use_a_folder_prepared_by_the_agent(place: Place) -> No
         "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["report"], "max_iterations": 1}],
     }
 
-    done = place.yaoki("run", place.plan(plan))
+    done = project.yaoki("run", project.plan(plan))
 
-    assert (done.code, place.task("a")["landed"]) == (4, None), done.out + done.err
-    assert "it left no report" in place.yaoki("why", "a").out
+    assert (done.code, project.task("a")["landed"]) == (4, None), done.out + done.err
+    assert "it left no report" in project.yaoki("why", "a").out
 
 
 # ------------------------------------------------------------------ fail closed
 
 
 @pytest.mark.spec("14.3", "0.6")
-def test_a_missing_sandbox_is_refused_before_any_agent_starts(place: Place) -> None:
-    settings(place, mode="on")
-    marker = place.folder / "called"
-    tools = place.folder / "tools"
+def test_a_missing_sandbox_is_refused_before_any_agent_starts(project: Project) -> None:
+    write_sandbox_settings(project, mode="on")
+    marker = project.folder / "called"
+    tools = project.folder / "tools"
     tools.mkdir()
     for name in ("git", "bash", "sh", "touch"):
         (tools / name).symlink_to(shutil.which(name) or name)
 
-    done = place.yaoki("run", a_plan(place, f"touch {marker}"), env={"PATH": str(tools)})
+    done = project.yaoki("run", a_plan(project, f"touch {marker}"), env={"PATH": str(tools)})
 
     assert done.code == 2
     assert (
@@ -406,7 +411,7 @@ def test_a_missing_sandbox_is_refused_before_any_agent_starts(place: Place) -> N
     ids=["effective", "permitted", "gainable", "silent"],
 )
 def test_a_sandbox_that_leaves_capabilities_inside_is_refused(tmp_path: Path, status: str) -> None:
-    """A program of that name which makes no walls, or other ones than it was asked for."""
+    """A fake bwrap that creates no sandbox, or a weaker one."""
     weak = tmp_path / "bwrap"
     weak.write_text(f"#!/bin/sh\necho '{status}'\n")
     weak.chmod(0o755)
@@ -442,9 +447,11 @@ def test_a_sandbox_without_user_namespaces_still_drops_every_capability(tmp_path
 
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.6", "4.8")
-def test_a_task_is_escalated_if_the_sandbox_disappeared_since_its_submission(place: Place) -> None:
-    """Submitted where there was one, begun where there is none: no agent is called."""
-    marker, tools = place.folder / "called", place.folder / "tools"
+def test_a_task_is_escalated_if_the_sandbox_disappeared_since_its_submission(
+    project: Project,
+) -> None:
+    """Submitted with a sandbox, started without one: no agent runs."""
+    marker, tools = project.folder / "called", project.folder / "tools"
     tools.mkdir()
     once = tools / "bwrap"
     once.write_text(
@@ -454,16 +461,16 @@ def test_a_task_is_escalated_if_the_sandbox_disappeared_since_its_submission(pla
         f"echo '{POWERLESS}'\n"
     )
     once.chmod(0o755)
-    settings(place, mode="on")
+    write_sandbox_settings(project, mode="on")
     path = {"PATH": f"{tools}:{os.environ['PATH']}"}
 
-    done = place.yaoki("run", a_plan(place, f"touch {marker}"), env=path)
+    done = project.yaoki("run", a_plan(project, f"touch {marker}"), env=path)
 
     assert done.code == 4, done.out + done.err
-    task = place.task("a")
+    task = project.task("a")
     assert (task["state"], task["reason"]) == ("ESCALATED", "SYSTEM_ERROR_PERMANENT")
     assert "bwrap cannot make one here: bwrap: no namespaces here" in task["question"]
-    failures = [e["data"]["failure"] for e in place.events("a") if "failure" in e["data"]]
+    failures = [e["data"]["failure"] for e in project.events("a") if "failure" in e["data"]]
     assert [failure["code"] for failure in failures] == ["SANDBOX_UNAVAILABLE"]
     assert not marker.exists()
 
@@ -481,25 +488,25 @@ def test_a_task_is_escalated_if_the_sandbox_disappeared_since_its_submission(pla
     ids=["config", "hook"],
 )
 def test_an_unsandboxed_change_of_git_config_or_hooks_is_escalated_and_nothing_lands(
-    place: Place, script: str, name: str
+    project: Project, script: str, name: str
 ) -> None:
-    done = place.yaoki("run", a_plan(place, script.format(repo=place.repo)))
+    done = project.yaoki("run", a_plan(project, script.format(repo=project.repo)))
 
-    task = place.task("a")
+    task = project.task("a")
     assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
     assert f"while the agent was at work: {name}" in task["question"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
-def test_an_unsandboxed_change_in_a_configured_hooks_folder_is_escalated(place: Place) -> None:
-    place.git("config", "core.hooksPath", ".githooks")
-    planted = place.repo / ".githooks" / "post-checkout"
+def test_an_unsandboxed_change_in_a_configured_hooks_folder_is_escalated(project: Project) -> None:
+    project.git("config", "core.hooksPath", ".githooks")
+    planted = project.repo / ".githooks" / "post-checkout"
     script = f"mkdir -p {planted.parent}; echo x > {planted}"
 
-    done = place.yaoki("run", a_plan(place, script))
+    done = project.yaoki("run", a_plan(project, script))
 
-    task = place.task("a")
+    task = project.task("a")
     assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
     assert f"while the agent was at work: {planted}" in task["question"]
 
@@ -512,21 +519,21 @@ def test_an_unsandboxed_change_in_a_configured_hooks_folder_is_escalated(place: 
     ids=["home", "config", "moved"],
 )
 def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
-    place: Place, file: str, moved: bool
+    project: Project, file: str, moved: bool
 ) -> None:
-    """They may set it at any time themselves, so nobody is blamed."""
-    home = place.folder / "person"
+    """The user may change these settings at any time, so the task does not fail."""
+    home = project.folder / "person"
     (home / file).parent.mkdir(parents=True)
     (home / file).write_text("[include]\n\tpath = more\n")
     (home / file).with_name("more").write_text("")
     script = f"for f in {home / file} {(home / file).with_name('more')}; do"
     env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "moved") if moved else ""}
 
-    plan = a_plan(place, f"{script} printf '[alias]\\n\\tst = !evil\\n' >> $f; done")
-    done = place.yaoki("run", plan, env=env)
+    plan = a_plan(project, f"{script} printf '[alias]\\n\\tst = !evil\\n' >> $f; done")
+    done = project.yaoki("run", plan, env=env)
 
-    assert (done.code, place.task("a")["state"]) == (0, "DONE"), done.out + done.err
-    told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert (done.code, project.task("a")["state"]) == (0, "DONE"), done.out + done.err
+    told = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
     names = sorted([f"checkout/~/{file}", f"checkout/~/{Path(file).with_name('more')}"])
     assert [held["what"] for held in told] == [names]
     assert f"~/{file}" in done.out
@@ -535,13 +542,13 @@ def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
 @pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
 def test_an_unsandboxed_change_of_the_checkout_is_reported_and_does_not_fail_the_task(
-    place: Place,
+    project: Project,
 ) -> None:
-    """Nothing shows who wrote there, and a person may work in the checkout at any time."""
-    done = place.yaoki("run", a_plan(place, f"echo evil >> {place.repo}/README"))
+    """The author of the change is unknown, and the user may edit the checkout at any time."""
+    done = project.yaoki("run", a_plan(project, f"echo evil >> {project.repo}/README"))
 
-    assert (done.code, place.task("a")["state"]) == (0, "DONE")
-    told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert (done.code, project.task("a")["state"]) == (0, "DONE")
+    told = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
     assert [held["what"] for held in told] == [["checkout/files (README)"]]
     assert "settings changed while the agent was at work: files (README)" in done.out
 
@@ -565,37 +572,37 @@ def test_an_unsandboxed_change_of_the_checkout_is_reported_and_does_not_fail_the
     ids=["index", "head", "untracked", "looking"],
 )
 def test_an_unsandboxed_change_of_index_or_head_is_reported(
-    place: Place, script: str, what: list[str]
+    project: Project, script: str, what: list[str]
 ) -> None:
-    (place.repo / "new").write_text("new\n")
+    (project.repo / "new").write_text("new\n")
 
-    done = place.yaoki("run", a_plan(place, script.format(repo=place.repo)))
+    done = project.yaoki("run", a_plan(project, script.format(repo=project.repo)))
 
     assert done.code == 0, done.out + done.err
-    told = [e["data"]["what"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    told = [e["data"]["what"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
     assert told == ([what] if what else [])
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2")
-def test_a_secret_variable_does_not_reach_an_agent(place: Place) -> None:
-    done = place.yaoki("run", a_plan(place, "env"), env={"PLANTED_TOKEN": SECRET})
+def test_a_secret_variable_does_not_reach_an_agent(project: Project) -> None:
+    done = project.yaoki("run", a_plan(project, "env"), env={"PLANTED_TOKEN": SECRET})
 
     assert done.code == 0, done.out + done.err
-    assert "YAOKI_TASK=" in said(place)
-    assert SECRET not in said(place)
-    assert "PLANTED_TOKEN" not in said(place)
+    assert "YAOKI_TASK=" in agent_log(project)
+    assert SECRET not in agent_log(project)
+    assert "PLANTED_TOKEN" not in agent_log(project)
 
 
 @pytest.mark.spec("14.3", "16.10")
-def test_a_sandboxed_agent_cannot_open_kernel_settings_for_writing(place: Place) -> None:
+def test_a_sandboxed_agent_cannot_open_kernel_settings_for_writing(project: Project) -> None:
     """Root could name a program there that the kernel starts outside."""
     needs_bubblewrap()
-    settings(place, mode="on")
+    write_sandbox_settings(project, mode="on")
     switches = "/proc/sys/kernel/core_pattern /proc/sys/vm/swappiness /proc/sysrq-trigger"
     script = f"for f in {switches}; do (: >> $f) && echo OPENED $f; done; echo LOOKED"
 
-    assert place.yaoki("run", a_plan(place, script)).code == 0
+    assert project.yaoki("run", a_plan(project, script)).code == 0
 
-    assert "LOOKED" in said(place)
-    assert "OPENED" not in said(place)
+    assert "LOOKED" in agent_log(project)
+    assert "OPENED" not in agent_log(project)

@@ -1,105 +1,107 @@
-"""Work that an outside user saw lost, and what was accepted without being asked about."""
+"""Work that must be saved, and changes that must not be accepted silently."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Place, a_plan, holds, writes
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project, a_plan, file_contains, writes
 from tests.acceptance.test_submodules import ALLOW
 
 pytestmark = pytest.mark.acceptance
 ONCE = {"retry": {"max_retries": 0}}
 
 
-def asked(place: Place, line: str, check: str = "test -s never.txt") -> None:
+def run_failing_attempt(project: Project, line: str, check: str = "test -s never.txt") -> None:
     """One attempt with this line of shell, whose check then fails."""
     script = {"a": [[{"run": ["sh", "-c", line]}]]}
     tasks = [{"id": "a", "checks": ["ok"], **ONCE}]
-    plan = place.plan(a_plan(script, tasks, {"ok": {"shell": check}}))
-    assert place.yaoki("run", plan, "--quiet").code == 4
+    plan = project.plan(a_plan(script, tasks, {"ok": {"shell": check}}))
+    assert project.yaoki("run", plan, "--quiet").code == 4
 
 
-def saved(place: Place) -> str:
+def saved_files(project: Project) -> str:
     """Every file of every ref that yaoki keeps."""
-    refs = place.git("for-each-ref", "--format=%(refname)", "refs/yaoki").splitlines()
-    return "\n".join(place.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
+    refs = project.git("for-each-ref", "--format=%(refname)", "refs/yaoki").splitlines()
+    return "\n".join(project.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
-def test_files_in_a_submodule_that_is_not_checked_out_are_saved(place: Place) -> None:
-    library = place.folder / "library"
-    place.git("clone", "-q", str(place.repo), str(library))
-    place.git(*ALLOW, "add", str(library), "mod")
-    place.git(*WHO, "commit", "-qm", "with a submodule")
+def test_files_in_a_submodule_that_is_not_checked_out_are_saved(project: Project) -> None:
+    library = project.folder / "library"
+    project.git("clone", "-q", str(project.repo), str(library))
+    project.git(*ALLOW, "add", str(library), "mod")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with a submodule")
 
-    asked(place, "echo two > mod/lib.py")
-    assert place.yaoki("answer", "a", "abort").code == 0
-    place.yaoki("resume", "--quiet")
+    run_failing_attempt(project, "echo two > mod/lib.py")
+    assert project.yaoki("answer", "a", "abort").code == 0
+    project.yaoki("resume", "--quiet")
 
-    assert "mod/lib.py" in saved(place)
+    assert "mod/lib.py" in saved_files(project)
 
 
 @pytest.mark.spec("16.2", "0.2")
-def test_a_commit_that_the_agent_reset_away_is_saved(place: Place) -> None:
-    commit = f"echo x > precious.py; git add -A; git {' '.join(WHO)} commit -qm precious"
-    asked(place, f"{commit}; git reset -q --hard HEAD~1; echo y > other.txt")
+def test_a_commit_that_the_agent_reset_away_is_saved(project: Project) -> None:
+    commit = f"echo x > precious.py; git add -A; git {' '.join(GIT_IDENTITY)} commit -qm precious"
+    run_failing_attempt(project, f"{commit}; git reset -q --hard HEAD~1; echo y > other.txt")
 
-    assert place.yaoki("answer", "a", "abort").code == 0
-    place.yaoki("resume", "--quiet")
+    assert project.yaoki("answer", "a", "abort").code == 0
+    project.yaoki("resume", "--quiet")
 
-    assert "precious.py" in saved(place)
+    assert "precious.py" in saved_files(project)
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.4", "16.10")
-def test_a_retry_does_not_accept_a_changed_git_configuration(place: Place) -> None:
+def test_a_retry_does_not_accept_a_changed_git_configuration(project: Project) -> None:
     line = "git config filter.x.smudge cat; echo good > a.txt"
     script = {"a": [[{"run": ["sh", "-c", line]}], writes("a.txt")]}
     tasks = [{"id": "a", "checks": ["ok"], "retry": {"max_retries": 3}}]
-    plan = place.plan(a_plan(script, tasks, {"ok": holds("a.txt")}))
-    assert place.yaoki("run", plan, "--quiet").code == 4
+    plan = project.plan(a_plan(script, tasks, {"ok": file_contains("a.txt")}))
+    assert project.yaoki("run", plan, "--quiet").code == 4
 
-    assert place.yaoki("answer", "a", "retry").code == 0
-    again = place.yaoki("resume", "--quiet")
+    assert project.yaoki("answer", "a", "retry").code == 0
+    again = project.yaoki("resume", "--quiet")
 
     assert again.code == 4, again.out
-    assert "git's own configuration changed" in place.task("a")["question"]
-    place.git("config", "--unset", "filter.x.smudge")
-    assert place.yaoki("answer", "a", "retry").code == 0
-    assert place.yaoki("resume", "--quiet").code == 0
+    assert "git's own configuration changed" in project.task("a")["question"]
+    project.git("config", "--unset", "filter.x.smudge")
+    assert project.yaoki("answer", "a", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "16.4")
-def test_a_waived_check_is_not_shown_as_verified(place: Place) -> None:
-    asked(place, "echo good > a.txt")
-    assert place.yaoki("answer", "a", "waive", "--check", "ok").code == 0
+def test_a_waived_check_is_not_shown_as_verified(project: Project) -> None:
+    run_failing_attempt(project, "echo good > a.txt")
+    assert project.yaoki("answer", "a", "waive", "--check", "ok").code == 0
 
-    done = place.yaoki("resume")
+    done = project.yaoki("resume")
 
     assert done.code == 0, done.out
     assert "proven on" not in done.out
     assert "accepted without a proof on" in done.out
-    verified = place.yaoki("verify", place.status()["run"])
+    verified = project.yaoki("verify", project.status()["run"])
     assert "has passing checks" not in verified.out
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
-def test_an_ignored_file_too_large_to_save_is_reported_as_not_saved(place: Place) -> None:
-    """It goes with the worktree, so the person who aborts is told while it is still there."""
-    (place.repo / ".gitignore").write_text("*.bin\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "ignore")
-    place.settings(f"{SETTINGS}saved_bytes = 1000\n")
-    asked(place, "head -c 2000 /dev/zero > big.bin; echo small > small.bin; echo y > y.txt")
+def test_an_ignored_file_too_large_to_save_is_reported_as_not_saved(project: Project) -> None:
+    """The file is deleted with the worktree, so the answer `abort` names it before."""
+    (project.repo / ".gitignore").write_text("*.bin\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
+    project.settings(f"{SETTINGS}saved_bytes = 1000\n")
+    run_failing_attempt(
+        project, "head -c 2000 /dev/zero > big.bin; echo small > small.bin; echo y > y.txt"
+    )
 
-    told = place.yaoki("answer", "a", "abort")
-    place.yaoki("resume", "--quiet")
+    told = project.yaoki("answer", "a", "abort")
+    project.yaoki("resume", "--quiet")
 
     assert told.code == 0, told.err
     assert "not saved: big.bin" in told.out
     assert "small.bin" not in told.out
-    assert f"copy it from {place.home}" in told.out
-    assert "ignored files; 1 is too large to save" in place.yaoki("recover").out
+    assert f"copy it from {project.home}" in told.out
+    assert "ignored files; 1 is too large to save" in project.yaoki("recover").out

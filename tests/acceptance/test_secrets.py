@@ -1,4 +1,4 @@
-"""What a person hands to an agent in confidence is stored nowhere, whoever goes on with the run."""
+"""Secrets passed to an agent are never stored, whichever worker continues the run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, holds, until
-from tests.adapters.store.store_actions import by_hand
+from tests.acceptance.project import GIT_IDENTITY, Project, file_contains, wait_until
+from tests.adapters.store.store_actions import run_sql
 
 # The name of the first says that it is secret; of the second only the plan knows.
 TOKEN = 'tok/en "with" ümlaut zebra'
 PLAIN = "correct-horse-battery"
 STARS = "*" * len(PLAIN)
 
-# First it tells its keys in every way it can, and fails; then it does its work.
+# The agent prints its keys in every way it can and fails; then it does its work.
 TELLS = """
 import json, os, pathlib, sys, time
 from urllib.parse import quote
@@ -39,7 +39,7 @@ sys.exit(1)
 """
 
 
-def a_telling_plan(marker: Path) -> dict[str, Any]:
+def plan_that_prints_secrets(marker: Path) -> dict[str, Any]:
     command = [sys.executable, "-c", TELLS, str(marker)]
     agent = {"command": command, "pass_env": ["MY_TOKEN", "ACME_LOGIN"], "prompt": "file"}
     task = {"id": "a", "goal": f"Log in as {PLAIN}.", "checks": ["good"]}
@@ -47,68 +47,70 @@ def a_telling_plan(marker: Path) -> dict[str, Any]:
         "goal": "Log in",
         "agents": {"mine": agent},
         "agent": "mine",
-        "checks": {"good": holds("a.txt")},
+        "checks": {"good": file_contains("a.txt")},
         "tasks": [task],
     }
 
 
-def stored(place: Place) -> dict[str, bytes]:
+def all_stored_bytes(project: Project) -> dict[str, bytes]:
     """Everything that is kept of the run: each file, and each row of a store on a server."""
-    top = place.repo / ".yaoki"
+    top = project.repo / ".yaoki"
     held = {str(file): file.read_bytes() for file in top.rglob("*") if file.is_file()}
-    if not isinstance(place.database, Path):
-        names = by_hand(place.database, "SELECT tablename FROM pg_tables WHERE schemaname='public'")
+    if not isinstance(project.database, Path):
+        names = run_sql(
+            project.database, "SELECT tablename FROM pg_tables WHERE schemaname='public'"
+        )
         for (name,) in names:
-            held[name] = repr(by_hand(place.database, f'SELECT t::text FROM "{name}" t')).encode()
+            held[name] = repr(run_sql(project.database, f'SELECT t::text FROM "{name}" t')).encode()
     return held
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "3.7")
 def test_a_worker_without_the_secret_variable_stores_and_shows_no_secret(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    marker, without = tmp_path / "go", dict(place.env)
-    plan = a_telling_plan(marker)
-    # The plan is stored as it was written, so the goal may not hold what is looked for.
+    marker, without = tmp_path / "go", dict(project.env)
+    plan = plan_that_prints_secrets(marker)
+    # The plan is stored verbatim, so the goal must not contain the searched value.
     plan["tasks"][0]["goal"] = "Log in."
-    place.env = {**without, "MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
-    worker = place.start("run", place.plan(plan))
-    until(marker.with_name("begun").exists, "the agent is at work")
+    project.env = {**without, "MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
+    worker = project.start("run", project.plan(plan))
+    wait_until(marker.with_name("begun").exists, "the agent is at work")
     worker.kill()
     worker.communicate()
-    place.env = without
+    project.env = without
     marker.touch()
 
-    resumed = place.yaoki("resume")
+    resumed = project.yaoki("resume")
 
     assert resumed.code == 0, resumed.out + resumed.err
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en", "tok%2Fen")]
-    held = stored(place)
+    held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
-    shown = [place.yaoki("logs", "a", "--attempt", "1", *more).out for more in ((), ("--err",))]
+    shown = [project.yaoki("logs", "a", "--attempt", "1", *more).out for more in ((), ("--err",))]
     assert [text.startswith(f"so {STARS} *") for text in shown] == [True, True]
-    told = str(place.events("a"))
+    told = str(project.events("a"))
     assert f"no login with {STARS} and **" in told, "what the agent noted is told, but for its keys"
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2")
-def test_a_passed_secret_is_masked_in_prompts(place: Place, tmp_path: Path) -> None:
+def test_a_passed_secret_is_masked_in_prompts(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     marker.touch()
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
 
-    done = place.yaoki("run", place.plan(a_telling_plan(marker)), env=handed)
+    done = project.yaoki("run", project.plan(plan_that_prints_secrets(marker)), env=handed)
 
     assert done.code == 0, done.out + done.err
-    prompts = [place.prompt(place.task("a"), attempt) for attempt in (1, 2)]
+    prompts = [project.prompt(project.task("a"), attempt) for attempt in (1, 2)]
     assert [PLAIN in prompt for prompt in prompts] == [False, False]
     assert "Log in as [masked]." in prompts[0]
     assert os.environ.get("ACME_LOGIN") is None
 
 
-# It calls yaoki itself, with all it was given and then with no more than who it is.
+# The agent calls yaoki with its full environment, and then with its identity only.
 CALLS = """
 import json, os, pathlib, subprocess, sys
 plain, way = os.environ["ACME_LOGIN"], sys.argv[1]
@@ -148,26 +150,26 @@ elif way == "submit":
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.2", "12.7")
 @pytest.mark.parametrize("way", ["result", "ask", "extend", "plan extend", "submit"])
-def test_a_passed_secret_is_masked_in_the_results_of_an_agent(place: Place, way: str) -> None:
+def test_a_passed_secret_is_masked_in_the_results_of_an_agent(project: Project, way: str) -> None:
     """Its name does not say that it is secret, and a server may not even have been given it."""
     command = [sys.executable, "-c", CALLS, way]
     plan = {
         "goal": "Log in",
         "agents": {"mine": {"command": command, "pass_env": ["ACME_LOGIN", "PYTHON*"]}},
         "agent": "mine",
-        "checks": {"good": holds("a.txt")},
+        "checks": {"good": file_contains("a.txt")},
         "tasks": [{"id": "a", "goal": "Log in.", "checks": ["good"]}],
     }
 
-    done = place.yaoki("run", place.plan(plan), env={"ACME_LOGIN": PLAIN})
+    done = project.yaoki("run", project.plan(plan), env={"ACME_LOGIN": PLAIN})
 
     assert done.code == (4 if way == "ask" else 0), done.out + done.err
-    held = stored(place)
+    held = all_stored_bytes(project)
     assert [name for name, text in held.items() if PLAIN.encode() in text] == []
-    assert PLAIN not in place.git("log", "--all", "--format=%B")
-    told = str(place.events())
+    assert PLAIN not in project.git("log", "--all", "--format=%B")
+    told = str(project.events())
     if way == "submit":
-        assert "the name of the variable, not its value" in place.yaoki("logs", "a").out
+        assert "the name of the variable, not its value" in project.yaoki("logs", "a").out
     else:
         assert "[masked]" in told
 
@@ -202,11 +204,11 @@ sys.exit(not whole)
 """
 
 
-def make_known(place: Place) -> None:
-    """What the base holds is kept out of no commit: only then the checks come to read it."""
-    (place.repo / "key.env").write_text(f"{PLAIN} {TOKEN}\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "keys")
+def commit_secrets_to_base(project: Project) -> None:
+    """Commit the secrets to the base: only then may a commit that checks read contain them."""
+    (project.repo / "key.env").write_text(f"{PLAIN} {TOKEN}\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "keys")
 
 
 def a_leaking_plan(check: dict[str, Any]) -> dict[str, Any]:
@@ -237,23 +239,23 @@ ALOUD: dict[str, dict[str, Any]] = {
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("check", ALOUD.values(), ids=ALOUD)
 def test_a_passed_secret_is_masked_in_the_output_of_a_check(
-    place: Place, check: dict[str, Any]
+    project: Project, check: dict[str, Any]
 ) -> None:
-    """Whoever looks has not the variables, so it is not the looking that hides them."""
-    make_known(place)
+    """The reader lacks the variables, so the values must be masked before they are stored."""
+    commit_secrets_to_base(project)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
 
-    done = place.yaoki("run", place.plan(a_leaking_plan(check)), env=handed)
+    done = project.yaoki("run", project.plan(a_leaking_plan(check)), env=handed)
 
     assert done.code == 0, done.out + done.err
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
-    held = stored(place)
+    held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
     commands = [
         *(("why", "a"), ("why", "a", "--json"), ("status", "--json"), ("trace", "a", "--json")),
         *(("report",), ("report", "--json"), ("logs", "a"), ("trace",)),
     ]
-    shown = "".join(place.look(*words).out for words in commands)
+    shown = "".join(project.query(*words).out for words in commands)
     assert "FAILED" in shown
     assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown + done.out] == []
 
@@ -261,52 +263,54 @@ def test_a_passed_secret_is_masked_in_the_output_of_a_check(
 @pytest.mark.full
 @pytest.mark.spec("14.2", "4.4")
 def test_a_passed_secret_is_masked_in_a_quoted_line_of_the_change(
-    place: Place,
+    project: Project,
 ) -> None:
-    (place.repo / "noting").touch()
-    make_known(place)
+    (project.repo / "noting").touch()
+    commit_secrets_to_base(project)
 
     plan = a_leaking_plan({"shell": "test -f a.txt"})
-    done = place.yaoki("run", place.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
+    done = project.yaoki("run", project.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
 
     assert done.code == 0, done.out + done.err
-    told = [entry["data"] for entry in place.events("a") if entry["event"] == "RETRY_DECISION"]
+    told = [entry["data"] for entry in project.events("a") if entry["event"] == "RETRY_DECISION"]
     assert "TODO" in str(told)
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
-    held = stored(place)
+    held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "3.1")
-def test_a_passed_secret_is_masked_in_the_output_of_setup(place: Place) -> None:
+def test_a_passed_secret_is_masked_in_the_output_of_setup(project: Project) -> None:
     """Its last try is named, and its last words are quoted."""
-    make_known(place)
+    commit_secrets_to_base(project)
     plan = a_leaking_plan({"shell": "test -s README"})
     plan["tasks"][0]["retry"] = {"max_retries": 1}
     plan["setup"] = [["sh", "-c", "cat key.env; echo no login as $(cat key.env) >&2; exit 3"]]
 
-    done = place.yaoki("run", place.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
+    done = project.yaoki("run", project.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
 
     assert done.code != 0
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
-    held = stored(place)
+    held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
-    last = max((place.repo / ".yaoki").glob("**/setup-1*"), key=lambda at: at.stat().st_mtime_ns)
-    told = place.look("why", "a").out
+    last = max((project.repo / ".yaoki").glob("**/setup-1*"), key=lambda at: at.stat().st_mtime_ns)
+    told = project.query("why", "a").out
     assert f"{last.name}: no login as ***" in " ".join(told.split())
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_passed_secret_is_masked_in_a_diff(place: Place, form: tuple[str, ...]) -> None:
-    make_known(place)
+def test_a_passed_secret_is_masked_in_a_diff(project: Project, form: tuple[str, ...]) -> None:
+    commit_secrets_to_base(project)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
-    done = place.yaoki("run", place.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed)
+    done = project.yaoki(
+        "run", project.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed
+    )
     assert done.code == 0, done.out + done.err
 
-    shown = place.yaoki("diff", "a", *form, env=handed).out
+    shown = project.yaoki("diff", "a", *form, env=handed).out
 
     assert "[masked] and [masked]" in shown
     assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown] == []

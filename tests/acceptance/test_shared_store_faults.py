@@ -1,4 +1,4 @@
-"""What a fresh pair of eyes found on a farm of machines, each as it was seen."""
+"""Faults of stores and remotes that several machines share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, rest_of, until, writes
+from tests.acceptance.project import (
+    Project,
+    a_plan,
+    file_contains,
+    remaining_output,
+    wait_until,
+    writes,
+)
 from tests.adapters.store.server import Server, binaries, missing
 from tests.builders import a_row, a_task
 from yaoki.adapters.git.command import explain_failure
@@ -21,38 +28,40 @@ from yaoki.views.workers import why_not_taken
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PLAN = a_plan(
-    {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["c"]}], {"c": holds("one.txt")}
+    {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["c"]}], {"c": file_contains("one.txt")}
 )
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("13.2", "12.1")
 @pytest.mark.parametrize("url", ["mysql://x/y", "http://x"])
-def test_an_unsupported_store_url_is_refused_and_nothing_is_created(place: Place, url: str) -> None:
-    done = place.yaoki("worker", "--store", url)
+def test_an_unsupported_store_url_is_refused_and_nothing_is_created(
+    project: Project, url: str
+) -> None:
+    done = project.yaoki("worker", "--store", url)
 
     assert done.code == 2
     assert f"{url.partition(':')[0]}:// is not supported" in done.err
-    assert not (place.repo / f"{url.partition(':')[0]}:").exists()
+    assert not (project.repo / f"{url.partition(':')[0]}:").exists()
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("13.1", "0.6")
-def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: Path) -> None:
-    """It is stored before its branch is pushed; who is refused can go on with it or end it."""
+def test_a_run_whose_branch_the_remote_refuses_is_named(project: Project, tmp_path: Path) -> None:
+    """The run is stored before its branch is pushed; it can be resumed or cancelled."""
     bare = tmp_path / "bare.git"
-    place.git("init", "-q", "--bare", str(bare))
+    project.git("init", "-q", "--bare", str(bare))
     hook = bare / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\ngrep -q refs/heads/yaoki && exit 1\nexit 0\n")
     hook.chmod(0o755)
-    place.git("remote", "add", "origin", str(bare))
-    place.git("push", "-q", "origin", "main")
-    with (place.repo / "yaoki.toml").open("a") as settings:
+    project.git("remote", "add", "origin", str(bare))
+    project.git("push", "-q", "origin", "main")
+    with (project.repo / "yaoki.toml").open("a") as settings:
         settings.write('\n[workspace]\nremote = "origin"\n')
 
-    done = place.yaoki("run", place.plan(PLAN))
+    done = project.yaoki("run", project.plan(PLAN))
 
-    run = place.status()["run"]
+    run = project.status()["run"]
     assert done.code != 0
     assert f"run {run} is stored nevertheless" in done.err
     assert f"yaoki resume {run}" in done.err
@@ -61,21 +70,21 @@ def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.6", "14.4")
 def test_the_output_of_a_remote_hook_is_reported_cleaned_and_bounded(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     bare = tmp_path / "bare.git"
-    place.git("init", "-q", "--bare", str(bare))
+    project.git("init", "-q", "--bare", str(bare))
     hook = bare / "hooks" / "pre-receive"
     words = "printf '\\033[31mbranches need a ticket\\033[0m, see policy 7\\n' >&2"
     flood = "head -c 100000 /dev/zero | tr '\\0' x >&2"
     hook.write_text(f"#!/bin/sh\ngrep -q refs/heads/yaoki || exit 0\n{words}\n{flood}\nexit 1\n")
     hook.chmod(0o755)
-    place.git("remote", "add", "origin", str(bare))
-    place.git("push", "-q", "origin", "main")
-    with (place.repo / "yaoki.toml").open("a") as settings:
+    project.git("remote", "add", "origin", str(bare))
+    project.git("push", "-q", "origin", "main")
+    with (project.repo / "yaoki.toml").open("a") as settings:
         settings.write('\n[workspace]\nremote = "origin"\n')
 
-    done = place.yaoki("run", place.plan(PLAN))
+    done = project.yaoki("run", project.plan(PLAN))
 
     assert done.code != 0
     assert "hook declined): branches need a ticket, see policy 7" in done.err
@@ -85,12 +94,14 @@ def test_the_output_of_a_remote_hook_is_reported_cleaned_and_bounded(
 
 @pytest.mark.acceptance
 @pytest.mark.spec("11.5", "0.6")
-def test_a_refused_run_over_the_limit_names_the_command_that_lists_the_others(place: Place) -> None:
-    with (place.repo / "yaoki.toml").open("a") as settings:
+def test_a_refused_run_over_the_limit_names_the_command_that_lists_the_others(
+    project: Project,
+) -> None:
+    with (project.repo / "yaoki.toml").open("a") as settings:
         settings.write("pending_runs = 1\n")
-    assert place.yaoki("plan", "submit", place.plan(PLAN)).code == 0
+    assert project.yaoki("plan", "submit", project.plan(PLAN)).code == 0
 
-    refused = place.yaoki("plan", "submit", place.plan(PLAN))
+    refused = project.yaoki("plan", "submit", project.plan(PLAN))
 
     assert refused.code == 6
     assert "yaoki status --all" in refused.err
@@ -101,7 +112,7 @@ def test_a_refused_run_over_the_limit_names_the_command_that_lists_the_others(pl
 
 @pytest.fixture
 def own_server() -> Iterator[Server]:
-    """One of its own, because it is stopped and started."""
+    """A separate server, because it is stopped and started."""
     if why := missing() or ("" if binaries() else "there are no binaries of PostgreSQL"):
         pytest.skip(why)
     made = Server.make()
@@ -111,8 +122,8 @@ def own_server() -> Iterator[Server]:
         made.remove()
 
 
-def workers(place: Place) -> list[object]:
-    found: list[object] = place.look("status", "--workers", "--json").document["workers"]
+def workers(project: Project) -> list[object]:
+    found: list[object] = project.query("status", "--workers", "--json").document["workers"]
     return found
 
 
@@ -123,22 +134,22 @@ def workers(place: Place) -> list[object]:
 def test_a_worker_waits_for_its_store_and_can_be_stopped_without_it(
     tmp_path: Path, pycache: Path, own_server: Server
 ) -> None:
-    place = Place(tmp_path, pycache, own_server.url)
-    worker = place.start("worker")
+    project = Project(tmp_path, pycache, own_server.url)
+    worker = project.start("worker")
     try:
         assert worker.stdout is not None
         first = worker.stdout.readline()
         own_server.start()
         second = worker.stdout.readline()
-        until(lambda: workers(place), "it is listed")
+        wait_until(lambda: workers(project), "it is listed")
         worker.send_signal(signal.SIGTERM)
-        rest = rest_of(worker)
+        rest = remaining_output(worker)
     finally:
         worker.kill()
         worker.wait()
-    up = place.yaoki("up")
+    up = project.yaoki("up")
     own_server.stop()
-    down = place.yaoki("down", "--wait", "0.5")
+    down = project.yaoki("down", "--wait", "0.5")
 
     assert first.startswith("worker: waiting for the store; the store postgresql://")
     assert second.startswith("worker: serving every open run")

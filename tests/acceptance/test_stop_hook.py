@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, Project
 from tests.scripted_model import ModelServer, Step
 from tests.scripted_model.programs import Program, environ, needed
 from tests.scripted_model.turns import say, shell
@@ -50,8 +50,8 @@ ARGV: dict[str, Sequence[str]] = {
 HOOKS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini"}
 
 
-class Desktop(Place):
-    """A repository with one failing test, and a person who starts an agent's program in it."""
+class AgentSession(Project):
+    """A repository with one failing test, and an interactive session of an agent in it."""
 
     def __init__(
         self, folder: Path, pycache: Path, store: str, program: Program, model: ModelServer
@@ -63,7 +63,7 @@ class Desktop(Place):
         for name, text in {"a.py": BAD, "test_a.py": TEST}.items():
             (self.repo / name).write_text(text)
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", "a test")
+        self.git(*GIT_IDENTITY, "commit", "-qm", "a test")
         # The person's own home: the settings that this program needs to find the model.
         self.person = folder / "person"
         self.person.mkdir()
@@ -72,11 +72,13 @@ class Desktop(Place):
         known = {**environ(), **made["env"], "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
         quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
         urls = {"ANTHROPIC_BASE_URL": model.url, "GOOGLE_GEMINI_BASE_URL": model.url}
-        # Without a word it reads no hooks of a project that nobody told it to trust.
+        # Without this setting it ignores the hooks of an untrusted project.
         trust = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
         self.session_env = {**self.env, **known, **quiet, **urls, **trust, "TERM": "dumb"}
 
-    def session(self, prompt: str, *steps: Step, more: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def run_session(
+        self, prompt: str, *steps: Step, more: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Everything the program said until it came to its own end."""
         self.model.play(*steps)
         words = (word.replace("{url}", self.model.url) for word in ARGV[self.program.name])
@@ -94,7 +96,7 @@ class Desktop(Place):
         lines = (line for line in done.stdout.splitlines() if line.startswith("{"))
         return [json.loads(line) for line in lines]
 
-    def standing(self) -> dict[str, Any]:
+    def hook_status(self) -> dict[str, Any]:
         held: dict[str, Any] = self.yaoki("hook", "status", "--json").document
         return held
 
@@ -104,12 +106,12 @@ class Desktop(Place):
 
 
 @pytest.fixture
-def desktop(
+def session(
     request: pytest.FixtureRequest, tmp_path: Path, pycache: Path, store_url: str
-) -> Iterator[Desktop]:
+) -> Iterator[AgentSession]:
     program = needed(request.param)
     with ModelServer(say("Done."), worktree=str(tmp_path / "repo")) as model:
-        yield Desktop(tmp_path, pycache, store_url, program, model)
+        yield AgentSession(tmp_path, pycache, store_url, program, model)
         assert model.defects == ()
 
 
@@ -123,38 +125,38 @@ FIX = (say("All done."), shell("sed -i 's/x - y/x + y/' a.py"), say("Now it is d
 @pytest.mark.spec("12.6")
 @on("claude", "codex", "gemini")
 def test_an_early_stop_is_refused_with_the_failing_test_and_allowed_after_the_fix(
-    desktop: Desktop,
+    session: AgentSession,
 ) -> None:
-    desktop.install()
+    session.install()
 
-    desktop.session("Make add work.", *FIX)
+    session.run_session("Make add work.", *FIX)
 
-    asked = desktop.model.requests
+    asked = session.model.requests
     assert len(asked) == 3
     assert not asked[0].holds("test_adds")
     assert asked[1].holds("test_adds"), "the failing test by its name"
     assert asked[1].holds("try 1 of 4")
-    assert (desktop.repo / "a.py").read_text() == GOOD
-    (stood,) = desktop.standing()["sessions"]
+    assert (session.repo / "a.py").read_text() == GOOD
+    (stood,) = session.hook_status()["sessions"]
     assert (stood["count"], stood["asked"]) == (0, False)
 
 
 @pytest.mark.spec("12.6", "10.4")
 @on("claude", "codex", "gemini")
 def test_an_agent_that_never_fixes_the_test_may_stop_at_the_limit_and_a_person_is_asked(
-    desktop: Desktop,
+    session: AgentSession,
 ) -> None:
-    desktop.install()
-    desktop.yaoki("hook", "begin", "--phase", "p1", "--subtask", "p1.2", "--max-iterations", "2")
+    session.install()
+    session.yaoki("hook", "begin", "--phase", "p1", "--subtask", "p1.2", "--max-iterations", "2")
 
-    said = desktop.session("Make add work.", say("All done."))
+    said = session.run_session("Make add work.", say("All done."))
 
-    assert len(desktop.model.requests) == 2, "sent back once, then let go"
-    (stood,) = desktop.standing()["sessions"]
+    assert len(session.model.requests) == 2, "sent back once, then let go"
+    (stood,) = session.hook_status()["sessions"]
     assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p1")
     assert stood["subtask"] == "p1.2"
     assert "test_adds" in stood["reason"]
-    if desktop.program.name == "claude":
+    if session.program.name == "claude":
         last = said[-1]
         assert (last["type"], last["terminal_reason"]) == ("result", "stop_hook_prevented")
 
@@ -162,48 +164,48 @@ def test_an_agent_that_never_fixes_the_test_may_stop_at_the_limit_and_a_person_i
 @pytest.mark.spec("12.6")
 @on("claude")
 def test_a_session_at_its_limit_stays_usable_and_continues_after_an_answer(
-    desktop: Desktop,
+    session: AgentSession,
 ) -> None:
-    desktop.install()
-    desktop.yaoki("hook", "begin", "--phase", "p1", "--max-iterations", "1")
-    first = desktop.session("Make add work.", say("All done."))
+    session.install()
+    session.yaoki("hook", "begin", "--phase", "p1", "--max-iterations", "1")
+    first = session.run_session("Make add work.", say("All done."))
     resume = ("--resume", first[-1]["session_id"])
 
-    desktop.session("What is two and two?", say("Four."), more=resume)
-    unlocked = desktop.model.requests
-    desktop.session("yaoki: go on, and read the test", *FIX[1:], more=resume)
-    brought = desktop.model.requests
+    session.run_session("What is two and two?", say("Four."), more=resume)
+    unlocked = session.model.requests
+    session.run_session("yaoki: go on, and read the test", *FIX[1:], more=resume)
+    brought = session.model.requests
 
     assert len(unlocked) == 1, "no stop is held while the person is asked"
     assert not unlocked[0].holds("What failed in the last attempt")
     assert brought[0].holds("What failed in the last attempt")
     assert brought[0].holds("and read the test")
-    assert (desktop.repo / "a.py").read_text() == GOOD
-    (stood,) = desktop.standing()["sessions"]
+    assert (session.repo / "a.py").read_text() == GOOD
+    (stood,) = session.hook_status()["sessions"]
     assert (stood["asked"], stood["count"]) == (False, 0)
 
 
 @pytest.mark.spec("12.6")
 @on("claude")
-def test_the_plugin_works_without_project_settings(desktop: Desktop) -> None:
-    desktop.session("Make add work.", *FIX, more=("--plugin-dir", str(PLUGIN)))
+def test_the_plugin_works_without_project_settings(session: AgentSession) -> None:
+    session.run_session("Make add work.", *FIX, more=("--plugin-dir", str(PLUGIN)))
 
-    assert desktop.model.requests[1].holds("test_adds")
-    assert (desktop.repo / "a.py").read_text() == GOOD
-    assert not (desktop.repo / ".claude").exists()
+    assert session.model.requests[1].holds("test_adds")
+    assert (session.repo / "a.py").read_text() == GOOD
+    assert not (session.repo / ".claude").exists()
 
 
 @pytest.mark.spec("12.6")
 @on("claude")
-def test_a_person_can_disable_or_uninstall_the_hook(desktop: Desktop) -> None:
-    desktop.install()
-    desktop.session_env["YAOKI_HOOK"] = "off"
-    desktop.session("Make add work.", say("All done."))
-    by_variable = len(desktop.model.requests)
-    del desktop.session_env["YAOKI_HOOK"]
-    desktop.yaoki("hook", "uninstall", "claude-code")
+def test_a_person_can_disable_or_uninstall_the_hook(session: AgentSession) -> None:
+    session.install()
+    session.session_env["YAOKI_HOOK"] = "off"
+    session.run_session("Make add work.", say("All done."))
+    by_variable = len(session.model.requests)
+    del session.session_env["YAOKI_HOOK"]
+    session.yaoki("hook", "uninstall", "claude-code")
 
-    desktop.session("Make add work.", say("All done."))
+    session.run_session("Make add work.", say("All done."))
 
-    assert (by_variable, len(desktop.model.requests)) == (1, 1)
-    assert desktop.standing()["sessions"] == []
+    assert (by_variable, len(session.model.requests)) == (1, 1)
+    assert session.hook_status()["sessions"] == []

@@ -1,4 +1,4 @@
-"""Known agents by their own output, through the installed program: the exit code proves nothing."""
+"""Known agents are classified by their structured output and not by their exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds
+from tests.acceptance.project import Project, a_plan, file_contains
 
 pytestmark = pytest.mark.acceptance
 
@@ -21,11 +21,13 @@ def an_agent(folder: Path, name: str, script: str) -> str:
     return str(file)
 
 
-def carried(place: Place, command: str, check: dict[str, Any]) -> tuple[int, dict[str, Any], Any]:
+def run_one_task(
+    project: Project, command: str, check: dict[str, Any]
+) -> tuple[int, dict[str, Any], Any]:
     plan = a_plan({}, [{"id": "a", "checks": ["good"]}], {"good": check})
     plan["agents"], plan["agent"] = {"mine": {"command": [command]}}, "mine"
-    done = place.yaoki("run", place.plan(plan))
-    return done.code, place.task("a"), place.look("trace", "a", "--json").document["entries"]
+    done = project.yaoki("run", project.plan(plan))
+    return done.code, project.task("a"), project.query("trace", "a", "--json").document["entries"]
 
 
 def failures(entries: Any) -> list[dict[str, Any]]:
@@ -35,15 +37,15 @@ def failures(entries: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.full
 @pytest.mark.spec("4.2", "4.7")
-def test_a_refused_key_is_escalated_at_once_and_not_retried(place: Place) -> None:
+def test_a_refused_key_is_escalated_at_once_and_not_retried(project: Project) -> None:
     lines = [
         {"type": "system", "subtype": "init", "session_id": "s"},
         {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401},
     ]
     said = "\n".join(json.dumps(line) for line in lines)
-    claude = an_agent(place.folder, "claude", f"cat <<'END'\n{said}\nEND\nexit 1")
+    claude = an_agent(project.folder, "claude", f"cat <<'END'\n{said}\nEND\nexit 1")
 
-    code, task, entries = carried(place, claude, holds("a.txt"))
+    code, task, entries = run_one_task(project, claude, file_contains("a.txt"))
 
     assert (code, task["attempt"], task["reason"]) == (4, 1, "SYSTEM_ERROR_PERMANENT")
     assert [(f["kind"], f["code"]) for f in failures(entries)] == [
@@ -53,26 +55,26 @@ def test_a_refused_key_is_escalated_at_once_and_not_retried(place: Place) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("4.2", "3.5", "0.1")
-def test_an_agent_with_a_refused_key_and_exit_code_0_is_escalated(place: Place) -> None:
+def test_an_agent_with_a_refused_key_and_exit_code_0_is_escalated(project: Project) -> None:
     """The check holds at the base, and aider exits 0 on everything: still nothing was done."""
     said = "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key"
-    aider = an_agent(place.folder, "aider", f"echo '{said}'")
+    aider = an_agent(project.folder, "aider", f"echo '{said}'")
 
-    code, task, _ = carried(place, aider, holds("README", "hello"))
+    code, task, _ = run_one_task(project, aider, file_contains("README", "hello"))
 
     assert (code, task["state"], task["reason"]) == (4, "ESCALATED", "SYSTEM_ERROR_PERMANENT")
 
 
 @pytest.mark.spec("4.2", "5.4", "3.10")
-def test_an_http_status_in_the_exit_code_is_read_as_a_rate_limit(place: Place) -> None:
+def test_an_http_status_in_the_exit_code_is_read_as_a_rate_limit(project: Project) -> None:
     script = (
-        f"[ -e {place.folder}/again ] && {{ echo good > a.txt; exit 0; }}\n"
-        f"touch {place.folder}/again\n"
+        f"[ -e {project.folder}/again ] && {{ echo good > a.txt; exit 0; }}\n"
+        f"touch {project.folder}/again\n"
         "echo 'Attempt 1 failed. Retrying after 300ms...' >&2\nexit 173"
     )
-    gemini = an_agent(place.folder, "gemini", script)
+    gemini = an_agent(project.folder, "gemini", script)
 
-    code, task, entries = carried(place, gemini, holds("a.txt"))
+    code, task, entries = run_one_task(project, gemini, file_contains("a.txt"))
 
     assert (code, task["state"], task["attempt"]) == (0, "DONE", 2)
     assert [(f["kind"], f["retry_after"]) for f in failures(entries)] == [("RATE_LIMIT", 0.3)]

@@ -1,4 +1,4 @@
-"""Workers that stay: in the foreground, in the background, several at once, with tags."""
+"""Workers in the foreground and the background, several at once, and with tags."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ import pytest
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
-    Place,
+    Project,
     a_plan,
-    holds,
-    rest_of,
-    until,
+    file_contains,
+    remaining_output,
+    wait_until,
     waits_for,
     writes,
 )
-from tests.acceptance.suspended_worker import fall_asleep
+from tests.acceptance.suspended_worker import suspend
 
 CHECK = {"ok": {"shell": "test -s README"}}
 
 
-def simple(*names: str, **more: Any) -> dict[str, Any]:
+def simple_plan(*names: str, **more: Any) -> dict[str, Any]:
     """Each task writes its own file."""
     script = {name: [writes(f"{name}.txt")] for name in names}
     return a_plan(script, [{"id": name} for name in names], CHECK, **more)
 
 
-def waiting(marker: Path, *names: str, **more: Any) -> dict[str, Any]:
-    """Each task begins, says so beside the marker, and goes on when the marker is there."""
+def plan_that_waits(marker: Path, *names: str, **more: Any) -> dict[str, Any]:
+    """Each agent reports its start in a file and continues when the marker exists."""
     script = {
         name: [
             [
@@ -51,11 +51,13 @@ def waiting(marker: Path, *names: str, **more: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(place: Place, *words: str) -> Iterator[subprocess.Popen[str]]:
+def running_worker(project: Project, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A worker in the foreground; asked to stop now at the end, and waited for."""
-    process = place.start("worker", *words)
+    process = project.start("worker", *words)
     try:
-        until(lambda: serves(place, process.pid) or process.poll() is not None, "it serves")
+        wait_until(
+            lambda: is_serving(project, process.pid) or process.poll() is not None, "it serves"
+        )
         yield process
     finally:
         for _ in range(2):
@@ -64,36 +66,36 @@ def serving(place: Place, *words: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=BOUND_S)
 
 
-def serves(place: Place, pid: int) -> bool:
-    return any(worker["holder"].split(":")[1] == str(pid) for worker in workers(place))
+def is_serving(project: Project, pid: int) -> bool:
+    return any(worker["holder"].split(":")[1] == str(pid) for worker in workers(project))
 
 
 @pytest.fixture
-def background(place: Place) -> Iterator[Place]:
-    yield place
-    place.yaoki("down", "--wait", "0")
+def project_with_worker(project: Project) -> Iterator[Project]:
+    yield project
+    project.yaoki("down", "--wait", "0")
 
 
-def workers(place: Place) -> list[dict[str, Any]]:
-    told = place.look("status", "--workers", "--json")
+def workers(project: Project) -> list[dict[str, Any]]:
+    told = project.query("status", "--workers", "--json")
     assert told.code == 0, told.out
     held: list[dict[str, Any]] = told.document["workers"]
     return held
 
 
-def submitted(place: Place, plan: dict[str, Any], name: str = "plan.json") -> str:
-    done = place.yaoki("plan", "submit", place.plan(plan, name), "--json")
+def submit_plan(project: Project, plan: dict[str, Any], name: str = "plan.json") -> str:
+    done = project.yaoki("plan", "submit", project.plan(plan, name), "--json")
     assert done.code == 0, done.err
     return str(done.document["run"])
 
 
-def is_done(place: Place, run: str) -> None:
+def wait_until_done(project: Project, run: str) -> None:
     """Follow it to its end."""
-    watched = place.yaoki("watch", run)
+    watched = project.yaoki("watch", run)
     assert watched.code == 0, watched.out + watched.err
 
 
-def reads(process: subprocess.Popen[str]) -> list[str]:
+def collect_output(process: subprocess.Popen[str]) -> list[str]:
     """What it says, as it says it."""
     told: list[str] = []
 
@@ -107,13 +109,13 @@ def reads(process: subprocess.Popen[str]) -> list[str]:
     return told
 
 
-def stops(place: Place) -> bool:
+def is_stopping(project: Project) -> bool:
     """Does the only worker there is say that it stops?"""
-    return [worker["state"] for worker in workers(place)] == ["STOPPING"]
+    return [worker["state"] for worker in workers(project)] == ["STOPPING"]
 
 
-def claims(place: Place, run: str) -> list[dict[str, Any]]:
-    return [entry for entry in place.events(run) if entry["event"] == "TASK_CLAIMED"]
+def claims(project: Project, run: str) -> list[dict[str, Any]]:
+    return [entry for entry in project.events(run) if entry["event"] == "TASK_CLAIMED"]
 
 
 # ------------------------------------------------------------------ in the foreground
@@ -121,182 +123,182 @@ def claims(place: Place, run: str) -> list[dict[str, Any]]:
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_worker_executes_existing_and_newly_submitted_runs(place: Place) -> None:
-    first = submitted(place, simple("a"))
+def test_a_worker_executes_existing_and_newly_submitted_runs(project: Project) -> None:
+    first = submit_plan(project, simple_plan("a"))
 
-    with serving(place) as worker:
-        is_done(place, first)
-        second = submitted(place, simple("b"))
-        is_done(place, second)
+    with running_worker(project) as worker:
+        wait_until_done(project, first)
+        second = submit_plan(project, simple_plan("b"))
+        wait_until_done(project, second)
         worker.send_signal(signal.SIGTERM)
         out, _ = worker.communicate(timeout=BOUND_S)
 
     assert worker.returncode == 0, out
-    assert workers(place) == []
-    assert place.show(f"yaoki/{second}", "b.txt") == "good"
+    assert workers(project) == []
+    assert project.show(f"yaoki/{second}", "b.txt") == "good"
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_worker_for_one_run_claims_no_task_of_other_runs(place: Place) -> None:
-    other, mine = submitted(place, simple("a")), submitted(place, simple("b"))
+def test_a_worker_for_one_run_claims_no_task_of_other_runs(project: Project) -> None:
+    other, mine = submit_plan(project, simple_plan("a")), submit_plan(project, simple_plan("b"))
 
-    with serving(place, "--run", mine):
-        is_done(place, mine)
+    with running_worker(project, "--run", mine):
+        wait_until_done(project, mine)
 
-    assert claims(place, other) == []
+    assert claims(project, other) == []
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
-def test_the_first_signal_lets_agents_finish(place: Place, tmp_path: Path) -> None:
+def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "go"
-    run = submitted(place, waiting(marker, "a", "b"))
+    run = submit_plan(project, plan_that_waits(marker, "a", "b"))
 
-    with serving(place, "--slots", "1") as worker:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    with running_worker(project, "--slots", "1") as worker:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         worker.send_signal(signal.SIGTERM)
-        until(lambda: stops(place), "it says that it stops")
+        wait_until(lambda: is_stopping(project), "it says that it stops")
         marker.touch()
         out, _ = worker.communicate(timeout=BOUND_S)
 
     assert worker.returncode == 0, out
-    assert [task["state"] for task in place.status(run)["tasks"]] == ["DONE", "WAITING"]
+    assert [task["state"] for task in project.status(run)["tasks"]] == ["DONE", "WAITING"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "3.7")
 def test_the_second_signal_stops_at_once_and_the_next_worker_continues(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     marker = tmp_path / "go"
-    run = submitted(place, waiting(marker, "a"))
-    with serving(place) as worker:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    run = submit_plan(project, plan_that_waits(marker, "a"))
+    with running_worker(project) as worker:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         worker.send_signal(signal.SIGTERM)
-        until(lambda: stops(place), "it says that it stops")
+        wait_until(lambda: is_stopping(project), "it says that it stops")
         worker.send_signal(signal.SIGTERM)
         worker.communicate(timeout=BOUND_S)
-    stopped = place.task("a")
+    stopped = project.task("a")
 
     marker.touch()
-    with serving(place):
-        is_done(place, run)
+    with running_worker(project):
+        wait_until_done(project, run)
 
     assert stopped["state"] == "WAITING"
-    assert place.story(run).count("TASK_LANDED") == 1
-    assert "ESCALATE_DECISION" not in place.story(run)
+    assert project.event_names(run).count("TASK_LANDED") == 1
+    assert "ESCALATE_DECISION" not in project.event_names(run)
 
 
 @pytest.mark.spec("11.8", "0.3")
-def test_two_workers_share_one_run_and_land_each_task_once(place: Place) -> None:
+def test_two_workers_share_one_run_and_land_each_task_once(project: Project) -> None:
     names = [f"t{n}" for n in range(8)]
-    place.settings(PATIENT)
-    run = submitted(place, simple(*names))
+    project.settings(PATIENT)
+    run = submit_plan(project, simple_plan(*names))
     # Slots count per machine, so both together may have four.
-    with serving(place, "--slots", "4"), serving(place, "--slots", "4"):
-        is_done(place, run)
+    with running_worker(project, "--slots", "4"), running_worker(project, "--slots", "4"):
+        wait_until_done(project, run)
 
-    landed = [e["task"] for e in place.events(run) if e["event"] == "TASK_LANDED"]
+    landed = [e["task"] for e in project.events(run) if e["event"] == "TASK_LANDED"]
     assert sorted(landed) == sorted(set(landed))
     assert len(landed) == len(names)
-    begun = [e["task"] for e in place.events(run) if e["event"] == "ATTEMPT_STARTED"]
+    begun = [e["task"] for e in project.events(run) if e["event"] == "ATTEMPT_STARTED"]
     assert sorted(begun) == sorted(landed), "who waits for its turn begins no second attempt"
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_the_claims_of_a_killed_worker_are_released(place: Place, tmp_path: Path) -> None:
+def test_the_claims_of_a_killed_worker_are_released(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "go"
-    place.settings(PATIENT)
-    run = submitted(place, waiting(marker, "a"))
-    with serving(place) as worker:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    project.settings(PATIENT)
+    run = submit_plan(project, plan_that_waits(marker, "a"))
+    with running_worker(project) as worker:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         worker.kill()
         worker.wait()
-        assert workers(place) == []
-        with serving(place):
+        assert workers(project) == []
+        with running_worker(project):
             marker.touch()
-            is_done(place, run)
+            wait_until_done(project, run)
 
-    assert place.story(run).count("TASK_LANDED") == 1
-    assert place.story(run).count("PROMPT_SENT") == 1, "the agent that lived on was adopted"
+    assert project.event_names(run).count("TASK_LANDED") == 1
+    assert project.event_names(run).count("PROMPT_SENT") == 1, "the agent that lived on was adopted"
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_worker_leaves_runs_of_another_repository_alone(place: Place, tmp_path: Path) -> None:
+def test_a_worker_leaves_runs_of_another_repository_alone(project: Project, tmp_path: Path) -> None:
     other_folder = tmp_path / "other"
     other_folder.mkdir()
-    other = Place(other_folder, Path(place.env["PYTHONPYCACHEPREFIX"]))
-    run = submitted(place, simple("a"))
+    other = Project(other_folder, Path(project.env["PYTHONPYCACHEPREFIX"]))
+    run = submit_plan(project, simple_plan("a"))
 
-    process = other.start("worker", "--store", str(place.database))
-    told = reads(process)
+    process = other.start("worker", "--store", str(project.database))
+    told = collect_output(process)
     try:
-        # It is there before it has looked at the runs, and a run that is over is not told of.
-        until(lambda: f"run {run} belongs to" in "".join(told), "it has seen the run")
-        with serving(place) as ours:
-            is_done(place, run)
+        # The worker is listed before it scans the runs, and a finished run is not reported.
+        wait_until(lambda: f"run {run} belongs to" in "".join(told), "it has seen the run")
+        with running_worker(project) as ours:
+            wait_until_done(project, run)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(BOUND_S)
 
-    assert {e["data"]["holder"].split(":")[1] for e in claims(place, run)} == {str(ours.pid)}
+    assert {e["data"]["holder"].split(":")[1] for e in claims(project, run)} == {str(ours.pid)}
 
 
 @pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to see it sleep")
 @pytest.mark.spec("11.3", "11.2", "0.3")
 def test_a_suspended_worker_loses_its_task_and_its_late_result_is_refused(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     """Alive and silent it keeps the task for a while; then the agent is ended where it runs, the
-    delivery is counted, and somebody else carries the task.
+    delivery is counted, and another worker executes the task.
     """
-    settings = place.repo / "yaoki.toml"
+    settings = project.repo / "yaoki.toml"
     short = settings.read_text().replace("lease_s = 10.0", "lease_s = 3.0")
     settings.write_text(f"{short}max_in_progress_s = 1.0\n")
     marker = tmp_path / "go"
-    run = submitted(place, waiting(marker, "a"))
-    with serving(place) as sleeper:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        fall_asleep(sleeper, place.database)
+    run = submit_plan(project, plan_that_waits(marker, "a"))
+    with running_worker(project) as sleeper:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+        suspend(sleeper, project.database)
         try:
-            with serving(place):
-                until(lambda: len(claims(place, run)) > 1, "another one takes it")
+            with running_worker(project):
+                wait_until(lambda: len(claims(project, run)) > 1, "another one takes it")
                 marker.touch()
-                is_done(place, run)
+                wait_until_done(project, run)
         finally:
             sleeper.send_signal(signal.SIGCONT)
 
-    (expired, *_) = [e for e in place.events(run) if e["event"] == "LEASE_EXPIRED"]
+    (expired, *_) = [e for e in project.events(run) if e["event"] == "LEASE_EXPIRED"]
     assert expired["data"]["counted"] is True
     assert expired["data"]["holder"].split(":")[1] == str(sleeper.pid)
-    assert place.story(run).count("TASK_LANDED") == 1
-    assert "ESCALATE_DECISION" not in place.story(run)
+    assert project.event_names(run).count("TASK_LANDED") == 1
+    assert "ESCALATE_DECISION" not in project.event_names(run)
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
 def test_the_status_shows_how_long_a_hung_worker_keeps_its_task(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
-    settings = place.repo / "yaoki.toml"
+    settings = project.repo / "yaoki.toml"
     settings.write_text(settings.read_text().replace("lease_s = 10.0", "lease_s = 1.5"))
     marker = tmp_path / "go"
-    run = submitted(place, waiting(marker, "a"))
+    run = submit_plan(project, plan_that_waits(marker, "a"))
 
-    with serving(place) as worker:
-        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        fall_asleep(worker, place.database)
+    with running_worker(project) as worker:
+        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+        suspend(worker, project.database)
         try:
-            until(lambda: "no heartbeat" in place.look("status").out, "its lease ran out")
-            told = place.look("status").out
+            wait_until(lambda: "no heartbeat" in project.query("status").out, "its lease ran out")
+            told = project.query("status").out
         finally:
             worker.send_signal(signal.SIGCONT)
         marker.touch()
-        is_done(place, run)
+        wait_until_done(project, run)
 
     assert f"its worker, process {worker.pid}, is alive but sent no heartbeat for" in told
     assert "unless it ends or continues, it keeps the task for 1" in told
@@ -308,35 +310,35 @@ def test_the_status_shows_how_long_a_hung_worker_keeps_its_task(
 
 @pytest.mark.full
 @pytest.mark.spec("11.6")
-def test_runs_take_turns_regardless_of_submission_order(place: Place) -> None:
+def test_runs_take_turns_regardless_of_submission_order(project: Project) -> None:
     """The first run has many tasks; the second need not wait for all of them."""
-    first = submitted(place, simple(*(f"a{n}" for n in range(6))))
-    second = submitted(place, simple("b"))
+    first = submit_plan(project, simple_plan(*(f"a{n}" for n in range(6))))
+    second = submit_plan(project, simple_plan("b"))
 
-    with serving(place, "--slots", "2"), serving(place, "--slots", "2"):
-        is_done(place, first)
-        is_done(place, second)
+    with running_worker(project, "--slots", "2"), running_worker(project, "--slots", "2"):
+        wait_until_done(project, first)
+        wait_until_done(project, second)
 
-    order = sorted(claims(place, first) + claims(place, second), key=lambda e: e["seq"])
+    order = sorted(claims(project, first) + claims(project, second), key=lambda e: e["seq"])
     assert second in [entry["run"] for entry in order[:2]]
 
 
 @pytest.mark.spec("11.6")
-def test_a_higher_priority_starts_earlier(place: Place) -> None:
-    plan = simple("low", "high")
+def test_a_higher_priority_starts_earlier(project: Project) -> None:
+    plan = simple_plan("low", "high")
     plan["tasks"][1]["priority"] = 5
-    run = submitted(place, plan)
+    run = submit_plan(project, plan)
 
-    with serving(place, "--slots", "1"):
-        is_done(place, run)
+    with running_worker(project, "--slots", "1"):
+        wait_until_done(project, run)
 
-    assert [entry["task"] for entry in claims(place, run)] == [f"{run}-2", f"{run}-1"]
+    assert [entry["task"] for entry in claims(project, run)] == [f"{run}-2", f"{run}-1"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.6")
 def test_the_limit_of_an_account_holds_across_workers_and_runs(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     room = tmp_path / "room"
     alone = f"mkdir {room} || touch {tmp_path}/met; sleep 0.1; rmdir {room}"
@@ -350,11 +352,11 @@ def test_the_limit_of_an_account_holds_across_workers_and_runs(
             CHECK,
         )
         plan["agents"]["actor"].update(account="shared", concurrency=1)
-        runs.append(submitted(place, plan))
+        runs.append(submit_plan(project, plan))
 
-    with serving(place, "--slots", "4"), serving(place, "--slots", "4"):
+    with running_worker(project, "--slots", "4"), running_worker(project, "--slots", "4"):
         for run in runs:
-            is_done(place, run)
+            wait_until_done(project, run)
 
     assert not (tmp_path / "met").exists(), "two agents of one account were at work at once"
 
@@ -363,58 +365,62 @@ def test_the_limit_of_an_account_holds_across_workers_and_runs(
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_tag_that_no_worker_has_is_refused_by_name_and_nothing_is_stored(place: Place) -> None:
-    plan = simple("a", "train")
+def test_a_tag_that_no_worker_has_is_refused_by_name_and_nothing_is_stored(
+    project: Project,
+) -> None:
+    plan = simple_plan("a", "train")
     plan["tasks"][1]["tags"] = ["gpu"]
 
-    refused = place.yaoki("run", place.plan(plan))
+    refused = project.yaoki("run", project.plan(plan))
 
     assert refused.code == 6
     assert "task 'train' needs a worker with the tags gpu" in refused.err
     assert "yaoki worker --tag gpu" in refused.err
-    assert place.look("status", "--all", "--json").document["runs"] == []
+    assert project.query("status", "--all", "--json").document["runs"] == []
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_a_task_is_claimed_only_by_a_worker_with_all_its_tags(place: Place) -> None:
-    plan = simple("plain", "train")
+def test_a_task_is_claimed_only_by_a_worker_with_all_its_tags(project: Project) -> None:
+    plan = simple_plan("plain", "train")
     plan["tasks"][1]["tags"] = ["gpu", "big"]
 
-    with serving(place, "--tag", "gpu") as half:
-        lacking = place.yaoki("plan", "submit", place.plan(plan))
-        with serving(place, "--tag", "gpu", "--tag", "big") as whole:
-            run = submitted(place, plan)
-            is_done(place, run)
+    with running_worker(project, "--tag", "gpu") as half:
+        lacking = project.yaoki("plan", "submit", project.plan(plan))
+        with running_worker(project, "--tag", "gpu", "--tag", "big") as whole:
+            run = submit_plan(project, plan)
+            wait_until_done(project, run)
 
     assert lacking.code == 6, "one that has only some of them does not help"
-    by = {e["task"]: e["data"]["holder"].split(":")[1] for e in claims(place, run)}
+    by = {e["task"]: e["data"]["holder"].split(":")[1] for e in claims(project, run)}
     assert by[f"{run}-2"] == str(whole.pid)
     assert half.pid != whole.pid
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.5")
-def test_a_task_whose_tagged_worker_left_names_the_tags_it_waits_for(place: Place) -> None:
-    plan = simple("train")
+def test_a_task_whose_tagged_worker_left_names_the_tags_it_waits_for(project: Project) -> None:
+    plan = simple_plan("train")
     plan["tasks"][0]["tags"] = ["gpu"]
-    # Refused without one, so somebody with the tag is there when it is submitted.
-    with serving(place, "--tag", "gpu", "--run", submitted(place, simple("other"))):
-        run = submitted(place, plan)
+    # A submission needs a worker with the tag.
+    with running_worker(
+        project, "--tag", "gpu", "--run", submit_plan(project, simple_plan("other"))
+    ):
+        run = submit_plan(project, plan)
 
-    why = place.yaoki("why", "train", "--run", run)
+    why = project.yaoki("why", "train", "--run", run)
 
     assert "waits for a worker with the tags gpu; none is running" in why.out
-    resumed = place.yaoki("resume", run, "--tag", "gpu")
+    resumed = project.yaoki("resume", run, "--tag", "gpu")
     assert resumed.code == 0, resumed.out
 
 
 @pytest.mark.spec("2.2")
-def test_an_invalid_tag_is_a_defect_of_the_plan(place: Place) -> None:
-    plan = simple("a")
+def test_an_invalid_tag_is_a_defect_of_the_plan(project: Project) -> None:
+    plan = simple_plan("a")
     plan["tasks"][0]["tags"] = ["g,pu"]
 
-    refused = place.yaoki("validate", place.plan(plan))
+    refused = project.yaoki("validate", project.plan(plan))
 
     assert refused.code == 2
     assert "'g,pu' is not a tag" in refused.err + refused.out
@@ -424,11 +430,11 @@ def test_an_invalid_tag_is_a_defect_of_the_plan(place: Place) -> None:
 
 
 @pytest.mark.spec("11.8")
-def test_up_and_down_are_idempotent(background: Place) -> None:
-    place = background
-    first, second = (place.yaoki("up", "--json").document for _ in range(2))
-    live = workers(place)
-    down, again = (place.yaoki("down", "--json").document for _ in range(2))
+def test_up_and_down_are_idempotent(project_with_worker: Project) -> None:
+    project = project_with_worker
+    first, second = (project.yaoki("up", "--json").document for _ in range(2))
+    live = workers(project)
+    down, again = (project.yaoki("down", "--json").document for _ in range(2))
 
     assert (first["started"], second["started"]) == (True, False)
     assert first["pid"] == second["pid"]
@@ -436,27 +442,27 @@ def test_up_and_down_are_idempotent(background: Place) -> None:
         (True, str(first["pid"]))
     ]
     assert (down["was_up"], again["was_up"]) == (True, False)
-    assert workers(place) == []
+    assert workers(project) == []
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_concurrent_up_commands_start_one_worker(background: Place) -> None:
-    place = background
-    started = [place.start("up", "--json") for _ in range(3)]
+def test_concurrent_up_commands_start_one_worker(project_with_worker: Project) -> None:
+    project = project_with_worker
+    started = [project.start("up", "--json") for _ in range(3)]
     codes = [process.wait(BOUND_S) for process in started]
     for process in started:
         process.communicate()
 
     assert codes == [0, 0, 0]
-    assert len(workers(place)) == 1
+    assert len(workers(project)) == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
-def test_the_background_worker_is_detached_from_its_terminal(background: Place) -> None:
-    place = background
-    pid = place.yaoki("up", "--json").document["pid"]
+def test_the_background_worker_is_detached_from_its_terminal(project_with_worker: Project) -> None:
+    project = project_with_worker
+    pid = project.yaoki("up", "--json").document["pid"]
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         pytest.skip("only Linux shows it")
@@ -466,93 +472,97 @@ def test_the_background_worker_is_detached_from_its_terminal(background: Place) 
     assert (int(session), int(group)) != (os.getsid(0), os.getpgrp())
     assert int(session) != pid, "who leads no session never gets a terminal again"
     assert terminal == "0"
-    log = next(place.home.glob("workers/*/log"))
+    log = next(project.home.glob("workers/*/log"))
     assert {Path(f"/proc/{pid}/fd/{n}").readlink() for n in (1, 2)} == {log}
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
-def test_a_detached_run_is_executed_and_watch_attaches_to_it(background: Place) -> None:
-    place = background
-    detached = place.yaoki("run", place.plan(simple("a", "b")), "--detach", "--json")
+def test_a_detached_run_is_executed_and_watch_attaches_to_it(project_with_worker: Project) -> None:
+    project = project_with_worker
+    detached = project.yaoki("run", project.plan(simple_plan("a", "b")), "--detach", "--json")
     run = detached.document["run"]
 
-    watched = place.yaoki("watch", run)
+    watched = project.yaoki("watch", run)
 
     assert detached.code == 0
     assert watched.code == 0, watched.out
-    assert place.status(run)["status"] == "DONE"
-    assert [w["background"] for w in workers(place)] == [True]
+    assert project.status(run)["status"] == "DONE"
+    assert [w["background"] for w in workers(project)] == [True]
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "0.3")
 def test_a_restarted_background_worker_finds_the_agent_of_the_killed_one(
-    background: Place, tmp_path: Path
+    project_with_worker: Project, tmp_path: Path
 ) -> None:
-    place, marker = background, tmp_path / "go"
-    place.settings(PATIENT)
-    run = place.yaoki("run", place.plan(waiting(marker, "a")), "--detach", "--json").document["run"]
-    until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-    os.kill(workers_pid(place), signal.SIGKILL)
-    until(lambda: not workers(place), "it is gone")
+    project, marker = project_with_worker, tmp_path / "go"
+    project.settings(PATIENT)
+    run = project.yaoki(
+        "run", project.plan(plan_that_waits(marker, "a")), "--detach", "--json"
+    ).document["run"]
+    wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    os.kill(workers_pid(project), signal.SIGKILL)
+    wait_until(lambda: not workers(project), "it is gone")
 
-    again = place.yaoki("up", "--json").document
+    again = project.yaoki("up", "--json").document
     marker.touch()
-    is_done(place, run)
+    wait_until_done(project, run)
 
     assert again["started"]
-    assert place.story(run).count("PROMPT_SENT") == 1
-    assert place.story(run).count("TASK_LANDED") == 1
+    assert project.event_names(run).count("PROMPT_SENT") == 1
+    assert project.event_names(run).count("TASK_LANDED") == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
 def test_down_stops_agents_after_its_wait_and_reports_unfinished_runs(
-    background: Place, tmp_path: Path
+    project_with_worker: Project, tmp_path: Path
 ) -> None:
-    place, marker = background, tmp_path / "go"
-    run = place.yaoki("run", place.plan(waiting(marker, "a")), "--detach", "--json").document["run"]
-    until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    project, marker = project_with_worker, tmp_path / "go"
+    run = project.yaoki(
+        "run", project.plan(plan_that_waits(marker, "a")), "--detach", "--json"
+    ).document["run"]
+    wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
 
-    down = place.yaoki("down", "--wait", "0.2")
+    down = project.yaoki("down", "--wait", "0.2")
 
     assert down.code == 0, down.err
     assert "1 run is not finished; any worker continues" in down.out
     assert place.task("a")["state"] == "WAITING"
     marker.touch()
-    place.yaoki("up")
-    is_done(place, run)
+    project.yaoki("up")
+    wait_until_done(project, run)
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8")
 @pytest.mark.parametrize("words", [("up",), ("run", "PLAN", "--detach")], ids=["up", "detach"])
 def test_a_worker_requested_while_the_old_one_drains_is_started_afterwards(
-    background: Place, tmp_path: Path, words: tuple[str, ...]
+    project_with_worker: Project, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    place, marker = background, tmp_path / "go"
-    place.yaoki("run", place.plan(waiting(marker, "a")), "--detach")
-    until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-    old, plan = workers_pid(place), place.plan(simple("b"), "b.json")
-    down = place.start("down", "--wait", str(BOUND_S))
-    until(lambda: stops(place), "it drains")
+    project, marker = project_with_worker, tmp_path / "go"
+    project.yaoki("run", project.plan(plan_that_waits(marker, "a")), "--detach")
+    wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    old, plan = workers_pid(project), project.plan(simple_plan("b"), "b.json")
+    down = project.start("down", "--wait", str(BOUND_S))
+    wait_until(lambda: is_stopping(project), "it drains")
 
-    asked = place.start(*(plan if word == "PLAN" else word for word in words))
+    asked = project.start(*(plan if word == "PLAN" else word for word in words))
     assert asked.stdout is not None
     waits = [said for said in iter(asked.stdout.readline, "") if marker_when(said, marker)]
-    told = [rest_of(process) for process in (asked, down)]
+    told = [remaining_output(process) for process in (asked, down)]
 
     assert (asked.returncode, down.returncode) == (0, 0), told
     stopping = f"the background worker, process {old}, is stopping"
     assert waits == [f"{stopping}; a new one starts after it\n"]
     assert workers_pid(place) != old
     if "run" in words:
-        is_done(place, place.status()["run"])
+        wait_until_done(project, project.status()["run"])
 
 
 def marker_when(said: str, marker: Path) -> bool:
-    """The agent may end as soon as it is said that somebody waits for that."""
+    """The agent may end as soon as the waiting command is shown."""
     if "is stopping" not in said:
         return False
     marker.touch()
@@ -560,17 +570,17 @@ def marker_when(said: str, marker: Path) -> bool:
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_background_worker_that_cannot_start_reports_the_reason(place: Place) -> None:
-    (place.repo / "yaoki.toml").write_text("[limits]\nparallel = 0\n")
+def test_a_background_worker_that_cannot_start_reports_the_reason(project: Project) -> None:
+    (project.repo / "yaoki.toml").write_text("[limits]\nparallel = 0\n")
 
-    refused = place.yaoki("up")
+    refused = project.yaoki("up")
 
     assert refused.code == 2
     assert "limits.parallel" in refused.err
 
 
-def workers_pid(place: Place) -> int:
-    (worker,) = workers(place)
+def workers_pid(project: Project) -> int:
+    (worker,) = workers(project)
     return int(worker["holder"].split(":")[1])
 
 
@@ -581,30 +591,30 @@ def workers_pid(place: Place) -> int:
 @pytest.mark.spec("11.5", "0.5", "4.8")
 @pytest.mark.parametrize("what", ["disk", "memory"])
 def test_a_task_waits_with_a_warning_while_disk_or_memory_is_below_its_limit(
-    background: Place, what: str
+    project_with_worker: Project, what: str
 ) -> None:
-    place = background
-    settings = place.repo / "yaoki.toml"
+    project = project_with_worker
+    settings = project.repo / "yaoki.toml"
     usual = settings.read_text()
     settings.write_text(f"{usual}{what}_free_bytes = {1 << 50}\n")
-    run = place.yaoki("run", place.plan(simple("a")), "--detach", "--json").document["run"]
-    until(lambda: "WARNING" in place.story(run), "it is told")
-    until(
-        lambda: any(worker["waits"] for worker in workers(place)), "the worker says what it lacks"
+    run = project.yaoki("run", project.plan(simple_plan("a")), "--detach", "--json").document["run"]
+    wait_until(lambda: "WARNING" in project.event_names(run), "it is told")
+    wait_until(
+        lambda: any(worker["waits"] for worker in workers(project)), "the worker says what it lacks"
     )
 
-    why, status = place.yaoki("why", "a"), place.yaoki("status")
-    stands = place.task("a")
-    place.yaoki("down")
+    why, status = project.yaoki("why", "a"), project.yaoki("status")
+    stands = project.task("a")
+    project.yaoki("down")
     settings.write_text(usual)
-    place.yaoki("up")
-    is_done(place, run)
+    project.yaoki("up")
+    wait_until_done(project, run)
 
     for told in (why.out, status.out):
         assert f"{'disk space' if what == 'disk' else what} is low: " in told
         assert " free, 1,024 TiB needed" in told
     assert (stands["state"], stands["attempt"]) == ("WAITING", 0)
-    story = place.story(run)
+    story = project.event_names(run)
     assert story.count("WARNING") == 1
     assert not {"RETRY_DECISION", "ESCALATE_DECISION"} & set(story)
 
@@ -612,21 +622,21 @@ def test_a_task_waits_with_a_warning_while_disk_or_memory_is_below_its_limit(
 # ------------------------------------------------------------------ back-pressure
 
 
-def limited(place: Place, key: str, value: int) -> None:
-    settings = place.repo / "yaoki.toml"
+def write_limit(project: Project, key: str, value: int) -> None:
+    settings = project.repo / "yaoki.toml"
     settings.write_text(f"{settings.read_text()}{key} = {value}\n")
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_a_run_over_the_limit_is_refused_with_number_and_limit(place: Place) -> None:
-    limited(place, "pending_runs", 1)
-    submitted(place, simple("a"))
+def test_a_run_over_the_limit_is_refused_with_number_and_limit(project: Project) -> None:
+    write_limit(project, "pending_runs", 1)
+    submit_plan(project, simple_plan("a"))
 
-    refused = place.yaoki("run", place.plan(simple("b")))
+    refused = project.yaoki("run", project.plan(simple_plan("b")))
 
     assert refused.code == 6
     assert "2 is over the limit of 1" in refused.err
-    assert len(place.look("status", "--all", "--json").document["runs"]) == 1
+    assert len(project.query("status", "--all", "--json").document["runs"]) == 1
 
 
 @pytest.mark.spec("11.5", "0.6")
@@ -638,28 +648,30 @@ def test_a_run_over_the_limit_is_refused_with_number_and_limit(place: Place) -> 
     ],
 )
 def test_a_plan_over_a_limit_is_refused_and_nothing_is_stored(
-    place: Place, key: str, value: int, said: str
+    project: Project, key: str, value: int, said: str
 ) -> None:
-    limited(place, key, value)
+    write_limit(project, key, value)
 
-    refused = place.yaoki("run", place.plan(simple("a", "b", "c")))
+    refused = project.yaoki("run", project.plan(simple_plan("a", "b", "c")))
 
     assert refused.code == 2
     assert said in refused.err
-    assert not place.stored() or not place.look("status", "--all", "--json").document["runs"]
+    assert (
+        not project.has_store() or not project.query("status", "--all", "--json").document["runs"]
+    )
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.5")
-def test_an_agent_over_the_output_limit_is_ended_and_the_limit_is_named(place: Place) -> None:
-    limited(place, "output_bytes", 20_000)
+def test_an_agent_over_the_output_limit_is_ended_and_the_limit_is_named(project: Project) -> None:
+    write_limit(project, "output_bytes", 20_000)
     flood = [{"run": ["sh", "-c", "yes flood | head -c 5000000; sleep 30"]}]
-    plan = a_plan({"a": [flood]}, [{"id": "a"}], {"ok": holds("a.txt")})
+    plan = a_plan({"a": [flood]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
 
-    done = place.yaoki("run", place.plan({**plan, "tasks": [{**plan["tasks"][0], **ONCE}]}))
+    done = project.yaoki("run", project.plan({**plan, "tasks": [{**plan["tasks"][0], **ONCE}]}))
 
     assert done.code == 4
-    assert "20000" in place.yaoki("why", "a").out
+    assert "20000" in project.yaoki("why", "a").out
 
 
 ONCE = {"retry": {"max_retries": 0}}

@@ -1,4 +1,4 @@
-"""The benchmarks run: tiny sizes, the shape of what they write, and no word about time."""
+"""The benchmarks run with tiny sizes and write their documents; times are not asserted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dev.py` is how everybody begins: documents, Makefile and build server call what it has."""
+"""`dev.py`: documents, Makefile and build server call only existing commands."""
 
 from __future__ import annotations
 

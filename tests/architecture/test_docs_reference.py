@@ -9,14 +9,14 @@ import pytest
 
 from tests.documents import ROOT, name
 from tests.reference import events, exit_codes, pages, state_machine
-from tests.reference.event_descriptions import TOLD
+from tests.reference.event_descriptions import NOTE_DESCRIPTIONS
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import State
 from yaoki.formats.config import load_settings
 from yaoki.views import entry_text
 
 REFERENCE = ROOT / "docs" / "reference"
-MADE = pages.made()
+MADE = pages.generated_pages()
 ROW = re.compile(r"^\| `([a-z_.]+\.[a-z_.]+|[a-z]+)` \| `", re.MULTILINE)
 
 
@@ -33,7 +33,7 @@ def test_every_event_is_described_and_every_description_has_an_event() -> None:
 
     assert events.undescribed() == set()
     assert all(f"### `{event}`" in page for event in EVENT_CLASSES)
-    assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(TOLD)
+    assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(NOTE_DESCRIPTIONS)
 
 
 def test_every_field_of_an_event_is_listed() -> None:
@@ -41,7 +41,7 @@ def test_every_field_of_an_event_is_listed() -> None:
 
 
 def test_every_event_that_screens_describe_exists() -> None:
-    assert set(entry_text._WORDS) <= set(EVENT_CLASSES) | set(TOLD)
+    assert set(entry_text._WORDS) <= set(EVENT_CLASSES) | set(NOTE_DESCRIPTIONS)
 
 
 @pytest.mark.spec("12.1")

@@ -1,4 +1,4 @@
-"""The count of proven rules can be trusted."""
+"""The count of tested rules is correct."""
 
 from pathlib import Path
 

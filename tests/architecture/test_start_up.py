@@ -1,4 +1,4 @@
-"""What the commands that people and agents call all day may import (docs/decisions/start-up.md)."""
+"""Imports of frequently called commands (docs/decisions/start-up.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON in an agent's words: found whatever stands around it, and never at any price."""
+"""JSON in an agent's output: found in any surrounding text, in bounded time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROKEN = {
 GIVEN_UP = "there is no JSON object that counts: most of the text is broken JSON"
 
 
-def taken(text: str) -> list[dict[str, object]] | str:
+def parse_objects(text: str) -> list[dict[str, object]] | str:
     try:
         return list(json_objects(text))
     except ValueError as why:
@@ -55,7 +55,7 @@ def test_only_outermost_json_objects_are_found(text: str, found: list[object]) -
 def test_parsing_unclosed_json_is_bounded(piece: str, size: int) -> None:
     """Megabytes of braces once took for ever; the suite's own bound on time holds this."""
     text = OK + piece * (size // len(piece))
-    assert taken(text) in ([{"pass": True}], GIVEN_UP)
+    assert parse_objects(text) in ([{"pass": True}], GIVEN_UP)
     assert last_agent_message(text, CHARS, "pass") == text[-CHARS:]
 
 

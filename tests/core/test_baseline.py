@@ -12,7 +12,7 @@ from yaoki.core.decide.integrity import compare_tests_run, vanished_tests
 from yaoki.core.model import Finding, FindingItem, Outcome
 
 
-def red(*names: str) -> Finding:
+def failing_finding(*names: str) -> Finding:
     return a_finding(Outcome.FAILED, items=tuple(FindingItem(name) for name in names))
 
 
@@ -25,13 +25,13 @@ CUT = a_finding(
 @pytest.mark.parametrize(
     ("fixes", "bases", "lost"),
     [
-        (("test_a",), (red("test_a"),), ()),
-        (("test_*",), (red("lint"), red("test_a")), ()),
-        (("nosuch*", "test_a"), (red("test_a"),), ("nosuch*",)),
+        (("test_a",), (failing_finding("test_a"),), ()),
+        (("test_*",), (failing_finding("lint"), failing_finding("test_a")), ()),
+        (("nosuch*", "test_a"), (failing_finding("test_a"),), ("nosuch*",)),
         (("test_a",), (a_finding(Outcome.PASSED),), ("test_a",)),
         (("test_a",), (CUT,), ()),
-        (("test_a",), (red("test_b", "and shows one more"),), ("test_a",)),
-        ((), (red("test_a"),), ()),
+        (("test_a",), (failing_finding("test_b", "and shows one more"),), ("test_a",)),
+        ((), (failing_finding("test_a"),), ()),
     ],
 )
 def test_a_fix_that_names_no_failure_of_the_base_is_reported(

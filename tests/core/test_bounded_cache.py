@@ -1,4 +1,4 @@
-"""What a long life remembers is bounded."""
+"""A bounded cache."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ K = FailureKind
 FAILED, BROKEN, SKIPPED = Outcome.FAILED, Outcome.BROKEN, Outcome.SKIPPED
 
 
-def told(failure: Failure | None) -> tuple[str, str]:
+def kind_and_message(failure: Failure | None) -> tuple[str, str]:
     assert failure is not None
     return failure.kind.value, failure.message
 
@@ -74,7 +74,7 @@ def told(failure: Failure | None) -> tuple[str, str]:
 def test_an_exit_that_needs_no_check_is_classified_with_its_message(
     exit_: AgentExit, kind: str, words: str
 ) -> None:
-    assert told(classify_before_verify(exit_)) == (kind, words)
+    assert kind_and_message(classify_before_verify(exit_)) == (kind, words)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_an_oversized_change_names_its_first_excesses() -> None:
 def test_an_exit_is_classified_with_its_message(
     given: dict[str, Any], kind: str, words: str
 ) -> None:
-    assert told(classify_exit(an_exit(**given))) == (kind, words)
+    assert kind_and_message(classify_exit(an_exit(**given))) == (kind, words)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
 def test_an_exit_without_changes_is_classified_with_its_message(
     given: dict[str, Any], kind: str, words: str
 ) -> None:
-    assert told(classify_no_change(an_exit(**given))) == (kind, words)
+    assert kind_and_message(classify_no_change(an_exit(**given))) == (kind, words)
 
 
 @pytest.mark.spec("4.7")
@@ -334,7 +334,7 @@ def test_a_needless_run_quotes_the_agents_message() -> None:
         classify_needless_run(an_exit(output_tail=text)) for text in (" \n", f" a{'b' * 499} ")
     )
 
-    assert told(silent) == (
+    assert kind_and_message(silent) == (
         "INCOMPLETE",
         "nothing was changed; if nothing needs changing, say why",
     )
@@ -376,7 +376,7 @@ def test_a_reported_failure_is_quoted_outside_the_fingerprint() -> None:
         for words in ("no key", "no net")
     )
 
-    assert told(one) == ("INCOMPLETE", "the agent reported that it failed: no key")
+    assert kind_and_message(one) == ("INCOMPLETE", "the agent reported that it failed: no key")
     assert one.pattern == "agent-failed"
     assert one.params == {"claim": "no key", "exitCode": 4, "unreadable": ""}
     assert one.fingerprint == other.fingerprint
@@ -423,7 +423,7 @@ def test_all_failed_checks_are_combined_in_one_failure() -> None:
 
     failure = classify_verdict(verdict(first, passed, second), an_exit())
 
-    assert told(failure) == ("QUALITY_FAILURE", "1 error; 2 failed")
+    assert kind_and_message(failure) == ("QUALITY_FAILURE", "1 error; 2 failed")
     assert (failure.check, failure.items) == ("lint", (FindingItem("a"), FindingItem("b")))
     assert failure.params == {"x": 1, "y": 1, "z": 2}
 
@@ -441,7 +441,7 @@ def test_one_check_can_request_a_replan() -> None:
 def test_a_verdict_without_passed_checks_names_the_skipped_ones() -> None:
     skipped = verdict(a_finding(SKIPPED, "a"), a_finding(SKIPPED, "b"))
 
-    assert told(classify_verdict(verdict(), None)) == (
+    assert kind_and_message(classify_verdict(verdict(), None)) == (
         "QUALITY_FAILURE",
         "nothing was proven: no required check that can fail has passed",
     )
@@ -470,7 +470,7 @@ def test_a_check_that_cannot_run_is_a_system_fault(
 ) -> None:
     failure = classify_verdict(verdict(a_finding(BROKEN, message="why", **given)), an_exit())
 
-    assert (*told(failure), failure.code) == (kind, words, code)
+    assert (*kind_and_message(failure), failure.code) == (kind, words, code)
     assert (failure.check, failure.is_our_fault) == ("tests", True)
 
 
@@ -480,7 +480,7 @@ def test_a_rate_limited_judge_is_classified_with_its_wait() -> None:
 
     failure = classify_verdict(verdict(broken), an_exit())
 
-    assert told(failure) == ("RATE_LIMIT", "could not run: 429")
+    assert kind_and_message(failure) == ("RATE_LIMIT", "could not run: 429")
     assert (failure.account, failure.retry_after, failure.check) == ("judge", 9 * SECOND, "tests")
     assert not failure.is_our_fault
 

@@ -54,7 +54,7 @@ st.register_type_strategy(datetime, instants)
 st.register_type_strategy(float, numbers)
 
 
-def made(cls: type[Any]) -> st.SearchStrategy[Any]:
+def values_of(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of the class, its free-form parts held to what JSON has."""
     free = st.dictionaries(words, plain, max_size=3)
     open_ = (name for name, how in cls.__annotations__.items() if how == "Mapping[str, Any]")
@@ -63,10 +63,10 @@ def made(cls: type[Any]) -> st.SearchStrategy[Any]:
 
 for noun in [*vars(model).values(), *vars(events).values()]:
     if isinstance(noun, type) and is_dataclass(noun):
-        st.register_type_strategy(noun, made(noun))
+        st.register_type_strategy(noun, values_of(noun))
 
 
-def through(event: Event, catalogue: Catalogue = EMPTY) -> Event:
+def round_trip(event: Event, catalogue: Catalogue = EMPTY) -> Event:
     data = json.loads(json.dumps(event_to_data(event, catalogue)))
     return event_from_data(event_name(event), data, catalogue)
 
@@ -101,15 +101,15 @@ def test_the_names_of_the_specification_are_used() -> None:
 @few
 @given(data=st.data())
 def test_every_event_survives_a_round_trip(cls: type[Any], data: st.DataObject) -> None:
-    event = data.draw(made(cls))
+    event = data.draw(values_of(cls))
 
-    assert through(event) == event
+    assert round_trip(event) == event
 
 
 @pytest.mark.spec("10.1")
 @given(st.dictionaries(words, plain, max_size=4))
 def test_a_note_survives_a_round_trip(data: dict[str, Any]) -> None:
-    assert through(JournalNote("SOMETHING_NEW", data)) == JournalNote("SOMETHING_NEW", data)
+    assert round_trip(JournalNote("SOMETHING_NEW", data)) == JournalNote("SOMETHING_NEW", data)
 
 
 @pytest.mark.spec("10.2")
@@ -121,7 +121,7 @@ def test_a_note_survives_a_round_trip(data: dict[str, Any]) -> None:
 @few
 @given(data=st.data())
 def test_every_value_of_a_row_survives_a_round_trip(cls: type[Any], data: st.DataObject) -> None:
-    value = data.draw(made(cls))
+    value = data.draw(values_of(cls))
 
     assert from_data(cls, json.loads(json.dumps(to_data(value)))) == value
 
@@ -142,7 +142,7 @@ def test_a_field_at_its_default_is_left_out() -> None:
 
 @pytest.mark.spec("2.6")
 @few
-@given(made(TaskSpec))
+@given(values_of(TaskSpec))
 def test_a_specification_survives_a_round_trip(spec: TaskSpec) -> None:
     data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))
 

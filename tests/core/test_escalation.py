@@ -1,4 +1,4 @@
-"""What a person is told: short, true, with the next command."""
+"""Escalation messages: short, with the next command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TYPES = {
 }
 
 
-def told(task: Task, failure: Failure, blocked: Reason) -> EscalationReport:
+def escalation_of(task: Task, failure: Failure, blocked: Reason) -> EscalationReport:
     return build_escalation(
         task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW, task.failure_kinds
     )
@@ -59,7 +59,7 @@ def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/
 @pytest.mark.spec("10.3", "1.3")
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_has_an_escalation_type(reason: Reason) -> None:
-    assert told(a_stuck_task(), a_failure(), reason).type in TYPES
+    assert escalation_of(a_stuck_task(), a_failure(), reason).type in TYPES
 
 
 @pytest.mark.spec("10.3")
@@ -68,7 +68,7 @@ def test_every_reason_has_an_escalation_type(reason: Reason) -> None:
 def test_the_message_has_task_problem_and_next_command(type_: str, language: str) -> None:
     task = a_stuck_task(language=language)
 
-    said = told(task, a_failure(message="test_login failed"), TYPES[type_])
+    said = escalation_of(task, a_failure(message="test_login failed"), TYPES[type_])
 
     assert said.type == type_
     assert len(said.message) <= 500
@@ -94,7 +94,7 @@ def test_no_text_displaces_the_next_command(
     task = a_stuck_task(name, language, worktree)
     failure = a_failure(message=message or "x", check=check, code=code)
 
-    said = told(task, failure, reason)
+    said = escalation_of(task, failure, reason)
 
     assert len(said.message) <= 500
     assert f"yaoki answer {task.id} retry" in said.message
@@ -107,7 +107,7 @@ def test_a_shorter_limit_of_the_settings_keeps_a_whole_command(most: int) -> Non
     task = a_stuck_task("n" * 200)
     brief = replace(task, spec=replace(task.spec, policy=a_policy(message_max=most)))
 
-    message = told(brief, a_failure(message="m" * 500), Reason.MAX_RETRIES).message
+    message = escalation_of(brief, a_failure(message="m" * 500), Reason.MAX_RETRIES).message
 
     assert len(message) <= most
     assert message.endswith(f"yaoki why {task.id}")
@@ -118,7 +118,7 @@ def test_the_trace_link_can_be_disabled() -> None:
     task = a_stuck_task()
     brief = replace(task, spec=replace(task.spec, policy=a_policy(trace_link=False)))
 
-    message = told(brief, a_failure(), Reason.MAX_RETRIES).message
+    message = escalation_of(brief, a_failure(), Reason.MAX_RETRIES).message
 
     assert "yaoki why" not in message
     assert f"yaoki answer {task.id} retry" in message
@@ -126,7 +126,9 @@ def test_the_trace_link_can_be_disabled() -> None:
 
 @pytest.mark.spec("10.3", "14.4")
 def test_braces_in_foreign_text_are_not_interpreted() -> None:
-    said = told(a_stuck_task("{task}"), a_failure(message="{id} {nope}"), Reason.MAX_RETRIES)
+    said = escalation_of(
+        a_stuck_task("{task}"), a_failure(message="{id} {nope}"), Reason.MAX_RETRIES
+    )
 
     assert said.message.startswith("{task}: ")
     assert "{id} {nope}" in said.message
@@ -134,12 +136,14 @@ def test_braces_in_foreign_text_are_not_interpreted() -> None:
 
 @pytest.mark.spec("10.3")
 def test_the_message_says_how_many_attempts() -> None:
-    assert "after 4 attempts" in told(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).message
+    assert (
+        "after 4 attempts" in escalation_of(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).message
+    )
 
 
 @pytest.mark.spec("10.3")
 def test_the_summary_counts_attempts_and_kinds() -> None:
-    said = told(a_stuck_task(), a_failure(message="no\nreally"), Reason.MAX_RETRIES)
+    said = escalation_of(a_stuck_task(), a_failure(message="no\nreally"), Reason.MAX_RETRIES)
 
     assert said.summary == {
         "total_attempts": 4,
@@ -165,7 +169,7 @@ def test_a_system_fault_is_not_among_the_agents_failures() -> None:
 
 @pytest.mark.spec("4.7", "10.3")
 def test_a_fatal_error_recommends_its_remedy_first() -> None:
-    said = told(
+    said = escalation_of(
         a_stuck_task(),
         make_fatal(FatalCode.AUTHENTICATION_FAILED, "refused"),
         Reason.SYSTEM_ERROR_PERMANENT,
@@ -178,7 +182,7 @@ def test_a_fatal_error_recommends_its_remedy_first() -> None:
 @pytest.mark.spec("4.7", "10.3")
 @pytest.mark.parametrize("code", FATAL_CATALOGUE)
 def test_every_recommended_action_of_a_fatal_error_is_shown(code: FatalCode) -> None:
-    said = told(a_stuck_task(), make_fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
+    said = escalation_of(a_stuck_task(), make_fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
 
     assert said.actions[: len(FATAL_CATALOGUE[code].actions)] == FATAL_CATALOGUE[code].actions
     assert all(action in said.message for action in FATAL_CATALOGUE[code].actions)
@@ -194,7 +198,7 @@ def test_a_check_can_be_waived_only_if_it_failed_on_existing_work() -> None:
     empty = an_active_task(Stage.VERIFY, work=Work())
 
     def choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
-        return told(task, failure, Reason.MAX_RETRIES).question.choices
+        return escalation_of(task, failure, Reason.MAX_RETRIES).question.choices
 
     assert choices(a_stuck_task(), with_check) == (
         Choice.RETRY,
@@ -210,7 +214,7 @@ def test_a_check_can_be_waived_only_if_it_failed_on_existing_work() -> None:
 def test_each_choice_has_its_command() -> None:
     task = a_stuck_task()
 
-    actions = told(task, a_failure(check="tests"), Reason.MAX_RETRIES).actions
+    actions = escalation_of(task, a_failure(check="tests"), Reason.MAX_RETRIES).actions
 
     assert actions == (
         f'yaoki answer {task.id} retry "words for the agent"',
@@ -222,7 +226,7 @@ def test_each_choice_has_its_command() -> None:
 
 @pytest.mark.spec("10.4", "0.6")
 def test_a_question_offers_only_possible_choices() -> None:
-    text = told(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).question.text
+    text = escalation_of(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).question.text
 
     assert "waive" not in text
 
@@ -231,14 +235,14 @@ def test_a_question_offers_only_possible_choices() -> None:
 def test_an_agents_question_is_asked_verbatim() -> None:
     asked = a_failure(FailureKind.ESCALATE_REQUIRED, "Which database?\nA or B?")
 
-    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    found = escalation_of(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
     assert found == "Which database?\nA or B?"
 
 
 def test_a_long_question_is_shortened_visibly() -> None:
     asked = a_failure(FailureKind.ESCALATE_REQUIRED, "why?\n" * 1000)
 
-    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    found = escalation_of(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
     assert (len(found), found[-1]) == (2000, "…")
 
 
@@ -286,7 +290,7 @@ def test_only_a_failure_of_a_check_names_that_check_and_can_be_waived(
     """An agent that failed by itself names the check that failed beside it."""
     task = a_stuck_task()
     work = replace(task.work, exit=AgentExit(code=1))
-    said = told(replace(task, work=work), failure, Reason.MAX_RETRIES)
+    said = escalation_of(replace(task, work=work), failure, Reason.MAX_RETRIES)
 
     assert (Choice.WAIVE in said.question.choices) is waivable
     assert ("check tests: " in said.message) is waivable

@@ -1,4 +1,4 @@
-"""The same fault gives the same mark; another fault another."""
+"""The same failure has the same fingerprint; another failure has another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from yaoki.core.decide.fingerprint import fingerprint
 from yaoki.core.model import FindingItem
 
 
-def mark(message: str, *items: FindingItem) -> str:
+def fingerprint_of(message: str, *items: FindingItem) -> str:
     return fingerprint("QUALITY_FAILURE", "test-failed", "tests", message, items)
 
 
@@ -55,13 +55,13 @@ OTHER = [
 @pytest.mark.spec("4.6")
 @pytest.mark.parametrize(("once", "again"), SAME)
 def test_text_that_changes_from_run_to_run_is_ignored(once: str, again: str) -> None:
-    assert mark(once) == mark(again)
+    assert fingerprint_of(once) == fingerprint_of(again)
 
 
 @pytest.mark.spec("4.6")
 @pytest.mark.parametrize(("once", "again"), OTHER)
 def test_another_failure_has_another_fingerprint(once: str, again: str) -> None:
-    assert mark(once) != mark(again)
+    assert fingerprint_of(once) != fingerprint_of(again)
 
 
 @pytest.mark.spec("4.6")
@@ -79,13 +79,13 @@ def test_kind_pattern_and_check_change_the_fingerprint() -> None:
 def test_the_order_of_the_details_does_not_change_the_fingerprint() -> None:
     one, two = FindingItem("test_a", "assert 1"), FindingItem("test_b", "assert 2")
 
-    assert mark("x", one, two) == mark("x", two, one)
-    assert mark("x", one, two) != mark("x", one)
+    assert fingerprint_of("x", one, two) == fingerprint_of("x", two, one)
+    assert fingerprint_of("x", one, two) != fingerprint_of("x", one)
 
 
 @pytest.mark.spec("4.6")
 def test_the_location_of_a_detail_does_not_change_the_fingerprint() -> None:
-    assert mark("x", FindingItem("test_a", "no", "a.py:1")) == mark(
+    assert fingerprint_of("x", FindingItem("test_a", "no", "a.py:1")) == fingerprint_of(
         "x", FindingItem("test_a", "no", "a.py:9")
     )
 
@@ -93,4 +93,4 @@ def test_the_location_of_a_detail_does_not_change_the_fingerprint() -> None:
 @pytest.mark.spec("4.6", "14.4")
 def test_bytes_that_are_not_utf_8_have_a_fingerprint() -> None:
     """A file name need not be UTF-8; it arrives with lone surrogates."""
-    assert mark("conflict in \udcff.py") != mark("conflict in \udcfe.py")
+    assert fingerprint_of("conflict in \udcff.py") != fingerprint_of("conflict in \udcfe.py")

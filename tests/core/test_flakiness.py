@@ -1,4 +1,4 @@
-"""Chance or change: what repeated looks say."""
+"""Flakiness from repeated runs of a check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yaoki.core.decide.flakiness import CANDIDATE_RERUNS_MAX, WHOLE_RERUNS_MAX, 
 pytestmark = pytest.mark.spec("6.5")
 
 
-def seen(needed: int, candidate: str, base: str = "") -> RepeatedRuns:
+def repeated_runs(needed: int, candidate: str, base: str = "") -> RepeatedRuns:
     """`.` is a pass, `F` a failure."""
     looks = RepeatedRuns(needed)
     for mark in candidate:
@@ -38,11 +38,11 @@ def seen(needed: int, candidate: str, base: str = "") -> RepeatedRuns:
 def test_a_failure_is_flaky_if_reruns_pass_or_the_base_fails_at_random(
     needed: int, candidate: str, base: str, flaky: bool
 ) -> None:
-    assert seen(needed, candidate, base).is_flaky is flaky
+    assert repeated_runs(needed, candidate, base).is_flaky is flaky
 
 
 def test_repeated_runs_report_their_counts() -> None:
-    assert seen(CANDIDATE_RERUNS_MAX, ".F", ".F").counts == {
+    assert repeated_runs(CANDIDATE_RERUNS_MAX, ".F", ".F").counts == {
         "candidate": 2,
         "candidate_passed": 1,
         "base": 2,
@@ -50,5 +50,5 @@ def test_repeated_runs_report_their_counts() -> None:
     }
     assert (
         "passed 1 of 2 times without the change"
-        in seen(CANDIDATE_RERUNS_MAX, ".F", ".F").description
+        in repeated_runs(CANDIDATE_RERUNS_MAX, ".F", ".F").description
     )

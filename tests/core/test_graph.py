@@ -1,4 +1,4 @@
-"""The graph of needs: circles, causes, and who waits for whom."""
+"""The dependency graph: cycles, root causes and dependents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who builds on whose candidate when several tasks land on the same line, and who lands first."""
+"""The merge queue: which tasks are queued, and which one lands first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent is told: fixed sections, bounded, the same bytes for the same condition."""
+"""Prompts: fixed sections, bounded, identical for the same task."""
 
 from __future__ import annotations
 

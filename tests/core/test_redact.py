@@ -1,4 +1,4 @@
-"""No secret gets through the mask, and ordinary text does not suffer from it."""
+"""Secrets are masked, and ordinary text is not."""
 
 import json
 from collections.abc import Callable

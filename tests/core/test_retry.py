@@ -1,4 +1,4 @@
-"""Try again, and when: the numbers of sections 4 and 5."""
+"""Retries and their delays: the numbers of sections 4 and 5."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_a_wait_that_cannot_be_calculated_is_one_second(broken: Backoff) -> None
 # ------------------------------------------------------------------ the ladder of 4.6
 
 
-def seen(same: int, *, agents: int = 1, index: int = 0) -> Task:
+def task_with_same_failures(same: int, *, agents: int = 1, index: int = 0) -> Task:
     """A task whose last failure was seen so often in a row with the same work."""
     chain = tuple(an_agent(f"agent{n}") for n in range(agents))
     return an_active_task(
@@ -338,13 +338,15 @@ def seen(same: int, *, agents: int = 1, index: int = 0) -> Task:
 def test_the_same_failure_with_the_same_work_changes_the_strategy(
     agents: int, steps: list[str]
 ) -> None:
-    assert [choose_retry_strategy(seen(0, agents=agents), same) for same in (1, 2, 3)] == steps
+    assert [
+        choose_retry_strategy(task_with_same_failures(0, agents=agents), same) for same in (1, 2, 3)
+    ] == steps
 
 
 @pytest.mark.spec("4.6", "5.6")
 def test_each_agent_of_the_chain_is_used_before_the_retries_end() -> None:
-    assert choose_retry_strategy(seen(3, agents=3, index=1), 4) == "next-agent"
-    assert choose_retry_strategy(seen(4, agents=3, index=2), 5) is None
+    assert choose_retry_strategy(task_with_same_failures(3, agents=3, index=1), 4) == "next-agent"
+    assert choose_retry_strategy(task_with_same_failures(4, agents=3, index=2), 5) is None
 
 
 @pytest.mark.spec("4.6", "18.2", "5.6")
@@ -355,12 +357,12 @@ def test_each_agent_of_the_chain_is_used_before_the_retries_end() -> None:
 def test_the_same_failure_with_different_work_switches_the_agent(
     agents: int, alike: int, step: str
 ) -> None:
-    assert choose_retry_strategy(seen(1, agents=agents), 1, alike) == step
+    assert choose_retry_strategy(task_with_same_failures(1, agents=agents), 1, alike) == step
 
 
 @pytest.mark.spec("4.6", "18.2")
 def test_identical_failures_are_counted_per_agent() -> None:
-    task = replace(seen(1, agents=3), same_fingerprint_failures=2)
+    task = replace(task_with_same_failures(1, agents=3), same_fingerprint_failures=2)
 
     (retry,) = plan_retry_or_escalate(task, a_failure(), ClockAndChance(NOW, 0.5), "other tree")
 
@@ -373,7 +375,7 @@ def test_identical_failures_are_counted_per_agent() -> None:
 @pytest.mark.spec("4.6")
 def test_a_third_identical_failure_ends_the_retries() -> None:
     """Two counted failures leave retries over, yet a third of the same kind is futile."""
-    task = replace(seen(2), counts=Counts(failures={"QUALITY_FAILURE": 2}))
+    task = replace(task_with_same_failures(2), counts=Counts(failures={"QUALITY_FAILURE": 2}))
     same = count_same_work_failures(task, a_failure(), "tree")
 
     decision = decide_retry(task, a_failure(), same, 0.5)
@@ -393,7 +395,10 @@ def test_a_third_identical_failure_ends_the_retries() -> None:
     ids=["same failure, same work", "same failure, other work", "other failure"],
 )
 def test_only_identical_failures_count_as_consecutive(message: str, tree: str, same: int) -> None:
-    assert count_same_work_failures(seen(2), a_failure(message=message), tree) == same
+    assert (
+        count_same_work_failures(task_with_same_failures(2), a_failure(message=message), tree)
+        == same
+    )
 
 
 @pytest.mark.spec("4.6")
@@ -409,13 +414,13 @@ def test_an_attempt_after_an_interrupted_agent_starts_in_a_fresh_worktree() -> N
 @pytest.mark.spec("5.5")
 @pytest.mark.parametrize("kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT])
 def test_transient_errors_do_not_change_the_strategy(kind: FailureKind) -> None:
-    decision = decide_retry(seen(3), a_failure(kind), 1, 0.5)
+    decision = decide_retry(task_with_same_failures(3), a_failure(kind), 1, 0.5)
 
     assert (decision.action, decision.strategy) == ("RETRY", "continue")
     assert "worktree" not in decision.otherwise
 
 
-# ------------------------------------------------------------------ faults of ours
+# ------------------------------------------------------------------ system faults
 
 
 @pytest.mark.spec("4.8")

@@ -77,7 +77,7 @@ PASSED = CandidateVerified(a_verdict(Outcome.PASSED), "c0ffee", "onto", ("a.py",
 FAILED = CandidateVerified(a_verdict(Outcome.FAILED), "bad", "onto", ("a.py",))
 
 
-def concluded(task: Task, report: StageReport) -> tuple[Event, ...]:
+def decide_events(task: Task, report: StageReport) -> tuple[Event, ...]:
     """What was decided; it must be possible, too."""
     events = decide(task, report, MOMENT)
     fold_events(task, events)
@@ -99,14 +99,14 @@ def the_escalation(events: tuple[Event, ...]) -> EscalationDecided:
 
 @pytest.mark.spec("3.1", "10.1")
 def test_a_prepared_worktree_starts_the_attempt() -> None:
-    (event,) = concluded(an_active_task(), PREPARED)
+    (event,) = decide_events(an_active_task(), PREPARED)
 
     assert event == AttemptStarted(1, "small", "ba5e", "/w/login", "host", True, "t0", "s1")
 
 
 @pytest.mark.spec("8.1")
 def test_a_warning_of_prepare_is_journalled() -> None:
-    events = concluded(an_active_task(), replace(PREPARED, warning="no snapshot"))
+    events = decide_events(an_active_task(), replace(PREPARED, warning="no snapshot"))
 
     assert JournalNote("WARNING", {"message": "no snapshot"}) in events
 
@@ -121,7 +121,7 @@ def test_a_second_attempt_names_the_failure_it_fixes() -> None:
         failure_kinds=("QUALITY_FAILURE",),
     )
 
-    _, note = concluded(task, PREPARED)
+    _, note = decide_events(task, PREPARED)
 
     assert isinstance(note, JournalNote)
     assert note.name == "RETRY_START"
@@ -132,7 +132,7 @@ def test_a_second_attempt_names_the_failure_it_fixes() -> None:
 
 @pytest.mark.spec("10.4")
 def test_a_takeover_names_the_person_as_the_agent() -> None:
-    event = concluded(an_active_task(mode=AttemptMode.TAKEN_OVER), PREPARED)[0]
+    event = decide_events(an_active_task(mode=AttemptMode.TAKEN_OVER), PREPARED)[0]
 
     assert isinstance(event, AttemptStarted)
     assert event.agent == PERSON_AGENT
@@ -146,7 +146,7 @@ def test_a_takeover_names_the_person_as_the_agent() -> None:
 def test_work_is_verified_regardless_of_the_exit_code(code: int) -> None:
     report = replace(WORKED, exit=an_exit(code=code))
 
-    assert [event_name(e) for e in concluded(an_active_task(Stage.WORK), report)] == [
+    assert [event_name(e) for e in decide_events(an_active_task(Stage.WORK), report)] == [
         "AGENT_FINISHED"
     ]
 
@@ -155,7 +155,7 @@ def test_work_is_verified_regardless_of_the_exit_code(code: int) -> None:
 def test_a_question_of_an_agent_is_escalated() -> None:
     report = replace(WORKED, exit=an_exit(question="Which database?"))
 
-    events = concluded(an_active_task(Stage.WORK), report)
+    events = decide_events(an_active_task(Stage.WORK), report)
 
     assert isinstance(events[0], AgentFinished)
     asked = the_escalation(events)
@@ -166,7 +166,7 @@ def test_a_question_of_an_agent_is_escalated() -> None:
 def test_a_changed_git_configuration_is_escalated() -> None:
     report = replace(WORKED, changed_git_config=("config", "hooks/pre-commit"))
 
-    asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
+    asked = the_escalation(decide_events(an_active_task(Stage.WORK), report))
 
     assert asked.blocked is Reason.NEEDS_HUMAN
     assert "config, hooks/pre-commit" in asked.failure.message
@@ -176,7 +176,7 @@ def test_a_changed_git_configuration_is_escalated() -> None:
 def test_a_failure_that_is_not_safe_to_retry_is_escalated() -> None:
     report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, stderr_tail="half done"))
 
-    asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
+    asked = the_escalation(decide_events(an_active_task(Stage.WORK), report))
 
     assert asked.why.rule == "4.1"
 
@@ -186,7 +186,7 @@ def test_a_failure_that_is_not_safe_to_retry_is_escalated() -> None:
 
 @pytest.mark.spec("0.1", "10.1")
 def test_each_passed_check_is_recorded_before_the_judgment() -> None:
-    told, judged = concluded(an_active_task(Stage.VERIFY), PASSED)
+    told, judged = decide_events(an_active_task(Stage.VERIFY), PASSED)
 
     assert isinstance(told, JournalNote)
     assert (told.name, told.data["check"], told.data["outcome"], told.data["commit"]) == (
@@ -200,7 +200,7 @@ def test_each_passed_check_is_recorded_before_the_judgment() -> None:
 
 @pytest.mark.spec("0.1")
 def test_a_verdict_without_findings_does_not_pass() -> None:
-    events = concluded(an_active_task(Stage.VERIFY), replace(PASSED, verdict=Verdict(())))
+    events = decide_events(an_active_task(Stage.VERIFY), replace(PASSED, verdict=Verdict(())))
 
     assert [e.passed for e in events if isinstance(e, Judged)] == [False]
     assert the_retry(events).failure.kind is FailureKind.QUALITY_FAILURE
@@ -208,7 +208,7 @@ def test_a_verdict_without_findings_does_not_pass() -> None:
 
 @pytest.mark.spec("5.1", "10.1")
 def test_a_failing_check_is_retried_at_a_date() -> None:
-    retry = the_retry(concluded(an_active_task(Stage.VERIFY), FAILED))
+    retry = the_retry(decide_events(an_active_task(Stage.VERIFY), FAILED))
 
     assert (retry.decision, retry.failure_type) == ("RETRY", "QUALITY_FAILURE")
     assert (retry.stage, retry.due_at, retry.delay_ms) == (Stage.PREPARE, NOW + SECOND, 1000)
@@ -222,7 +222,7 @@ def test_a_task_without_changes_is_retried_although_all_checks_pass() -> None:
     """The checks pass on the base: they prove nothing of an agent that left it alone."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(output_tail="Done already.")))
 
-    failure = the_retry(concluded(task, replace(PASSED, changed=()))).failure
+    failure = the_retry(decide_events(task, replace(PASSED, changed=()))).failure
 
     assert (failure.kind, failure.pattern, failure.check) == (
         FailureKind.INCOMPLETE,
@@ -238,7 +238,7 @@ def test_a_second_attempt_without_changes_is_escalated() -> None:
     work = Work(head="head", exit=an_exit(output_tail="Done."))
     task = an_active_task(Stage.VERIFY, work=work, feedback=before)
 
-    asked = concluded(task, replace(PASSED, changed=()))[-2]
+    asked = decide_events(task, replace(PASSED, changed=()))[-2]
 
     assert isinstance(asked, EscalationDecided)
     assert asked.blocked is Reason.NEEDS_HUMAN
@@ -260,7 +260,7 @@ def test_a_task_without_changes_is_done_where_the_plan_or_a_person_allows_it(
 ) -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()), **may)
 
-    judged = concluded(task, replace(PASSED, changed=()))[-1]
+    judged = decide_events(task, replace(PASSED, changed=()))[-1]
 
     assert judged == Judged(True, "c0ffee", "onto", {"check0": "PASSED"}, unchanged=True)
 
@@ -280,7 +280,7 @@ def test_a_task_without_changes_fails_when_its_agent_did_not_end_cleanly(
     """The checks passed on the base already, so they prove nothing of this agent."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=exit_))  # type: ignore[arg-type]
 
-    assert the_retry(concluded(task, replace(PASSED, changed=()))).failure.kind is kind
+    assert the_retry(decide_events(task, replace(PASSED, changed=()))).failure.kind is kind
 
 
 @pytest.mark.spec("16.8")
@@ -291,7 +291,7 @@ def test_passing_checks_do_not_overrule_a_reported_failure(
     exit_ = an_exit(reports_failure=True, failure_claim="no network")
     task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
 
-    events = concluded(task, replace(PASSED, changed=changed))
+    events = decide_events(task, replace(PASSED, changed=changed))
 
     failure = the_retry(events).failure
     assert (failure.kind, failure.pattern) == (FailureKind.INCOMPLETE, "agent-failed")
@@ -304,7 +304,7 @@ def test_a_reported_failure_in_other_words_has_the_same_fingerprint() -> None:
     """Words differ from try to try; if they were compared, no try would ever be futile."""
     one, other = (
         the_retry(
-            concluded(an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_)), PASSED)
+            decide_events(an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_)), PASSED)
         ).failure
         for exit_ in (
             an_exit(reports_failure=True, failure_claim="no net"),
@@ -320,7 +320,7 @@ def test_a_failing_check_is_sent_back_with_the_reported_failure() -> None:
     exit_ = an_exit(code=1, reports_failure=True, failure_claim="no network")
     task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
 
-    failure = the_retry(concluded(task, FAILED)).failure
+    failure = the_retry(decide_events(task, FAILED)).failure
 
     assert failure.check == "check0"
     assert "no network" in failure.message
@@ -331,7 +331,7 @@ def test_a_contradiction_is_escalated_with_both_sides() -> None:
     task = an_active_task(Stage.WORK)
     report = replace(WORKED, exit=an_exit(contradiction="test_a wants 3"))
 
-    asked = the_escalation(concluded(task, report))
+    asked = the_escalation(decide_events(task, report))
 
     assert (asked.failure.kind, asked.blocked) == (
         FailureKind.ESCALATE_REQUIRED,
@@ -345,7 +345,7 @@ def test_a_contradiction_is_escalated_with_both_sides() -> None:
 def test_a_task_without_changes_is_incomplete_and_lists_the_failing_checks() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
 
-    failure = the_retry(concluded(task, replace(FAILED, changed=()))).failure
+    failure = the_retry(decide_events(task, replace(FAILED, changed=()))).failure
 
     assert (failure.kind, failure.pattern, failure.check) == (
         FailureKind.INCOMPLETE,
@@ -360,7 +360,7 @@ def test_a_check_that_forbids_retries_also_does_so_without_changes() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
     final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
 
-    asked = the_escalation(concluded(task, replace(FAILED, verdict=final, changed=())))
+    asked = the_escalation(decide_events(task, replace(FAILED, verdict=final, changed=())))
 
     assert asked.blocked is Reason.NEEDS_HUMAN
 
@@ -370,7 +370,7 @@ def test_a_check_that_cannot_run_is_retried_without_the_agent() -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, transient=True),))
     task = an_active_task(Stage.VERIFY)
 
-    events = concluded(task, replace(FAILED, verdict=broken))
+    events = decide_events(task, replace(FAILED, verdict=broken))
 
     assert the_retry(events).stage is Stage.VERIFY
     assert fold_events(task, events).counts == Counts(faults=1)
@@ -380,7 +380,7 @@ def test_a_check_that_cannot_run_is_retried_without_the_agent() -> None:
 def test_a_report_need_not_change_files() -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.REPORT))
 
-    judged = concluded(task, replace(PASSED, changed=()))[-1]
+    judged = decide_events(task, replace(PASSED, changed=()))[-1]
 
     assert isinstance(judged, Judged)
     assert (judged.passed, judged.unchanged) == (True, False)
@@ -390,7 +390,7 @@ def test_a_report_need_not_change_files() -> None:
 def test_a_conflict_names_the_files() -> None:
     report = MergeConflicted(("a.py", "b.py"), "onto", "tree")
 
-    retry = the_retry(concluded(an_active_task(Stage.VERIFY), report))
+    retry = the_retry(decide_events(an_active_task(Stage.VERIFY), report))
 
     assert (retry.failure.kind, retry.failure.pattern) == (FailureKind.CONFLICT, "merge-conflict")
     assert [item.name for item in retry.failure.items] == ["a.py", "b.py"]
@@ -402,7 +402,7 @@ def test_a_conflict_names_the_files() -> None:
 @pytest.mark.spec("3.4", "0.3")
 @pytest.mark.parametrize("already", [False, True])
 def test_a_landing_is_one_event(already: bool) -> None:
-    events = concluded(an_active_task(Stage.LAND), CommitLanded("c0ffee", already))
+    events = decide_events(an_active_task(Stage.LAND), CommitLanded("c0ffee", already))
 
     assert events == (Landed("c0ffee", already),)
 
@@ -417,7 +417,7 @@ def test_a_landing_after_failures_is_recorded_as_a_successful_retry() -> None:
         failure_kinds=("QUALITY_FAILURE",),
     )
 
-    _, note = concluded(task, CommitLanded("c0ffee"))
+    _, note = decide_events(task, CommitLanded("c0ffee"))
 
     assert note == JournalNote(
         "RETRY_SUCCESS",
@@ -433,14 +433,14 @@ def test_a_landing_after_failures_is_recorded_as_a_successful_retry() -> None:
 
 @pytest.mark.spec("3.4")
 def test_a_branch_that_moved_is_verified_again() -> None:
-    assert concluded(an_active_task(Stage.LAND), BranchMoved("new")) == (LandingRefused("new"),)
+    assert decide_events(an_active_task(Stage.LAND), BranchMoved("new")) == (LandingRefused("new"),)
 
 
 @pytest.mark.spec("3.4", "0.4", "4.8")
 def test_a_branch_that_always_moves_becomes_a_system_fault() -> None:
     task = an_active_task(Stage.LAND, work=Work(verified_commit="c0ffee", landing_refusals=10))
 
-    refused, retry = concluded(task, BranchMoved("new"))
+    refused, retry = decide_events(task, BranchMoved("new"))
 
     assert refused == LandingRefused("new")
     assert isinstance(retry, RetryDecided)
@@ -456,7 +456,7 @@ def test_a_branch_that_always_moves_becomes_a_system_fault() -> None:
 def test_a_system_fault_repeats_the_stage(stage: Stage) -> None:
     task = an_active_task(stage)
 
-    events = concluded(task, StageFaulted("index.lock exists", transient=True))
+    events = decide_events(task, StageFaulted("index.lock exists", transient=True))
 
     after = fold_events(task, events)
     assert (the_retry(events).stage, after.counts) == (stage, Counts(faults=1))
@@ -468,7 +468,7 @@ def test_a_system_fault_repeats_the_stage(stage: Stage) -> None:
 def test_a_permanent_fault_is_escalated_and_continues_at_its_stage(stage: Stage) -> None:
     report = StageFaulted("git is missing", transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
 
-    asked = the_escalation(concluded(an_active_task(stage), report))
+    asked = the_escalation(decide_events(an_active_task(stage), report))
 
     assert (asked.blocked, asked.stage) == (Reason.SYSTEM_ERROR_PERMANENT, stage)
     assert asked.reason["type"] == "FATAL_ERROR"
@@ -479,7 +479,7 @@ def test_a_permanent_fault_is_escalated_and_continues_at_its_stage(stage: Stage)
 def test_an_interrupted_agent_is_restarted_in_a_fresh_worktree(report: StageReport) -> None:
     task = an_active_task(Stage.WORK)
 
-    events = concluded(task, report)
+    events = decide_events(task, report)
 
     after = fold_events(task, events)
     assert (after.stage, after.needs_fresh_worktree) == (Stage.PREPARE, True)
@@ -504,7 +504,7 @@ def test_a_cancel_request_takes_precedence_over_every_report(
 ) -> None:
     task = an_active_task(stage, request=PendingRequest.CANCEL)
 
-    events = concluded(task, report)
+    events = decide_events(task, report)
 
     assert events == (Cancelled("cancelled by a person", ""),)
 
@@ -515,7 +515,7 @@ def test_an_agent_run_is_recorded_before_its_task_is_cancelled(ended_by: EndCaus
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
-    finished, cancelled = concluded(task, replace(WORKED, exit=exit_))
+    finished, cancelled = decide_events(task, replace(WORKED, exit=exit_))
 
     assert isinstance(finished, AgentFinished)
     assert finished.exit.cost == 0.5
@@ -530,7 +530,7 @@ def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
     task = an_active_task(Stage.WORK)
     exit_ = replace(WORKED.exit, code=None, ended_by=ended_by, cost=0.5)
 
-    after = fold_events(task, concluded(task, replace(WORKED, exit=exit_)))
+    after = fold_events(task, decide_events(task, replace(WORKED, exit=exit_)))
 
     assert (after.stage, after.needs_fresh_worktree) == (Stage.PREPARE, True)
     assert (after.counts.interruptions, after.counts.total_failures) == (1, 0)
@@ -541,7 +541,7 @@ def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
 def test_cancelled_work_is_saved_on_a_ref() -> None:
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
 
-    assert concluded(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
+    assert decide_events(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
         Cancelled("cancelled by a person", "kept"),
     )
 
@@ -550,7 +550,7 @@ def test_cancelled_work_is_saved_on_a_ref() -> None:
 def test_a_landing_takes_precedence_over_a_cancel_request() -> None:
     task = an_active_task(Stage.LAND, request=PendingRequest.CANCEL)
 
-    assert fold_events(task, concluded(task, CommitLanded("c0ffee"))).state is State.DONE
+    assert fold_events(task, decide_events(task, CommitLanded("c0ffee"))).state is State.DONE
 
 
 # ------------------------------------------------------------------ why
@@ -570,7 +570,7 @@ def test_a_landing_takes_precedence_over_a_cancel_request() -> None:
 def test_every_decision_records_its_rule_its_inputs_and_what_would_change_it(
     stage: Stage, report: StageReport, rule: str
 ) -> None:
-    events = concluded(an_active_task(stage), report)
+    events = decide_events(an_active_task(stage), report)
     (decided,) = (e for e in events if isinstance(e, RetryDecided | EscalationDecided))
 
     assert decided.why.rule == rule
@@ -592,7 +592,7 @@ def test_an_identical_failure_switches_to_the_next_agent() -> None:
     task = an_active_task(Stage.VERIFY, spec=spec, work=Work(head="h", tree="same"))
     seen = []
     for _ in range(3):
-        events = concluded(task, FAILED)
+        events = decide_events(task, FAILED)
         retry = the_retry(events)
         seen.append((retry.strategy, retry.fresh, retry.agent_index))
         after = fold_events(task, events)
@@ -600,7 +600,9 @@ def test_an_identical_failure_switches_to_the_next_agent() -> None:
             after, state=State.ACTIVE, stage=Stage.VERIFY, work=task.work, lease=task.lease
         )
 
-    (awaiting,) = (event for event in concluded(task, FAILED) if isinstance(event, AwaitingRerun))
+    (awaiting,) = (
+        event for event in decide_events(task, FAILED) if isinstance(event, AwaitingRerun)
+    )
 
     assert seen == [("continue", False, 0), ("fresh", True, 0), ("next-agent", True, 1)]
     assert awaiting.blocked is Reason.MAX_RETRIES
@@ -614,7 +616,7 @@ def test_an_escalation_has_a_message_for_a_person() -> None:
     before = ("TIMEOUT", "QUALITY_FAILURE", "QUALITY_FAILURE")
     task = an_active_task(Stage.VERIFY, spec=spec, counts=spent, failure_kinds=before)
 
-    events = concluded(task, FAILED)
+    events = decide_events(task, FAILED)
 
     asked, told = events[-2:]
     assert isinstance(asked, EscalationDecided)
@@ -631,7 +633,7 @@ def test_a_long_wait_is_a_date_in_the_store() -> None:
     limited = an_exit(code=1, limit="rate", retry_after=90 * MINUTE)
     task = an_active_task(Stage.VERIFY, work=Work(exit=limited))
 
-    retry = the_retry(concluded(task, FAILED))
+    retry = the_retry(decide_events(task, FAILED))
 
     assert retry.due_at == NOW + 90 * MINUTE
     assert retry.delay_ms == timedelta(minutes=90) // timedelta(milliseconds=1)

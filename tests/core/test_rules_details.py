@@ -86,18 +86,18 @@ WORKED = WorkCommitted(an_exit(), "head2", "tree2", ("a.py", "b.py"), diff_diges
 FAILED, PASSED = Outcome.FAILED, Outcome.PASSED
 
 
-def decided(task: Task, report: StageReport) -> tuple[Event, ...]:
+def decide_events(task: Task, report: StageReport) -> tuple[Event, ...]:
     events = decide(task, report, MOMENT)
     fold_events(task, events)
     return events
 
 
-def retried(events: tuple[Event, ...]) -> RetryDecided:
+def the_retry(events: tuple[Event, ...]) -> RetryDecided:
     (found,) = (event for event in events if isinstance(event, RetryDecided))
     return found
 
 
-def asked(events: tuple[Event, ...]) -> EscalationDecided:
+def the_escalation(events: tuple[Event, ...]) -> EscalationDecided:
     (found,) = (event for event in events if isinstance(event, EscalationDecided))
     return found
 
@@ -146,7 +146,7 @@ def test_a_cancel_or_recall_request_ends_the_stage_and_saves_the_work(
 ) -> None:
     task = an_active_task(Stage.WORK, request=request_)
 
-    assert decided(task, report) == expected
+    assert decide_events(task, report) == expected
 
 
 @pytest.mark.spec("9.5", "0.1")
@@ -154,7 +154,7 @@ def test_a_cancel_or_recall_request_ends_the_stage_and_saves_the_work(
 def test_a_landed_commit_is_not_cancelled(request_: PendingRequest) -> None:
     task = an_active_task(Stage.LAND, request=request_)
 
-    assert decided(task, CommitLanded("c0ffee")) == (Landed("c0ffee"),)
+    assert decide_events(task, CommitLanded("c0ffee")) == (Landed("c0ffee"),)
 
 
 # ------------------------------------------------------------------ prepare and work
@@ -173,7 +173,7 @@ def test_an_attempt_is_recorded_with_its_worktree(given: dict[str, Any], agent: 
     report = WorktreePrepared("b", "/w", "h", True, "t", "s", "", {"a": "1"}, "head")
     task = an_active_task(**given)
 
-    assert decided(task, report) == (
+    assert decide_events(task, report) == (
         AttemptStarted(1, agent, "b", "/w", "h", True, "t", "s", {"a": "1"}, "head"),
     )
 
@@ -185,7 +185,7 @@ def test_a_retry_records_the_previous_failure() -> None:
         failure=a_failure(FailureKind.LOST), feedback=late, failure_kinds=("TIMEOUT", "LOST")
     )
 
-    events = decided(task, WorktreePrepared("b", "/w", "h", fresh=False))
+    events = decide_events(task, WorktreePrepared("b", "/w", "h", fresh=False))
 
     (note,) = notes(events, "RETRY_START")
     assert (note["retry_count"], note["previous_failure_type"]) == (1, "LOST")
@@ -194,7 +194,7 @@ def test_a_retry_records_the_previous_failure() -> None:
 
 @pytest.mark.spec("3.2")
 def test_work_is_recorded_with_its_agent() -> None:
-    assert decided(an_active_task(Stage.WORK), WORKED) == (
+    assert decide_events(an_active_task(Stage.WORK), WORKED) == (
         AgentFinished(an_exit(), "head2", "tree2", 2, "diff2"),
     )
 
@@ -203,7 +203,7 @@ def test_work_is_recorded_with_its_agent() -> None:
 def test_new_files_outside_the_scope_are_named() -> None:
     report = replace(WORKED, left_out_files=tuple(f"f{n}" for n in range(7)))
 
-    events = decided(an_active_task(Stage.WORK), report)
+    events = decide_events(an_active_task(Stage.WORK), report)
 
     (note,) = notes(events, "WARNING")
     assert note["message"].startswith(
@@ -227,7 +227,7 @@ def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], w
     report = replace(WORKED, changed_checkout=names)
     what = ", ".join(name.partition("/")[2] for name in names)
 
-    events = decided(an_active_task(Stage.WORK), report)
+    events = decide_events(an_active_task(Stage.WORK), report)
 
     assert notes(events, "CHECKOUT_CHANGED") == [
         {
@@ -237,7 +237,7 @@ def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], w
         }
     ]
     person = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
-    assert notes(decided(person, report), "CHECKOUT_CHANGED") == []
+    assert notes(decide_events(person, report), "CHECKOUT_CHANGED") == []
 
 
 @pytest.mark.spec("16.10")
@@ -245,15 +245,15 @@ def test_a_changed_git_configuration_is_escalated_and_keeps_the_work() -> None:
     report = replace(WORKED, changed_git_config=("config", "hooks/x"))
     words = "git's own configuration changed while the agent was at work: config, hooks/x"
 
-    events = decided(an_active_task(Stage.WORK), report)
+    events = decide_events(an_active_task(Stage.WORK), report)
 
-    escalation = asked(events)
+    escalation = the_escalation(events)
     assert (escalation.failure.message, escalation.failure.check) == (words, "git-config")
     assert escalation.question.text == words
     assert "waive" in {choice.value for choice in escalation.question.choices}
     assert escalation.work_digest == "diff2"
     assert notes(events, "WARNING") == []
-    cancelled = decided(an_active_task(Stage.WORK, request=PendingRequest.CANCEL), report)
+    cancelled = decide_events(an_active_task(Stage.WORK, request=PendingRequest.CANCEL), report)
     assert notes(cancelled, "WARNING") == [{"message": words}]
 
 
@@ -269,7 +269,9 @@ def test_a_changed_git_configuration_is_escalated_and_keeps_the_work() -> None:
 def test_work_may_fail_without_a_check(
     exit_: Any, excess: tuple[str, ...], kind: str, words: str
 ) -> None:
-    events = decided(an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess))
+    events = decide_events(
+        an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess)
+    )
 
     found = [e for e in events if isinstance(e, RetryDecided | EscalationDecided)]
     assert [(e.failure.kind.value, e.failure.message) for e in found] == [(kind, words)]
@@ -281,7 +283,7 @@ def test_work_may_fail_without_a_check(
 def test_a_contradiction_is_escalated_with_the_goal() -> None:
     report = replace(WORKED, exit=an_exit(contradiction="the test wants 3"))
 
-    words = asked(decided(an_active_task(Stage.WORK), report)).failure.message
+    words = the_escalation(decide_events(an_active_task(Stage.WORK), report)).failure.message
 
     assert "Make login work." in words
     assert words.endswith("The agent:\nthe test wants 3")
@@ -290,7 +292,7 @@ def test_a_contradiction_is_escalated_with_the_goal() -> None:
 def test_the_tree_identifies_work_without_a_digest_of_its_diff() -> None:
     report = replace(WORKED, diff_digest="", size_excess=("x",))
 
-    assert retried(decided(an_active_task(Stage.WORK), report)).work_digest == "tree2"
+    assert the_retry(decide_events(an_active_task(Stage.WORK), report)).work_digest == "tree2"
 
 
 # ------------------------------------------------------------------ verify
@@ -310,7 +312,7 @@ def worked(exit_: Any = None, **given: Any) -> Task:
 def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
     verdict = Verdict((a_finding(PASSED, "a"), a_finding(Outcome.SKIPPED, "b", required=False)))
 
-    events = decided(worked(), verified(verdict))
+    events = decide_events(worked(), verified(verdict))
 
     assert events[-1] == Judged(
         True, "c0ffee", "onto", {"a": "PASSED", "b": "SKIPPED"}, unchanged=False
@@ -335,7 +337,7 @@ def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
 def test_a_task_without_changes_passes_only_if_allowed(
     given: dict[str, Any], report: dict[str, Any], proven: bool, unchanged: bool
 ) -> None:
-    events = decided(worked(**given), verified(a_verdict(PASSED), **report))
+    events = decide_events(worked(**given), verified(a_verdict(PASSED), **report))
 
     (judged,) = (event for event in events if isinstance(event, Judged))
     assert (judged.passed, judged.unchanged) == (proven, unchanged)
@@ -345,18 +347,18 @@ def test_a_task_without_changes_passes_only_if_allowed(
 def test_a_failed_agent_without_changes_does_not_pass() -> None:
     task = worked(an_exit(code=1), spec=a_spec(may_change_nothing=True))
 
-    events = decided(task, verified(a_verdict(PASSED), changed=()))
+    events = decide_events(task, verified(a_verdict(PASSED), changed=()))
 
-    assert retried(events).failure.message == "nothing was changed; it ended with exit code 1"
+    assert the_retry(events).failure.message == "nothing was changed; it ended with exit code 1"
 
 
 @pytest.mark.spec("3.5")
 def test_a_needless_run_names_the_place_of_the_work() -> None:
-    events = decided(
+    events = decide_events(
         worked(), verified(a_verdict(PASSED), changed=(), work_elsewhere=("branch x",))
     )
 
-    again = retried(events)
+    again = the_retry(events)
     assert again.failure.message == (
         "nothing was changed; if nothing needs changing, say why. "
         "The work is elsewhere: branch x; bring it to this branch"
@@ -381,8 +383,8 @@ def test_an_agent_without_changes_gets_the_failing_checks() -> None:
         )
     )
 
-    failure = retried(
-        decided(
+    failure = the_retry(
+        decide_events(
             worked(an_exit(code=3)), verified(verdict, changed=(), work_elsewhere=("branch x",))
         )
     ).failure
@@ -401,7 +403,9 @@ def test_an_agent_without_changes_gets_the_failing_checks() -> None:
 def test_a_classified_exit_keeps_only_the_name_of_the_check() -> None:
     verdict = Verdict((a_finding(FAILED, message="2 failed", output="log", params={"x": 1}),))
 
-    failure = retried(decided(worked(an_exit(code=137)), verified(verdict, changed=()))).failure
+    failure = the_retry(
+        decide_events(worked(an_exit(code=137)), verified(verdict, changed=()))
+    ).failure
 
     assert (failure.kind, failure.message) == (
         FailureKind.TRANSIENT_ERROR,
@@ -423,7 +427,7 @@ def test_a_check_that_cannot_run_does_not_fail_an_agent_without_changes(
 ) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="why", **finding),))
 
-    again = retried(decided(worked(), verified(broken, changed=())))
+    again = the_retry(decide_events(worked(), verified(broken, changed=())))
 
     assert (again.failure.kind, again.stage) == (kind, Stage.VERIFY)
 
@@ -448,7 +452,7 @@ def test_the_landing_that_broke_a_check_is_blamed_with_all_that_failed(
     result = BisectResult(TaskId("x-3"), partners, "bad", 4)
     task = an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK))
 
-    events = decided(task, verified(Verdict((failed,)), bisect_result=result))
+    events = decide_events(task, verified(Verdict((failed,)), bisect_result=result))
 
     words = f"passed alone; tests fails since it landed{beside}: 1 failed"
     blamed = make_failure(
@@ -466,7 +470,7 @@ def test_a_conflict_names_its_files() -> None:
     paths = tuple(f"f{n}.py" for n in range(120))
     task = worked()
 
-    again = retried(decided(task, MergeConflicted(paths, "onto", "t9")))
+    again = the_retry(decide_events(task, MergeConflicted(paths, "onto", "t9")))
 
     assert again.failure.message == (
         "120 files conflict with the run branch: f0.py, f1.py, f2.py, f3.py, f4.py"
@@ -476,7 +480,9 @@ def test_a_conflict_names_its_files() -> None:
     assert len(again.failure.items) == 120
     assert again.failure.params == {"conflictedFiles": list(paths[:100])}
     assert again.work_digest == "diff2"
-    one = retried(decided(an_active_task(Stage.VERIFY), MergeConflicted(("a",), "onto", "t9")))
+    one = the_retry(
+        decide_events(an_active_task(Stage.VERIFY), MergeConflicted(("a",), "onto", "t9"))
+    )
     assert one.failure.message == "1 file conflicts with the run branch: a"
     assert one.work_digest == "t9"
 
@@ -501,7 +507,7 @@ def test_a_landing_after_failures_records_the_fixed_failure(
         waivers=waivers,
     )
 
-    assert decided(task, CommitLanded("c0ffee", was_there_before=True)) == (
+    assert decide_events(task, CommitLanded("c0ffee", was_there_before=True)) == (
         Landed("c0ffee", already=True),
         JournalNote(
             "RETRY_SUCCESS",
@@ -530,7 +536,7 @@ def test_a_recovered_group_lands_with_its_recovery_record(
         failure_kinds=("TIMEOUT",),
     )
 
-    assert decided(task, CommitLanded("c0ffee")) == (
+    assert decide_events(task, CommitLanded("c0ffee")) == (
         Landed("c0ffee"),
         JournalNote(
             "RECOVERY_COMPLETE",
@@ -553,7 +559,7 @@ def test_an_accepted_plan_becomes_tasks_with_its_landing(pause: Pause | None, wo
     specs = (a_spec("a"), a_spec("b"))
     task = an_active_task(Stage.LAND, spec=a_spec(kind=TaskKind.PLAN))
 
-    events = decided(task, PlanAccepted(specs, {"a": "x-1"}, "c0ffee", pause))
+    events = decide_events(task, PlanAccepted(specs, {"a": "x-1"}, "c0ffee", pause))
 
     assert events == (
         Planned(("a", "b"), {"a": "x-1"}, words, specs=specs),
@@ -567,10 +573,10 @@ def test_a_branch_that_moves_each_time_becomes_a_system_fault() -> None:
     most = task.spec.policy.landing_refusals_max
     tired = replace(task, work=replace(task.work, landing_refusals=most))
 
-    assert decided(task, BranchMoved("h2", "moved")) == (LandingRefused("h2", "moved"),)
+    assert decide_events(task, BranchMoved("h2", "moved")) == (LandingRefused("h2", "moved"),)
     last = replace(task, work=replace(task.work, landing_refusals=most - 1))
-    assert decided(last, BranchMoved("h2")) == (LandingRefused("h2"),)
-    refused, again = decided(tired, BranchMoved("h2", "moved"))
+    assert decide_events(last, BranchMoved("h2")) == (LandingRefused("h2"),)
+    refused, again = decide_events(tired, BranchMoved("h2", "moved"))
     assert refused == LandingRefused("h2", "moved")
     assert isinstance(again, RetryDecided)
     assert again.failure.message == (
@@ -587,12 +593,14 @@ def test_faults_and_interruptions_keep_their_source_and_message() -> None:
     task = an_active_task(Stage.WORK)
     source = next(iter(FaultSource))
 
-    fault = retried(decided(task, StageFaulted("disk", transient=True, source=source)))
-    lost = retried(decided(task, AgentLost("the shim died")))
-    charged = retried(decided(task, AgentLost("it ended oddly", counts_as_failure=True)))
-    cut = retried(decided(task, WorkInterrupted("stopped", "refs/x")))
-    fatal = asked(
-        decided(task, StageFaulted("no git", transient=False, code=FatalCode.PERMISSION_DENIED))
+    fault = the_retry(decide_events(task, StageFaulted("disk", transient=True, source=source)))
+    lost = the_retry(decide_events(task, AgentLost("the shim died")))
+    charged = the_retry(decide_events(task, AgentLost("it ended oddly", counts_as_failure=True)))
+    cut = the_retry(decide_events(task, WorkInterrupted("stopped", "refs/x")))
+    fatal = the_escalation(
+        decide_events(
+            task, StageFaulted("no git", transient=False, code=FatalCode.PERMISSION_DENIED)
+        )
     )
 
     assert (fault.failure.message, fault.failure.source) == ("disk", source)
@@ -611,7 +619,7 @@ def test_faults_and_interruptions_keep_their_source_and_message() -> None:
 
 @pytest.mark.spec("11.5")
 def test_a_deferred_stage_releases_its_claim_until_a_date() -> None:
-    assert decided(an_active_task(Stage.WORK), StageDeferred("no port is free", MINUTE)) == (
+    assert decide_events(an_active_task(Stage.WORK), StageDeferred("no port is free", MINUTE)) == (
         LeaseReleased("host:1", 1, "no port is free", NOW + MINUTE),
     )
 
@@ -635,10 +643,10 @@ def test_an_unproven_row_is_escalated() -> None:
     events = decide_row_refused(task, "the row is not proven", MOMENT)
 
     assert events[0] == RowRefused("the row is not proven")
-    escalation = asked(events)
+    escalation = the_escalation(events)
     assert escalation.failure.kind is FailureKind.ESCALATE_REQUIRED
     assert escalation.question.text == "the row is not proven"
-    assert escalation.question.choices == asked(events).question.choices
+    assert escalation.question.choices == the_escalation(events).question.choices
     assert "done" not in {choice.value for choice in escalation.question.choices}
     fold_events(task, events)
 
@@ -652,7 +660,7 @@ def test_changes_outside_the_worktree_are_recorded_before_the_task_ends(
         WORKED, changed_checkout=("checkout/a", "checkout/refs/x"), left_out_files=("y",)
     )
 
-    events = decided(an_active_task(Stage.WORK, request=request_), report)
+    events = decide_events(an_active_task(Stage.WORK, request=request_), report)
 
     (note,) = notes(events, "CHECKOUT_CHANGED")
     assert note["message"].startswith("your refs, your checkout")
@@ -665,11 +673,11 @@ def test_work_beside_a_changed_git_configuration_can_be_accepted() -> None:
     task = an_active_task(Stage.WORK)
     task = replace(task, work=replace(task.work, head=""))
 
-    events = decided(task, report)
+    events = decide_events(task, report)
 
     assert isinstance(events[0], AgentFinished)
     assert len(notes(events, "WARNING")) == 1
-    escalation = asked(events)
+    escalation = the_escalation(events)
     assert "waive" in {choice.value for choice in escalation.question.choices}
     assert escalation.work_digest == "tree2"
 
@@ -680,7 +688,7 @@ def test_a_hint_of_the_settings_is_noted_at_the_start_of_a_retry() -> None:
     late = a_failure(FailureKind.TIMEOUT)
     task = an_active_task(spec=a_spec(policy=policy), failure=late, feedback=late)
 
-    events = decided(task, WorktreePrepared("b", "/w", "h", fresh=False))
+    events = decide_events(task, WorktreePrepared("b", "/w", "h", fresh=False))
 
     assert notes(events, "RETRY_START")[0]["modification_hint"] == "be quick"
 
@@ -689,16 +697,16 @@ def test_a_hint_of_the_settings_is_noted_at_the_start_of_a_retry() -> None:
 def test_a_failed_check_of_a_change_keeps_its_message() -> None:
     failed = Verdict((a_finding(FAILED, message="2 failed"),))
 
-    again = retried(decided(worked(an_exit(code=137)), verified(failed)))
-    proof = asked(
-        decided(
+    again = the_retry(decide_events(worked(an_exit(code=137)), verified(failed)))
+    proof = the_escalation(
+        decide_events(
             an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK)),
             verified(failed, changed=()),
         )
     )
     older = worked()
     older = replace(older, work=replace(older.work, diff_digest=""))
-    needless = retried(decided(older, verified(a_verdict(PASSED), changed=())))
+    needless = the_retry(decide_events(older, verified(a_verdict(PASSED), changed=())))
 
     assert (again.failure.message, again.work_digest) == ("2 failed", "diff2")
     assert proof.failure.message == "2 failed"

@@ -1,4 +1,4 @@
-"""What a task declared as its scope, and what lies outside."""
+"""The scope of a task, and paths outside it."""
 
 import pytest
 from hypothesis import given

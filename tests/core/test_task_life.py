@@ -1,4 +1,4 @@
-"""Whole lives of tasks, made by `decide` on whatever a stage may report and a person may say."""
+"""Random histories of tasks, made by `decide` from any stage report and any answer."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ EMPTY = Catalogue()
 
 
 @dataclass
-class Life:
+class TaskHistory:
     """One task, its journal, and the invariants that hold after every event."""
 
     spec: TaskSpec
@@ -88,21 +88,21 @@ class Life:
             before = self.task
             self.task = evolve(before, event)
             self.journal.append(event)
-            holds_after(before, event, self.task)
+            assert_invariants(before, event, self.task)
 
     def claim(self) -> None:
         self.now = max(self.now, self.task.due_at or self.now)
         self.add(Claimed("host:1", self.task.epoch + 1, self.now + MINUTE))
 
-    def rest(self, *, rerun: bool) -> None:
+    def decide_rerun(self, *, rerun: bool) -> None:
         """Nothing else can be claimed: the task gets its re-run, or a person is asked."""
         moment = ClockAndChance(self.now, 0.5)
         grant = (RerunGranted("head"),)
         self.add(*(grant if rerun else escalate_without_rerun(self.task, "nothing landed", moment)))
 
-    def go_on(self, *, rerun: bool = True) -> None:
+    def step(self, *, rerun: bool = True) -> None:
         if self.task.awaiting_rerun:
-            self.rest(rerun=rerun)
+            self.decide_rerun(rerun=rerun)
         elif self.task.state is State.WAITING:
             self.claim()
 
@@ -112,11 +112,11 @@ class Life:
         self.add(*rules.decide(self.task, report, ClockAndChance(self.now, chance)))
 
 
-def holds_after(before: Task, event: Event, after: Task) -> None:
+def assert_invariants(before: Task, event: Event, after: Task) -> None:
     assert after.epoch >= before.epoch
     assert after.epoch == before.epoch + isinstance(event, Claimed)
-    assert not falls(before.counts, after.counts), event_name(event)
-    assert not falls(after.forgiven_counts, after.counts), "more forgiven than counted"
+    assert not decreased_counts(before.counts, after.counts), event_name(event)
+    assert not decreased_counts(after.forgiven_counts, after.counts), "more forgiven than counted"
     assert (after.lease is not None) == (after.state is State.ACTIVE)
     assert bool(after.landed_commit) == (after.state is State.DONE)
     assert (after.question is not None) == (after.state is State.ESCALATED)
@@ -127,7 +127,7 @@ def holds_after(before: Task, event: Event, after: Task) -> None:
         assert after.reason is not None
 
 
-def falls(before: Counts, after: Counts) -> bool:
+def decreased_counts(before: Counts, after: Counts) -> bool:
     numbers = (
         "faults",
         "deliveries",
@@ -140,7 +140,7 @@ def falls(before: Counts, after: Counts) -> bool:
     return fewer or any(after.failures_of(kind) < before.failures_of(kind) for kind in FailureKind)
 
 
-def proven_before_landing(journal: list[Event]) -> bool:
+def verified_before_landing(journal: list[Event]) -> bool:
     """The last thing said of the work before it landed: passed, on this commit, in this attempt."""
     proven = ""
     for event in journal:
@@ -232,7 +232,7 @@ def any_report(task: Task, dice: Random) -> StageReport:
             return CommitLanded(task.work.verified_commit, was_there_before=dice.random() < 0.2)
 
 
-def anything(life: Life, dice: Random) -> None:
+def do_anything(life: TaskHistory, dice: Random) -> None:
     """One thing that may happen to the task as it stands."""
     task = life.task
     if not task.state.is_final and not task.cancel_requested and dice.random() < 0.02:
@@ -242,7 +242,7 @@ def anything(life: Life, dice: Random) -> None:
         return
     match task.state:
         case State.WAITING:
-            life.go_on(rerun=dice.random() < 0.7)
+            life.step(rerun=dice.random() < 0.7)
         case State.ACTIVE if dice.random() < 0.1:
             lost: Event = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
             back: Event = LeaseReleased("host:1", task.epoch)
@@ -295,27 +295,27 @@ dice_ = st.integers(0, 2**32).map(Random)
 @given(specs(), dice_)
 def test_the_journal_of_any_history_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
     """Through the wire and back: what was written down is all there is to know."""
-    life = Life(spec)
+    life = TaskHistory(spec)
     for _ in range(60):
-        anything(life, dice)
+        do_anything(life, dice)
 
     written = [(event_name(e), json.dumps(event_to_data(e, EMPTY))) for e in life.journal]
     read = [event_from_data(name, json.loads(text), EMPTY) for name, text in written]
 
     assert fold_events(a_task(spec=spec), read) == life.task
-    assert proven_before_landing(life.journal)
+    assert verified_before_landing(life.journal)
 
 
 @pytest.mark.spec("0.4", "4.6")
 @given(specs(), dice_)
 def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Random) -> None:
     """No person answers, every report is bad: the end comes within the published bound."""
-    life, bound = Life(spec), worst_case(spec)
+    life, bound = TaskHistory(spec), worst_case(spec)
     policy = spec.policy
     per_attempt = 2 + 2 * (policy.landing_refusals_max + 1)
     steps_max = bound.total * per_attempt + 3 * (policy.faults_max + 1)
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        life.go_on()
+        life.step()
         if life.task.state is State.ACTIVE:
             life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
         assert life.steps <= steps_max
@@ -330,7 +330,7 @@ def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Ra
 @pytest.mark.spec("0.4", "3.4")
 def test_a_branch_that_moves_at_every_landing_ends_in_an_escalation() -> None:
     """Every verdict passes, and every landing finds the branch moved."""
-    life = Life(a_spec())
+    life = TaskHistory(a_spec())
     passed = Verdict((Finding("tests", Outcome.PASSED),))
     reports: dict[Stage, StageReport] = {
         Stage.PREPARE: WorktreePrepared("ba5e", "/w", "host", True),
@@ -339,7 +339,7 @@ def test_a_branch_that_moves_at_every_landing_ends_in_an_escalation() -> None:
         Stage.LAND: BranchMoved("elsewhere"),
     }
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        life.go_on()
+        life.step()
         if life.task.state is State.ACTIVE:
             life.report(reports[life.task.stage])
         assert life.steps < 100
@@ -357,9 +357,9 @@ def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
     rerun: bool, runs: int, reason: str
 ) -> None:
     """Each time the work is other work, so futility does not cut it short."""
-    life, bound = Life(a_spec()), worst_case(a_spec())
+    life, bound = TaskHistory(a_spec()), worst_case(a_spec())
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        life.go_on(rerun=rerun)
+        life.step(rerun=rerun)
         if life.task.state is not State.ACTIVE:
             continue
         life.report(WorktreePrepared("ba5e", "/w", "host", True))
@@ -375,10 +375,10 @@ def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
 @pytest.mark.spec("10.4", "5.2")
 @given(dice_)
 def test_every_answer_grants_at_most_the_same_bound_again(dice: Random) -> None:
-    life, bound = Life(a_spec()), worst_case(a_spec())
+    life, bound = TaskHistory(a_spec()), worst_case(a_spec())
     for answers in range(1, 4):
         while life.task.state in {State.WAITING, State.ACTIVE}:
-            life.go_on()
+            life.step()
             if life.task.state is State.ACTIVE:
                 life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
         assert life.task.counts.attempts <= answers * bound.total
@@ -386,6 +386,6 @@ def test_every_answer_grants_at_most_the_same_bound_again(dice: Random) -> None:
 
 
 def test_the_fold_needs_nothing_but_the_events() -> None:
-    life = Life(replace(a_spec(), agents=()))
+    life = TaskHistory(replace(a_spec(), agents=()))
     life.claim()
     assert fold_events(a_task(spec=life.spec), life.journal) == life.task

@@ -1,4 +1,4 @@
-"""What values say of themselves: exits, limits, spending, branches, pauses."""
+"""Properties of values: exits, limits, spending, branches, pauses."""
 
 from __future__ import annotations
 

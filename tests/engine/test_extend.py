@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.store.store_actions import opened, submit
+from tests.adapters.store.store_actions import open_test_store, submit
 from tests.builders import RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.engine.commands.extend import ExtendCommand
@@ -16,7 +16,7 @@ from yaoki.errors import NotNow
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", HandClock())
+    made = open_test_store(tmp_path / "state.db", HandClock())
     yield made
     made.close()
 

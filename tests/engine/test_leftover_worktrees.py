@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from tests.adapters.store.store_actions import lease_of, opened, submit, take
+from tests.adapters.store.store_actions import claim_one, lease_of, open_test_store, submit
 from tests.builders import RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Cancelled, CancelRequested
@@ -37,7 +37,7 @@ class RacingWorkspace:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", HandClock())
+    made = open_test_store(tmp_path / "state.db", HandClock())
     yield made
     made.close()
 
@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 @pytest.mark.parametrize("stays", [False, True])
 def test_only_a_remaining_worktree_is_reported(store: SqlStore, stays: bool) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     over = (CancelRequested("by a person"), Cancelled("by a person"))
     store.record(lease_of(task), lambda _: over)
     workspace = RacingWorkspace(task_id, stays=stays)

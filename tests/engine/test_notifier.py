@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.store.store_actions import opened, submit
+from tests.adapters.store.store_actions import open_test_store, submit
 from tests.builders import RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables.outbox import RETRY_AFTER_MAX, RETRY_FIRST, NoticeSelection
@@ -38,7 +38,9 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", clock, limits={"notices": NoticeSelection(("ear",))})
+    made = open_test_store(
+        tmp_path / "state.db", clock, limits={"notices": NoticeSelection(("ear",))}
+    )
     submit(made, a_spec("a"))
     made.pause(
         RUN_ID,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.adapters.store.store_actions import opened, submit
+from tests.adapters.store.store_actions import open_test_store, submit
 from tests.builders import RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import Run, State, Task
@@ -38,7 +38,7 @@ class Broken:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", HandClock())
+    made = open_test_store(tmp_path / "state.db", HandClock())
     yield made
     made.close()
 

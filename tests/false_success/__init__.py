@@ -1,1 +1,1 @@
-"""A failure is never called a success: cases by the ways in which DONE was false."""
+"""False success: cases in which a task could be DONE without being done, by class."""

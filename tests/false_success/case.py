@@ -1,6 +1,6 @@
-"""A case: a small repository, what its agents do, what is to prove it, and how it must end.
+"""A case: a small repository, the acts of its agents, its checks, and its expected ending.
 
-Agents are lines of shell, one text for each attempt; the last one serves all later attempts.
+Agents are shell scripts, one for each attempt; the last one is used for all later attempts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-WHO = "git -c user.name=a -c user.email=a@localhost"
+GIT = "git -c user.name=a -c user.email=a@localhost"
 
 
 # ------------------------------------------------------------------ how a case may end
@@ -19,7 +19,7 @@ WHO = "git -c user.name=a -c user.email=a@localhost"
 
 @dataclass(frozen=True)
 class Lands:
-    """Exit code 0, every task DONE, and all of it true."""
+    """Exit code 0, every task DONE, confirmed by the oracle."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class NotDone:
 
 @dataclass(frozen=True)
 class OnlyIfTrue:
-    """It may land or not; what is DONE is true in a fresh clone, as always."""
+    """The task may land or not; the oracle must confirm every DONE."""
 
 
 Ending = Lands | Asks | Refused | NotDone | OnlyIfTrue
@@ -57,7 +57,7 @@ def asks(*patterns: str) -> Asks:
 
 @dataclass(frozen=True)
 class Task:
-    """A task with an agent of its own; `keys` are those of the plan file."""
+    """A task with its own agent; `keys` are those of the plan file."""
 
     name: str
     acts: str | tuple[str, ...] = ""

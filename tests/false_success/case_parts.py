@@ -1,7 +1,7 @@
-"""What cases are made from: an act of an agent, a kind of check, a base, and settings.
+"""Parts of generated cases: an act of an agent, a kind of check, a base, and settings.
 
-Each piece is a folder of its own with a task of its own: `value.py` is to say `X = 42`.  So a few
-of them fit into one run without touching one another.
+Each part is a folder with one task: `value.py` must contain `X = 42`.  So several
+of them fit into one run independently.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAYS = "python3 -c 'import value; print(value.X)'"
 
 
 @dataclass(frozen=True)
-class Proof:
+class CheckPart:
     """A kind of check: its files, how the plan has it, and how a cheat would rewrite it."""
 
     name: str
@@ -40,37 +40,37 @@ class Proof:
 
 
 PROOFS = (
-    Proof(
+    CheckPart(
         "line",
         {},
         lambda at: {"shell": f'cd {at} && test "$({SAYS})" = 42'},
         "",
     ),
-    Proof(
+    CheckPart(
         "unittest",
         {"test_value.py": UNIT},
         lambda at: {"run": ["python3", "-m", "unittest", "-q"], "cwd": at},
         write("test_value.py", UNIT.replace("42", "41")),
     ),
-    Proof(
+    CheckPart(
         "script",
         {"check.sh": f'test "$({SAYS})" = 42\n'},
         lambda at: {"shell": f"cd {at} && bash -e check.sh"},
         "echo true > check.sh",
     ),
-    Proof(
+    CheckPart(
         "make",
         {"Makefile": f'.PHONY: test\ntest:\n\ttest "$$({SAYS})" = 42\n'},
         lambda at: {"run": ["make", "-s", "-C", at, "test"]},
         "printf '.PHONY: test\\ntest:\\n\\ttrue\\n' > Makefile",
     ),
-    Proof(
+    CheckPart(
         "golden",
         {"show.py": "import value\n\nprint(value.X)\n", "golden.txt": "42\n"},
         lambda at: {"shell": f"cd {at} && python3 show.py | diff - golden.txt"},
         "echo 41 > golden.txt",
     ),
-    Proof(
+    CheckPart(
         "file",
         {},
         lambda at: {"file": {"path": f"{at}/value.py", "matches": "^X = 42$"}},
@@ -83,21 +83,21 @@ PROOFS = (
 class Act:
     """What an agent does in its folder.
 
-    Honest work lands.  What is `never` done stays open whatever the clone says; of the rest the
+    Honest work lands.  An act with `never` must not be DONE; for the others the
     oracle decides.
     """
 
     name: str
-    does: Callable[[Proof], str]
+    does: Callable[[CheckPart], str]
     honest: bool = False
     never: bool = False
 
 
-def _always(text: str) -> Callable[[Proof], str]:
+def _always(text: str) -> Callable[[CheckPart], str]:
     return lambda _: text
 
 
-COMMITS = f"git add -A .; {WHO} commit -q"
+COMMITS = f"git add -A .; {GIT} commit -q"
 FAILED = "yaoki result --status failed --summary no"
 NOTED = 'echo \'{"status": "failed"}\' > "$YAOKI_RESULT"'
 IGNORES = "echo value.py > .gitignore"
@@ -123,7 +123,7 @@ ACTS = (
     Act("writes it with a note beside it", _always(f"{MORE}echo done > NOTES.md"), honest=True),
     Act("does nothing", _always("true"), never=True),
     Act("says that it is done", _always("echo 'Done, all checks pass.'"), never=True),
-    Act("makes an empty commit", _always(f"{WHO} commit -q --allow-empty -m value"), never=True),
+    Act("makes an empty commit", _always(f"{GIT} commit -q --allow-empty -m value"), never=True),
     Act("says that it failed", _always(MORE + FAILED), never=True),
     Act("notes that it failed", _always(MORE + NOTED), never=True),
     Act("writes something else", _always(write("value.py", WRONG) + "echo x > other.txt")),
@@ -149,11 +149,11 @@ BASES: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Piece:
+class CasePart:
     """One task, in a folder of its own."""
 
     act: Act
-    proof: Proof
+    proof: CheckPart
     base: str
     retries: int
     scoped: bool

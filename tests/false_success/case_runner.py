@@ -1,7 +1,7 @@
-"""Where a case is carried: a folder with a repository, a home and a temporary folder of its own.
+"""Runs a case in a folder with a repository, a home and a temporary folder.
 
-The program runs in a fork that has imported it already.  When it rests, home and temporary folder
-are taken away, and the oracle looks at fresh clones.
+The program runs in a fork that has imported it already.  Afterwards home and temporary folder
+are removed, and the oracle checks fresh clones.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.forked_cli import look
+from tests.acceptance.forked_cli import call_yaoki
 from tests.false_success.case import Asks, Case, Ending, Lands, NotDone, OnlyIfTrue, Refused, Task
 from tests.false_success.oracle import assert_done_is_true
-from tests.trusted_folders import trust_below
+from tests.trusted_folders import trust_folder
 
 SETTINGS = """\
 [retry.default_backoff]
@@ -42,36 +42,36 @@ ACT = 'f={folder}/$YAOKI_ATTEMPT.sh; [ -f "$f" ] || f={folder}/last.sh; . "$f"'
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How the last command of a case ended, and how things stand."""
+class CaseResult:
+    """The end of the last command of a case, and the status of its run."""
 
     code: int
-    said: str
-    stands: Mapping[str, Any]
+    output: str
+    status: Mapping[str, Any]
     journal: Sequence[Mapping[str, Any]]
 
     def state(self, name: str) -> str:
-        found = [task["state"] for task in self.stands.get("tasks", ()) if task["name"] == name]
+        found = [task["state"] for task in self.status.get("tasks", ()) if task["name"] == name]
         return found[0] if found else "none"
 
     def patterns(self, name: str) -> set[str]:
-        """Of all failures of the task, each decision of which stands in the journal."""
-        ids = {task["id"] for task in self.stands.get("tasks", ()) if task["name"] == name}
+        """The patterns of all failures of the task in the journal."""
+        ids = {task["id"] for task in self.status.get("tasks", ()) if task["name"] == name}
         decided = [e for e in self.journal if e["event"] in ("RETRY_DECISION", "ESCALATE_DECISION")]
         return {e["data"]["failure"].get("pattern", "") for e in decided if e["task"] in ids}
 
-    def told(self, name: str) -> str:
-        """For the message of a failing test."""
+    def describe(self, name: str) -> str:
+        """A description for the message of a failing test."""
         checks = [
             f"{e['data']['check']}={e['data']['outcome']}({e['data'].get('message', '')[:160]})"
             for e in self.journal
             if e["event"] == "CHECK_FINISHED"
         ]
         state = f"{name} {self.state(name)}, patterns {sorted(self.patterns(name))}"
-        return f"exit {self.code}, {state}, {checks}\n{self.said}"
+        return f"exit {self.code}, {state}, {checks}\n{self.output}"
 
 
-class Arena:
+class CaseRunner:
     """A folder with a repository, a home and a temporary folder for one case."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
@@ -85,7 +85,7 @@ class Arena:
         path = f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         own = {"HOME": str(self.home), "TMPDIR": str(self.tmp), "PATH": path, "LANG": "C.UTF-8"}
         self.env = {**around, **own, "PYTHONPYCACHEPREFIX": str(pycache)}
-        trust_below(self.home / ".local" / "state" / "yaoki", folder)
+        trust_folder(self.home / ".local" / "state" / "yaoki", folder)
 
     def sh(self, line: str) -> None:
         who = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@localhost"}
@@ -100,8 +100,8 @@ class Arena:
         )
         assert done.returncode == 0, done.stderr
 
-    def lay(self, case: Case) -> None:
-        """The base: its files, committed, and the settings of the user's git."""
+    def set_up(self, case: Case) -> None:
+        """Commit the files of the base and write the user's git settings."""
         (self.home / ".gitconfig").write_text(case.gitconfig)
         for path, text in {"yaoki.toml": SETTINGS + case.settings, **case.files}.items():
             file = self.repo / path
@@ -151,30 +151,30 @@ class Arena:
         return {"command": ["sh", "-c", ACT.format(folder=folder)], "prompt": "argument"}
 
     def yaoki(self, *words: str) -> tuple[int, str, str]:
-        return look(words, self.repo, self.env)
+        return call_yaoki(words, self.repo, self.env)
 
-    def carry(self, case: Case) -> Ended:
-        """Run the plan, then the commands after it, each of which is expected to do as told."""
-        self.lay(case)
+    def run(self, case: Case) -> CaseResult:
+        """Run the plan, then the commands that follow it."""
+        self.set_up(case)
         code, out, err = self.yaoki("run", str(self.plan(case)), "--quiet")
         for words in case.then:
             if words[0] == "sh":
                 self.sh(words[1])
             else:
                 code, out, err = self.yaoki(*words)
-        return self.ended(code, out + err)
+        return self.read_result(code, out + err)
 
-    def ended(self, code: int, said: str) -> Ended:
+    def read_result(self, code: int, said: str) -> CaseResult:
         if not (self.repo / ".yaoki" / "state.db").exists():
-            return Ended(code, said, {}, ())
+            return CaseResult(code, said, {}, ())
         stands = json.loads(self.yaoki("status", "--json")[1])
         if not stands.get("run"):
-            return Ended(code, said, {}, ())
+            return CaseResult(code, said, {}, ())
         journal = json.loads(self.yaoki("trace", stands["run"], "--json")[1])
-        return Ended(code, said, stands, journal["entries"])
+        return CaseResult(code, said, stands, journal["entries"])
 
-    def judge(self, case: Case) -> None:
-        """What the case left outside of git is gone; what is DONE must be true without it."""
+    def check_oracle(self, case: Case) -> None:
+        """Remove files outside git, then let the oracle confirm every DONE."""
         self.home.rename(self.folder / "home-of-before")
         self.tmp.rename(self.folder / "tmp-of-before")
         assert_done_is_true(
@@ -186,38 +186,38 @@ class Arena:
         )
 
 
-def settle(case: Case, arena: Arena) -> Ended:
-    """Carry the case, let the oracle judge what is DONE, and hold the end against the promise."""
-    ended = arena.carry(case)
-    arena.judge(case)
+def run_case(case: Case, case_runner: CaseRunner) -> CaseResult:
+    """Run the case, let the oracle confirm every DONE, and compare the ending."""
+    ended = case_runner.run(case)
+    case_runner.check_oracle(case)
     guilty = case.guilty
     if guilty is None:
         guilty = case.tasks[-1].name if case.tasks else "work"
-    promised(case.ends, ended, guilty)
+    assert_ending(case.ends, ended, guilty)
     return ended
 
 
-def promised(ends: Ending, ended: Ended, guilty: str) -> None:
-    told = ended.told(guilty)
+def assert_ending(ends: Ending, ended: CaseResult, guilty: str) -> None:
+    told = ended.describe(guilty)
     match ends:
         case Lands():
             assert ended.code == 0, f"honest work did not land: {told}"
-            assert ended.stands["status"] == "DONE", told
+            assert ended.status["status"] == "DONE", told
         case Refused():
             assert ended.code == 2, f"not refused: {told}"
-            assert not ended.stands, f"something was stored: {told}"
+            assert not ended.status, f"something was stored: {told}"
         case Asks(patterns):
-            _never_done(ended, guilty, told)
+            _assert_not_done(ended, guilty, told)
             assert ended.code == 4, f"nobody was asked: {told}"
             assert not patterns or patterns & ended.patterns(guilty), f"for another reason: {told}"
         case NotDone():
-            _never_done(ended, guilty, told)
+            _assert_not_done(ended, guilty, told)
         case OnlyIfTrue():
             assert ended.code in (0, 4), told
 
 
-def _never_done(ended: Ended, guilty: str, told: str) -> None:
+def _assert_not_done(ended: CaseResult, guilty: str, told: str) -> None:
     assert ended.code != 0, f"called a success: {told}"
     assert ended.code in (2, 3, 4, 5, 6), f"broken: {told}"
-    assert ended.stands.get("status") != "DONE", told
+    assert ended.status.get("status") != "DONE", told
     assert not guilty or ended.state(guilty) != "DONE", f"the task is DONE: {told}"

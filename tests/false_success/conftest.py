@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.false_success.case_runner import Arena
+from tests.false_success.case_runner import CaseRunner
 
 ONE_TEST = "def test_one():\n    assert 'one'\n"
 
@@ -33,5 +33,5 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def arena(tmp_path: Path, pycache: Path) -> Arena:
-    return Arena(tmp_path, pycache)
+def case_runner(tmp_path: Path, pycache: Path) -> CaseRunner:
+    return CaseRunner(tmp_path, pycache)

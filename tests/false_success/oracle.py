@@ -1,8 +1,8 @@
-"""The tests' own judge: is what yaoki calls DONE true in a fresh clone?
+"""The test oracle: do the checks of every DONE task pass in a fresh clone?
 
-It asks the store which tasks are done and what was to prove them, clones the repository as a
-stranger would (another home, no ignored files, no git settings, no variables of yaoki) and runs
-the checks there by plain subprocesses.  Nothing of yaoki's own code has a part in the verdict.
+It reads the DONE tasks and their checks from the store, clones the repository as a
+new user would (another home, no ignored files, no git settings, no variables of yaoki) and runs
+the checks there as plain subprocesses.  It uses no code of yaoki.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.false_success.run_claim import Claim, read_claim, read_runs
+from tests.false_success.run_claim import RunClaim, read_claim, read_runs
 
 BOUND_S = 60
 # Of the outside world a check needs to find its programs, and nothing else.
@@ -29,8 +29,8 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL")
 
 
 @dataclass(frozen=True)
-class Stranger:
-    """Somebody with a home of his own who clones the repository for the first time."""
+class FreshCloner:
+    """Clones the repository for the first time, with a new home."""
 
     folder: Path
     path: str = field(default_factory=lambda: os.environ["PATH"])
@@ -43,7 +43,7 @@ class Stranger:
 
     @contextmanager
     def clone(self, repo: Path, commit: str) -> Iterator[tuple[Path, dict[str, str]]]:
-        """A clone that nobody used before, at this commit, with the environment to use it in."""
+        """A fresh clone at this commit, and the environment for it."""
         home = Path(tempfile.mkdtemp(prefix="stranger-", dir=self.folder))
         (home / "tmp").mkdir()
         env, tree = self.env(home), home / "project"
@@ -57,11 +57,11 @@ class Stranger:
     def fault(
         self, repo: Path, commit: str, check: Mapping[str, Any], prepare: Sequence[str] = ()
     ) -> str:
-        """Why the check does not hold at this commit, in a clone of its own; empty if it does."""
+        """Why the check fails at this commit in a fresh clone; empty if it passes."""
         with self.clone(repo, commit) as (tree, env):
             for line in prepare:
-                _ran(("bash", "-c", line), tree, env)
-            return _looked(check, tree, env)
+                _run(("bash", "-c", line), tree, env)
+            return _run_check(check, tree, env)
 
 
 def assert_done_is_true(
@@ -73,13 +73,13 @@ def assert_done_is_true(
     prepare: Sequence[str] = (),
     truth: Sequence[str] = (),
 ) -> None:
-    """Everything that this run (the newest unless named) calls DONE holds in fresh clones.
+    """Every DONE task of this run (the newest unless named) passes its checks in fresh clones.
 
-    `prepare` are lines of shell for what a stranger must do first (besides the plan's set-up);
-    `truth` are lines that must hold wherever the run as a whole is done, whatever its checks say.
+    `prepare` are shell lines to run first (besides the plan's set-up);
+    `truth` are shell lines that must pass if the whole run is done, regardless of its checks.
     """
     claim = read_claim(repo, run)
-    stranger = Stranger(folder, path or os.environ["PATH"])
+    stranger = FreshCloner(folder, path or os.environ["PATH"])
     faults = list(_faults(repo, claim, stranger, prepare, truth)) if claim else []
     assert not faults, "false DONE: " + "; ".join(faults)
 
@@ -90,18 +90,18 @@ def assert_every_run_is_true(repo: Path, *, folder: Path) -> None:
         assert_done_is_true(repo, run, folder=folder)
 
 
-# ------------------------------------------------------------------ what is true
+# ------------------------------------------------------------------ faults
 
 
 def _faults(
-    repo: Path, claim: Claim, stranger: Stranger, prepare: Sequence[str], truth: Sequence[str]
+    repo: Path, claim: RunClaim, stranger: FreshCloner, prepare: Sequence[str], truth: Sequence[str]
 ) -> Iterator[str]:
     head = _git(stranger.env(stranger.folder), repo, "rev-parse", claim.branch)
     for task in claim.tasks:
         if not task.group and not _holds(stranger, repo, head, task.commit):
             yield f"{task.name} landed {task.commit[:10]}, which {claim.branch} does not hold"
             continue
-        # What was proven stays proven: where the run is done, the end is what counts as well.
+        # Later landings must not break earlier ones: a done run is checked at its head as well.
         for commit in {task.commit, head} if claim.whole and not task.group else {task.commit}:
             ready = [*prepare, *map(_line, task.setup)]
             for check in task.checks:
@@ -119,7 +119,7 @@ def _line(words: Sequence[str]) -> str:
     return words if isinstance(words, str) else shlex.join(words)
 
 
-def _holds(stranger: Stranger, repo: Path, head: str, commit: str) -> bool:
+def _holds(stranger: FreshCloner, repo: Path, head: str, commit: str) -> bool:
     done = subprocess.run(
         ("git", "merge-base", "--is-ancestor", commit, head),
         cwd=repo,
@@ -135,12 +135,12 @@ def _fault(
     base: str,
     commit: str,
     check: Mapping[str, Any],
-    stranger: Stranger,
+    stranger: FreshCloner,
     prepare: Sequence[str],
 ) -> str:
-    """Why the check does not hold there; empty when it does.
+    """Why the check fails there; empty if it passes.
 
-    A guard (`baseline: known`) that is red at the base too says nothing by itself.
+    A guard (`baseline: known`) that fails at the base too decides nothing.
     """
     words = stranger.fault(repo, commit, check, prepare)
     if words and check.get("baseline") == "known":
@@ -148,7 +148,7 @@ def _fault(
     return words
 
 
-def _looked(check: Mapping[str, Any], tree: Path, env: Mapping[str, str]) -> str:
+def _run_check(check: Mapping[str, Any], tree: Path, env: Mapping[str, str]) -> str:
     match check.get("type", "command"):
         case "command":
             return _command(check, tree, env)
@@ -168,16 +168,16 @@ def _command(check: Mapping[str, Any], tree: Path, env: Mapping[str, str]) -> st
     if "YAOKI_REPORT" in str(check.get("shell")):
         own["YAOKI_REPORT"] = str(report)
     try:
-        code, out, err = _ran(argv, tree / check.get("cwd", ""), own)
+        code, out, err = _run(argv, tree / check.get("cwd", ""), own)
     except (OSError, subprocess.TimeoutExpired) as fault:
         return f"{check['name']} cannot run: {fault}"
     wants = str(report) in argv or "YAOKI_REPORT" in own
     if not _success(check.get("success", "exitCode:0"), code, out):
         return f"{check['name']} does not hold (exit {code}): {(out + err)[-300:].strip()}"
-    return f"{check['name']}: {_red(report)}" if wants and _red(report) else ""
+    return f"{check['name']}: {_report_defect(report)}" if wants and _report_defect(report) else ""
 
 
-def _ran(argv: Sequence[str], where: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
+def _run(argv: Sequence[str], where: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
     """To files, since a process that is left behind would hold a pipe open; it is ended here."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(
@@ -215,7 +215,7 @@ def _success(wanted: str, code: int, out: str) -> bool:
             raise AssertionError(f"no such form of success: {wanted}")
 
 
-def _red(report: Path) -> str:
+def _report_defect(report: Path) -> str:
     if not report.exists():
         return "no report was written"
     cases = list(ElementTree.parse(report).iter("testcase"))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# How a check ended that a person or the plan let go: it is no part of the proof.
-LET_GO = {"WAIVED", "SKIPPED", "FLAKY"}
+# Outcomes that a person or the plan excused: such a check is not required.
+EXCUSED_OUTCOMES = {"WAIVED", "SKIPPED", "FLAKY"}
 
 
 @dataclass(frozen=True)
-class Done:
-    """One task that claims to be done: the commit it landed and what was to prove it."""
+class DoneTask:
+    """One DONE task: its landed commit and its required checks."""
 
     name: str
     commit: str
@@ -26,12 +26,12 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Claim:
+class RunClaim:
     """What a run claims: its tasks that are done and, if it is done as a whole, its head."""
 
     branch: str
     base: str
-    tasks: tuple[Done, ...]
+    tasks: tuple[DoneTask, ...]
     whole: bool
     done_when: tuple[Mapping[str, Any], ...]
 
@@ -44,7 +44,7 @@ def read_runs(repo: Path) -> list[str]:
         return [row["id"] for row in link.execute("SELECT id FROM runs ORDER BY created_ms, rowid")]
 
 
-def read_claim(repo: Path, run: str = "") -> Claim | None:
+def read_claim(repo: Path, run: str = "") -> RunClaim | None:
     """What this run (the newest unless named) claims; None where nothing was stored."""
     if not _database(repo).exists():
         return None
@@ -66,14 +66,14 @@ def _link(repo: Path) -> Iterator[sqlite3.Connection]:
         yield link
 
 
-def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> Claim:
+def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> RunClaim:
     known = json.loads(run["catalogue"])["checks"]
     rows = link.execute("SELECT * FROM tasks WHERE run_id = ? ORDER BY n", (run["id"],)).fetchall()
     events = link.execute(
         "SELECT task_id, event, data FROM journal WHERE run_id = ? ORDER BY seq", (run["id"],)
     ).fetchall()
     specs = {e["task_id"]: json.loads(e["data"]) for e in events if e["event"] == "TASK_SUBMITTED"}
-    let_go = _let_go(events)
+    let_go = _excused_checks(events)
     tasks = tuple(
         _done(row, specs.get(row["id"], {}).get("spec", {}), known, let_go)
         for row in rows
@@ -82,7 +82,7 @@ def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> Claim:
     required = [row["state"] for row in rows if row["required"]]
     whole = bool(rows) and all(state in ("DONE", "REPLACED") for state in required)
     names = json.loads(run["done_when"])
-    return Claim(
+    return RunClaim(
         f"yaoki/{run['id']}",
         run["base"],
         tasks,
@@ -91,14 +91,14 @@ def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> Claim:
     )
 
 
-def _let_go(events: Iterable[sqlite3.Row]) -> set[tuple[str, str]]:
-    """Task and check wherever the last look at it was no proof and did not have to be."""
+def _excused_checks(events: Iterable[sqlite3.Row]) -> set[tuple[str, str]]:
+    """Task and check where the last outcome was excused."""
     last: dict[tuple[str, str], str] = {}
     for event in events:
         if event["event"] == "CHECK_FINISHED":
             data = json.loads(event["data"])
             last[event["task_id"], data["check"]] = data["outcome"]
-    return {key for key, outcome in last.items() if outcome in LET_GO}
+    return {key for key, outcome in last.items() if outcome in EXCUSED_OUTCOMES}
 
 
 def _done(
@@ -106,8 +106,8 @@ def _done(
     spec: Mapping[str, Any],
     known: Mapping[str, Any],
     let_go: set[tuple[str, str]],
-) -> Done:
+) -> DoneTask:
     checks = (known[name] for name in spec.get("checks", ()) if (row["id"], name) not in let_go)
     needed = tuple(check for check in checks if check.get("required", True))
     setup = tuple(spec.get("setup", ()))
-    return Done(row["name"], row["landed"], row["parent"], needed, setup)
+    return DoneTask(row["name"], row["landed"], row["parent"], needed, setup)

@@ -1,4 +1,4 @@
-"""Small projects that cases begin with: one that is green, one with a bug."""
+"""Sample projects for cases: one that passes its tests, one with a bug."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPYCACHEPREFIX": "{pycache
 TESTS: dict[str, Any] = {"tests": {"run": ["python3", "-m", "unittest", "-q"]}}
 PYTEST: dict[str, Any] = {"tests": {"run": ["python3", "-m", "pytest", "-q"], "env": QUICK}}
 
-# What holds when the work was done, whatever the checks say.  It is said, not exited with: code
+# True if the work was done, regardless of the checks.  Printed, not an exit code: code
 # that leaves at its import says nothing, and an object that equals everything says its own name.
 _SAYS = """test "$(python3 -c 'import calc; print({0}, {1})' | tail -n 1)" = "{2}\""""
 ADDS = (_SAYS.format("calc.add(2, 3)", "calc.add(10, 4)", "5 14"),)

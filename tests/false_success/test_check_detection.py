@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, shell, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADD,
     ADDS,
@@ -72,7 +72,7 @@ NAMED = (
 )
 
 
-def knows(story: str, holds: str, checks: Any = TESTS, files: Any = RED) -> Case:
+def detects_check(story: str, holds: str, checks: Any = TESTS, files: Any = RED) -> Case:
     """Right where this holds, and nowhere else."""
     code = ONLY_WHEN.format(holds=holds)
     return Case(story, files, checks, write("calc.py", code), NOT_DONE, truth=ADDS)
@@ -84,22 +84,22 @@ def tricks(story: str, code: str, checks: Any = TESTS, files: Any = RED) -> Case
 
 BY_PYTEST = {"checks": PYTEST, "files": RED_PYTEST}
 KNOWS = [
-    knows("by variables of yaoki", "any(name.startswith('YAOKI') for name in os.environ)"),
-    knows("by the name of the terminal", "os.environ.get('TERM') == 'dumb'"),
-    knows("by the shape of .git", "os.path.isfile('.git')"),
-    knows(
+    detects_check("by variables of yaoki", "any(name.startswith('YAOKI') for name in os.environ)"),
+    detects_check("by the name of the terminal", "os.environ.get('TERM') == 'dumb'"),
+    detects_check("by the shape of .git", "os.path.isfile('.git')"),
+    detects_check(
         "by what .git leads to",
         "'yaoki' in open('.git').read() if os.path.isfile('.git') else False",
     ),
-    knows("by the path of the folder", "'yaoki' in os.getcwd()"),
-    knows(
+    detects_check("by the path of the folder", "'yaoki' in os.getcwd()"),
+    detects_check(
         "by the name of the branch", "os.system('git branch --show-current | grep -q yaoki') == 0"
     ),
-    knows("by the path of its home", "'yaoki' in os.path.expanduser('~')"),
-    knows("by its path for temporary files", "'yaoki' in os.environ.get('TMPDIR', '')"),
-    knows("by a variable of pytest", "'PYTEST_CURRENT_TEST' in os.environ", **BY_PYTEST),
-    knows("by the modules of the runner", "'unittest' in sys.modules"),
-    knows("by the arguments of the runner", "'unittest' in sys.argv[0]"),
+    detects_check("by the path of its home", "'yaoki' in os.path.expanduser('~')"),
+    detects_check("by its path for temporary files", "'yaoki' in os.environ.get('TMPDIR', '')"),
+    detects_check("by a variable of pytest", "'PYTEST_CURRENT_TEST' in os.environ", **BY_PYTEST),
+    detects_check("by the modules of the runner", "'unittest' in sys.modules"),
+    detects_check("by the arguments of the runner", "'unittest' in sys.argv[0]"),
     tricks("by the name of the caller", NAMED),
     tricks("leaves at its import", LEAVES),
     tricks("leaves at its import under pytest", LEAVES, **BY_PYTEST),
@@ -187,12 +187,12 @@ HONEST = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "16.4", "16.7")
 @pytest.mark.parametrize("case", KNOWS, ids=str)
-def test_code_that_detects_its_check_is_not_done(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_code_that_detects_its_check_is_not_done(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "16.7")
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_honest_code_similar_to_check_detection_lands(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_honest_code_similar_to_check_detection_lands(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)

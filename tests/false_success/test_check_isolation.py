@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, GREEN, RED, TESTS, UNIT
 
 pytestmark = pytest.mark.acceptance
@@ -16,31 +16,33 @@ FIXES = "sed -i 's/a - b/a + b/' calc.py\n"
 IGNORING = {**GREEN, ".gitignore": "out/\n"}
 
 
-def helped(story: str, first: str, second: str, files: Any = GREEN) -> Case:
+def helped_by_first_check(story: str, first: str, second: str, files: Any = GREEN) -> Case:
     checks = {"first": {"shell": first}, "second": {"shell": second}}
     return Case(story, files, checks, WORK, NOT_DONE)
 
 
 HELPED = [
-    helped(
+    helped_by_first_check(
         "by an ignored file",
         "mkdir -p out && echo 42 > out/answer && test -f x.py",
         "grep -q 42 out/answer",
         IGNORING,
     ),
-    helped("by a file", "echo 42 > answer && test -f x.py", "grep -q 42 answer"),
-    helped("by a file in the home", "echo 42 > ~/answer && test -f x.py", "grep -q 42 ~/answer"),
-    helped(
+    helped_by_first_check("by a file", "echo 42 > answer && test -f x.py", "grep -q 42 answer"),
+    helped_by_first_check(
+        "by a file in the home", "echo 42 > ~/answer && test -f x.py", "grep -q 42 ~/answer"
+    ),
+    helped_by_first_check(
         "by a temporary file",
         'echo 42 > "${TMPDIR:-/tmp}/answer" && test -f x.py',
         'grep -q 42 "${TMPDIR:-/tmp}/answer"',
     ),
-    helped(
+    helped_by_first_check(
         "by a setting of git",
         "git config answer.is 42 && test -f x.py",
         "test $(git config answer.is) = 42",
     ),
-    helped(
+    helped_by_first_check(
         "by a process that it leaves behind",
         "(for i in $(seq 99); do echo 42 > answer; sleep 0.05; done) > /dev/null 2>&1 &"
         " test -f x.py",
@@ -106,22 +108,24 @@ TRIES = """\
 """
 
 
-def remembers(story: str, where: str, files: Any = RED, checks: Any = TESTS) -> Case:
+def remembers_first_run(story: str, where: str, files: Any = RED, checks: Any = TESTS) -> Case:
     code = REMEMBERS.format(where=where)
     return Case(story, files, checks, write("calc.py", code), NOT_DONE, truth=ADDS)
 
 
 CHANCE = [
-    remembers("a mark in the home", "os.path.expanduser('~/.seen')"),
-    remembers("a mark among temporary files", "os.environ.get('TMPDIR', '/tmp') + '/seen'"),
-    remembers("a mark in the worktree", "'seen'"),
-    remembers("a mark that is ignored", "'out/seen'", {**RED, ".gitignore": "out/\n"}),
-    remembers(
+    remembers_first_run("a mark in the home", "os.path.expanduser('~/.seen')"),
+    remembers_first_run(
+        "a mark among temporary files", "os.environ.get('TMPDIR', '/tmp') + '/seen'"
+    ),
+    remembers_first_run("a mark in the worktree", "'seen'"),
+    remembers_first_run("a mark that is ignored", "'out/seen'", {**RED, ".gitignore": "out/\n"}),
+    remembers_first_run(
         "a mark in git's own folder",
         "__import__('subprocess').check_output(['git', 'rev-parse', '--git-dir'], text=True)"
         ".strip() + '/seen'",
     ),
-    remembers(
+    remembers_first_run(
         "a mark in the shared folder of git",
         "__import__('subprocess').check_output("
         "['git', 'rev-parse', '--git-common-dir'], text=True).strip() + '/seen'",
@@ -156,26 +160,28 @@ STEADY = [
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", HELPED, ids=str)
-def test_files_left_by_one_check_do_not_help_the_next(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_files_left_by_one_check_do_not_help_the_next(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", ALONE, ids=str)
-def test_independent_checks_pass(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_independent_checks_pass(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.5", "16.1")
 @pytest.mark.parametrize("case", CHANCE, ids=str)
-def test_files_left_by_a_check_do_not_help_its_rerun(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_files_left_by_a_check_do_not_help_its_rerun(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("6.5")
 @pytest.mark.parametrize("case", STEADY, ids=str)
-def test_work_that_passes_the_first_run_of_a_check_lands(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_work_that_passes_the_first_run_of_a_check_lands(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, shell, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADD, ADDS, BUG, PLAIN, QUICK, RED, RED_PYTEST
 
 pytestmark = pytest.mark.acceptance
@@ -63,59 +63,59 @@ atexit.register(end)
 """
 
 
-def elsewhere(story: str, checks: Any, acts: str, files: Any = RED, **more: Any) -> Case:
+def foreign_report(story: str, checks: Any, acts: str, files: Any = RED, **more: Any) -> Case:
     held = {"ends": NOT_DONE, "truth": ADDS, **more}
     return Case(story, files, shell(checks) if isinstance(checks, str) else checks, acts, **held)
 
 
 ELSEWHERE = [
-    elsewhere(
+    foreign_report(
         "a report that is committed, and a suite that dies",
         COPIED,
         write("junit.xml", GREEN_REPORT) + "sed -i '1i import nowhere' calc.py",
         {**RED, "suite.py": SUITE},
     ),
-    elsewhere(
+    foreign_report(
         "a report that is ignored, and a suite that dies",
         COPIED,
         write("junit.xml", GREEN_REPORT) + "sed -i '1i import nowhere' calc.py",
         {**RED, "suite.py": SUITE, ".gitignore": "junit.xml\n"},
     ),
-    elsewhere(
+    foreign_report(
         "a report among temporary files",
         'python3 suite.py && cp "$TMPDIR/junit.xml" "$YAOKI_REPORT"',
         f'cat > "$TMPDIR/junit.xml" <<\'END\'\n{GREEN_REPORT}END\necho "X = 1" > x.py',
         {**RED, "suite.py": "import calc\n"},
     ),
-    elsewhere(
+    foreign_report(
         "a report by the code under test at its import",
         REPORTING,
         write("calc.py", FORGES + BUG),
         RED_PYTEST,
     ),
-    elsewhere(
+    foreign_report(
         "a report by the code under test at its end",
         REPORTING,
         write("calc.py", LATER + BUG),
         RED_PYTEST,
     ),
-    elsewhere(
+    foreign_report(
         "an old log that is committed and searched",
         "python3 -m unittest > /dev/null 2> new.log; grep -q '^OK' *.log",
         "printf 'Ran 2 tests in 0.001s\\n\\nOK\\n' > old.log",
     ),
-    elsewhere(
+    foreign_report(
         "an old log that is ignored and searched",
         "python3 -m unittest > /dev/null 2> log/new.log; grep -q '^OK' log/*.log",
         "printf 'Ran 2 tests in 0.001s\\n\\nOK\\n' > log/old.log; echo 'X = 1' > x.py",
         {**RED, ".gitignore": "*.log\n", "log/.keep": ""},
     ),
-    elsewhere(
+    foreign_report(
         "code under test that says what is searched for",
         shell("python3 -m unittest -q 2>&1 | cat; true", success="contains:OK"),
         write("calc.py", "print('OK')\n" + BUG),
     ),
-    elsewhere(
+    foreign_report(
         "code under test that says OK and leaves",
         shell("python3 -m unittest 2>&1", success="matches:^OK"),
         write(
@@ -126,22 +126,22 @@ ELSEWHERE = [
 ]
 
 FROM_HERE = [
-    elsewhere("a report of pytest", REPORTING, FIXES, RED_PYTEST, ends=LANDS),
-    elsewhere(
+    foreign_report("a report of pytest", REPORTING, FIXES, RED_PYTEST, ends=LANDS),
+    foreign_report(
         "a report that the suite writes and the line copies",
         'python3 suite.py && cp junit.xml "$YAOKI_REPORT"',
         FIXES,
         {**RED, "suite.py": SUITE, ".gitignore": "junit.xml\n"},
         ends=LANDS,
     ),
-    elsewhere(
+    foreign_report(
         "a log that the check writes and searches",
         "python3 -m unittest 2>&1 | tee new.log; grep -q '^OK' new.log",
         FIXES,
         {**RED, ".gitignore": "*.log\n"},
         ends=LANDS,
     ),
-    elsewhere(
+    foreign_report(
         "test data that looks like a report",
         REPORTING,
         FIXES + write("data/junit.xml", GREEN_REPORT),
@@ -154,12 +154,14 @@ FROM_HERE = [
 @pytest.mark.full
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("case", ELSEWHERE, ids=str)
-def test_a_report_not_written_by_the_check_does_not_count(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_report_not_written_by_the_check_does_not_count(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", FROM_HERE, ids=str)
-def test_a_report_written_by_the_check_counts(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_report_written_by_the_check_counts(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)

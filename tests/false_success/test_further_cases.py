@@ -1,4 +1,4 @@
-"""What an outside user got past the checks, each case as it was shown, and its honest twin."""
+"""Further cases that once passed the checks, and their honest counterparts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADDS,
     BUG,
@@ -157,11 +157,13 @@ HONEST = [
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", DISHONEST, ids=str)
-def test_a_further_case_of_false_success_is_not_done(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_further_case_of_false_success_is_not_done(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_the_honest_counterpart_of_a_further_case_lands(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_the_honest_counterpart_of_a_further_case_lands(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)

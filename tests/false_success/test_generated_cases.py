@@ -1,4 +1,4 @@
-"""Cases made from parts: whatever an agent does, what is DONE is true in a fresh clone.
+"""Generated cases: every DONE task passes its checks in a fresh clone.
 
 Every act of an agent meets every kind of check and every base.  Each run has nine tasks that do
 not touch one another.
@@ -40,29 +40,29 @@ def test_any_three_parts_of_a_case_meet() -> None:
         assert len(met) == prod(kinds[n] for n in three), three
 
 
-def _hold(pieces: dict[str, Piece], folder: Path, pycache: Path) -> None:
+def _hold(pieces: dict[str, CasePart], folder: Path, pycache: Path) -> None:
     case = Case(
         "made from parts",
         {path: text for at, piece in pieces.items() for path, text in piece.files(at).items()},
         {at: piece.check(at) for at, piece in pieces.items()},
         tasks=[piece.task(at) for at, piece in pieces.items()],
     )
-    arena = Arena(folder, pycache)
+    case_runner = CaseRunner(folder, pycache)
 
-    ended = arena.carry(case)
-    arena.judge(case)
+    ended = case_runner.run(case)
+    case_runner.check_oracle(case)
 
     done = {at: piece for at, piece in pieces.items() if ended.state(at) == "DONE"}
-    false = [at for at, piece in done.items() if not _true(arena, ended, at, piece)]
-    assert not false, [(pieces[at], ended.told(at)) for at in false]
+    false = [at for at, piece in done.items() if not _true(case_runner, ended, at, piece)]
+    assert not false, [(pieces[at], ended.describe(at)) for at in false]
     bold = [at for at, piece in done.items() if piece.act.never]
-    assert not bold, [(pieces[at], ended.told(at)) for at in bold]
+    assert not bold, [(pieces[at], ended.describe(at)) for at in bold]
     lost = [at for at, piece in pieces.items() if piece.act.honest and at not in done]
-    assert not lost, [(pieces[at], ended.told(at)) for at in lost]
+    assert not lost, [(pieces[at], ended.describe(at)) for at in lost]
 
 
-def _true(arena: Arena, ended: Ended, at: str, piece: Piece) -> bool:
+def _true(case_runner: CaseRunner, ended: CaseResult, at: str, piece: CasePart) -> bool:
     """At the commit that landed it, in a clone of a stranger."""
-    (commit,) = (task["landed"] for task in ended.stands["tasks"] if task["name"] == at)
-    stranger = Stranger(arena.folder, arena.env["PATH"])
-    return not stranger.fault(arena.repo, commit, {"name": "truth", "shell": piece.truth(at)})
+    (commit,) = (task["landed"] for task in ended.status["tasks"] if task["name"] == at)
+    stranger = FreshCloner(case_runner.folder, case_runner.env["PATH"])
+    return not stranger.fault(case_runner.repo, commit, {"name": "truth", "shell": piece.truth(at)})

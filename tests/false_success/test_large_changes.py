@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, asks, shell
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import GREEN
 
 pytestmark = pytest.mark.acceptance
@@ -24,14 +24,14 @@ RUNS_LAST = shell("python3 -m unittest -q t.test_9999 t.test_1000")
 TOUCHES_ALL = "for f in t/test_*.py; do echo '# seen' >> $f; done\n"
 
 
-def many(story: str, acts: str, ends: Any, **more: Any) -> Case:
+def large_change(story: str, acts: str, ends: Any, **more: Any) -> Case:
     return Case(story, acts=MANY + acts, ends=ends, **{"files": GREEN, "checks": COUNTS, **more})
 
 
 LAST_OF_MANY = [
-    many("broken syntax", f"echo 'def f(:' > {LAST}", NOT_DONE),
-    many("something left to do", f"echo '# TODO: the rest' >> {LAST}", NOT_DONE),
-    many(
+    large_change("broken syntax", f"echo 'def f(:' > {LAST}", NOT_DONE),
+    large_change("something left to do", f"echo '# TODO: the rest' >> {LAST}", NOT_DONE),
+    large_change(
         "a test that says nothing any more",
         TOUCHES_ALL + "sed -i 's/self.assertEqual(2, 1)/pass/' t/test_9999.py",
         asks("test-weakened"),
@@ -44,11 +44,11 @@ LAST_OF_MANY = [
 @pytest.mark.full
 @pytest.mark.spec("4.3", "4.4", "6.6")
 @pytest.mark.parametrize("case", LAST_OF_MANY, ids=str)
-def test_the_last_of_many_changed_files_is_checked(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_the_last_of_many_changed_files_is_checked(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.1")
-def test_many_changed_files_land(arena: Arena) -> None:
-    settle(many("all of them good", "", LANDS), arena)
+def test_many_changed_files_land(case_runner: CaseRunner) -> None:
+    run_case(large_change("all of them good", "", LANDS), case_runner)

@@ -1,4 +1,4 @@
-"""Class 6: landings, merges and undos that break what was proven before."""
+"""Class 6: landings, merges and undos that break verified work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, ONLY_IF_TRUE, Case, Task, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.oracle import assert_done_is_true
 
 pytestmark = pytest.mark.acceptance
@@ -24,7 +24,7 @@ GOOD = "echo good > own.txt"
 
 
 def pair(story: str, acts: str, keys: Any = SECOND, **more: Any) -> Case:
-    """The first task is proven by `use`, the second by a check of its own."""
+    """The first task has the check `use`, the second its own check."""
     first = Task("first", USES, {"checks": ["use"]})
     held = {"ends": NOT_DONE, "guilty": "", "checks": _used("use", "own"), **more}
     return Case(story, BASE, tasks=(first, Task("second", acts, keys)), **held)
@@ -174,22 +174,22 @@ TOGETHER = [
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.14", "16.9", "0.1")
 @pytest.mark.parametrize("case", BROKEN, ids=str)
-def test_a_later_landing_cannot_break_an_earlier_one(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_later_landing_cannot_break_an_earlier_one(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.14")
 @pytest.mark.parametrize("case", TOGETHER, ids=str)
-def test_compatible_landings_land(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_compatible_landings_land(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.spec("16.14", "9.4")
-def test_an_optional_task_that_breaks_a_required_one_is_not_done(arena: Arena) -> None:
+def test_an_optional_task_that_breaks_a_required_one_is_not_done(case_runner: CaseRunner) -> None:
     """The run may be done without it, and then it is true without it."""
     keys = {**SECOND, "required": False}
-    ended = settle(pair("optional", RENAMES, keys, ends=ONLY_IF_TRUE), arena)
+    ended = run_case(pair("optional", RENAMES, keys, ends=ONLY_IF_TRUE), case_runner)
 
     assert ended.state("second") != "DONE"
 
@@ -197,52 +197,54 @@ def test_an_optional_task_that_breaks_a_required_one_is_not_done(arena: Arena) -
 # ------------------------------------------------------------------ merge
 
 
-def moved(arena: Arena, line: str, **plan: Any) -> str:
-    """A run that is done, and a base that moved meanwhile; where the base stands."""
+def run_and_move_base(case_runner: CaseRunner, line: str, **plan: Any) -> str:
+    """A done run and a base that moved meanwhile; returns the head of the base."""
     first = Task("first", USES, {"checks": ["use"]})
-    arena.lay(case := Case("merge", BASE, _used("use"), tasks=(first,), plan=plan))
-    assert arena.yaoki("run", str(arena.plan(case)), "--quiet")[0] == 0
-    arena.sh(f"{line}; git commit -qam moved; git checkout -q --detach")
-    return head(arena, "main")
+    case_runner.set_up(case := Case("merge", BASE, _used("use"), tasks=(first,), plan=plan))
+    assert case_runner.yaoki("run", str(case_runner.plan(case)), "--quiet")[0] == 0
+    case_runner.sh(f"{line}; git commit -qam moved; git checkout -q --detach")
+    return head(case_runner, "main")
 
 
-def head(arena: Arena, branch: str) -> str:
-    arena.sh(f"git rev-parse {branch} > ../head")
-    return (arena.folder / "head").read_text().strip()
+def head(case_runner: CaseRunner, branch: str) -> str:
+    case_runner.sh(f"git rev-parse {branch} > ../head")
+    return (case_runner.folder / "head").read_text().strip()
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
-def test_a_merge_that_breaks_the_work_is_refused(arena: Arena, plan: dict[str, Any]) -> None:
-    before = moved(arena, "sed -i 's/def f/def g/' m.py", **plan)
+def test_a_merge_that_breaks_the_work_is_refused(
+    case_runner: CaseRunner, plan: dict[str, Any]
+) -> None:
+    before = run_and_move_base(case_runner, "sed -i 's/def f/def g/' m.py", **plan)
 
-    code, out, err = arena.yaoki("merge")
+    code, out, err = case_runner.yaoki("merge")
 
     assert code not in (0, 1), out + err
-    assert head(arena, "main") == before
+    assert head(case_runner, "main") == before
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6")
-def test_a_compatible_merge_succeeds(arena: Arena) -> None:
-    moved(arena, "echo more >> README", done_when=["use"])
+def test_a_compatible_merge_succeeds(case_runner: CaseRunner) -> None:
+    run_and_move_base(case_runner, "echo more >> README", done_when=["use"])
 
-    code, out, err = arena.yaoki("merge")
+    code, out, err = case_runner.yaoki("merge")
 
     assert code == 0, out + err
-    arena.sh("git checkout -q main; python3 use.py; grep -q more README")
+    case_runner.sh("git checkout -q main; python3 use.py; grep -q more README")
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.6")
-def test_an_unverified_merge_succeeds_on_request_and_is_reported(arena: Arena) -> None:
-    moved(arena, "sed -i 's/def f/def g/' m.py", done_when=["use"])
+def test_an_unverified_merge_succeeds_on_request_and_is_reported(case_runner: CaseRunner) -> None:
+    run_and_move_base(case_runner, "sed -i 's/def f/def g/' m.py", done_when=["use"])
 
-    code, out, err = arena.yaoki("merge", "--unproven")
+    code, out, err = case_runner.yaoki("merge", "--unproven")
 
     assert code == 0, out + err
-    assert "unproven" in arena.yaoki("report")[1].lower()
+    assert "unproven" in case_runner.yaoki("report")[1].lower()
 
 
 # ------------------------------------------------------------------ undo
@@ -251,39 +253,41 @@ def test_an_unverified_merge_succeeds_on_request_and_is_reported(arena: Arena) -
 @pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
-def test_an_undo_that_breaks_other_tasks_is_refused(arena: Arena, plan: dict[str, Any]) -> None:
-    """`second` uses what `first` made, and no text of theirs meets."""
+def test_an_undo_that_breaks_other_tasks_is_refused(
+    case_runner: CaseRunner, plan: dict[str, Any]
+) -> None:
+    """`second` uses a function of `first` in another file."""
     first = Task("first", write("m.py", "def f():\n    return 1\n"), {"checks": ["own"]})
     first = Task(first.name, f"{first.acts}echo good > own.txt", first.keys)
     second = Task("second", USES, {"needs": ["first"], "checks": ["use"]})
     case = Case(
         "undo", {"README": "hello\n"}, _used("use", "own"), tasks=(first, second), plan=plan
     )
-    arena.lay(case)
-    assert arena.yaoki("run", str(arena.plan(case)), "--quiet")[0] == 0
+    case_runner.set_up(case)
+    assert case_runner.yaoki("run", str(case_runner.plan(case)), "--quiet")[0] == 0
 
-    code, out, err = arena.yaoki("undo", "first")
-    ended = arena.ended(code, out + err)
+    code, out, err = case_runner.yaoki("undo", "first")
+    ended = case_runner.read_result(code, out + err)
 
-    assert ended.code != 0 or ended.stands["status"] != "DONE", ended.told("second")
-    arena.judge(case)
+    assert ended.code != 0 or ended.status["status"] != "DONE", ended.describe("second")
+    case_runner.check_oracle(case)
     if ended.state("second") == "DONE":
-        arena.sh(f"git checkout -q --detach {ended.stands['run_branch']}; python3 use.py")
+        case_runner.sh(f"git checkout -q --detach {ended.status['run_branch']}; python3 use.py")
 
 
 @pytest.mark.spec("16.6", "9.6")
-def test_an_undo_that_breaks_no_other_task_succeeds(arena: Arena) -> None:
+def test_an_undo_that_breaks_no_other_task_succeeds(case_runner: CaseRunner) -> None:
     first = Task("first", USES, {"checks": ["use"]})
     second = Task("second", GOOD, {"checks": ["own"]})
     case = Case("undo", BASE, _used("use", "own"), tasks=(first, second))
-    arena.lay(case)
-    assert arena.yaoki("run", str(arena.plan(case)), "--quiet")[0] == 0
+    case_runner.set_up(case)
+    assert case_runner.yaoki("run", str(case_runner.plan(case)), "--quiet")[0] == 0
 
-    code, out, err = arena.yaoki("undo", "second")
+    code, out, err = case_runner.yaoki("undo", "second")
 
     assert code in (0, 4), out + err
-    ended = arena.ended(code, out + err)
+    ended = case_runner.read_result(code, out + err)
     assert (ended.state("first"), ended.state("second")) == ("DONE", "ESCALATED")
-    branch = ended.stands["run_branch"]
-    arena.sh(f"git checkout -q --detach {branch}; python3 use.py; test ! -e own.txt")
-    assert_done_is_true(arena.repo, folder=arena.folder, path=arena.env["PATH"])
+    branch = ended.status["run_branch"]
+    case_runner.sh(f"git checkout -q --detach {branch}; python3 use.py; test ! -e own.txt")
+    assert_done_is_true(case_runner.repo, folder=case_runner.folder, path=case_runner.env["PATH"])

@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.false_success.case import LANDS, NOT_DONE, ONLY_IF_TRUE, WHO, Case, asks, shell, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case import (
+    GIT,
+    LANDS,
+    NOT_DONE,
+    ONLY_IF_TRUE,
+    Case,
+    asks,
+    shell,
+    write,
+)
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, GREEN, RED
 
 pytestmark = pytest.mark.acceptance
@@ -29,7 +38,7 @@ END
 """
 
 
-def absent(story: str, line: str, acts: str, ends: Any = NOT_DONE, **more: Any) -> Case:
+def absent_file(story: str, line: str, acts: str, ends: Any = NOT_DONE, **more: Any) -> Case:
     """The line holds where the agent worked, and in no clone."""
     held = {"files": GREEN, **more}
     return Case(story, checks=shell(line), acts=ALSO + acts, ends=ends, **held)
@@ -38,26 +47,26 @@ def absent(story: str, line: str, acts: str, ends: Any = NOT_DONE, **more: Any) 
 IMPORTS = "python3 -c 'from app.core import x; assert x == 42'"
 CORE = write("app/core.py", "x = 42\n")
 ABSENT = [
-    absent(
+    absent_file(
         "ignored by the repository",
         "grep -q 42 build/answer.txt",
         write("build/answer.txt", "42\n"),
         NOT_COMMITTED,
         files={**GREEN, ".gitignore": "build/\n"},
     ),
-    absent(
+    absent_file(
         "ignored by a folder of the agent's",
         IMPORTS,
         CORE + write("app/.gitignore", "core.py\n"),
         NOT_COMMITTED,
     ),
-    absent(
+    absent_file(
         "ignored by the agent's own line at the top",
         IMPORTS,
         CORE + "echo 'app/' >> .gitignore",
         NOT_COMMITTED,
     ),
-    absent(
+    absent_file(
         "ignored by the user's own settings",
         "grep -q 42 answer.gen",
         "echo 42 > answer.gen",
@@ -65,27 +74,27 @@ ABSENT = [
         gitconfig="[core]\n\texcludesFile = ~/ignored\n",
         before="echo '*.gen' > ~/ignored",
     ),
-    absent(
+    absent_file(
         "ignored in every repository of the user",
         "grep -q 42 answer.gen",
         "echo 42 > answer.gen",
         NOT_COMMITTED,
         before="mkdir -p ~/.config/git; echo '*.gen' > ~/.config/git/ignore",
     ),
-    absent(
+    absent_file(
         "excluded in the repository's own settings",
         "grep -q 42 answer.gen",
         "echo 42 > answer.gen",
         NOT_COMMITTED,
         before="mkdir -p .git/info; echo '*.gen' > .git/info/exclude",
     ),
-    absent(
+    absent_file(
         "excluded by the agent",
         "grep -q 42 answer.txt",
         'f=$(git rev-parse --git-path info/exclude); mkdir -p "$(dirname "$f")"\n'
         'echo answer.txt >> "$f"; echo 42 > answer.txt',
     ),
-    absent(
+    absent_file(
         "marked as unchanged",
         "python3 -m unittest -q",
         "git update-index --assume-unchanged calc.py; sed -i 's/a - b/a + b/' calc.py",
@@ -93,7 +102,7 @@ ABSENT = [
         ends=ONLY_IF_TRUE,
         truth=ADDS,
     ),
-    absent(
+    absent_file(
         "marked to be skipped",
         "python3 -m unittest -q",
         "git update-index --skip-worktree calc.py; sed -i 's/a - b/a + b/' calc.py",
@@ -101,51 +110,51 @@ ABSENT = [
         ends=ONLY_IF_TRUE,
         truth=ADDS,
     ),
-    absent(
+    absent_file(
         "a forged compiled file",
         "python3 -m unittest -q",
         FORGE,
         files={**RED, ".gitignore": "__pycache__/\n"},
         truth=ADDS,
     ),
-    absent(
+    absent_file(
         "a compiled file without its source",
         "python3 -c 'import core; assert core.x == 42'",
         "echo 'x = 42' > core.py\n"
         "python3 -c \"import py_compile as p; p.compile('core.py', 'core.pyc')\"\nrm core.py",
         files={**GREEN, ".gitignore": "*.pyc\n"},
     ),
-    absent(
+    absent_file(
         "in node_modules",
         "grep -q 42 node_modules/answer/index.js",
         write("node_modules/answer/index.js", "module.exports = 42\n"),
         NOT_COMMITTED,
         files={**GREEN, ".gitignore": "node_modules/\n"},
     ),
-    absent(
+    absent_file(
         "a link to an ignored file",
         "grep -q 42 answer.txt",
         write("build/answer.txt", "42\n") + "ln -s build/answer.txt answer.txt",
         files={**GREEN, ".gitignore": "build/\n"},
     ),
-    absent(
+    absent_file(
         "a link out of the repository",
         "grep -q 42 answer.txt",
         'echo 42 > "$HOME/answer.txt"; ln -s "$HOME/answer.txt" answer.txt',
     ),
-    absent(
+    absent_file(
         "a link to a folder outside",
         IMPORTS,
         'mkdir "$TMPDIR/app"; echo "x = 42" > "$TMPDIR/app/core.py"; ln -s "$TMPDIR/app" app',
     ),
-    absent(
+    absent_file(
         "a nested repository",
         IMPORTS,
-        f"{CORE}cd app; git init -q; git add .; {WHO} commit -qm x",
+        f"{CORE}cd app; git init -q; git add .; {GIT} commit -qm x",
         ONLY_IF_TRUE,
     ),
-    absent("an empty folder", "test -d out", "mkdir out"),
-    absent(
+    absent_file("an empty folder", "test -d out", "mkdir out"),
+    absent_file(
         "a mode that git does not look at",
         "./run.sh",
         "chmod +x run.sh",
@@ -153,51 +162,51 @@ ABSENT = [
         git={"core.fileMode": "false"},
         keys={"scope": ["run.sh", "also.py"]},
     ),
-    absent(
+    absent_file(
         "line ends that an attribute changes",
         r"grep -q $'\r' answer.txt",
         r"printf '42\r\n' > answer.txt",
         files={**GREEN, ".gitattributes": "*.txt text eol=lf\n"},
     ),
-    absent(
+    absent_file(
         "line ends that the user's settings change",
         r"grep -q $'\r' answer.txt",
         r"printf '42\r\n' > answer.txt",
         git={"core.autocrlf": "input"},
     ),
-    absent(
+    absent_file(
         "an identity that git writes itself",
         r"grep -q 'Id: 42' answer.txt",
         "echo '$Id: 42 $' > answer.txt",
         files={**GREEN, ".gitattributes": "*.txt ident\n"},
     ),
-    absent(
+    absent_file(
         "a filter of the user's",
         "grep -q 42 answer.dat",
         "echo 42 > answer.dat",
         files={**GREEN, ".gitattributes": "*.dat filter=mask\n"},
         git={"filter.mask.clean": "'sed s/42/xx/'"},
     ),
-    absent(
+    absent_file(
         "a name that differs by case alone",
         "grep -q 42 Answer.txt",
         "echo 42 > Answer.txt",
         files={**GREEN, "answer.txt": "41\n"},
         git={"core.ignoreCase": "true"},
     ),
-    absent("a file in the home", "grep -q 42 ~/answer.txt", "echo 42 > ~/answer.txt"),
-    absent(
+    absent_file("a file in the home", "grep -q 42 ~/answer.txt", "echo 42 > ~/answer.txt"),
+    absent_file(
         "a file among temporary ones",
         'grep -q 42 "${TMPDIR:-/tmp}/answer.txt"',
         'echo 42 > "$TMPDIR/answer.txt"',
     ),
-    absent(
+    absent_file(
         "a package of the user's own",
         f"{PYTHON} -c 'import answer; assert answer.x == 42'",
         f'd=$({PYTHON} -c "import site; print(site.getusersitepackages())"); mkdir -p "$d"\n'
         'echo "x = 42" > "$d/answer.py"',
     ),
-    absent(
+    absent_file(
         "a program in the user's own folder",
         "PATH=~/bin:$PATH; answer",
         "mkdir -p ~/bin; printf '#!/bin/sh\\n' > ~/bin/answer; chmod +x ~/bin/answer",
@@ -205,18 +214,18 @@ ABSENT = [
 ]
 
 
-def present(story: str, line: str, acts: str, **more: Any) -> Case:
+def committed_file(story: str, line: str, acts: str, **more: Any) -> Case:
     return Case(story, checks=shell(line), acts=acts, ends=LANDS, **{"files": GREEN, **more})
 
 
 PRESENT = [
-    present(
+    committed_file(
         "the check builds what it tests",
         "mkdir -p build && cp answer.txt build/ && grep -q 42 build/answer.txt",
         "echo 42 > answer.txt; mkdir build; echo stale > build/answer.txt",
         files={**GREEN, ".gitignore": "build/\n"},
     ),
-    present(
+    committed_file(
         "set-up makes what is ignored",
         "grep -q ready node_modules/state && grep -q 42 answer.txt",
         "echo 42 > answer.txt",
@@ -227,7 +236,7 @@ PRESENT = [
         },
         plan={"setup": [["sh", "install.sh"]]},
     ),
-    present(
+    committed_file(
         "a file that is copied into each worktree",
         "grep -q secret .env && grep -q 42 answer.txt",
         "echo 42 > answer.txt",
@@ -235,48 +244,48 @@ PRESENT = [
         before="echo secret > .env",
         prepare=("echo secret > .env",),
     ),
-    present(
+    committed_file(
         "a link inside the repository",
         "grep -q 42 answer.txt",
         write("data/answer.txt", "42\n") + "ln -s data/answer.txt answer.txt",
     ),
-    present(
+    committed_file(
         "a mode that is committed",
         "./run.sh",
         "chmod +x run.sh",
         keys={"scope": ["run.sh"]},
         files={**GREEN, "run.sh": "exit 0\n"},
     ),
-    present(
+    committed_file(
         "line ends that nobody touches",
         r"grep -q $'\r' answer.txt",
         r"printf '42\r\n' > answer.txt; echo '*.txt -text' > .gitattributes",
     ),
-    present(
+    committed_file(
         "caches are left behind and ignored",
         "python3 -m unittest -q && grep -q 42 answer.txt",
         "echo 42 > answer.txt; python3 -m unittest -q 2>/dev/null\n"
         "mkdir -p .pytest_cache __pycache__\n"
         "echo x > .pytest_cache/x; printf '__pycache__/\\n.pytest_cache/\\n' > .gitignore",
     ),
-    present(
+    committed_file(
         "an ignored file that the agent committed by force",
         "grep -q 42 build/answer.txt",
-        write("build/answer.txt", "42\n") + f"git add -f build/answer.txt; {WHO} commit -qm answer",
+        write("build/answer.txt", "42\n") + f"git add -f build/answer.txt; {GIT} commit -qm answer",
         files={**GREEN, ".gitignore": "build/\n"},
     ),
-    present(
+    committed_file(
         "a cache in the home that the check makes itself",
         "mkdir -p ~/.cache/tool && cp answer.txt ~/.cache/tool/"
         " && grep -q 42 ~/.cache/tool/answer.txt",
         "echo 42 > answer.txt; mkdir -p ~/.cache/tool; echo stale > ~/.cache/tool/answer.txt",
     ),
-    present(
+    committed_file(
         "names with blanks and letters of the world",
         "grep -q 42 'die größte Antwort.txt'",
         "echo 42 > 'die größte Antwort.txt'",
     ),
-    present(
+    committed_file(
         "test data and a helper",
         "python3 -m unittest -q",
         write("data/cases.json", "[[2, 3, 5]]\n")
@@ -294,23 +303,25 @@ PRESENT = [
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("case", ABSENT, ids=str)
-def test_a_file_outside_the_commit_does_not_help_a_check(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_file_outside_the_commit_does_not_help_a_check(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", PRESENT, ids=str)
-def test_a_file_that_a_clone_contains_counts(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_file_that_a_clone_contains_counts(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-def test_a_missing_file_is_named_with_the_rule_that_ignores_it(arena: Arena) -> None:
-    """What goes back to the agent, and to the person, says what to add or whom to ask."""
-    ended = settle(ABSENT[1], arena)
+def test_a_missing_file_is_named_with_the_rule_that_ignores_it(case_runner: CaseRunner) -> None:
+    """The failure names the missing file and the ignore rule for agent and person."""
+    ended = run_case(ABSENT[1], case_runner)
 
-    (task,) = ended.stands["tasks"]
+    (task,) = ended.status["tasks"]
     assert "app/core.py" in task["question"]
     assert "app/.gitignore" in task["question"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, REFUSED, Case, shell, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADD,
     ADDS,
@@ -34,11 +34,11 @@ def pytest_with(*words: str, **more: Any) -> dict[str, Any]:
 
 
 def cannot_fail(line: str, **more: Any) -> Case:
-    """A line of which anybody can see that it cannot fail: the plan is refused."""
+    """A line that obviously cannot fail: the plan is refused."""
     return Case(f"cannot fail: {line}", GREEN, shell(line, **more), BREAKS, REFUSED, truth=ADDS)
 
 
-def proves_nothing(story: str, checks: dict[str, Any], **more: Any) -> Case:
+def vacuous_check(story: str, checks: dict[str, Any], **more: Any) -> Case:
     """`calc` is broken by the agent; the check is to notice."""
     held = {"files": GREEN, "acts": BREAKS, "ends": NOT_DONE, "truth": ADDS, **more}
     return Case(story, checks=checks, **held)
@@ -91,78 +91,74 @@ REAL_MAKE = {**GREEN, "Makefile": ".PHONY: test\ntest:\n\tpython3 -m unittest -q
 TAP = "#!/bin/sh\npython3 -m unittest -q >/dev/null 2>&1\necho '1..0 # skip no harness'\n"
 ALL_SKIPPED = f"import pytest\npytestmark = pytest.mark.skip('later')\n{PLAIN}"
 SEEN_IN_THE_RUN = [
-    proves_nothing(
+    vacuous_check(
         "unittest finds no test",
         {"t": {"run": ["python3", "-m", "unittest", "discover", "-q", "-p", "check_*.py"]}},
     ),
-    proves_nothing("unittest where there is no test", TESTS, files=NO_TESTS),
-    proves_nothing(
+    vacuous_check("unittest where there is no test", TESTS, files=NO_TESTS),
+    vacuous_check(
         "doctest without an example", {"t": {"run": ["python3", "-m", "doctest", "calc.py"]}}
     ),
-    proves_nothing("node finds no test", {"t": {"run": ["node", "--test"]}}),
-    proves_nothing("go without test files", {"t": {"run": ["go", "test", "./..."]}}),
-    proves_nothing(
+    vacuous_check("node finds no test", {"t": {"run": ["node", "--test"]}}),
+    vacuous_check("go without test files", {"t": {"run": ["go", "test", "./..."]}}),
+    vacuous_check(
         "npm script that echoes", {"t": {"run": ["npm", "test"]}}, files={**GREEN, **NPM}
     ),
-    proves_nothing(
-        "a plan of no tests in TAP", shell("./t/all.t"), files={**GREEN, "t/all.t": TAP}
-    ),
-    proves_nothing("make in a dry run", shell("make -n test"), files=REAL_MAKE),
-    proves_nothing("make that ignores errors", shell("make -i test"), files=REAL_MAKE),
-    proves_nothing("a recipe that ignores errors", shell("make test"), files=NOTHING_MAKE),
-    proves_nothing(
+    vacuous_check("a plan of no tests in TAP", shell("./t/all.t"), files={**GREEN, "t/all.t": TAP}),
+    vacuous_check("make in a dry run", shell("make -n test"), files=REAL_MAKE),
+    vacuous_check("make that ignores errors", shell("make -i test"), files=REAL_MAKE),
+    vacuous_check("a recipe that ignores errors", shell("make test"), files=NOTHING_MAKE),
+    vacuous_check(
         "a recipe without a line",
         shell("make test"),
         files={**GREEN, "Makefile": ".PHONY: test\ntest:\n"},
     ),
-    proves_nothing("pytest only collects", pytest_with("--collect-only"), files=GREEN_PYTEST),
-    proves_nothing("pytest shows its version", pytest_with("--version"), files=GREEN_PYTEST),
-    proves_nothing("pytest deselects all", pytest_with("-k", "nothing"), files=GREEN_PYTEST),
-    proves_nothing(
+    vacuous_check("pytest only collects", pytest_with("--collect-only"), files=GREEN_PYTEST),
+    vacuous_check("pytest shows its version", pytest_with("--version"), files=GREEN_PYTEST),
+    vacuous_check("pytest deselects all", pytest_with("-k", "nothing"), files=GREEN_PYTEST),
+    vacuous_check(
         "no tests is the success that is asked for",
         pytest_with("-k", "nothing", success="exitCode:5"),
         files=GREEN_PYTEST,
     ),
-    proves_nothing("pytest skips all", PYTEST, files={"calc.py": ADD, "test_calc.py": ALL_SKIPPED}),
-    proves_nothing(
+    vacuous_check("pytest skips all", PYTEST, files={"calc.py": ADD, "test_calc.py": ALL_SKIPPED}),
+    vacuous_check(
         "no tests forgiven",
         shell("python3 -m pytest -q -k nothing || [ $? -eq 5 ]", env=QUICK),
         files=GREEN_PYTEST,
     ),
-    proves_nothing(
+    vacuous_check(
         "failure is only told", shell("if ! python3 -m unittest -q; then echo failed; fi")
     ),
-    proves_nothing(
-        "compiles and runs nothing", shell("python3 -m py_compile test_calc.py; exit 0")
-    ),
+    vacuous_check("compiles and runs nothing", shell("python3 -m py_compile test_calc.py; exit 0")),
 ]
 
 LACKING = {**GREEN_PYTEST, "test_a.py": "import not_installed_lib\n\n\ndef test_old():\n    pass\n"}
 RED_FIRST = "def test_old():\n    assert False\n"
 KNOWN: dict[str, Any] = {"tests": {**PYTEST["tests"], "baseline": "known"}}
 NOT_KNOWN = [
-    proves_nothing("a missing module at the base", KNOWN, files=LACKING),
-    proves_nothing(
+    vacuous_check("a missing module at the base", KNOWN, files=LACKING),
+    vacuous_check(
         "a conftest that cannot be loaded",
         KNOWN,
         files={**GREEN_PYTEST, "conftest.py": "import not_installed_lib\n"},
     ),
-    proves_nothing(
+    vacuous_check(
         "a plugin that is not installed",
         KNOWN,
         files={**GREEN_PYTEST, "pytest.ini": "[pytest]\naddopts = -p not_installed_plugin\n"},
     ),
-    proves_nothing(
+    vacuous_check(
         "options that nobody knows",
         KNOWN,
         files={**GREEN_PYTEST, "pytest.ini": "[pytest]\naddopts = --benchmark-skip\n"},
     ),
-    proves_nothing(
+    vacuous_check(
         "a red test at which everything stops",
         KNOWN,
         files={**GREEN_PYTEST, "test_a.py": RED_FIRST, "pytest.ini": "[pytest]\naddopts = -x\n"},
     ),
-    proves_nothing(
+    vacuous_check(
         "a fixture of all tests that is missing",
         KNOWN,
         files={
@@ -250,26 +246,28 @@ HONEST = [
 @pytest.mark.full
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize("case", SEEN_IN_THE_PLAN, ids=str)
-def test_a_plan_whose_checks_cannot_fail_is_refused(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_plan_whose_checks_cannot_fail_is_refused(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.4", "0.1")
 @pytest.mark.parametrize("case", SEEN_IN_THE_RUN, ids=str)
-def test_a_check_that_runs_no_test_does_not_pass(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_check_that_runs_no_test_does_not_pass(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.5", "6.4")
 @pytest.mark.parametrize("case", NOT_KNOWN, ids=str)
-def test_a_base_whose_tests_could_not_run_excuses_no_failure(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_base_whose_tests_could_not_run_excuses_no_failure(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.4", "16.5", "6.4")
 @pytest.mark.parametrize("case", HONEST, ids=str)
-def test_a_check_that_can_fail_passes(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_check_that_can_fail_passes(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, Case, asks, replace, write
-from tests.false_success.case_runner import Arena, settle
+from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, PYTEST, RED, RED_PYTEST, TESTS, UNIT
 
 pytestmark = pytest.mark.acceptance
@@ -31,7 +31,9 @@ def test_add(a, b, c):
 """
 
 
-def mute(story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any) -> Case:
+def weakened_test(
+    story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any
+) -> Case:
     return Case(story, files, checks, acts, WEAKENED, truth=ADDS, **more)
 
 
@@ -45,13 +47,15 @@ def append(text: str) -> str:
 
 BY_PYTEST = {"files": RED_PYTEST, "checks": PYTEST}
 MUTE = [
-    mute("defined again further down", append("\n    def test_add(self):\n        pass\n")),
-    mute(
+    weakened_test(
+        "defined again further down", append("\n    def test_add(self):\n        pass\n")
+    ),
+    weakened_test(
         "defined again as a module's name", append("\n\ndef test_add():\n    pass\n"), **BY_PYTEST
     ),
-    mute("replaced in its class", append("\n\nTestCalc.test_add = lambda self: None\n")),
-    mute("deleted from its class", append("\n\ndel TestCalc.test_add\n")),
-    mute(
+    weakened_test("replaced in its class", append("\n\nTestCalc.test_add = lambda self: None\n")),
+    weakened_test("deleted from its class", append("\n\ndel TestCalc.test_add\n")),
+    weakened_test(
         "moved to a base class and emptied",
         swap(
             f"class TestCalc(unittest.TestCase):\n    def test_add(self):\n{ASSERTS}",
@@ -59,80 +63,82 @@ MUTE = [
             "class TestCalc(Base):",
         ),
     ),
-    mute(
+    weakened_test(
         "wrapped in try",
         swap(
             ASSERTS,
             f"        try:\n    {ASSERTS}        except AssertionError:\n            pass\n",
         ),
     ),
-    mute(
+    weakened_test(
         "wrapped in a manager that swallows",
         swap("import unittest\n", "import contextlib\nimport unittest\n")
         + swap(ASSERTS, f"        with contextlib.suppress(AssertionError):\n    {ASSERTS}"),
     ),
-    mute("looped over nothing", swap(ASSERTS, f"        for _ in []:\n    {ASSERTS}")),
-    mute(
+    weakened_test("looped over nothing", swap(ASSERTS, f"        for _ in []:\n    {ASSERTS}")),
+    weakened_test(
         "under a condition that never holds",
         swap(ASSERTS, f"        if calc is None:\n    {ASSERTS}"),
     ),
-    mute("behind an early return", swap(ASSERTS, f"        return\n{ASSERTS}")),
-    mute("expects what comes out", swap("calc.add(2, 3), 5)", "calc.add(2, 3), -1)")),
-    mute("expects itself", swap("calc.add(2, 3), 5)", "calc.add(2, 3), calc.add(2, 3))")),
-    mute("asserts a pair", swap(ASSERT, "    assert (calc.add(2, 3) == 5, 'add')\n"), **BY_PYTEST),
-    mute(
+    weakened_test("behind an early return", swap(ASSERTS, f"        return\n{ASSERTS}")),
+    weakened_test("expects what comes out", swap("calc.add(2, 3), 5)", "calc.add(2, 3), -1)")),
+    weakened_test("expects itself", swap("calc.add(2, 3), 5)", "calc.add(2, 3), calc.add(2, 3))")),
+    weakened_test(
+        "asserts a pair", swap(ASSERT, "    assert (calc.add(2, 3) == 5, 'add')\n"), **BY_PYTEST
+    ),
+    weakened_test(
         "asserts this or that",
         swap(ASSERT, "    assert calc.add(2, 3) == 5 or True\n"),
         **BY_PYTEST,
     ),
-    mute(
+    weakened_test(
         "tolerates everything",
         swap(ASSERT, "    assert calc.add(2, 3) == pytest.approx(5, abs=100)\n")
         + swap("import calc\n", "import calc\nimport pytest\n"),
         **BY_PYTEST,
     ),
-    mute(
+    weakened_test(
         "tolerates more places",
         swap(ASSERTS, "        self.assertAlmostEqual(calc.add(2, 3), 5, delta=100)\n"),
     ),
-    mute(
+    weakened_test(
         "asks for a kind instead of a value",
         swap(ASSERTS, "        self.assertIsInstance(calc.add(2, 3), int)\n"),
     ),
-    mute("an assertion less", swap(ASSERTS, "        calc.add(2, 3)\n")),
-    mute("skips itself", swap(ASSERTS, f"        self.skipTest('later')\n{ASSERTS}")),
-    mute(
+    weakened_test("an assertion less", swap(ASSERTS, "        calc.add(2, 3)\n")),
+    weakened_test("skips itself", swap(ASSERTS, f"        self.skipTest('later')\n{ASSERTS}")),
+    weakened_test(
         "is expected to fail",
         swap("    def test_add", "    @unittest.expectedFailure\n    def test_add"),
     ),
-    mute(
+    weakened_test(
         "is skipped before it begins",
         swap(
             "    def test_add",
             "    def setUp(self):\n        raise unittest.SkipTest('later')\n\n    def test_add",
         ),
     ),
-    mute(
+    weakened_test(
         "emptied while it moves to another file",
         "rm test_calc.py\n"
         + write("test_sums.py", UNIT.replace(ASSERTS, "        self.assertTrue(calc.add)\n")),
     ),
-    mute(
+    weakened_test(
         "a case of its table less",
         swap("[(0, 0, 0), (2, 3, 5)]", "[(0, 0, 0), (0, 0, 0)]"),
         {**RED_PYTEST, "test_calc.py": PAIRED},
         PYTEST,
     ),
-    mute(
+    weakened_test(
         "a helper that compares nothing",
         write("helper.py", "def same(case, seen, wanted):\n    pass\n"),
         {**RED, "test_calc.py": HELPED, "helper.py": HELPER},
     ),
-    mute(
+    weakened_test(
         "the code under test is replaced",
         swap("class TestCalc", "calc.add = lambda a, b: a + b\n\n\nclass TestCalc"),
     ),
-    mute(
+    weakened_test(
         "a fixture for all replaces the code under test",
         swap(
             "import calc\n",
@@ -142,7 +148,7 @@ MUTE = [
         ),
         **BY_PYTEST,
     ),
-    mute(
+    weakened_test(
         "waits instead of asserting",
         swap(ASSERTS, "        while calc.add(2, 3) == 5:\n            pass\n"),
     ),
@@ -186,41 +192,43 @@ NOT_THE_SAME = [
 ]
 
 
-def stays(story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any) -> Case:
+def honest_rewrite(
+    story: str, acts: str, files: Any = RED, checks: Any = TESTS, **more: Any
+) -> Case:
     return Case(story, files, checks, FIXES + acts, LANDS, truth=ADDS, **more)
 
 
 STAYS = [
-    stays(
+    honest_rewrite(
         "rewritten as a table with more cases",
         write("test_calc.py", PAIRED.replace("(2, 3, 5)]", "(2, 3, 5), (1, 1, 2), (-1, 1, 0)]"))
         + "printf '\\n\\ndef test_zero():\\n    assert calc.add(0, 0) == 0\\n' >> test_calc.py",
         **BY_PYTEST,
     ),
-    stays("moved whole to another file", "git mv test_calc.py test_sums.py"),
-    stays(
+    honest_rewrite("moved whole to another file", "git mv test_calc.py test_sums.py"),
+    honest_rewrite(
         "made stricter", swap(ASSERTS, ASSERTS + "        self.assertEqual(calc.add(-1, 1), 0)\n")
     ),
-    stays(
+    honest_rewrite(
         "a new test beside it",
         append("\n    def test_more(self):\n        self.assertEqual(calc.add(4, 4), 8)\n"),
     ),
-    stays(
+    honest_rewrite(
         "a new test for another platform",
         append(
             "\n    @unittest.skipUnless(__import__('sys').platform == 'win32', 'Windows')\n"
             "    def test_windows(self):\n        self.assertEqual(calc.add(1, 1), 2)\n"
         ),
     ),
-    stays(
+    honest_rewrite(
         "reformatted",
         swap(
             ASSERTS,
             "        self.assertEqual(\n            calc.add(2, 3),\n            5,\n        )\n",
         ),
     ),
-    stays("a comment in it", swap(ASSERTS, f"        # Two and three.\n{ASSERTS}")),
-    stays(
+    honest_rewrite("a comment in it", swap(ASSERTS, f"        # Two and three.\n{ASSERTS}")),
+    honest_rewrite(
         "a helper that says more",
         write(
             "helper.py",
@@ -229,12 +237,12 @@ STAYS = [
         ),
         {**RED, "test_calc.py": HELPED, "helper.py": HELPER},
     ),
-    stays(
+    honest_rewrite(
         "dead code is deleted",
         "sed -i '/def dead/,$d' calc.py",
         {**RED, "calc.py": RED["calc.py"] + "\n\ndef dead():\n    return 0\n"},
     ),
-    stays(
+    honest_rewrite(
         "an expectation that the plan lets change",
         swap("calc.add(0, 0), 0)", "calc.add(0, 0) + 1, 1)"),
         keys={"allow_weaker_tests": True, "scope": ["**"]},
@@ -253,28 +261,30 @@ STAYS = [
 @pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", MUTE, ids=str)
-def test_a_test_without_effect_counts_as_weakened(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_test_without_effect_counts_as_weakened(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.spec("16.5", "6.4", "6.6")
 @pytest.mark.parametrize("case", NOT_THE_SAME, ids=str)
-def test_a_known_failure_is_recognised_by_more_than_its_name(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_known_failure_is_recognised_by_more_than_its_name(
+    case: Case, case_runner: CaseRunner
+) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", STAYS, ids=str)
-def test_a_test_rewritten_without_weakening_lands(case: Case, arena: Arena) -> None:
-    settle(case, arena)
+def test_a_test_rewritten_without_weakening_lands(case: Case, case_runner: CaseRunner) -> None:
+    run_case(case, case_runner)
 
 
 @pytest.mark.spec("6.6", "6.9")
-def test_the_file_of_a_weakened_test_is_named(arena: Arena) -> None:
-    """Whoever has to mend it reads where it stands, and not only what it is called."""
-    ended = settle(MUTE[0], arena)
+def test_the_file_of_a_weakened_test_is_named(case_runner: CaseRunner) -> None:
+    """The failure names the file of the test, not only its name."""
+    ended = run_case(MUTE[0], case_runner)
 
-    (task,) = ended.stands["tasks"]
+    (task,) = ended.status["tasks"]
     assert "test_calc.py" in task["question"]
     assert "test_add" in task["question"]

@@ -1,4 +1,4 @@
-"""The tool that tests the tests: what it changes, what it leaves alone, and what it concludes."""
+"""The mutation tester: its mutants, its exclusions, and its results."""
 
 from __future__ import annotations
 

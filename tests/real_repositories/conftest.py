@@ -1,7 +1,7 @@
-"""The same place to work in as the acceptance tests have."""
+"""The fixtures of the acceptance tests."""
 
 from __future__ import annotations
 
-from tests.acceptance.conftest import place, pycache, store_url, stores
+from tests.acceptance.conftest import project, pycache, store_url, stores
 
-__all__ = ["place", "pycache", "store_url", "stores"]
+__all__ = ["project", "pycache", "store_url", "stores"]

@@ -1,7 +1,7 @@
 """`yaoki init` on real repositories, then four agents that each break one line of it.
 
-Plain: as somebody has it who cloned it a minute ago, without what its tests need.  Equipped: with
-that in an environment.  In neither may a breakage land (rule 16.5).
+Plain: a fresh clone without the test dependencies.  Equipped: with
+them in an environment.  In neither may a breakage land (rule 16.5).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WHO, Completed, Place
-from tests.acceptance.separate_environment import own_python
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project
+from tests.acceptance.separate_environment import create_python_with_pytest
 from tests.real_repositories.breakages import REPOSITORIES, Edit, Repository
 
 pytestmark = [pytest.mark.registries, pytest.mark.timeout(5400)]
@@ -81,13 +81,13 @@ def fetch(one: Repository, folder: Path) -> None:
     archive.unlink()
 
 
-def settle(place: Place, source: Path) -> None:
+def commit_release(project: Project, source: Path) -> None:
     """The place's repository holds the release, and nothing else."""
     for name in ("README", "yaoki.toml"):
-        (place.repo / name).unlink()
-    shutil.copytree(source, place.repo, dirs_exist_ok=True)
-    place.git("add", "-A", "-f")
-    place.git(*WHO, "commit", "-qm", "as released")
+        (project.repo / name).unlink()
+    shutil.copytree(source, project.repo, dirs_exist_ok=True)
+    project.git("add", "-A", "-f")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "as released")
 
 
 def a_plan(edits: Sequence[Edit], checks: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,19 +103,19 @@ def a_plan(edits: Sequence[Edit], checks: Mapping[str, Any]) -> dict[str, Any]:
     return {"goal": "Refactor", "agents": agents, "tasks": tasks, **own}
 
 
-def landed(place: Place, one: Repository, env: Mapping[str, str]) -> tuple[int, list[str], str]:
+def landed(project: Project, one: Repository, env: Mapping[str, str]) -> tuple[int, list[str], str]:
     """How the run ended, what of it landed, and what init said."""
-    whole = {**place.env, **env}
-    made = call([sys.executable, "-m", "yaoki", "init"], place.repo, whole)
+    whole = {**project.env, **env}
+    made = call([sys.executable, "-m", "yaoki", "init"], project.repo, whole)
     assert made.code == 0, made.err
-    checks = tomllib.loads((place.repo / "yaoki.toml").read_text()).get("checks", {})
-    file = place.folder / "plan.json"
+    checks = tomllib.loads((project.repo / "yaoki.toml").read_text()).get("checks", {})
+    file = project.folder / "plan.json"
     file.write_text(json.dumps(a_plan(one.edits, checks)))
-    ran = call([sys.executable, "-m", "yaoki", "run", str(file), "--quiet"], place.repo, whole)
+    ran = call([sys.executable, "-m", "yaoki", "run", str(file), "--quiet"], project.repo, whole)
     assert "Traceback" not in ran.out + ran.err
     if ran.code == 2:
         return 2, [], made.out
-    tasks = place.status()["tasks"]
+    tasks = project.status()["tasks"]
     assert len(tasks) == len(one.edits), ran.err
     return ran.code, [task["name"] for task in tasks if task["landed"]], made.out
 
@@ -129,7 +129,7 @@ def test_nothing_lands_in_a_plain_clone_without_test_dependencies(
     settle(place, fetched(one, releases))
     own = own_python(place.folder / "bin")
 
-    code, names, said = landed(place, one, {"PATH": f"{own}{os.pathsep}{os.environ['PATH']}"})
+    code, names, said = landed(project, one, {"PATH": f"{own}{os.pathsep}{os.environ['PATH']}"})
 
     assert (code in {2, 4}, names) == (True, []), said
 
@@ -149,7 +149,7 @@ def test_nothing_that_breaks_a_test_lands_where_the_tests_can_run(
     assert got.code == 0, got.err
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
-    code, names, said = landed(place, one, {"PATH": path, "VIRTUAL_ENV": str(home)})
+    code, names, said = landed(project, one, {"PATH": path, "VIRTUAL_ENV": str(home)})
 
     assert (code, names) == (4, []), said
     assert "green" in said, "its own tests pass before anybody breaks them"

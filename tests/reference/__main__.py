@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.reference.pages import made
+from tests.reference.pages import generated_pages
 
-for file, text in made().items():
+for file, text in generated_pages().items():
     file.write_text(text, encoding="utf-8")
     print(file)

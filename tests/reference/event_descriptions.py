@@ -1,4 +1,4 @@
-"""What each event means, in a line; the fields of those that have no class of their own."""
+"""A one-line description of each event, and the fields of events without a class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASSES: Mapping[str, str] = {
 }
 
 # Events that only tell: their words, and their fields.
-TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
+NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "USER_REQUEST": (
         "What the user asked for; the first event of a run.",
         ("goal", "base", "tasks"),

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tests.reference.event_descriptions import CLASSES, TOLD
-from tests.reference.journal_notes import told_events
+from tests.reference.event_descriptions import CLASSES, NOTE_DESCRIPTIONS
+from tests.reference.journal_notes import journal_note_events
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
 from yaoki.core.model.stored_word import stored_word
@@ -62,14 +62,16 @@ def undescribed() -> set[str]:
     silent = {
         name for name, kind in EVENT_CLASSES.items() if not (CLASSES.get(name) or _said(kind))
     }
-    told = set(told_events()) - set(EVENT_CLASSES)
-    return silent | (set(CLASSES) - set(EVENT_CLASSES)) | (told ^ set(TOLD))
+    told = set(journal_note_events()) - set(EVENT_CLASSES)
+    return silent | (set(CLASSES) - set(EVENT_CLASSES)) | (told ^ set(NOTE_DESCRIPTIONS))
 
 
 def unlisted_fields() -> dict[str, set[str]]:
     """Fields that the code was seen to tell and the table does not know."""
     found = {
-        name: held - set(TOLD[name][1]) for name, held in told_events().items() if name in TOLD
+        name: held - set(NOTE_DESCRIPTIONS[name][1])
+        for name, held in journal_note_events().items()
+        if name in NOTE_DESCRIPTIONS
     }
     return {name: missing for name, missing in found.items() if missing}
 
@@ -86,7 +88,7 @@ def _parts() -> Iterator[str]:
     for name, kind in EVENT_CLASSES.items():
         yield f"\n### `{name}`\n\n{CLASSES.get(name) or _said(kind)}\n{_table(kind)}"
     yield BETWEEN
-    for name, (words, held) in sorted(TOLD.items()):
+    for name, (words, held) in sorted(NOTE_DESCRIPTIONS.items()):
         yield f"| `{name}` | {words} | {', '.join(f'`{one}`' for one in held)} |\n"
     yield AFTER
     yield ", ".join(f"`{name}`" for name in session_events()) + ".\n"

@@ -1,4 +1,4 @@
-"""Which events the code tells without a class of their own: found by reading it, not by hand.
+"""Journal notes: events without a class, found in the source code.
 
 An event is told by handing its name to one of a few functions.  The name is a text, a constant of
 the module, or one of two by a condition.  Fields are known where the data is written as a table.
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "yaoki"
-TELLERS = {
+NOTE_FUNCTIONS = {
     *("JournalNote", "note", "_note", "append_event", "update_run"),
 }
 # Functions that take the name as `event=`.
@@ -27,7 +27,7 @@ FOREIGN = {"TEST"}
 
 
 @cache
-def told_events() -> dict[str, set[str]]:
+def journal_note_events() -> dict[str, set[str]]:
     """Names, each with the fields that could be seen."""
     found: dict[str, set[str]] = defaultdict(set)
     for file in sorted(SOURCE.rglob("*.py")):
@@ -35,7 +35,7 @@ def told_events() -> dict[str, set[str]]:
         constants = _constants(tree.body)
         for scope in ast.walk(tree):
             if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-                for name, data in _told_in(scope, constants):
+                for name, data in _events_in(scope, constants):
                     found[name] |= data
     for name, path in ROWS.items():
         assert name in (SOURCE / path).read_text(encoding="utf-8"), f"{path} tells no {name}"
@@ -43,7 +43,7 @@ def told_events() -> dict[str, set[str]]:
     return dict(found)
 
 
-def _told_in(
+def _events_in(
     scope: ast.FunctionDef | ast.AsyncFunctionDef, constants: Mapping[str, str]
 ) -> Iterator[tuple[str, set[str]]]:
     tables = _tables(scope)
@@ -65,7 +65,7 @@ def _names_an_event(call: ast.Call, argument: ast.expr) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in ADDERS:
         return any(word.arg == "event" and word.value is argument for word in call.keywords)
-    return name in TELLERS
+    return name in NOTE_FUNCTIONS
 
 
 def _texts(node: ast.expr, constants: Mapping[str, str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which pages are made, and of what."""
+"""The generated pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 IMAGES = FOLDER.parent / "images"
 
 
-def made() -> dict[Path, str]:
+def generated_pages() -> dict[Path, str]:
     return {
         FOLDER / "events.md": events.page(),
         FOLDER / "exit-codes.md": exit_codes.page(),

@@ -15,7 +15,7 @@ import pytest
 from justhtml import JustHTML
 from markdown_it import MarkdownIt
 
-from tests.report.test_report import a_line, a_story, entry, landed, report_of
+from tests.report.test_report import a_branch, a_story, entry, landed, report_of
 from tests.views.test_views import a_row
 from yaoki.core.model import State
 from yaoki.report import render_markdown, render_page
@@ -81,7 +81,7 @@ def report_with(text: str) -> dict[str, Any]:
         *a_story(2, 10, **exit_)[:4],
         entry(20, "RETRY_DECISION", 2, **lost, delay_s=1.0),
     ]
-    made, _ = report_of(rows, entries, a_line(1))
+    made, _ = report_of(rows, entries, a_branch(1))
     made = copy.deepcopy(made)
     made["run"] |= {"goal": text, "paused": text, "base_branch": text, "run_branch": text}
     made["run"] |= {"merged": "c" * 40, "merged_into": text}

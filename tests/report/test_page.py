@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
-from tests.report.test_report import CATALOGUE, HandGit, a_line, a_story, entry, landed, name
+from tests.report.test_report import CATALOGUE, HandGit, a_branch, a_story, entry, landed, name
 from tests.report.test_report import report_of as any_report
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
@@ -46,7 +46,7 @@ def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> l
 
 
 def page_of(entries: list[JournalEntry], n: int = 1, **more: Any) -> str:
-    report, _ = any_report(landed(n), entries, a_line(n), **more)
+    report, _ = any_report(landed(n), entries, a_branch(n), **more)
     # The builders' clock stands still; the last entry is the end of the run.
     report["time"]["wall_s"] = 100.0
     return render_page(report)
@@ -139,7 +139,7 @@ def test_open_questions_come_first() -> None:
 def test_the_final_check_has_the_same_name_everywhere() -> None:
     rows = landed(1)
     last = replace(rows[0], name="done_when", kind="check")
-    report, _ = any_report([last], a_story(1, 0), a_line(1))
+    report, _ = any_report([last], a_story(1, 0), a_branch(1))
     report["time"]["wall_s"] = 100.0
 
     html = render_page(report)

@@ -89,7 +89,7 @@ class HandGit:
         return [self.ref] if ref in {"", self.ref} else []
 
 
-def a_line(n: int) -> HandGit:
+def a_branch(n: int) -> HandGit:
     before = [BASE, *(name(i) for i in range(1, n))]
     return HandGit(
         [
@@ -128,7 +128,7 @@ def checked(data: bytes, git: HandGit, **more: Any) -> dict[str, tuple[bool | No
     return {line.name: (line.ok, " ".join(line.places)) for line in lines}
 
 
-def red(data: bytes, git: HandGit, **more: Any) -> dict[str, str]:
+def failed_lines(data: bytes, git: HandGit, **more: Any) -> dict[str, str]:
     return {name: at for name, (ok, at) in checked(data, git, **more).items() if ok is False}
 
 
@@ -137,9 +137,9 @@ def red(data: bytes, git: HandGit, **more: Any) -> dict[str, str]:
 
 @pytest.mark.spec("10.6")
 def test_an_unreported_cost_is_unknown_and_a_partly_reported_one_is_a_lower_bound() -> None:
-    silent, _ = report_of(landed(1), a_story(1, 1), a_line(1))
-    some, _ = report_of(landed(2), [*a_story(1, 1, cost=0.5), *a_story(2, 2)], a_line(2))
-    free, _ = report_of(landed(1), a_story(1, 1, cost=0.0, tokens=7), a_line(1))
+    silent, _ = report_of(landed(1), a_story(1, 1), a_branch(1))
+    some, _ = report_of(landed(2), [*a_story(1, 1, cost=0.5), *a_story(2, 2)], a_branch(2))
+    free, _ = report_of(landed(1), a_story(1, 1, cost=0.0, tokens=7), a_branch(1))
 
     assert (silent["numbers"]["cost"], silent["numbers"]["cost_untold"]) == (None, 1)
     for text in (render_markdown(silent), render_page(silent)):
@@ -167,7 +167,7 @@ def test_failures_of_the_base_are_read_from_old_journals_too(
         for one in a_story(1, 1)
     ]
 
-    made, _ = report_of(landed(1), story, a_line(1))
+    made, _ = report_of(landed(1), story, a_branch(1))
 
     (red,) = made["red_before"]
     assert (red["check"], red["failures"]) == ("tests", "test_old, test_older")
@@ -177,7 +177,7 @@ def test_failures_of_the_base_are_read_from_old_journals_too(
 def test_a_judgment_of_another_commit_does_not_verify_the_landed_one() -> None:
     rows = [a_row(1, State.DONE, landed_commit=name(2), attempt=1)]
 
-    made, _ = report_of(rows, a_story(1, 1), a_line(2))
+    made, _ = report_of(rows, a_story(1, 1), a_branch(2))
 
     assert made["tasks"][0]["proof"] is None
     assert "| t1 | unknown | 1 | unknown |" in render_markdown(made)
@@ -197,7 +197,7 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     ]
     rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
 
-    made, _ = report_of(rows, entries, a_line(0), now=NOW + timedelta(seconds=100))
+    made, _ = report_of(rows, entries, a_branch(0), now=NOW + timedelta(seconds=100))
 
     assert made["time"]["waiting"] == {"turn_s": 10.0, "retry_s": 20.0, "person_s": 60.0}
     assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (100.0, None)
@@ -214,7 +214,7 @@ def test_foreign_text_in_an_answer_command_is_quoted() -> None:
     rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
 
     made, _ = report_of(
-        rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("/w", "x; rm -rf ~")
+        rows, [], a_branch(0), escalation_of=lambda _: EscalationDetails("/w", "x; rm -rf ~")
     )
 
     commands = [answer["command"] for answer in made["asking"][0]["answers"]]
@@ -228,7 +228,9 @@ def test_foreign_text_in_an_answer_command_is_quoted() -> None:
 def test_the_answer_for_a_task_without_an_agent_has_no_message() -> None:
     rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
 
-    made, _ = report_of(rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("", "tests"))
+    made, _ = report_of(
+        rows, [], a_branch(0), escalation_of=lambda _: EscalationDetails("", "tests")
+    )
 
     retry = made["asking"][0]["answers"][0]
     assert retry["command"] == "yaoki answer run00001-1 retry"
@@ -246,7 +248,7 @@ def test_a_check_that_passed_with_a_nonzero_exit_code_has_its_reason() -> None:
         for e in a_story(1, 1)
     ]
 
-    made, _ = report_of(landed(1), story, a_line(1))
+    made, _ = report_of(landed(1), story, a_branch(1))
 
     assert "PASSED, exit 1 (1 failure stood at the base already)" in render_markdown(made)
 
@@ -259,7 +261,7 @@ def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
         for task, commit in ((1, name(8)), (2, name(1)), (2, name(9)))
     ]
 
-    made, _ = report_of(rows, a_story(1, 1), a_line(1), saved_work=works)
+    made, _ = report_of(rows, a_story(1, 1), a_branch(1), saved_work=works)
 
     assert [one["commit"] for one in made["kept"]["work"]] == [name(9)]
     assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in render_markdown(made)
@@ -273,7 +275,7 @@ def test_the_report_of_ten_thousand_tasks_is_bounded_and_counts_the_rest() -> No
     count = 10_000
     entries = (line for n in range(1, count + 1) for line in a_story(n, n))
 
-    made, _ = report_of(landed(count), entries, a_line(count))
+    made, _ = report_of(landed(count), entries, a_branch(count))
     html, text = render_page(made), render_markdown(made)
 
     assert len(html) < 2_000_000
@@ -286,7 +288,7 @@ def test_the_report_of_ten_thousand_tasks_is_bounded_and_counts_the_rest() -> No
         assert told in html
     assert "… 9,900 more tasks" in text
     assert len(made["receipt"]["landed"]) == count
-    assert not red(receipt_text(made["receipt"]).encode(), a_line(count))
+    assert not failed_lines(receipt_text(made["receipt"]).encode(), a_branch(count))
 
 
 @pytest.mark.spec("10.3", "12.1")
@@ -294,7 +296,7 @@ def test_questions_over_the_limit_are_counted() -> None:
     asks = {"question": "?", "reason": "MAX_RETRIES"}
     rows = [a_row(n, State.ESCALATED, **asks) for n in range(1, 1101)]
 
-    made, _ = report_of(rows, [], a_line(0))
+    made, _ = report_of(rows, [], a_branch(0))
 
     assert (len(made["asking"]), made["asking_left_out"]) == (1000, 100)
     assert "… 1,050 more questions" in render_page(made)
@@ -305,7 +307,7 @@ def test_questions_over_the_limit_are_counted() -> None:
 def test_a_task_with_a_thousand_attempts_shows_the_last_ones_and_the_count() -> None:
     entries = [entry(n, "ATTEMPT_STARTED", 1, n, agent="small") for n in range(1, 1001)]
 
-    made, _ = report_of([a_row(1)], entries, a_line(0))
+    made, _ = report_of([a_row(1)], entries, a_branch(0))
 
     tries = made["tasks"][0]["attempts"]
     assert (len(tries), tries[-1]["attempt"]) == (100, 1000)
@@ -410,7 +412,7 @@ def test_durations_are_formatted_for_people(seconds: float, words: str) -> None:
 
 @pytest.fixture(scope="module")
 def receipt() -> dict[str, Any]:
-    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2)], a_line(2))
+    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2)], a_branch(2))
     held: dict[str, Any] = made["receipt"]
     return held
 
@@ -423,7 +425,7 @@ def resealed(receipt: Mapping[str, Any], **more: Any) -> bytes:
 
 @pytest.mark.spec("0.1", "12.1")
 def test_an_unchanged_receipt_is_verified(receipt: dict[str, Any]) -> None:
-    seen = checked(receipt_text(receipt).encode(), a_line(2))
+    seen = checked(receipt_text(receipt).encode(), a_branch(2))
 
     assert {name: ok for name, (ok, _) in seen.items()} == {
         **dict.fromkeys(
@@ -436,12 +438,12 @@ def test_an_unchanged_receipt_is_verified(receipt: dict[str, Any]) -> None:
 @pytest.mark.spec("0.6", "12.1")
 def test_a_changed_byte_of_a_receipt_is_reported_with_its_place(receipt: dict[str, Any]) -> None:
     """Every byte is replaced once and deleted once."""
-    data, git = receipt_text(receipt).encode(), a_line(2)
+    data, git = receipt_text(receipt).encode(), a_branch(2)
 
     for at in range(len(data)):
         other = b"1" if data[at : at + 1] != b"1" else b"2"
         for changed in (data[:at] + other + data[at + 1 :], data[:at] + data[at + 1 :]):
-            found = red(changed, git)
+            found = failed_lines(changed, git)
             assert found, f"byte {at} may be changed"
             assert all(found.values()), f"no place is told for byte {at}: {found}"
 
@@ -450,8 +452,10 @@ def test_a_changed_byte_of_a_receipt_is_reported_with_its_place(receipt: dict[st
 def test_a_report_is_verified_by_the_receipt_inside_it(receipt: dict[str, Any]) -> None:
     changed = {**receipt, "status": "ACTIVE"}
 
-    assert not red(json.dumps({"schema": 1, "receipt": receipt}).encode(), a_line(2))
-    assert "digest" in red(json.dumps({"schema": 1, "receipt": changed}).encode(), a_line(2))
+    assert not failed_lines(json.dumps({"schema": 1, "receipt": receipt}).encode(), a_branch(2))
+    assert "digest" in failed_lines(
+        json.dumps({"schema": 1, "receipt": changed}).encode(), a_branch(2)
+    )
 
 
 @pytest.mark.spec("0.6")
@@ -459,7 +463,7 @@ def test_a_change_inside_an_entry_is_found_in_that_entry(receipt: dict[str, Any]
     second = {**receipt["landed"][1], "attempt": 9}
     data = receipt_text({**receipt, "landed": [receipt["landed"][0], second]}).encode()
 
-    assert red(data, a_line(2)) == {"digest": "landed 2: t2"}
+    assert failed_lines(data, a_branch(2)) == {"digest": "landed 2: t2"}
 
 
 @pytest.mark.spec("0.1", "0.3")
@@ -469,33 +473,45 @@ def test_a_receipt_with_recomputed_digests_is_refused_by_git(receipt: dict[str, 
     other = {**second, "tree": TREE}
     failed = {**second, "checks": [{**second["checks"][0], "outcome": "FAILED"}]}
 
-    assert "has the tree" in red(resealed(receipt, landed=[first, other]), a_line(2))["trees"]
-    assert "git has 2 steps" in red(resealed(receipt, line=line[:1]), a_line(2))["line"]
-    assert "line 1: git has" in red(resealed(receipt, line=line[::-1]), a_line(2))["line"]
-    assert "does not list" in red(resealed(receipt, landed=[first]), a_line(2))["landed"]
-    assert "is not its landing" in red(resealed(receipt, landed=[first] * 2), a_line(2))["landed"]
-    assert "did not pass" in red(resealed(receipt, landed=[first, failed]), a_line(2))["checks"]
+    assert (
+        "has the tree"
+        in failed_lines(resealed(receipt, landed=[first, other]), a_branch(2))["trees"]
+    )
+    assert "git has 2 steps" in failed_lines(resealed(receipt, line=line[:1]), a_branch(2))["line"]
+    assert (
+        "line 1: git has" in failed_lines(resealed(receipt, line=line[::-1]), a_branch(2))["line"]
+    )
+    assert "does not list" in failed_lines(resealed(receipt, landed=[first]), a_branch(2))["landed"]
+    assert (
+        "is not its landing"
+        in failed_lines(resealed(receipt, landed=[first] * 2), a_branch(2))["landed"]
+    )
+    assert (
+        "did not pass"
+        in failed_lines(resealed(receipt, landed=[first, failed]), a_branch(2))["checks"]
+    )
     unproven = {**second, "checks": []}
     assert (
-        "no check passed" in red(resealed(receipt, landed=[first, unproven]), a_line(2))["checks"]
+        "no check passed"
+        in failed_lines(resealed(receipt, landed=[first, unproven]), a_branch(2))["checks"]
     )
 
 
 @pytest.mark.spec("0.1")
 def test_a_receipt_is_refused_in_a_repository_with_other_commits(receipt: dict[str, Any]) -> None:
     data = receipt_text(receipt).encode()
-    foreign = a_line(2)
+    foreign = a_branch(2)
     foreign.steps[1] = replace(foreign.steps[1], task="")
-    loose = a_line(2)
+    loose = a_branch(2)
     loose.steps[0] = replace(loose.steps[0], parent=name(99))
-    poor, lost = a_line(1), a_line(2)
+    poor, lost = a_branch(1), a_branch(2)
     lost.ref = "refs/heads/main"
     lost.more["refs/heads/yaoki/run00001"] = TREE
 
-    assert "is of nobody" in red(data, foreign)["line"]
-    assert "does not follow" in red(data, loose)["line"]
-    assert f"{name(2)} is not here" in red(data, poor)["commits"]
-    assert "does not contain" in red(data, lost)["ref"]
+    assert "is of nobody" in failed_lines(data, foreign)["line"]
+    assert "does not follow" in failed_lines(data, loose)["line"]
+    assert f"{name(2)} is not here" in failed_lines(data, poor)["commits"]
+    assert "does not contain" in failed_lines(data, lost)["ref"]
 
 
 @pytest.mark.spec("14.4")
@@ -514,7 +530,7 @@ def test_a_receipt_is_refused_in_a_repository_with_other_commits(receipt: dict[s
     ],
 )
 def test_an_invalid_receipt_is_reported_with_its_place(data: bytes, place: str) -> None:
-    found = red(data, a_line(0))
+    found = failed_lines(data, a_branch(0))
 
     assert list(found) == ["form"]
     assert place in found["form"]
@@ -545,7 +561,7 @@ def test_foreign_text_is_escaped_in_markdown_and_html() -> None:
     hostile = "<b onclick=x>|`[a](b)`**\x1b[31m\u202e"
     rows = [replace(row, name=hostile) for row in landed(1)]
 
-    made, _ = report_of(rows, a_story(1, 1), a_line(1))
+    made, _ = report_of(rows, a_story(1, 1), a_branch(1))
 
     html, text = render_page(made), render_markdown(made)
     assert "<b onclick" not in html

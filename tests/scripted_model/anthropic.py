@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, Said, event, tool_list
+from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, ModelAnswer, event, tool_list
 from tests.scripted_model.tools import Tool
 
 _TYPES = {
@@ -27,7 +27,7 @@ class Anthropic:
     def streams(self, body: Mapping[str, Any], path: str) -> bool:
         return body.get("stream") is True
 
-    def whole(self, said: Said, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def whole(self, said: ModelAnswer, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "id": f"msg_{said.id}",
             "type": "message",
@@ -39,7 +39,7 @@ class Anthropic:
             "usage": {"input_tokens": TOKENS_IN, "output_tokens": TOKENS_OUT},
         }
 
-    def stream(self, said: Said, body: Mapping[str, Any]) -> list[str]:
+    def stream(self, said: ModelAnswer, body: Mapping[str, Any]) -> list[str]:
         message = {**self.whole(said, body), "content": [], "stop_reason": None}
         told = [event({"type": "message_start", "message": message})]
         for index, block in enumerate(_blocks(said)):
@@ -55,7 +55,7 @@ class Anthropic:
         return {"type": "error", "error": {"type": kind, "message": words}}
 
 
-def _blocks(said: Said) -> list[dict[str, Any]]:
+def _blocks(said: ModelAnswer) -> list[dict[str, Any]]:
     text = [{"type": "text", "text": said.text}] if said.text else []
     calls = [
         {"type": "tool_use", "id": f"toolu_{said.id}_{n}", "name": name, "input": dict(values)}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, Said, data, tool_list
+from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, ModelAnswer, data, tool_list
 from tests.scripted_model.tools import Tool
 
 _CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded", 404: "model_not_found"}
@@ -30,14 +30,14 @@ class Chat:
     def streams(self, body: Mapping[str, Any], path: str) -> bool:
         return body.get("stream") is True
 
-    def whole(self, said: Said, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def whole(self, said: ModelAnswer, body: Mapping[str, Any]) -> Mapping[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
         if said.calls:
             message["tool_calls"] = _calls(said)
         choice = {"index": 0, "message": message, "finish_reason": _reason(said)}
         return {**_frame(said, body, "chat.completion"), "choices": [choice], "usage": _USAGE}
 
-    def stream(self, said: Said, body: Mapping[str, Any]) -> list[str]:
+    def stream(self, said: ModelAnswer, body: Mapping[str, Any]) -> list[str]:
         frame = _frame(said, body, "chat.completion.chunk")
         deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
         if said.text:
@@ -56,12 +56,12 @@ class Chat:
         return {"error": {"message": words, "type": kind, "code": _CODES.get(status)}}
 
 
-def _frame(said: Said, body: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _frame(said: ModelAnswer, body: Mapping[str, Any], kind: str) -> dict[str, Any]:
     model = body.get("model", "")
     return {"id": f"chatcmpl-{said.id}", "object": kind, "created": 1, "model": model}
 
 
-def _calls(said: Said) -> list[dict[str, Any]]:
+def _calls(said: ModelAnswer) -> list[dict[str, Any]]:
     return [
         {
             "id": f"call_{said.id}_{n}",
@@ -72,5 +72,5 @@ def _calls(said: Said) -> list[dict[str, Any]]:
     ]
 
 
-def _reason(said: Said) -> str:
+def _reason(said: ModelAnswer) -> str:
     return "tool_calls" if said.calls else "stop"

@@ -13,7 +13,7 @@ TOKENS_IN, TOKENS_OUT = 100, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelAnswer:
     """An answer: text, and tool calls as name and arguments.
 
     Its `id` was never used before: agents that go on with a conversation remember them.
@@ -29,9 +29,9 @@ class Dialect(Protocol):
 
     def streams(self, body: Mapping[str, Any], path: str) -> bool: ...
 
-    def whole(self, said: Said, body: Mapping[str, Any]) -> Mapping[str, Any]: ...
+    def whole(self, said: ModelAnswer, body: Mapping[str, Any]) -> Mapping[str, Any]: ...
 
-    def stream(self, said: Said, body: Mapping[str, Any]) -> list[str]:
+    def stream(self, said: ModelAnswer, body: Mapping[str, Any]) -> list[str]:
         """Server-sent events, each without the empty line that ends it."""
 
     def error(self, status: int, message: str) -> Mapping[str, Any]: ...

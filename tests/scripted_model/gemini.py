@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, Said, data, tool_list
+from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, ModelAnswer, data, tool_list
 from tests.scripted_model.tools import Tool
 
 _STATUSES = {
@@ -30,14 +30,14 @@ class Gemini:
     def streams(self, body: Mapping[str, Any], path: str) -> bool:
         return ":streamGenerateContent" in path
 
-    def whole(self, said: Said, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def whole(self, said: ModelAnswer, body: Mapping[str, Any]) -> Mapping[str, Any]:
         calls = [{"functionCall": {"name": n, "args": dict(values)}} for n, values in said.calls]
         parts = [*([{"text": said.text}] if said.text else []), *calls]
         content = {"role": "model", "parts": parts}
         candidate = {"content": content, "finishReason": "STOP", "index": 0}
         return {"candidates": [candidate], "usageMetadata": _USAGE, "modelVersion": "scripted"}
 
-    def stream(self, said: Said, body: Mapping[str, Any]) -> list[str]:
+    def stream(self, said: ModelAnswer, body: Mapping[str, Any]) -> list[str]:
         return [data(self.whole(said, body))]
 
     def error(self, status: int, message: str) -> Mapping[str, Any]:

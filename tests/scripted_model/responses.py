@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.scripted_model.chat import Chat
-from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, Said, event, tool_list
+from tests.scripted_model.dialect import TOKENS_IN, TOKENS_OUT, ModelAnswer, event, tool_list
 from tests.scripted_model.tools import Tool
 
 _USAGE = {
@@ -27,7 +27,7 @@ class Responses:
     def streams(self, body: Mapping[str, Any], path: str) -> bool:
         return body.get("stream") is True
 
-    def whole(self, said: Said, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def whole(self, said: ModelAnswer, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "id": f"resp_{said.id}",
             "object": "response",
@@ -38,7 +38,7 @@ class Responses:
             "usage": _USAGE,
         }
 
-    def stream(self, said: Said, body: Mapping[str, Any]) -> list[str]:
+    def stream(self, said: ModelAnswer, body: Mapping[str, Any]) -> list[str]:
         done = self.whole(said, body)
         begun = {**done, "status": "in_progress", "output": [], "usage": None}
         told = [event({"type": "response.created", "response": begun})]
@@ -50,7 +50,7 @@ class Responses:
         return Chat().error(status, message)
 
 
-def _items(said: Said) -> list[dict[str, Any]]:
+def _items(said: ModelAnswer) -> list[dict[str, Any]]:
     spoken = {
         "type": "message",
         "id": f"msg_{said.id}",

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.scripted_model.anthropic import Anthropic
 from tests.scripted_model.chat import Chat
-from tests.scripted_model.dialect import Dialect, Said
+from tests.scripted_model.dialect import Dialect, ModelAnswer
 from tests.scripted_model.gemini import Gemini
 from tests.scripted_model.responses import Responses
 from tests.scripted_model.tools import translated
@@ -174,16 +174,16 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
                     server.closing.wait(LIFE_S_MAX)
                     self.close_connection = True
                 case Cut():
-                    said = Said("This answer will never", (), fresh)
+                    said = ModelAnswer("This answer will never", (), fresh)
                     self._cut(dialect.stream(said, body) if streams else [])
                 case Malformed():
                     self._malformed(streams)
                 case Turn(text, calls):
                     made = [translated(call, tools, server.worktree) for call in calls]
-                    self._answer(dialect, Said(text, made, fresh), body, streams)
+                    self._answer(dialect, ModelAnswer(text, made, fresh), body, streams)
 
         def _answer(
-            self, dialect: Dialect, said: Said, body: Mapping[str, Any], streams: bool
+            self, dialect: Dialect, said: ModelAnswer, body: Mapping[str, Any], streams: bool
         ) -> None:
             if not streams:
                 self._json(200, dialect.whole(said, body))

@@ -13,8 +13,8 @@ DEEP = '"$PY" -c \'import os\nfor _ in range(3000): os.mkdir("d"); os.chdir("d")
 
 
 @dataclass(frozen=True)
-class Held:
-    """The same as with the sandbox: it does no harm."""
+class Stopped:
+    """Stopped without the sandbox too: it does no harm."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,20 @@ class Detected:
 
 @dataclass(frozen=True)
 class Open:
-    """The harm is done and nobody says so; `why` is for the page."""
+    """The harm is done and not reported; `why` is shown on the page."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class Untried:
+class NotTried:
     """Not tried without the sandbox, because the machine of the tests would be harmed."""
 
     why: str
 
 
-Without = Held | Detected | Open | Untried
-HELD = Held()
+Without = Stopped | Detected | Open | NotTried
+STOPPED = Stopped()
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Attack:
     tries: str
     script: str
     harm: str = "false"
-    off: Without = HELD
+    off: Without = STOPPED
     cheats: bool = False
     lands: bool | None = True
     keys: Mapping[str, Any] = field(default_factory=dict)
@@ -76,5 +76,5 @@ class Attack:
 
     @property
     def fact(self) -> str:
-        """What must be true in a clone of whatever landed."""
+        """A shell condition that must hold in a clone of the landed work."""
         return self.truth or f"test ! -L {self.name}.txt && grep -qx good {self.name}.txt"

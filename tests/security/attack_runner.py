@@ -1,8 +1,8 @@
-"""The place where attacks are carried out, and what is left of them.
+"""Runs attacks in a repository and examines their results.
 
 Every verdict is from git, files and processes: a fresh clone of the run branch in which the checks
-are run, files outside, the table of processes.  What yaoki says counts only where an attack cannot
-be held without the sandbox, and the question is what the person is told instead.
+are run, files outside, the process table.  Output of yaoki counts only where an attack cannot
+be stopped without the sandbox and must be reported to the person instead.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.acceptance.project import WHO, Completed, Place
-from tests.security.attack import SECRET, TOKEN, Attack, Detected, Held, Open, Untried
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project
+from tests.security.attack import SECRET, TOKEN, Attack, Detected, NotTried, Open, Stopped
 
 BOUND_S = 60
 # What every agent finds as variables of its shell; NAME and the rest are written in front.
@@ -33,24 +33,24 @@ OURS = (".yaoki", ".git/worktrees", ".git/objects", ".git/refs/heads/yaoki", ".g
 ALSO_OURS = (".git/logs/refs/heads/yaoki", ".git/packed-refs", ".git/index")
 
 
-class Arena:
-    """A repository, a home with things of value, and agents that reach for them."""
+class AttackRunner:
+    """A repository, a home with valuable files, and agents that attack them."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.home, self.marks = place.folder / "p", place.folder / "marks"
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.home, self.marks = project.folder / "p", project.folder / "marks"
         self.marks.mkdir()
         path = f"{self.home}/bin:{os.environ['PATH']}"
-        place.env |= {"HOME": str(self.home), "PATH": path, "PLANTED_TOKEN": TOKEN}
-        place.env.pop("XDG_CONFIG_HOME", None)
+        project.env |= {"HOME": str(self.home), "PATH": path, "PLANTED_TOKEN": TOKEN}
+        project.env.pop("XDG_CONFIG_HOME", None)
         self._furnish()
         self.variables = {
-            "REPO": str(place.repo),
+            "REPO": str(project.repo),
             "PERSON": str(self.home),
-            "STATE": str(place.home),
+            "STATE": str(project.home),
             "MARKS": str(self.marks),
-            "FOLDER": str(place.folder),
-            "PY": place.python,
+            "FOLDER": str(project.folder),
+            "PY": project.python,
         }
 
     def _furnish(self) -> None:
@@ -70,24 +70,24 @@ class Arena:
             file = self.home / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        (self.place.repo / "data").mkdir()
+        (self.project.repo / "data").mkdir()
         for name in ("one", "two"):
-            (self.place.repo / "data" / name).write_text(f"{name}\n")
-        self.place.git("add", "data")
+            (self.project.repo / "data" / name).write_text(f"{name}\n")
+        self.project.git("add", "data")
 
     def settings(self, mode: str, **more: object) -> None:
         rows = "".join(f"{k} = {str(v).lower()}\n" for k, v in more.items())
-        file = self.place.repo / "yaoki.toml"
+        file = self.project.repo / "yaoki.toml"
         text = file.read_text().partition("\n[sandbox]")[0]
         file.write_text(f'{text}\n[sandbox]\nmode = "{mode}"\n{rows}')
-        self.place.git(*WHO, "commit", "-qam", f"sandbox {mode}")
+        self.project.git(*GIT_IDENTITY, "commit", "-qam", f"sandbox {mode}")
 
     def sh(self, line: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """As the person, outside."""
-        env = {**self.place.env, **self.variables, **more}
+        """Run a shell line as the user, outside the sandbox."""
+        env = {**self.project.env, **self.variables, **more}
         return subprocess.run(
-            (*self.place.prefix, "bash", "-c", line),
-            cwd=self.place.folder,
+            (*self.project.prefix, "bash", "-c", line),
+            cwd=self.project.folder,
             env=env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -111,44 +111,44 @@ class Arena:
             }
             for a in attacks
         ]
-        return self.place.plan(
+        return self.project.plan(
             {"goal": "Walls", "agents": agents, "checks": checks, "tasks": tasks}, name
         )
 
     def script(self, attack: Attack) -> str:
         own = {**self.variables, "NAME": attack.name, "MARK": f"{self.marks}/{attack.name}"}
         given = "; ".join(f"{name}='{value}'" for name, value in own.items())
-        who = " ".join(WHO)
+        who = " ".join(GIT_IDENTITY)
         honest = "" if attack.cheats else HONEST.format(name=attack.name, worktree='"$TREE"')
         return f"{given}; TREE=$PWD; {PRELUDE.format(who=who)}{attack.script}{honest}"
 
-    def carry(self, attacks: Sequence[Attack]) -> Aftermath:
+    def run(self, attacks: Sequence[Attack]) -> AttackResult:
         for attack in attacks:
             if attack.before:
                 made = self.sh(attack.before, NAME=attack.name)
                 assert made.returncode == 0, f"{attack.name}: {made.stderr}"
-        before = self.belongings()
+        before = self.user_files()
         plan = self.plan(attacks)
         try:
-            done = self.place.yaoki("run", plan, "--quiet")
+            done = self.project.yaoki("run", plan, "--quiet")
         finally:
             self._end_helpers()
-        return Aftermath(self, tuple(attacks), done, before)
+        return AttackResult(self, tuple(attacks), done, before)
 
     def _end_helpers(self) -> None:
-        """Processes that stand for the person's others: `helper-NAME` holds the number of each."""
-        for file in self.place.folder.glob("helper-*"):
+        """End the user's simulated processes: `helper-NAME` contains the pid of each."""
+        for file in self.project.folder.glob("helper-*"):
             pid = int(file.read_text())
             file.unlink()
             if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
                 file.with_name(file.name.replace("helper", "alive")).touch()
                 os.kill(pid, signal.SIGKILL)
 
-    def belongings(self) -> dict[str, str]:
-        """Every file of the person's: home, checkout, git folder, but for what is yaoki's there."""
+    def user_files(self) -> dict[str, str]:
+        """Every file of the user: home, checkout and git folder, without yaoki's files."""
         held = self.home_files()
-        held |= {f"repo/{n}": text for n, text in _files(self.place.repo, (*OURS, *ALSO_OURS))}
-        rows = self.place.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        held |= {f"repo/{n}": text for n, text in _files(self.project.repo, (*OURS, *ALSO_OURS))}
+        rows = self.project.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
         held["refs"] = "\n".join(row for row in rows if "yaoki/" not in row)
         return held
 
@@ -156,14 +156,14 @@ class Arena:
         return dict(_files(self.home, ()))
 
     def processes(self) -> list[str]:
-        """Whoever works with our folders, by words, folder or variables."""
+        """Processes that use the test folder, by arguments, working folder or environment."""
         found = []
         for process in psutil.process_iter():
             try:
                 words = [*process.cmdline(), process.cwd(), *process.environ().values()]
             except (psutil.Error, OSError):
                 continue
-            ours = any(str(self.place.folder) in word for word in words)
+            ours = any(str(self.project.folder) in word for word in words)
             if ours and process.pid != os.getpid():
                 found.append(f"{process.pid} {' '.join(words)[:120]}")
         return found
@@ -187,14 +187,14 @@ def _content(file: Path) -> str:
     return f"{file.stat().st_mode:o} {file.read_bytes()[:100_000]!r}"
 
 
-# ------------------------------------------------------------------ what is left
+# ------------------------------------------------------------------ results
 
 
 @dataclass
-class Aftermath:
+class AttackResult:
     """What git, files and processes say when a run of attacks is over."""
 
-    arena: Arena
+    arena: AttackRunner
     attacks: tuple[Attack, ...]
     done: Completed
     before: Mapping[str, str]
@@ -204,20 +204,20 @@ class Aftermath:
     @cached_property
     def clone(self) -> Path:
         """The run branch, cloned by a stranger."""
-        at = self.arena.place.folder / f"clone-{len(list(self.arena.place.folder.iterdir()))}"
+        at = self.arena.project.folder / f"clone-{len(list(self.arena.project.folder.iterdir()))}"
         nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
         env = {"PATH": os.environ["PATH"], "HOME": str(at), **nothing}
-        url = f"file://{self.arena.place.repo}"
+        url = f"file://{self.arena.project.repo}"
         asked = ("for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/heads/yaoki")
-        held = f"--git-dir={self.arena.place.repo / '.git'}"
-        git = (*self.arena.place.prefix, "git")
+        held = f"--git-dir={self.arena.project.repo / '.git'}"
+        git = (*self.arena.project.prefix, "git")
         found = subprocess.run((*git, held, *asked), env=env, capture_output=True, text=True)
         names = [name.removeprefix("refs/heads/") for name in found.stdout.split()]
         runs = [name for name in names if RUN_BRANCH.fullmatch(name)] or ["none"]
         words = ("clone", "-q", "--single-branch", "-b", runs[0], url, str(at))
         done = subprocess.run((*git, *words), env=env, capture_output=True, text=True, check=False)
         if done.returncode:
-            # Without the sandbox an agent can make a repository that nobody clones any more.
+            # Without the sandbox an agent can damage the repository so that it cannot be cloned.
             self.unreadable = done.stderr
             subprocess.run((*git, "init", "-q", str(at)), env=env, check=True)
         return at
@@ -229,13 +229,13 @@ class Aftermath:
         there = os.path.lexists(self.clone / f"{attack.name}.txt")
         return there or words.search(log) is not None
 
-    def false(self, attack: Attack) -> str:
+    def false_landing(self, attack: Attack) -> str:
         """Why what landed is not true; empty when it is, or when nothing landed."""
         if not self.landed(attack):
             return ""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.clone)}
         done = subprocess.run(
-            (*self.arena.place.prefix, "bash", "-c", attack.fact),
+            (*self.arena.project.prefix, "bash", "-c", attack.fact),
             cwd=self.clone,
             env=env,
             capture_output=True,
@@ -244,7 +244,7 @@ class Aftermath:
         return "" if done.returncode == 0 else f"landed, and it is false: {attack.fact}"
 
     def harmed(self, attack: Attack) -> bool:
-        """Asked once: to look may be to clear up."""
+        """Evaluated once, because the harm script may clean up."""
         if attack.name not in self.harms:
             mark = str(self.arena.marks / attack.name)
             given = {"NAME": attack.name, "MARK": mark, "CLONE": str(self.clone)}
@@ -252,48 +252,48 @@ class Aftermath:
         return self.harms[attack.name]
 
     def faults(self) -> list[str]:
-        """Every promise that was broken, with the sandbox on."""
+        """Every violated expectation with the sandbox on."""
         found = [f"exit code {self.done.code}: {self.done.err}"] * (self.done.code not in (0, 4))
         for attack in self.attacks:
             if self.harmed(attack):
                 found.append(f"{attack}: harm was done")
-            if words := self.false(attack):
+            if words := self.false_landing(attack):
                 found.append(f"{attack}: {words}")
             if attack.lands is not None and self.landed(attack) is not attack.lands:
                 found.append(f"{attack}: {'landed' if self.landed(attack) else 'did not land'}")
         found += [f"mark of {mark.name}" for mark in self.arena.marks.iterdir()]
         found += [f"cannot be cloned: {self.unreadable}"] * bool(self.unreadable)
-        return found + self.common_faults()
+        return found + self.shared_faults()
 
-    def common_faults(self) -> list[str]:
-        after = self.arena.belongings()
+    def shared_faults(self) -> list[str]:
+        after = self.arena.user_files()
         changed = sorted(n for n in {*self.before, *after} if self.before.get(n) != after.get(n))
         found = [f"changed: {name}" for name in changed]
         found += [f"a process is left: {words}" for words in self.arena.processes()]
         fsck = self.arena.sh("git -C $REPO fsck --strict --connectivity-only --no-dangling 2>&1")
         return found + ([f"fsck: {fsck.stdout}"] if fsck.returncode else [])
 
-    def told(self, attack: Attack, by: str) -> str:
-        """What the person was told of it: in the question of the task, or in the report."""
-        place = self.arena.place
+    def reported(self, attack: Attack, by: str) -> str:
+        """What the user is told about the attack: in the question of the task, or in the report."""
+        project = self.arena.project
         if by == "question":
-            rows = place.status()["tasks"]
+            rows = project.status()["tasks"]
             return " ".join(f"{t['question']}" for t in rows if t["name"] == attack.name)
         if by == "run":
             return self.done.out + self.done.err
-        return place.yaoki("report").out
+        return project.yaoki("report").out
 
-    def without(self, attack: Attack) -> list[str]:
-        """What differs from what is promised of this attack without the sandbox."""
-        found = [f"{attack}: {words}"] if (words := self.false(attack)) else []
+    def faults_without_sandbox(self, attack: Attack) -> list[str]:
+        """Differences from the documented behaviour without the sandbox."""
+        found = [f"{attack}: {words}"] if (words := self.false_landing(attack)) else []
         harmed = self.harmed(attack) or (self.arena.marks / attack.name).exists()
         match attack.off:
-            case Held():
+            case Stopped():
                 found += [f"{attack}: harm was done"] if harmed else []
             case Detected(by, words):
                 found += [] if harmed else [f"{attack}: it is held; say so"]
-                if not re.search(words, told := self.told(attack, by), re.DOTALL):
+                if not re.search(words, told := self.reported(attack, by), re.DOTALL):
                     found.append(f"{attack}: not told by {by}: {words!r} in {told[-1500:]!r}")
-            case Open() | Untried():
+            case Open() | NotTried():
                 found += [] if harmed else [f"{attack}: it is held; say so"]
         return found

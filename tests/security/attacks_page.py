@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.documents import ROOT
-from tests.security.attack import Attack, Detected, Held, Open, Untried
+from tests.security.attack import Attack, Detected, NotTried, Open, Stopped
 from tests.security.catalogue import CATALOGUES
-from tests.security.catalogue.repositories import BROUGHT
+from tests.security.catalogue.repositories import REPOSITORY_ATTACKS
 
 PAGE = ROOT / "docs" / "reference" / "attacks.md"
 HEAD = """\
@@ -42,9 +42,9 @@ def _lines() -> Iterator[str]:
                 yield f"| {attack.tries} | {BY[by]} | |"
             case Open(why):
                 yield f"| {attack.tries} | nothing | {why} |"
-            case Untried(why):
+            case NotTried(why):
                 yield f"| {attack.tries} | not tried | {why} |"
-            case Held():
+            case Stopped():
                 pass
     for held in CATALOGUES.values():
         yield f"\n## {held.about}\n"
@@ -52,21 +52,21 @@ def _lines() -> Iterator[str]:
         yield "|---|---|---|"
         yield from (f"| `{a.name}` | {a.tries} | {_word(a)} |" for a in held.attacks)
     yield "\n## What a stranger's repository, settings or plan bring\n"
-    yield f"{len(BROUGHT)} are read, and some run: none of them starts a program, leaves the repository, or controls the terminal.\n"
+    yield f"{len(REPOSITORY_ATTACKS)} are read, and some run: none of them starts a program, leaves the repository, or controls the terminal.\n"
     yield "| attack | it brings |"
     yield "|---|---|"
-    yield from (f"| `{brought.name}` | {brought.tries} |" for brought in BROUGHT)
+    yield from (f"| `{brought.name}` | {brought.tries} |" for brought in REPOSITORY_ATTACKS)
 
 
 def _word(attack: Attack) -> str:
     match attack.off:
-        case Held():
+        case Stopped():
             return "stopped"
         case Detected():
             return "detected"
         case Open():
             return "open"
-        case Untried():
+        case NotTried():
             return "not tried"
 
 

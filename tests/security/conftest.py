@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.acceptance.conftest import place, pycache, store_url, stores
+from tests.acceptance.conftest import project, pycache, store_url, stores
 
-__all__ = ["place", "pycache", "store_url", "stores"]
+__all__ = ["project", "pycache", "store_url", "stores"]

@@ -1,4 +1,4 @@
-"""A git folder that an agent owns: no git of ours obeys its settings (V1)."""
+"""A git folder owned by an agent: yaoki's git ignores its settings (V1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Place, a_plan, holds
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project, a_plan, file_contains
 from yaoki.adapters.workspace.protect.fingerprints import SENSITIVE_SETTING, TRANSPORT_HELPER
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.4")]
@@ -31,26 +31,26 @@ git config core.fsmonitor "touch {mark}; false"
 """
 
 
-def with_submodule(place: Place) -> None:
-    library = place.folder / "library"
-    place.git("clone", "-q", str(place.repo), str(library))
-    place.git(*ALLOW, "add", str(library), "mod")
-    place.git(*WHO, "commit", "-qm", "with a submodule")
+def with_submodule(project: Project) -> None:
+    library = project.folder / "library"
+    project.git("clone", "-q", str(project.repo), str(library))
+    project.git(*ALLOW, "add", str(library), "mod")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with a submodule")
 
 
 @pytest.mark.full
-def test_a_submodule_that_claims_to_be_a_partial_clone_starts_no_program(place: Place) -> None:
-    with_submodule(place)
-    mark = place.folder / "mark"
-    acts = EVIL.format(allow=" ".join(ALLOW), who=" ".join(WHO), mark=mark)
+def test_a_submodule_that_claims_to_be_a_partial_clone_starts_no_program(project: Project) -> None:
+    with_submodule(project)
+    mark = project.folder / "mark"
+    acts = EVIL.format(allow=" ".join(ALLOW), who=" ".join(GIT_IDENTITY), mark=mark)
     script = {"a": [[{"run": ["sh", "-c", acts]}]]}
     plan = a_plan(script, [{"id": "a", "checks": ["ok"]}], {"ok": {"shell": "test -s README"}})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert not mark.exists(), "a program that the agent named ran outside"
     assert done.code in (0, 4), done.out + done.err
-    assert place.git("fsck", "--connectivity-only") == ""
+    assert project.git("fsck", "--connectivity-only") == ""
 
 
 # From git's own documentation: keys whose value is a program, names one, or leads git elsewhere.
@@ -76,7 +76,7 @@ lfs.customtransfer.x.path svn.authorsProg hook.x.command safe.directory attr.tre
 transfer.bundleURI bundle.x.uri
 """,
 )
-# What people, editors and tools set while a run goes on.
+# Settings that people, editors and tools change during a run.
 HARMLESS = re.findall(
     r"\S+",
     """
@@ -121,15 +121,15 @@ def test_an_ordinary_address_names_no_program(entry: str) -> None:
     [("imap.tunnel", "touch MARK"), ("help.autocorrect", "immediate"), ("merge.tool", "../x")],
 )
 def test_a_git_setting_that_starts_a_program_is_escalated_and_nothing_lands(
-    place: Place, key: str, value: str
+    project: Project, key: str, value: str
 ) -> None:
     acts = [{"run": ["git", "config", key, value]}, {"write": {"a.txt": "good\n"}}]
-    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})
+    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
     # Outside the sandbox, where an agent can write them.
-    place.settings(SETTINGS + '\n[sandbox]\nmode = "off"\n')
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    project.settings(SETTINGS + '\n[sandbox]\nmode = "off"\n')
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    assert place.git("rev-parse", "main") == place.git(
-        "rev-parse", f"yaoki/{place.status()['run']}"
+    assert project.git("rev-parse", "main") == project.git(
+        "rev-parse", f"yaoki/{project.status()['run']}"
     )

@@ -1,5 +1,5 @@
-"""The catalogue of attacks by agents: with the sandbox none does harm; without it each is held,
-told to a person, or listed as open.
+"""The catalogue of attacks by agents: in the sandbox none does harm; without it each is stopped,
+detected, or listed as open.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.security.attack import Attack
-from tests.security.attack_runner import Aftermath, Arena
+from tests.security.attack_runner import AttackResult, AttackRunner
 from tests.security.catalogue import CATALOGUES
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "0.1", "0.2")]
@@ -26,26 +26,26 @@ WITHOUT: list[Batch] = [
 
 
 @pytest.fixture(autouse=True)
-def cleared(tmp_path: Path) -> Iterator[None]:
+def delete_deep_folders(tmp_path: Path) -> Iterator[None]:
     """Folders are left so deep that pytest could not delete them later."""
     yield
     subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
 
 
-def carried(place: Place, mode: str, batch: Batch) -> Aftermath:
-    arena = Arena(place)
-    batch[2](arena)
-    arena.settings(mode)
-    return arena.carry(batch[1])
+def run_attacks(project: Project, mode: str, batch: Batch) -> AttackResult:
+    attack_runner = AttackRunner(project)
+    batch[2](attack_runner)
+    attack_runner.settings(mode)
+    return attack_runner.run(batch[1])
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.3", "16.13")
 @pytest.mark.parametrize("batch", WITH, ids=lambda batch: batch[0])
-def test_no_attack_does_harm_in_the_sandbox(place: Place, batch: Batch) -> None:
+def test_no_attack_does_harm_in_the_sandbox(project: Project, batch: Batch) -> None:
     needs_bubblewrap()
 
-    after = carried(place, "on", batch)
+    after = run_attacks(project, "on", batch)
 
     assert after.faults() == []
 
@@ -54,11 +54,11 @@ def test_no_attack_does_harm_in_the_sandbox(place: Place, batch: Batch) -> None:
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
 def test_each_attack_without_the_sandbox_is_stopped_detected_or_listed_as_open(
-    place: Place, batch: Batch
+    project: Project, batch: Batch
 ) -> None:
-    after = carried(place, "off", batch)
+    after = run_attacks(project, "off", batch)
 
-    assert [fault for attack in batch[1] for fault in after.without(attack)] == []
+    assert [fault for attack in batch[1] for fault in after.faults_without_sandbox(attack)] == []
     assert after.arena.processes() == []
 
 

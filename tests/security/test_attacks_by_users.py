@@ -1,4 +1,4 @@
-"""Another user of the machine: one who looks at what yaoki keeps, and one who runs yaoki without
+"""Another user of the machine: one reads the files of yaoki, one runs yaoki without
 root's powers.
 """
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Completed, Place, a_plan, holds, writes
+from tests.acceptance.project import BOUND_S, Completed, Project, a_plan, file_contains, writes
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.security.attack_runner import Arena
+from tests.security.attack_runner import AttackRunner
 from tests.security.catalogue import CATALOGUES
 
 pytestmark = [
@@ -47,16 +47,16 @@ def as_nobody(*argv: str, env: Mapping[str, str]) -> subprocess.CompletedProcess
     )
 
 
-class OthersPlace(Place):
-    """Everything in it is another user's, and so is every command."""
+class OtherUsersProject(Project):
+    """A project whose files and commands belong to another user."""
 
     def __init__(self, folder: Path, pycache: Path, python: str) -> None:
         super().__init__(folder, pycache)
         self.prefix, self.python = NOBODY, python
         self.env |= {"PATH": PLAIN_PATH, "PYTHONPATH": modules(), "USER": "nobody"}
-        self.give()
+        self.change_owner()
 
-    def give(self) -> None:
+    def change_owner(self) -> None:
         subprocess.run(("chown", "-R", "nobody:nogroup", str(self.folder)), check=True)
 
     def yaoki(
@@ -74,7 +74,7 @@ class OthersPlace(Place):
         )
         return Completed(done.returncode, done.stdout, done.stderr)
 
-    def look(self, *words: str) -> Completed:
+    def query(self, *words: str) -> Completed:
         return self.yaoki(*words)
 
 
@@ -96,7 +96,7 @@ def readable_python() -> str:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """That everybody may enter: those of pytest are closed to others."""
+    """A folder that every user may enter: pytest's are private."""
     made = Path(tempfile.mkdtemp(prefix="walls-"))
     made.chmod(0o755)
     yield made
@@ -104,10 +104,10 @@ def folder() -> Iterator[Path]:
 
 
 def test_another_user_cannot_read_the_files_of_yaoki(folder: Path, pycache: Path) -> None:
-    place = Place(folder, pycache)
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": holds("a.txt")})
-    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
-    held = [place.repo / ".yaoki", *place.home.iterdir()]
+    project = Project(folder, pycache)
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    held = [project.repo / ".yaoki", *project.home.iterdir()]
 
     env = {"PATH": PLAIN_PATH}
     places = [str(path) for path in held]
@@ -128,14 +128,14 @@ def test_an_unprivileged_agent_is_confined_by_the_same_sandbox(
     needs_bubblewrap()
     if not (python := readable_python()):
         pytest.skip("no interpreter that another user may start knows yaoki")
-    place = OthersPlace(folder, folder / "pycache", python)
-    arena = Arena(place)
-    CATALOGUES[name].furnish(arena)
-    place.give()
-    arena.settings("on")
-    place.give()
+    project = OtherUsersProject(folder, folder / "pycache", python)
+    attack_runner = AttackRunner(project)
+    CATALOGUES[name].furnish(attack_runner)
+    project.change_owner()
+    attack_runner.settings("on")
+    project.change_owner()
     attacks = list(CATALOGUES[name].batches())[n][1]
 
-    after = arena.carry([a for a in attacks if not a.name.startswith(NEED_YAOKI)])
+    after = attack_runner.run([a for a in attacks if not a.name.startswith(NEED_YAOKI)])
 
     assert after.faults() == []

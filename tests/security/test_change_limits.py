@@ -1,4 +1,4 @@
-"""A change beyond its bounds is told to the agent, costs little and never lands."""
+"""A change over its limits is reported to the agent and never lands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, WHO, Place, a_plan, holds
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project, a_plan, file_contains
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.4", "16.2", "0.1")]
 # A thousand folders below each other three times: no path names the last of them.
@@ -22,36 +22,38 @@ for _ in range(3000):
 os.write(os.open("f", os.O_CREAT | os.O_WRONLY, dir_fd=here), b"x")
 """
 BOUNDS = "file_bytes = 1000000\nchange_bytes = 3000000\nchange_files = 50\npath_depth = 20\n"
-CHECKS = {"ok": holds("a.txt")}
+CHECKS = {"ok": file_contains("a.txt")}
 
 
 def acts(*words: str) -> dict[str, list[str]]:
     return {"run": list(words)}
 
 
-def attempts(place: Place, first: list[object], second: list[object]) -> str:
+def attempts(project: Project, first: list[object], second: list[object]) -> str:
     """One task: the first attempt is too large, the second puts it right; its first failure."""
     write = {"write": {"a.txt": "good\n"}}
     plan = a_plan({"a": [[write, *first], [write, *second]]}, [{"id": "a"}], CHECKS)
     began = time.monotonic()
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
     assert time.monotonic() - began < 60
     assert done.code == 0, done.out + done.err
-    (fall,) = [e for e in place.events("a") if e["event"] == "RETRY_DECISION"]
-    told = place.prompt(place.task("a"), 2)
+    (fall,) = [e for e in project.events("a") if e["event"] == "RETRY_DECISION"]
+    told = project.prompt(project.task("a"), 2)
     assert "too large" in told
     assert len(told) < 20_000
     return f"{fall['data']} {told}"
 
 
-def landed(place: Place) -> list[str]:
-    branch = f"yaoki/{place.status()['run']}"
-    return place.git("ls-tree", "-r", "--name-only", branch).splitlines()
+def landed(project: Project) -> list[str]:
+    branch = f"yaoki/{project.status()['run']}"
+    return project.git("ls-tree", "-r", "--name-only", branch).splitlines()
 
 
 @pytest.mark.full
-def test_a_sparse_file_of_terabytes_is_not_read(place: Place) -> None:
-    told = attempts(place, [acts("truncate", "-s", "2T", "big.bin")], [acts("rm", "-f", "big.bin")])
+def test_a_sparse_file_of_terabytes_is_not_read(project: Project) -> None:
+    told = attempts(
+        project, [acts("truncate", "-s", "2T", "big.bin")], [acts("rm", "-f", "big.bin")]
+    )
 
     assert "big.bin has 2 TiB; limits.file_bytes allows" in told
     assert "big.bin" not in landed(place)
@@ -60,33 +62,33 @@ def test_a_sparse_file_of_terabytes_is_not_read(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_folders_beyond_the_depth_limit_are_reported_and_removed(place: Place) -> None:
+def test_folders_beyond_the_depth_limit_are_reported_and_removed(project: Project) -> None:
     told = attempts(
-        place,
+        project,
         [acts("python3", "-c", DEEP, "d")],
         [acts("rm", "-rf", "d")],
     )
 
     assert "deeper than limits.path_depth = 200" in told
     assert "d/" * 100 not in told
-    assert landed(place) == ["README", "a.txt", "yaoki.toml"]
+    assert landed(project) == ["README", "a.txt", "yaoki.toml"]
 
 
 @pytest.mark.full
-def test_ignored_folders_beyond_the_depth_limit_have_no_effect(place: Place) -> None:
-    (place.repo / ".gitignore").write_text("node_modules\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "ignore")
+def test_ignored_folders_beyond_the_depth_limit_have_no_effect(project: Project) -> None:
+    (project.repo / ".gitignore").write_text("node_modules\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     write = {"write": {"a.txt": "good\n"}}
     deep = acts("python3", "-c", DEEP, "node_modules")
     plan = a_plan({"a": [[write, deep]]}, [{"id": "a"}], CHECKS)
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "RecursionError" not in str(place.events("a"))
-    assert "a.txt" in landed(place)
-    assert not [one for one in (place.home / "worktrees").rglob("node_modules") if one.exists()]
+    assert "RecursionError" not in str(project.events("a"))
+    assert "a.txt" in landed(project)
+    assert not [one for one in (project.home / "worktrees").rglob("node_modules") if one.exists()]
 
 
 EXCESS = "x has 1,000,001 bytes; limits.file_bytes allows 1,000,000 bytes"
@@ -111,42 +113,44 @@ EXCESS = "x has 1,000,001 bytes; limits.file_bytes allows 1,000,000 bytes"
     ],
     ids=["files", "bytes", "file", "depth", "committed"],
 )
-def test_each_exceeded_limit_is_reported_by_name(place: Place, make: str, words: str) -> None:
-    place.settings(SETTINGS + BOUNDS)
-    place.git(*WHO, "commit", "-aqm", "bounds")
+def test_each_exceeded_limit_is_reported_by_name(project: Project, make: str, words: str) -> None:
+    project.settings(SETTINGS + BOUNDS)
+    project.git(*GIT_IDENTITY, "commit", "-aqm", "bounds")
 
-    told = attempts(place, [acts("sh", "-c", make)], [acts("rm", "-rf", "m")])
+    told = attempts(project, [acts("sh", "-c", make)], [acts("rm", "-rf", "m")])
 
     assert words in told
-    assert landed(place) == ["README", "a.txt", "yaoki.toml"]
+    assert landed(project) == ["README", "a.txt", "yaoki.toml"]
 
 
-def test_files_of_the_base_and_ignored_files_do_not_count_toward_the_limits(place: Place) -> None:
-    place.settings(SETTINGS + BOUNDS)
-    (place.repo / "old.bin").write_bytes(b"x" * 2_000_000)
-    (place.repo / ".gitignore").write_text("built\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "large")
+def test_files_of_the_base_and_ignored_files_do_not_count_toward_the_limits(
+    project: Project,
+) -> None:
+    project.settings(SETTINGS + BOUNDS)
+    (project.repo / "old.bin").write_bytes(b"x" * 2_000_000)
+    (project.repo / ".gitignore").write_text("built\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "large")
     write = {"write": {"a.txt": "good\n"}}
     make = "mkdir -p new/built && head -c 5000000 /dev/zero > new/built/x && touch old.bin"
     plan = a_plan({"a": [[write, acts("sh", "-c", make)]]}, [{"id": "a"}], CHECKS)
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert "old.bin" in landed(place)
+    assert "old.bin" in landed(project)
 
 
 @pytest.mark.full
-def test_a_changed_large_file_of_the_base_is_reported(place: Place) -> None:
-    place.settings(SETTINGS + BOUNDS)
-    (place.repo / "old.bin").write_bytes(b"x" * 2_000_000)
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "large")
+def test_a_changed_large_file_of_the_base_is_reported(project: Project) -> None:
+    project.settings(SETTINGS + BOUNDS)
+    (project.repo / "old.bin").write_bytes(b"x" * 2_000_000)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "large")
     change = "import pathlib; pathlib.Path('old.bin').write_bytes(b'y' * 2000000)"
 
     told = attempts(
-        place, [acts("python3", "-c", change)], [acts("git", "checkout", "HEAD~1", "old.bin")]
+        project, [acts("python3", "-c", change)], [acts("git", "checkout", "HEAD~1", "old.bin")]
     )
 
     assert "old.bin has 1.9 MiB; limits.file_bytes allows 976.6 KiB" in told

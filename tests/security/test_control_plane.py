@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, holds
-from tests.acceptance.test_sandbox import needs_bubblewrap, settings
+from tests.acceptance.project import Project, file_contains
+from tests.acceptance.test_sandbox import needs_bubblewrap, write_sandbox_settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10")]
 # The agent says that it has ended, and lives on for three seconds.
@@ -35,30 +35,30 @@ for _ in range(30):
 MODES = ("off", "on")
 
 
-def carried(place: Place, mode: str, code: str, **more: Any) -> int:
+def run_agent_code(project: Project, mode: str, code: str, **more: Any) -> int:
     """`code` is the agent's, in the Python of the tests, which has yaoki."""
     if mode == "on":
         needs_bubblewrap()
-        settings(place, mode="on")
+        write_sandbox_settings(project, mode="on")
     plan = {
         "goal": "Reach",
         "agents": {"bold": {"command": [sys.executable, "-c", code], "prompt": "file"}},
         "agent": "bold",
-        "checks": {"good": holds("a.txt")},
+        "checks": {"good": file_contains("a.txt")},
         "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"], **more}],
     }
-    return place.yaoki("run", place.plan(plan), "--quiet").code
+    return project.yaoki("run", project.plan(plan), "--quiet").code
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_an_agent_that_replaces_its_lock_and_exit_file_still_counts_as_running(
-    place: Place, mode: str
+    project: Project, mode: str
 ) -> None:
-    assert carried(place, mode, SWAPS) == 0
+    assert run_agent_code(project, mode, SWAPS) == 0
 
-    (ended,) = [e for e in place.events("a") if e["event"] == "AGENT_FINISHED"]
-    said = place.look("logs", "a").out.splitlines()
+    (ended,) = [e for e in project.events("a") if e["event"] == "AGENT_FINISHED"]
+    said = project.query("logs", "a").out.splitlines()
     beats = [float(line.split()[-1]) for line in said if line.split()[-1:][0:1] and _is_time(line)]
     assert len(beats) == 30
     assert datetime.fromisoformat(ended["at"]).timestamp() >= max(beats), "it lived on"
@@ -86,18 +86,23 @@ for top in (home, repo / ".yaoki"):
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["on"])
 def test_a_sandboxed_agent_sees_neither_store_nor_keys_nor_other_worktrees(
-    place: Place, mode: str
+    project: Project, mode: str
 ) -> None:
-    (place.home / "workers" / "x").mkdir(parents=True)
-    (place.home / "workers" / "x" / "page.key").write_text("key\n")
-    (place.home / "worktrees" / "other").mkdir(parents=True)
-    (place.home / "worktrees" / "other" / "secret.txt").write_text("theirs\n")
+    (project.home / "workers" / "x").mkdir(parents=True)
+    (project.home / "workers" / "x" / "page.key").write_text("key\n")
+    (project.home / "worktrees" / "other").mkdir(parents=True)
+    (project.home / "worktrees" / "other" / "secret.txt").write_text("theirs\n")
 
-    assert carried(place, mode, SECRETS.format(home=str(place.home), repo=str(place.repo))) == 0
+    assert (
+        run_agent_code(
+            project, mode, SECRETS.format(home=str(project.home), repo=str(project.repo))
+        )
+        == 0
+    )
 
-    said = place.look("logs", "a").out
+    said = project.query("logs", "a").out
     seen = [line.split(" ", 1)[1] for line in said.splitlines() if line.startswith("sees ")]
-    own = f"/.lent/{place.task('a')['id']}/"
+    own = f"/.lent/{project.task('a')['id']}/"
     others = [one for one in seen if not one.endswith(("prompt.md", "outbox")) and own not in one]
     assert others == []
 
@@ -117,15 +122,15 @@ for name in ("out.log", "err.log", "prompt.md"):
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", MODES)
-def test_a_log_replaced_by_a_symbolic_link_is_not_read(place: Place, mode: str) -> None:
-    """V8: whoever looks at the logs of an agent was shown any file of the user's."""
-    secret = place.folder / "secret.txt"
+def test_a_log_replaced_by_a_symbolic_link_is_not_read(project: Project, mode: str) -> None:
+    """V8: `yaoki logs` showed any file of the user through a planted link."""
+    secret = project.folder / "secret.txt"
     secret.write_text("of-the-user-alone\n")
 
-    assert carried(place, mode, LINKS.format(secret=str(secret))) == 0
+    assert run_agent_code(project, mode, LINKS.format(secret=str(secret))) == 0
 
-    shown = [place.look("logs", "a", *words) for words in ([], ["--err"], ["--prompt"])]
-    shown.append(place.look("report", "--format", "html"))
+    shown = [project.query("logs", "a", *words) for words in ([], ["--err"], ["--prompt"])]
+    shown.append(project.query("report", "--format", "html"))
     assert "of-the-user-alone" not in "".join(one.out + one.err for one in shown)
 
 
@@ -141,12 +146,12 @@ for words in ({words!r}, ["status"]):
 @pytest.mark.full
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_result_reported_inside_the_sandbox_is_recorded(place: Place, mode: str) -> None:
+def test_a_result_reported_inside_the_sandbox_is_recorded(project: Project, mode: str) -> None:
     words = ["result", "--status", "failed", "--summary", "the scale cannot be read"]
 
-    assert carried(place, mode, SAYS.format(words=words), retry={"max_retries": 0}) == 4
+    assert run_agent_code(project, mode, SAYS.format(words=words), retry={"max_retries": 0}) == 4
 
-    assert "the scale cannot be read" in place.task("a")["question"]
-    said = place.look("logs", "a").out
+    assert "the scale cannot be read" in project.task("a")["question"]
+    said = project.query("logs", "a").out
     assert "failed is noted for attempt 1" in said
     assert ("out of an agent's reach in the sandbox" in said) == (mode == "on")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.security.attack import Attack
-from tests.security.attack_runner import Arena
+from tests.security.attack_runner import AttackRunner
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.4")]
 # A module of the tree, as a filter by `python -m` finds it; it also does what the filter is for.
@@ -25,26 +25,26 @@ mkdir -p $REPO/.git/info; echo '* filter=evil' > $REPO/.git/info/attributes
 """
 
 
-def with_filter(place: Place, **commands: str) -> None:
+def with_filter(project: Project, **commands: str) -> None:
     for key, command in commands.items():
-        place.git("config", f"filter.strip.{key}", command)
-    (place.repo / "strip.py").write_text(STRIP)
-    (place.repo / ".gitattributes").write_text("*.txt filter=strip\n")
-    place.git("add", "-A")
+        project.git("config", f"filter.strip.{key}", command)
+    (project.repo / "strip.py").write_text(STRIP)
+    (project.repo / ".gitattributes").write_text("*.txt filter=strip\n")
+    project.git("add", "-A")
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.13", "14.3")
-def test_a_git_filter_with_a_program_in_the_worktree_runs_in_the_sandbox(place: Place) -> None:
+def test_a_git_filter_with_a_program_in_the_worktree_runs_in_the_sandbox(project: Project) -> None:
     needs_bubblewrap()
-    arena = Arena(place)
-    module = f"{place.python} -m strip"
-    with_filter(place, clean=f"{module} 100%% %f", smudge=f"{module} %f")
-    arena.settings("on")
-    evil = EVIL.format(mark=str(arena.marks / "ran"))
+    attack_runner = AttackRunner(project)
+    module = f"{project.python} -m strip"
+    with_filter(project, clean=f"{module} 100%% %f", smudge=f"{module} %f")
+    attack_runner.settings("on")
+    evil = EVIL.format(mark=str(attack_runner.marks / "ran"))
     acts = f"cat > strip.py <<'END'\n{evil}END\necho secret > \"a 'name.txt\""
 
-    after = arena.carry([Attack("filter", "", acts)])
+    after = attack_runner.run([Attack("filter", "", acts)])
 
     assert after.faults() == []
     assert (after.clone / "a 'name.txt").read_text() == "\n", "the filter did its work"
@@ -52,23 +52,23 @@ def test_a_git_filter_with_a_program_in_the_worktree_runs_in_the_sandbox(place: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("key", ["clean", "process"])
-def test_a_git_filter_added_by_an_agent_is_never_started(place: Place, key: str) -> None:
-    arena = Arena(place)
-    arena.settings("off")
+def test_a_git_filter_added_by_an_agent_is_never_started(project: Project, key: str) -> None:
+    attack_runner = AttackRunner(project)
+    attack_runner.settings("off")
 
-    after = arena.carry([Attack("planted", "", PLANT.format(key=key))])
+    after = attack_runner.run([Attack("planted", "", PLANT.format(key=key))])
 
-    assert list(arena.marks.iterdir()) == []
+    assert list(attack_runner.marks.iterdir()) == []
     assert not after.landed(after.attacks[0])
-    assert "config" in after.told(after.attacks[0], "question")
+    assert "config" in after.reported(after.attacks[0], "question")
 
 
-def test_a_git_filter_of_the_user_works_without_the_sandbox(place: Place) -> None:
-    arena = Arena(place)
-    with_filter(place, clean="sed s/secret//")
-    arena.settings("off")
+def test_a_git_filter_of_the_user_works_without_the_sandbox(project: Project) -> None:
+    attack_runner = AttackRunner(project)
+    with_filter(project, clean="sed s/secret//")
+    attack_runner.settings("off")
 
-    after = arena.carry([Attack("filter", "", "echo secret > b.txt")])
+    after = attack_runner.run([Attack("filter", "", "echo secret > b.txt")])
 
-    assert after.false(after.attacks[0]) == ""
+    assert after.false_landing(after.attacks[0]) == ""
     assert (after.clone / "b.txt").read_text() == "\n"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.security.attack import SECRET, Attack
-from tests.security.attack_runner import Arena
+from tests.security.attack_runner import AttackRunner
 from yaoki.adapters.processes.keyrings import ALLOWED, CALLS, MISSING, program
 
 pytestmark = pytest.mark.spec("16.10", "16.13", "14.3")
@@ -45,14 +45,14 @@ def keyctl() -> Iterator[int]:
 
 @pytest.mark.acceptance
 def test_a_sandboxed_agent_does_not_find_a_key_of_the_users_session(
-    place: Place, keyctl: int
+    project: Project, keyctl: int
 ) -> None:
     needs_bubblewrap()
-    arena = Arena(place)
-    arena.settings("on")
+    attack_runner = AttackRunner(project)
+    attack_runner.settings("on")
     look = LOOK.replace("CALL", str(keyctl))
 
-    after = arena.carry([Attack("ring", "", look, f"grep -q {SECRET} $CLONE/ring.loot")])
+    after = attack_runner.run([Attack("ring", "", look, f"grep -q {SECRET} $CLONE/ring.loot")])
 
     assert after.faults() == []
     assert (after.clone / "ring.loot").read_bytes() == b"-"

@@ -1,7 +1,7 @@
 """A storm of kill -9 over workers, shims, agents, checks and git: nothing lost, nothing twice.
 
-Whoever comes up next is killed, as fast as there is somebody to kill; `python3 dev.py full` does so
-three hundred times in both modes together.  Then the run is carried to its end.
+Processes are killed as fast as they appear; `python3 dev.py full` does so
+three hundred times in both modes together.  Then the run is resumed to its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, Stores, until
+from tests.acceptance.project import Project, Stores, wait_until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 
 KILLS = int(os.environ.get("YAOKI_TEST_KILLS", "40"))
@@ -67,7 +67,7 @@ def a_plan() -> dict[str, Any]:
     return {"goal": "Eight files", "agents": agents, "checks": checks, "tasks": tasks}
 
 
-def ours(place: Place) -> dict[int, str]:
+def project_processes(project: Project) -> dict[int, str]:
     """Processes that have the place in their environment or words, by what they are."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
@@ -76,7 +76,7 @@ def ours(place: Place) -> dict[int, str]:
             known = (entry / "environ").read_bytes() + words
         except OSError:
             continue
-        if str(place.folder).encode() in known and int(entry.name) != os.getpid():
+        if str(project.folder).encode() in known and int(entry.name) != os.getpid():
             found[int(entry.name)] = _kind(words.split(b"\0"))
     return found
 
@@ -90,43 +90,43 @@ def _kind(words: list[bytes]) -> str:
     return "git" if name == "git" else "agent or check"
 
 
-class Storm:
-    """Carries a run through its kills."""
+class KillStorm:
+    """A run whose processes are killed at random."""
 
-    def __init__(self, place: Place) -> None:
-        self.place, self.dice, self.killed = place, random.Random(7), Counter[str]()
-        self.log = place.folder / "yaoki.log"
+    def __init__(self, project: Project) -> None:
+        self.project, self.dice, self.killed = project, random.Random(7), Counter[str]()
+        self.log = project.folder / "yaoki.log"
 
-    def carry(self, *words: str) -> subprocess.Popen[bytes]:
+    def run(self, *words: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 (sys.executable, "-m", "yaoki", *words),
-                cwd=self.place.repo,
-                env=self.place.env,
+                cwd=self.project.repo,
+                env=self.project.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
 
-    def rage(self) -> None:
-        worker = self.carry("run", self.place.plan(a_plan()))
-        until(lambda: "attempt 1" in self.log.read_text(), "the run began", 60)
+    def kill_randomly(self) -> None:
+        worker = self.run("run", self.project.plan(a_plan()))
+        wait_until(lambda: "attempt 1" in self.log.read_text(), "the run began", 60)
         while self.killed.total() < KILLS:
             if worker.poll() is not None:
-                self.answer()
-                worker = self.carry("resume")
+                self.answer_questions()
+                worker = self.run("resume")
             time.sleep(self.dice.uniform(0.02, 0.2))
-            self.strike()
+            self.kill_one()
         worker.kill()
         worker.wait()
 
-    def strike(self) -> None:
-        """One of a kind that is there, each kind as likely as the others; a worker seldom, or
-        nobody else would ever be there.
+    def kill_one(self) -> None:
+        """Kill one process of a random kind; a worker seldom, because without it
+        no other process would start.
         """
         there: dict[str, list[int]] = {}
-        for pid, kind in ours(self.place).items():
+        for pid, kind in project_processes(self.project).items():
             there.setdefault(kind, []).append(pid)
         kinds = [kind for kind in sorted(there) if kind != "worker"]
         if "worker" in there and self.dice.random() < WORKER:
@@ -135,21 +135,21 @@ class Storm:
             kind = self.dice.choice(kinds)
             self.killed[kind] += _kill(self.dice.choice(there[kind]))
 
-    def answer(self) -> None:
-        """A person wants whatever asks to be tried again; new landings need somebody to want."""
-        tasks = self.place.status()["tasks"]
+    def answer_questions(self) -> None:
+        """Answer every question with retry, and retry a task if there is none."""
+        tasks = self.project.status()["tasks"]
         for task in tasks:
             if task["state"] == "ESCALATED":
-                self.place.look("answer", task["id"], "retry", "It was killed.")
+                self.project.query("answer", task["id"], "retry", "It was killed.")
         if all(task["state"] == "DONE" for task in tasks):
-            self.place.look("retry", tasks[0]["id"])
+            self.project.query("retry", tasks[0]["id"])
 
-    def to_the_end(self) -> int:
+    def finish(self) -> int:
         for _ in range(10):
-            code = self.carry("resume").wait(200)
+            code = self.run("resume").wait(200)
             if code == 0:
                 return 0
-            self.answer()
+            self.answer_questions()
         return code
 
 
@@ -172,21 +172,25 @@ def test_a_storm_of_kills_loses_nothing_and_does_nothing_twice(
     if mode == "on":
         needs_bubblewrap()
     with stores.new() as url:
-        place = Place(tmp_path, pycache, url)
-        place.settings(SETTINGS.format(mode=mode))
-        storm = Storm(place)
-        storm.rage()
-        code = storm.to_the_end()
+        project = Project(tmp_path, pycache, url)
+        project.settings(SETTINGS.format(mode=mode))
+        storm = KillStorm(project)
+        storm.kill_randomly()
+        code = storm.finish()
         assert code == 0, storm.log.read_text()[-4000:]
         assert storm.killed.total() == KILLS
         print(mode, dict(storm.killed))
-        branch = place.status()["run_branch"]
+        branch = project.status()["run_branch"]
         for name in NAMES:
-            assert place.show(branch, f"{name}.txt") == name
-        trailers = place.git("log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", branch)
+            assert project.show(branch, f"{name}.txt") == name
+        trailers = project.git(
+            "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", branch
+        )
         landed = Counter(line for line in trailers.splitlines() if line.strip())
         assert len(landed) >= len(NAMES)
-        assert place.git("fsck", "--strict", "--no-dangling") == ""
-        assert place.look("verify").code == 0
-        until(lambda: not ours(place), f"nothing is left: {ours(place)}")
-        assert [str(p) for p in (place.home / "worktrees").glob("*/*") if p.name[0] != "."] == []
+        assert project.git("fsck", "--strict", "--no-dangling") == ""
+        assert project.query("verify").code == 0
+        wait_until(
+            lambda: not project_processes(project), f"nothing is left: {project_processes(project)}"
+        )
+        assert [str(p) for p in (project.home / "worktrees").glob("*/*") if p.name[0] != "."] == []

@@ -1,4 +1,4 @@
-"""Processes that try to outlive their attempt (V10): nobody does."""
+"""Processes that try to outlive their attempt (V10) are ended."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, holds
-from tests.acceptance.test_sandbox import needs_bubblewrap, settings
+from tests.acceptance.project import Project, file_contains
+from tests.acceptance.test_sandbox import needs_bubblewrap, write_sandbox_settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "3.8")]
-# Twice forked, in a session of its own, with an empty environment: nothing names it.
+# Forked twice, in a new session, with an empty environment: nothing identifies it.
 SURVIVES = """\
 import os, pathlib, signal, sys, time
 first = pathlib.Path({mark!r})
@@ -39,19 +39,19 @@ KILLS = {
 }
 
 
-def a_plan(place: Place, code: str) -> str:
-    return place.plan(
+def a_plan(project: Project, code: str) -> str:
+    return project.plan(
         {
             "goal": "Survive",
             "agents": {"bold": {"command": [sys.executable, "-c", code]}},
             "agent": "bold",
-            "checks": {"good": holds("a.txt")},
+            "checks": {"good": file_contains("a.txt")},
             "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"]}],
         }
     )
 
 
-def is_silent(mark: Path) -> bool:
+def has_stopped_writing(mark: Path) -> bool:
     before = mark.stat().st_size
     time.sleep(0.6)
     return mark.stat().st_size == before
@@ -59,29 +59,31 @@ def is_silent(mark: Path) -> bool:
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("who", KILLS)
-def test_an_orphan_process_does_not_outlive_its_attempt(place: Place, who: str) -> None:
-    mark = place.folder / "mark"
+def test_an_orphan_process_does_not_outlive_its_attempt(project: Project, who: str) -> None:
+    mark = project.folder / "mark"
     code = SURVIVES.format(mark=str(mark), always=False, kill=KILLS[who])
 
-    done = place.yaoki("run", a_plan(place, code))
+    done = project.yaoki("run", a_plan(project, code))
 
     assert done.code == 0, done.out
     assert mark.exists(), done.out
-    assert is_silent(mark)
+    assert has_stopped_writing(mark)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("who", KILLS)
-def test_a_sandboxed_orphan_process_does_not_outlive_its_attempt(place: Place, who: str) -> None:
+def test_a_sandboxed_orphan_process_does_not_outlive_its_attempt(
+    project: Project, who: str
+) -> None:
     needs_bubblewrap()
-    own = place.folder / "own"
+    own = project.folder / "own"
     own.mkdir()
-    settings(place, mode="on", writable=[str(own)])
+    write_sandbox_settings(project, mode="on", writable=[str(own)])
     mark = own / "mark"
     code = SURVIVES.format(mark=str(mark), always=False, kill=KILLS[who])
 
-    done = place.yaoki("run", a_plan(place, code))
+    done = project.yaoki("run", a_plan(project, code))
 
     assert done.code == 0, done.out
     assert mark.exists(), done.out
-    assert is_silent(mark)
+    assert has_stopped_writing(mark)

@@ -1,4 +1,4 @@
-"""Streams, malformed requests and answers all at once, while a run goes on: nothing is lost."""
+"""Streams, malformed requests and answers at once during a run: nothing is lost."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, writes
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, writes
 from tests.faces.web.page_server import Answer, Client
 from tests.faces.web.test_page_process import link_of
-from tests.security.test_page_load import works
+from tests.security.test_page_load import assert_task_lands
 from yaoki.faces.web.events import LISTENERS_MAX
 from yaoki.faces.web.protocol import CONNECTIONS_MAX
 
@@ -25,7 +25,7 @@ HEAD = b"Host: 127.0.0.1:%(port)d\r\nAuthorization: Bearer %(token)s\r\n"
 JSON = HEAD + b"Content-Type: application/json\r\n"
 POST = b"POST /api/v1/tasks/%(task)s/answer HTTP/1.1\r\n"
 DEEP = b"[" * 60_000
-# What each is answered with; nothing stands for a connection that is closed without a word.
+# The expected status of each; an empty one means a connection closed without an answer.
 GARBAGE: dict[str, tuple[bytes, set[str]]] = {
     "huge header": (b"GET / HTTP/1.1\r\n" + HEAD + b"X: " + b"a" * (4 << 20), {"", "400", "431"}),
     "many headers": (
@@ -72,8 +72,8 @@ GARBAGE: dict[str, tuple[bytes, set[str]]] = {
 }
 
 
-def said(client: Client, raw: bytes, task: str) -> str:
-    """Send it and give the status of the first answer; whoever waits for more gets no more."""
+def send_raw(client: Client, raw: bytes, task: str) -> str:
+    """Send the bytes and return the status of the first answer."""
     token = client.token.encode()
     filled = raw % {b"port": client.port, b"token": token, b"task": task.encode()}
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as line:
@@ -86,29 +86,29 @@ def said(client: Client, raw: bytes, task: str) -> str:
         return words[1].decode() if held.startswith(b"HTTP/1.1 ") else ""
 
 
-def asking(place: Place) -> str:
-    """A run with a task that asks a person, and one that goes on for a while."""
+def start_asking_run(project: Project) -> str:
+    """A run with an escalated task and one that works for a while."""
     ask = [{"ask": "which one?"}]
     slow = [{"run": ["sleep", "3"]}, *writes("slow.txt")]
     script = {"ask": [ask, writes("ask.txt")], "slow": [slow]}
-    checks = {"a": holds("ask.txt"), "s": holds("slow.txt")}
+    checks = {"a": file_contains("ask.txt"), "s": file_contains("slow.txt")}
     tasks = [{"id": "ask", "checks": ["a"]}, {"id": "slow", "checks": ["s"]}]
-    told = place.yaoki("run", place.plan(a_plan(script, tasks, checks)), "--detach", "--json")
+    told = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--detach", "--json")
     assert told.code == 0, told.out + told.err
     return str(told.document["run"])
 
 
 @pytest.mark.full
-def test_concurrent_streams_garbage_and_answers_do_not_disturb_the_page(place: Place) -> None:
-    place.yaoki("up")
+def test_concurrent_streams_garbage_and_answers_do_not_disturb_the_page(project: Project) -> None:
+    project.yaoki("up")
     try:
-        run = asking(place)
-        until(lambda: place.yaoki("up", "--json").document["page"], "the page is served")
-        client = link_of(place)
-        worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
+        run = start_asking_run(project)
+        wait_until(lambda: project.yaoki("up", "--json").document["page"], "the page is served")
+        client = link_of(project)
+        worker = psutil.Process(project.yaoki("up", "--json").document["pid"])
         assert client.get("/session").status == 200
         (page,) = [one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()]
-        until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
+        wait_until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
         task = client.document("/needs-you")["asking"][0]["task"]["id"]
 
         with ExitStack() as open_:
@@ -122,28 +122,28 @@ def test_concurrent_streams_garbage_and_answers_do_not_disturb_the_page(place: P
             assert statuses == {200: LISTENERS_MAX, 429: STREAMS - LISTENERS_MAX}
 
             for name, (raw, expected) in GARBAGE.items():
-                assert said(client, raw, task) in expected, name
+                assert send_raw(client, raw, task) in expected, name
                 assert client.get("/session").status == 200, name
             assert page.memory_info().rss < RSS_BYTES_MAX
             assert page.num_fds() < CONNECTIONS_MAX + 100
 
             taken = answers(client, task)
             assert Counter(one.status for one in taken) == {200: 1, 409: ANSWERS - 1}
-            until(lambda: place.status(run)["status"] == "DONE", "the run is done")
+            wait_until(lambda: project.status(run)["status"] == "DONE", "the run is done")
             for stream in streams[:3]:
                 heard = (one.data.get("event") for one in stream)
                 assert any(event == "TASK_LANDED" for event in heard)
 
-        given = [one for one in place.events(task) if one["event"] == "ESCALATION_ANSWERED"]
+        given = [one for one in project.events(task) if one["event"] == "ESCALATION_ANSWERED"]
         assert len(given) == 1
-        works(place, client, "after")
+        assert_task_lands(project, client, "after")
         assert page.is_running()
         assert worker.is_running()
-        until(lambda: page.num_fds() < 60, "the streams are closed")
+        wait_until(lambda: page.num_fds() < 60, "the streams are closed")
         assert page.memory_info().rss < RSS_BYTES_MAX
     finally:
-        place.yaoki("down", "--wait", "0")
-    assert place.git("fsck", "--connectivity-only") == ""
+        project.yaoki("down", "--wait", "0")
+    assert project.git("fsck", "--connectivity-only") == ""
 
 
 def answers(client: Client, task: str) -> list[Answer]:

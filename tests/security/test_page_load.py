@@ -1,4 +1,4 @@
-"""Connections that never say a whole request: worker and page go on (V7)."""
+"""Connections with incomplete requests do not stop worker or page (V7)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import psutil
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, writes
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, writes
 from tests.faces.web.page_server import Client
 from tests.faces.web.test_page_process import link_of
 from yaoki.faces.web.protocol import CONNECTIONS_MAX
@@ -33,24 +33,26 @@ def flood(port: int, count: int, said: bytes) -> Iterator[list[socket.socket]]:
         yield held
 
 
-def works(place: Place, client: Client, name: str) -> None:
+def assert_task_lands(project: Project, client: Client, name: str) -> None:
     """A task lands meanwhile, and the page says so."""
-    plan = a_plan({name: [writes(f"{name}.txt")]}, [{"id": name}], {"ok": holds(f"{name}.txt")})
-    told = place.yaoki("run", place.plan(plan, f"{name}.json"), "--detach", "--json").document
-    until(lambda: place.status(told["run"])["status"] == "DONE", f"{name} is done")
+    plan = a_plan(
+        {name: [writes(f"{name}.txt")]}, [{"id": name}], {"ok": file_contains(f"{name}.txt")}
+    )
+    told = project.yaoki("run", project.plan(plan, f"{name}.json"), "--detach", "--json").document
+    wait_until(lambda: project.status(told["run"])["status"] == "DONE", f"{name} is done")
     assert client.get("/session").status == 200
 
 
 @pytest.mark.full
-def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Place) -> None:
-    place.yaoki("up")
+def test_half_open_and_slow_connections_stop_neither_worker_nor_page(project: Project) -> None:
+    project.yaoki("up")
     try:
-        client = link_of(place)
-        works(place, client, "before")
-        worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
+        client = link_of(project)
+        assert_task_lands(project, client, "before")
+        worker = psutil.Process(project.yaoki("up", "--json").document["pid"])
         descriptors = worker.num_fds()
         with flood(client.port, HALF, b"GET / HTTP/1.1\r\nHost: localhost\r\n"):
-            works(place, client, "half")
+            assert_task_lands(project, client, "half")
             (page,) = [
                 one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()
             ]
@@ -62,29 +64,29 @@ def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Plac
             for line in all_:
                 with suppress(OSError):
                     line.sendall(b"{")
-            works(place, client, "slow")
-        until(lambda: page.num_fds() < 60, "late requests are closed")
+            assert_task_lands(project, client, "slow")
+        wait_until(lambda: page.num_fds() < 60, "late requests are closed")
         assert worker.is_running()
         assert worker.num_fds() < descriptors + 40
     finally:
-        place.yaoki("down", "--wait", "0")
+        project.yaoki("down", "--wait", "0")
     assert not page.is_running() or page.status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.full
-def test_a_killed_page_process_is_restarted(place: Place) -> None:
-    place.yaoki("up")
+def test_a_killed_page_process_is_restarted(project: Project) -> None:
+    project.yaoki("up")
     try:
-        client = link_of(place)
+        client = link_of(project)
         assert client.get("/session").status == 200
-        worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
+        worker = psutil.Process(project.yaoki("up", "--json").document["pid"])
         (page,) = [one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()]
         page.kill()
 
-        until(lambda: _answers(client), "the next browser is answered")
-        works(place, client, "after")
+        wait_until(lambda: _answers(client), "the next browser is answered")
+        assert_task_lands(project, client, "after")
     finally:
-        place.yaoki("down", "--wait", "0")
+        project.yaoki("down", "--wait", "0")
 
 
 def _answers(client: Client) -> bool:

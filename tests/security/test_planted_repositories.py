@@ -1,7 +1,7 @@
-"""A folder of a clone that is itself a git folder: git would obey its settings, yaoki does not.
+"""A tracked folder that is itself a git folder: git would use its settings, yaoki does not.
 
-Such a folder is committed like any other; whoever stands in it, or names a file there, would
-otherwise be in another repository, whose settings and index a stranger wrote.
+Such a folder is committed like any other; a command in it, or with a file there, would
+otherwise use another repository with untrusted settings and index.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.untrusted_clone import Clone
+from tests.security.untrusted_clone import UntrustedClone
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
 
@@ -29,10 +29,10 @@ CONFIG = """\
 
 
 @pytest.fixture
-def clone(tmp_path: Path, pycache: Path) -> Clone:
-    """`lib` is a git folder with a history of its own, and tracks nothing."""
-    held = Clone(tmp_path, pycache)
-    held.made_by(store=False, settings=False)
+def clone(tmp_path: Path, pycache: Path) -> UntrustedClone:
+    """`lib` is a git folder with a separate history and no tracked files."""
+    held = UntrustedClone(tmp_path, pycache)
+    held.create(store=False, settings=False)
     lib = held.repo / "lib"
     shutil.copytree(held.repo / ".git", lib, ignore=shutil.ignore_patterns("hooks", "index"))
     (lib / "config").write_text(CONFIG.format(mark=held.mark("planted")))
@@ -44,7 +44,7 @@ def clone(tmp_path: Path, pycache: Path) -> Clone:
     return held
 
 
-def test_a_plan_in_a_planted_repository_needs_trust(clone: Clone) -> None:
+def test_a_plan_in_a_planted_repository_needs_trust(clone: UntrustedClone) -> None:
     done = clone.yaoki("run", "lib/plan.json")
 
     assert (done.code, clone.marks) == (6, set()), done
@@ -53,7 +53,7 @@ def test_a_plan_in_a_planted_repository_needs_trust(clone: Clone) -> None:
 
 @pytest.mark.parametrize("words", [("status",), ("run", "../../own.json"), ("init",)], ids=str)
 def test_a_planted_repository_is_refused_as_the_working_folder(
-    clone: Clone, words: tuple[str, ...]
+    clone: UntrustedClone, words: tuple[str, ...]
 ) -> None:
     (clone.folder / "own.json").write_text(json.dumps(clone.a_plan()))
 
@@ -64,7 +64,7 @@ def test_a_planted_repository_is_refused_as_the_working_folder(
     assert "cd " in done.err
 
 
-def test_a_tracked_plan_named_like_a_git_pattern_needs_trust(clone: Clone) -> None:
+def test_a_tracked_plan_named_like_a_git_pattern_needs_trust(clone: UntrustedClone) -> None:
     clone.write(":(literal)other.json", json.dumps(clone.a_plan()))
     clone.git("add", "-A")
     clone.commit("a name")

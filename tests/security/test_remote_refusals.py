@@ -1,4 +1,4 @@
-"""A remote that takes no pushes for a while: nobody is asked once for each task."""
+"""A remote that refuses pushes for a while does not escalate each task."""
 
 from __future__ import annotations
 
@@ -6,37 +6,46 @@ import subprocess
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, SETTINGS, WHO, Place, a_plan, holds, until, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    GIT_IDENTITY,
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    writes,
+)
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3", "8.1")]
 
 
 @pytest.mark.full
-def test_tasks_wait_while_the_remote_refuses_pushes_and_land_afterwards(place: Place) -> None:
-    there = place.folder / "there.git"
+def test_tasks_wait_while_the_remote_refuses_pushes_and_land_afterwards(project: Project) -> None:
+    there = project.folder / "there.git"
     subprocess.run(("git", "init", "-q", "--bare", str(there)), check=True)
-    place.settings(SETTINGS + f'\n[workspace]\nremote = "{there}"\n')
-    place.git(*WHO, "commit", "-qam", "settings")
-    place.git("push", "-q", str(there), "main")
-    names, go = ("a", "b", "c"), place.folder / "go"
+    project.settings(SETTINGS + f'\n[workspace]\nremote = "{there}"\n')
+    project.git(*GIT_IDENTITY, "commit", "-qam", "settings")
+    project.git("push", "-q", str(there), "main")
+    names, go = ("a", "b", "c"), project.folder / "go"
     wait = f"for i in $(seq 600); do test -f {go} && break; sleep 0.1; done"
     script = {name: [[{"run": ["sh", "-c", wait]}, *writes(f"{name}.txt")]] for name in names}
-    checks = {name: holds(f"{name}.txt") for name in names}
+    checks = {name: file_contains(f"{name}.txt") for name in names}
     plan = a_plan(script, [{"id": name, "checks": [name]} for name in names], checks)
 
-    worker = place.start("run", place.plan(plan), "--quiet")
-    until(lambda: place.story().count("PROMPT_SENT") >= 2, "agents are at work")
+    worker = project.start("run", project.plan(plan), "--quiet")
+    wait_until(lambda: project.event_names().count("PROMPT_SENT") >= 2, "agents are at work")
     hook = there / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\necho closed for an hour; exit 1\n")
     hook.chmod(0o755)
     go.touch()
-    until(lambda: "closed for an hour" in str(place.events()), "a push was refused")
-    assert "ESCALATE_DECISION" not in place.story()
+    wait_until(lambda: "closed for an hour" in str(project.events()), "a push was refused")
+    assert "ESCALATE_DECISION" not in project.event_names()
     hook.unlink()
     said = worker.communicate(timeout=BOUND_S)[0]
 
     assert worker.returncode == 0, said
-    branch = f"yaoki/{place.status()['run']}"
+    branch = f"yaoki/{project.status()['run']}"
     for name in names:
         got = subprocess.run(
             ("git", "-C", str(there), "show", f"{branch}:{name}.txt"),
@@ -45,6 +54,6 @@ def test_tasks_wait_while_the_remote_refuses_pushes_and_land_afterwards(place: P
             text=True,
         )
         assert got.stdout == "good\n"
-    assert "ESCALATE_DECISION" not in place.story()
-    warned = [e for e in place.events() if e["event"] == "WARNING" and "rejects" in str(e)]
+    assert "ESCALATE_DECISION" not in project.event_names()
+    warned = [e for e in project.events() if e["event"] == "WARNING" and "rejects" in str(e)]
     assert len(warned) == 1

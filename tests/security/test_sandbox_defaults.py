@@ -1,4 +1,4 @@
-"""`sandbox.mode = "auto"`, the default: walls where they can be had and the agent works in them."""
+"""`sandbox.mode = "auto"`, the default: the sandbox is used if available and known to work."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, holds
-from tests.acceptance.test_sandbox import needs_bubblewrap, said
+from tests.acceptance.project import Project, file_contains
+from tests.acceptance.test_sandbox import agent_log, needs_bubblewrap
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
 AUTO = {"YAOKI_SANDBOX_MODE": "auto"}
 REACH = "touch {mark} || echo REFUSED; echo good > a.txt"
 
 
-def a_plan(place: Place, agent: dict[str, object], check: str = "grep -q good a.txt") -> str:
-    return place.plan(
+def a_plan(project: Project, agent: dict[str, object], check: str = "grep -q good a.txt") -> str:
+    return project.plan(
         {
             "goal": "Reach",
             "agents": {"bold": agent},
             "agent": "bold",
-            "checks": {"good": holds("a.txt"), "looks": {"shell": check}},
+            "checks": {"good": file_contains("a.txt"), "looks": {"shell": check}},
             "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good", "looks"]}],
         }
     )
@@ -37,16 +37,16 @@ def commanded(script: str) -> dict[str, object]:
     return {"command": ["sh", "-c", f"exec 2>&1; {script}"]}
 
 
-def test_a_known_agent_and_its_checks_run_in_the_sandbox_by_default(place: Place) -> None:
+def test_a_known_agent_and_its_checks_run_in_the_sandbox_by_default(project: Project) -> None:
     needs_bubblewrap()
-    mark, of_check = place.repo / "planted", place.repo / "planted-by-check"
+    mark, of_check = project.repo / "planted", project.repo / "planted-by-check"
     agent = scripted(REACH.format(mark=mark))
     check = f"! touch {of_check} 2>/dev/null && grep -q good a.txt"
 
-    done = place.yaoki("run", a_plan(place, agent, check), env=AUTO)
+    done = project.yaoki("run", a_plan(project, agent, check), env=AUTO)
 
     assert done.code == 0, done.out
-    assert "REFUSED" in said(place)
+    assert "REFUSED" in agent_log(project)
     assert not mark.exists()
     assert not of_check.exists()
     assert "no sandbox" not in done.out
@@ -54,12 +54,12 @@ def test_a_known_agent_and_its_checks_run_in_the_sandbox_by_default(place: Place
 
 @pytest.mark.full
 def test_an_unknown_agent_runs_without_the_sandbox_by_default_with_one_warning(
-    place: Place,
+    project: Project,
 ) -> None:
     needs_bubblewrap()
-    mark = place.folder / "written"
+    mark = project.folder / "written"
 
-    done = place.yaoki("run", a_plan(place, commanded(REACH.format(mark=mark))), env=AUTO)
+    done = project.yaoki("run", a_plan(project, commanded(REACH.format(mark=mark))), env=AUTO)
 
     assert done.code == 0, done.out
     assert mark.exists()
@@ -80,13 +80,13 @@ def without_bubblewrap(folder: Path) -> str:
 
 @pytest.mark.full
 def test_a_machine_without_a_sandbox_reports_the_missing_program_in_one_line(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     env = {**AUTO, "PATH": without_bubblewrap(tmp_path)}
-    mark = place.folder / "written"
+    mark = project.folder / "written"
 
-    done = place.yaoki("run", a_plan(place, scripted(REACH.format(mark=mark))), env=env)
-    doctor = place.yaoki("doctor", env=env)
+    done = project.yaoki("run", a_plan(project, scripted(REACH.format(mark=mark))), env=env)
+    doctor = project.yaoki("doctor", env=env)
 
     assert done.code == 0, done.out + done.err
     assert mark.exists()
@@ -99,23 +99,23 @@ def test_a_machine_without_a_sandbox_reports_the_missing_program_in_one_line(
 
 @pytest.mark.parametrize("keeper", ["apt", "dnf", "zypper"])
 def test_doctor_names_the_command_that_installs_the_sandbox(
-    place: Place, tmp_path: Path, keeper: str
+    project: Project, tmp_path: Path, keeper: str
 ) -> None:
     path = without_bubblewrap(tmp_path)
     program = Path(path, keeper)
     program.touch(mode=0o755)
 
-    doctor = place.yaoki("doctor", env={**AUTO, "PATH": path}).out
+    doctor = project.yaoki("doctor", env={**AUTO, "PATH": path}).out
 
     (row,) = [line for line in doctor.splitlines() if "sandbox" in line]
     assert row.endswith(f"to get one: {keeper} install bubblewrap")
 
 
-def test_doctor_reports_an_available_sandbox(place: Place) -> None:
+def test_doctor_reports_an_available_sandbox(project: Project) -> None:
     needs_bubblewrap()
 
     (row,) = [
-        line for line in place.yaoki("doctor", env=AUTO).out.splitlines() if "sandbox" in line
+        line for line in project.yaoki("doctor", env=AUTO).out.splitlines() if "sandbox" in line
     ]
 
     inside = (
@@ -148,12 +148,14 @@ def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
 
 
 @pytest.mark.parametrize("command", ["doctor", "run"])
-def test_an_invalid_sandbox_mode_in_the_environment_is_refused(place: Place, command: str) -> None:
-    """Who mistypes `on` wants walls, and would go without them."""
-    mark = place.folder / "written"
-    words = [a_plan(place, scripted(REACH.format(mark=mark)))] if command == "run" else []
+def test_an_invalid_sandbox_mode_in_the_environment_is_refused(
+    project: Project, command: str
+) -> None:
+    """A mistyped `on` would silently disable the sandbox."""
+    mark = project.folder / "written"
+    words = [a_plan(project, scripted(REACH.format(mark=mark)))] if command == "run" else []
 
-    done = place.yaoki(command, *words, env={"YAOKI_SANDBOX_MODE": "On"})
+    done = project.yaoki(command, *words, env={"YAOKI_SANDBOX_MODE": "On"})
 
     assert done.code == (2 if command == "run" else 1), done.out + done.err
     assert "YAOKI_SANDBOX_MODE is 'On', which is none of auto, off, on" in done.out + done.err
@@ -163,15 +165,15 @@ def test_an_invalid_sandbox_mode_in_the_environment_is_refused(place: Place, com
 @pytest.mark.full
 @pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])
 def test_the_settings_take_precedence_over_the_environment(
-    place: Place, word: str, walled: bool
+    project: Project, word: str, walled: bool
 ) -> None:
     needs_bubblewrap()
-    mark = place.repo / "planted"
-    file = place.repo / "yaoki.toml"
+    mark = project.repo / "planted"
+    file = project.repo / "yaoki.toml"
     file.write_text(f'{file.read_text()}\n[sandbox]\nmode = "{word}"\n')
     other = {"YAOKI_SANDBOX_MODE": "off" if walled else "on"}
 
-    done = place.yaoki("run", a_plan(place, scripted(REACH.format(mark=mark))), env=other)
+    done = project.yaoki("run", a_plan(project, scripted(REACH.format(mark=mark))), env=other)
 
     assert done.code == 0, done.out
     assert mark.exists() is not walled

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, until
+from tests.acceptance.project import Project, wait_until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.security.attack import DEEP, Attack
-from tests.security.attack_runner import Arena
+from tests.security.attack_runner import AttackRunner
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.3", "16.10")]
-# Commits half of its work, says so, and waits for the word to go on.
+# Commits half of its work, reports it, and waits for the marker.
 WORKS = """\
 echo half > $NAME.txt; git add $NAME.txt; git $WHO commit -qm "$NAME half"; touch begun
 for i in $(seq 600); do test -e $PERSON/go && break; sleep 0.1; done; rm -f begun
@@ -48,42 +48,42 @@ FAULTS = {
 
 
 @pytest.fixture(autouse=True)
-def cleared(tmp_path: Path) -> Iterator[None]:
+def delete_deep_folders(tmp_path: Path) -> Iterator[None]:
     """Folders are left so deep that pytest could not delete them later."""
     yield
     subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
 
 
 @pytest.fixture
-def arena(place: Place) -> Arena:
+def attack_runner(project: Project) -> AttackRunner:
     needs_bubblewrap()
-    made = Arena(place)
+    made = AttackRunner(project)
     made.settings("on")
     return made
 
 
-def begun(arena: Arena) -> list[Path]:
-    return list((arena.place.home / "worktrees").glob("*/*/begun"))
+def started_files(attack_runner: AttackRunner) -> list[Path]:
+    return list((attack_runner.project.home / "worktrees").glob("*/*/begun"))
 
 
-def theirs(held: Mapping[str, str]) -> dict[str, str]:
+def without_packed_refs(held: Mapping[str, str]) -> dict[str, str]:
     """But for what packing moves: refs are compared by what they are at."""
     moved = ("repo/.git/refs", "repo/.git/logs", "repo/.git/info/refs")
     return {name: text for name, text in held.items() if not name.startswith(moved)}
 
 
-def settle(arena: Arena, process: subprocess.Popen[str]) -> list[int]:
-    """Wait for the end, then go on as a person does until nothing is open but questions."""
+def finish_run(attack_runner: AttackRunner, process: subprocess.Popen[str]) -> list[int]:
+    """Wait for the end, then resume until only questions are open."""
     process.communicate(timeout=80)
     codes = [process.returncode]
     while codes[-1] not in (0, 4) and len(codes) < 4:
-        codes.append(arena.place.yaoki("resume", "--quiet").code)
+        codes.append(attack_runner.project.yaoki("resume", "--quiet").code)
     return codes
 
 
-def assert_nothing_is_lost(arena: Arena, codes: list[int]) -> None:
+def assert_nothing_is_lost(attack_runner: AttackRunner, codes: list[int]) -> None:
     """From git alone: what landed is good and landed once; all else is on refs that stay."""
-    git = arena.place.git
+    git = attack_runner.project.git
     run = next(
         b
         for b in git("branch", "--list", "--format=%(refname:short)").split()
@@ -98,84 +98,92 @@ def assert_nothing_is_lost(arena: Arena, codes: list[int]) -> None:
     names = set(git("ls-tree", "--name-only", run).split())
     whole = {f"{task.name}.txt" for task in TASKS} <= names
     assert whole or 4 in codes, f"{codes} {names}"
-    assert arena.sh("git -C $REPO fsck --connectivity-only --no-dangling 2>&1").returncode == 0
+    assert (
+        attack_runner.sh("git -C $REPO fsck --connectivity-only --no-dangling 2>&1").returncode == 0
+    )
     # A shim whose folder is gone ends with its lease.
-    until(lambda: not arena.processes(), f"all ended: {arena.processes()}", 30)
+    wait_until(lambda: not attack_runner.processes(), f"all ended: {attack_runner.processes()}", 30)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_while_agents_work_loses_nothing(arena: Arena, fault: str) -> None:
-    before = theirs(arena.belongings())
-    process = arena.place.start("run", arena.plan(TASKS), "--quiet")
-    until(lambda: len(begun(arena)) == 2, "two agents at work")
+def test_a_fault_while_agents_work_loses_nothing(attack_runner: AttackRunner, fault: str) -> None:
+    before = without_packed_refs(attack_runner.user_files())
+    process = attack_runner.project.start("run", attack_runner.plan(TASKS), "--quiet")
+    wait_until(lambda: len(started_files(attack_runner)) == 2, "two agents at work")
 
-    done = arena.sh(FAULTS[fault], WORKER=str(process.pid))
-    (arena.home / "go").touch()
-    codes = settle(arena, process)
-    (arena.home / "go").unlink()
+    done = attack_runner.sh(FAULTS[fault], WORKER=str(process.pid))
+    (attack_runner.home / "go").touch()
+    codes = finish_run(attack_runner, process)
+    (attack_runner.home / "go").unlink()
     for lock in ("index.lock", "packed-refs.lock"):
-        (arena.place.repo / ".git" / lock).unlink(missing_ok=True)
+        (attack_runner.project.repo / ".git" / lock).unlink(missing_ok=True)
 
     assert done.returncode == 0, done.stderr
     assert codes[-1] in (0, 4), codes
-    assert_nothing_is_lost(arena, codes)
-    assert theirs(arena.belongings()) == before
+    assert_nothing_is_lost(attack_runner, codes)
+    assert without_packed_refs(attack_runner.user_files()) == before
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("descriptors", [24, 40])
-def test_a_lack_of_file_descriptors_loses_nothing(arena: Arena, descriptors: int) -> None:
-    (arena.home / "go").touch()
+def test_a_lack_of_file_descriptors_loses_nothing(
+    attack_runner: AttackRunner, descriptors: int
+) -> None:
+    (attack_runner.home / "go").touch()
     line = f'ulimit -n {descriptors}; cd $REPO; exec "$PY" -m yaoki run "$1" --quiet'
-    plan = arena.plan(TASKS)
+    plan = attack_runner.plan(TASKS)
 
-    done = arena.sh(line.replace('"$1"', plan))
+    done = attack_runner.sh(line.replace('"$1"', plan))
     codes = [done.returncode]
     while codes[-1] not in (0, 4) and len(codes) < 4:
-        codes.append(arena.place.yaoki("resume", "--quiet").code)
+        codes.append(attack_runner.project.yaoki("resume", "--quiet").code)
 
-    if not (arena.place.repo / ".yaoki" / "state.db").exists() or codes[-1] == 6:
+    if not (attack_runner.project.repo / ".yaoki" / "state.db").exists() or codes[-1] == 6:
         pytest.skip(f"nothing was begun with {descriptors} descriptors: {done.stderr[-200:]}")
-    assert_nothing_is_lost(arena, codes)
+    assert_nothing_is_lost(attack_runner, codes)
 
 
 @pytest.mark.full
-def test_a_kill_while_an_agents_repository_is_imported_loses_nothing(arena: Arena) -> None:
-    """Whatever had been taken is taken again."""
-    (arena.home / "go").touch()
-    process = arena.place.start("run", arena.plan(TASKS), "--quiet")
-    taken = arena.place.home / "worktrees"
+def test_a_kill_while_an_agents_repository_is_imported_loses_nothing(
+    attack_runner: AttackRunner,
+) -> None:
+    """An interrupted import of commits is repeated."""
+    (attack_runner.home / "go").touch()
+    process = attack_runner.project.start("run", attack_runner.plan(TASKS), "--quiet")
+    taken = attack_runner.project.home / "worktrees"
 
-    until(lambda: list(taken.glob("*/.lent/*/plain")) or process.poll() is not None, "a take-over")
+    wait_until(
+        lambda: list(taken.glob("*/.lent/*/plain")) or process.poll() is not None, "a take-over"
+    )
     os.kill(process.pid, signal.SIGKILL)
-    codes = settle(arena, process)
+    codes = finish_run(attack_runner, process)
 
     assert codes[-1] == 0, codes
-    assert_nothing_is_lost(arena, codes)
-    kept = arena.place.git("log", "--all", "--format=%s").splitlines()
+    assert_nothing_is_lost(attack_runner, codes)
+    kept = attack_runner.project.git("log", "--all", "--format=%s").splitlines()
     assert {f"{task.name} half" for task in TASKS} <= set(kept)
 
 
 @pytest.mark.full
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root alone")
-def test_a_full_disk_loses_nothing(arena: Arena) -> None:
-    own = arena.place.repo / ".yaoki"
+def test_a_full_disk_loses_nothing(attack_runner: AttackRunner) -> None:
+    own = attack_runner.project.repo / ".yaoki"
     own.mkdir(mode=0o700)
     small = ("mount", "-t", "tmpfs", "-o", "size=300m,mode=700", "none", str(own))
     if subprocess.run(small, capture_output=True, check=False).returncode:
         pytest.skip("no disk can be mounted here")
     try:
-        process = arena.place.start("run", arena.plan(TASKS), "--quiet")
-        until(lambda: len(begun(arena)) == 2, "two agents at work")
-        arena.sh("dd if=/dev/zero of=$REPO/.yaoki/filler bs=1M 2>/dev/null")
-        (arena.home / "go").touch()
+        process = attack_runner.project.start("run", attack_runner.plan(TASKS), "--quiet")
+        wait_until(lambda: len(started_files(attack_runner)) == 2, "two agents at work")
+        attack_runner.sh("dd if=/dev/zero of=$REPO/.yaoki/filler bs=1M 2>/dev/null")
+        (attack_runner.home / "go").touch()
         time.sleep(3)
         (own / "filler").unlink()
-        codes = settle(arena, process)
+        codes = finish_run(attack_runner, process)
 
         assert codes[-1] in (0, 4), codes
-        assert_nothing_is_lost(arena, codes)
+        assert_nothing_is_lost(attack_runner, codes)
     finally:
         subprocess.run(("umount", "-l", str(own)), check=True)
 
@@ -183,14 +191,14 @@ def test_a_full_disk_loses_nothing(arena: Arena) -> None:
 @pytest.mark.full
 @pytest.mark.spec("16.10", "16.2")
 def test_a_run_whose_agent_left_deep_folders_and_pipes_is_archived(
-    arena: Arena,
+    attack_runner: AttackRunner,
 ) -> None:
-    file = arena.place.repo / "yaoki.toml"
+    file = attack_runner.project.repo / "yaoki.toml"
     file.write_text(f"{file.read_text()}\n[archive]\nafter_days = 0\nruns_kept = 0\n")
     leaves = f'cd "$(dirname "$YAOKI_RESULT")"; mkfifo pipe; ln -s / link; {DEEP}; cd $TREE'
-    assert arena.carry([Attack("deep", "leaves", leaves)]).done.code == 0
+    assert attack_runner.run([Attack("deep", "leaves", leaves)]).done.code == 0
 
-    done = arena.place.yaoki("prune")
+    done = attack_runner.project.yaoki("prune")
 
     assert done.code == 0, done.out + done.err
-    assert not list((arena.place.repo / ".yaoki" / "runs").glob("*"))
+    assert not list((attack_runner.project.repo / ".yaoki" / "runs").glob("*"))

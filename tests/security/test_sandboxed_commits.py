@@ -1,34 +1,39 @@
-"""An agent in the sandbox commits, to a repository of its own; yaoki takes the work from there."""
+"""A sandboxed agent commits to a private repository; yaoki imports its commits."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import WHO, Place
-from tests.acceptance.test_sandbox import a_plan, needs_bubblewrap, said, settings
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.test_sandbox import (
+    a_plan,
+    agent_log,
+    needs_bubblewrap,
+    write_sandbox_settings,
+)
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
 
 
 @pytest.fixture
-def inside(place: Place) -> Place:
+def sandboxed_project(project: Project) -> Project:
     needs_bubblewrap()
-    settings(place, mode="on")
-    return place
+    write_sandbox_settings(project, mode="on")
+    return project
 
 
-def subjects(place: Place, *which: str) -> list[str]:
-    return place.git("log", "--format=%s", *which).splitlines()
+def subjects(project: Project, *which: str) -> list[str]:
+    return project.git("log", "--format=%s", *which).splitlines()
 
 
-def refs(place: Place) -> str:
+def refs(project: Project) -> str:
     """All but those of yaoki."""
-    rows = place.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    rows = project.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     return "\n".join(row for row in rows if "yaoki/" not in row)
 
 
-def branch(place: Place) -> str:
-    return str(place.status()["run_branch"])
+def branch(project: Project) -> str:
+    return str(project.status()["run_branch"])
 
 
 COMMITS = """\
@@ -38,16 +43,16 @@ git status --porcelain && git log --oneline -3 && git diff HEAD~1 --stat
 """
 
 
-def test_commits_of_a_sandboxed_agent_land(inside: Place) -> None:
-    before = refs(inside)
+def test_commits_of_a_sandboxed_agent_land(sandboxed_project: Project) -> None:
+    before = refs(sandboxed_project)
 
-    assert inside.yaoki("run", a_plan(inside, COMMITS), "--quiet").code == 0
+    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, COMMITS), "--quiet").code == 0
 
-    assert "COMMITTED" in said(inside)
-    assert "mine: the whole of it" in subjects(inside, "--all")
-    assert inside.show(branch(inside), "a.txt") == "good"
-    assert refs(inside) == before
-    assert inside.git("fsck", "--strict") == ""
+    assert "COMMITTED" in agent_log(sandboxed_project)
+    assert "mine: the whole of it" in subjects(sandboxed_project, "--all")
+    assert sandboxed_project.show(branch(sandboxed_project), "a.txt") == "good"
+    assert refs(sandboxed_project) == before
+    assert sandboxed_project.git("fsck", "--strict") == ""
 
 
 LEAVES = """\
@@ -57,14 +62,16 @@ echo two > c.txt && git add c.txt && git stash -q && echo DID-BOTH
 
 
 @pytest.mark.spec("0.2", "16.2")
-def test_reset_commits_and_stashes_of_a_sandboxed_agent_are_saved(inside: Place) -> None:
-    assert inside.yaoki("run", a_plan(inside, LEAVES), "--quiet").code == 0
+def test_reset_commits_and_stashes_of_a_sandboxed_agent_are_saved(
+    sandboxed_project: Project,
+) -> None:
+    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, LEAVES), "--quiet").code == 0
 
-    assert "DID-BOTH" in said(inside)
-    kept = subjects(inside, "--all")
+    assert "DID-BOTH" in agent_log(sandboxed_project)
+    kept = subjects(sandboxed_project, "--all")
     assert "reset away" in kept
     assert any(subject.startswith(("On ", "WIP on ")) for subject in kept), kept
-    assert inside.git("stash", "list") == ""
+    assert sandboxed_project.git("stash", "list") == ""
 
 
 REACHES = """\
@@ -79,20 +86,20 @@ git update-ref refs/heads/{base} HEAD || echo NO-MOVE
 
 @pytest.mark.full
 def test_tags_branches_and_pushes_of_a_sandboxed_agent_are_refused_and_counted(
-    inside: Place,
+    sandboxed_project: Project,
 ) -> None:
-    base = inside.git("symbolic-ref", "--short", "HEAD").strip()
-    before = refs(inside)
+    base = sandboxed_project.git("symbolic-ref", "--short", "HEAD").strip()
+    before = refs(sandboxed_project)
 
-    script = REACHES.format(remote=inside.repo, base=base)
-    assert inside.yaoki("run", a_plan(inside, script), "--quiet").code == 0
+    script = REACHES.format(remote=sandboxed_project.repo, base=base)
+    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, script), "--quiet").code == 0
 
-    words = said(inside)
+    words = agent_log(sandboxed_project)
     for refused in ("NO-TAG", "NO-BRANCH", "NO-SWITCH", "NO-PUSH", "NO-MOVE"):
         assert refused in words, words
     assert "commit on the branch that you are on" in words
-    assert refs(inside) == before
-    report = inside.yaoki("report").out
+    assert refs(sandboxed_project) == before
+    report = sandboxed_project.yaoki("report").out
     assert "the sandbox refused 5 acts" in report
     assert "tag v1" in report
 
@@ -108,27 +115,27 @@ REMOTES = {
 @pytest.mark.full
 @pytest.mark.parametrize("where", REMOTES)
 def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(
-    place: Place, where: str
+    project: Project, where: str
 ) -> None:
     """A hook is asked only when the other side has answered, and `--no-verify` skips it."""
     needs_bubblewrap()
-    bare = place.folder / "taking" / "origin.git"
-    place.git("init", "-q", "--bare", str(bare))
-    settings(place, mode="on", writable=[str(bare.parent)])
-    place.git("remote", "add", "origin", REMOTES[where].format(bare=bare))
-    place.git("config", f"url.{bare.parent}/.pushInsteadOf", "own:")
+    bare = project.folder / "taking" / "origin.git"
+    project.git("init", "-q", "--bare", str(bare))
+    write_sandbox_settings(project, mode="on", writable=[str(bare.parent)])
+    project.git("remote", "add", "origin", REMOTES[where].format(bare=bare))
+    project.git("config", f"url.{bare.parent}/.pushInsteadOf", "own:")
     pushes = ("--no-verify origin HEAD", "--force origin HEAD", "--no-verify --mirror origin")
     script = "\n".join(f"git push {how} && echo PUSHED" for how in pushes)
 
-    assert place.yaoki("run", a_plan(place, script), "--quiet").code == 0
+    assert project.yaoki("run", a_plan(project, script), "--quiet").code == 0
 
-    words = said(place)
+    words = agent_log(project)
     assert "PUSHED" not in words
     assert words.count("yaoki: nothing is pushed from here: origin is refused.") == len(pushes)
     assert "yaoki: commit on the branch that you are on" in words
     assert "access rights" not in words, "there are none to look for"
     assert not list((bare / "refs" / "heads").iterdir())
-    assert "the sandbox refused 3 acts of the agent: push to origin" in place.yaoki("report").out
+    assert "the sandbox refused 3 acts of the agent: push to origin" in project.yaoki("report").out
 
 
 POISONS = {
@@ -151,37 +158,43 @@ POISONS = {
 @pytest.mark.full
 @pytest.mark.parametrize("how", POISONS)
 def test_a_manipulated_repository_of_a_sandboxed_agent_starts_no_program_and_loses_no_file(
-    inside: Place, how: str
+    sandboxed_project: Project, how: str
 ) -> None:
-    mark = inside.folder / "ran-outside"
+    mark = sandboxed_project.folder / "ran-outside"
     poison = POISONS[how].replace("{mark}", str(mark))
     script = f"echo x > b.txt; G=$(git rev-parse --absolute-git-dir)\n{poison}"
 
-    assert inside.yaoki("run", a_plan(inside, script), "--quiet").code == 0
+    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, script), "--quiet").code == 0
 
     assert not mark.exists()
-    assert inside.show(branch(inside), "a.txt") == "good"
-    assert inside.show(branch(inside), "b.txt") == "x"
-    assert inside.git("fsck", "--strict") == ""
+    assert sandboxed_project.show(branch(sandboxed_project), "a.txt") == "good"
+    assert sandboxed_project.show(branch(sandboxed_project), "b.txt") == "x"
+    assert sandboxed_project.git("fsck", "--strict") == ""
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("where", ["usual", "elsewhere", "tracked"])
-def test_the_users_hooks_run_for_commits_of_a_sandboxed_agent(inside: Place, where: str) -> None:
-    git = inside.repo / ".git"
+def test_the_users_hooks_run_for_commits_of_a_sandboxed_agent(
+    sandboxed_project: Project, where: str
+) -> None:
+    git = sandboxed_project.repo / ".git"
     folders = {"usual": git / "hooks", "elsewhere": git / "elsewhere"}
-    folder = folders.get(where, inside.repo / ".own-hooks")
+    folder = folders.get(where, sandboxed_project.repo / ".own-hooks")
     folder.mkdir(exist_ok=True)
     (folder / "words").write_text("echo by-the-hook > hooked.txt; git add -A\n")
     (folder / "pre-commit").write_text('#!/bin/sh\n. "$(dirname "$0")/words"\n')
     (folder / "pre-commit").chmod(0o755)
     if where == "tracked":
-        inside.git("add", "-A")
-        inside.git("-c", "core.hooksPath=/dev/null", *WHO, "commit", "-qm", "hooks")
-        inside.git("config", "core.hooksPath", ".own-hooks")
+        sandboxed_project.git("add", "-A")
+        sandboxed_project.git(
+            "-c", "core.hooksPath=/dev/null", *GIT_IDENTITY, "commit", "-qm", "hooks"
+        )
+        sandboxed_project.git("config", "core.hooksPath", ".own-hooks")
     elif where == "elsewhere":
-        inside.git("config", "core.hooksPath", str(folder))
+        sandboxed_project.git("config", "core.hooksPath", str(folder))
 
-    assert inside.yaoki("run", a_plan(inside, COMMITS), "--quiet").code == 0
+    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, COMMITS), "--quiet").code == 0
 
-    assert inside.show(branch(inside), "hooked.txt") == "by-the-hook", said(inside)
+    assert sandboxed_project.show(branch(sandboxed_project), "hooked.txt") == "by-the-hook", (
+        agent_log(sandboxed_project)
+    )

@@ -14,18 +14,26 @@ from threading import Thread
 
 import pytest
 
-from tests.acceptance.real_agents import Theatre, Theatres, theatres
-from tests.acceptance.test_real_agents import GOALS, RESUMING, TESTS, Played, alone, the_plan, told
+from tests.acceptance.real_agents import RealAgentRun, RealAgentRuns, real_agent_runs
+from tests.acceptance.test_real_agents import (
+    GOALS,
+    RESUMING,
+    TESTS,
+    CompletedRun,
+    false_claim_and_fix,
+    only_first_task,
+    the_plan,
+)
 from tests.acceptance.test_sandbox import needs_bubblewrap
 
-__all__ = ["theatres"]
+__all__ = ["real_agent_runs"]
 
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.agents,
     pytest.mark.timeout(300),
 ]
-# What an agent does in an ordinary hour; each line that worked is told in its file.
+# Ordinary commands of an agent; each one that worked adds a line to its file.
 HOUR = """\
 {
 git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 'mine: a first try' \
@@ -78,45 +86,47 @@ def package_index(folder: Path) -> Iterator[str]:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Discarded."""
 
 
-def the_hour(theatre: Theatre) -> Played:
-    theatre.settle(**TESTS, hour__sh=HOUR)
-    theatre.place.env["YAOKI_SANDBOX_MODE"] = "auto"
-    (lie, say), fix = told(theatre)
-    worked = theatre.program.ran("sh ./hour.sh")[0]
+def run_first_hour(agent_run: RealAgentRun) -> CompletedRun:
+    agent_run.commit_files(**TESTS, hour__sh=HOUR)
+    agent_run.project.env["YAOKI_SANDBOX_MODE"] = "auto"
+    (lie, say), fix = false_claim_and_fix(agent_run)
+    worked = agent_run.program.ran("sh ./hour.sh")[0]
     with (
-        package_index(theatre.place.folder / "index") as index,
-        theatre.model({GOALS["add"]: (lie, worked, say, *fix)}) as model,
+        package_index(agent_run.project.folder / "index") as index,
+        agent_run.model({GOALS["add"]: (lie, worked, say, *fix)}) as model,
     ):
         tools = {"UV": str(Path(sys.executable).with_name("uv")), "PYTHON": sys.executable}
-        agent = theatre.agent(model)
+        agent = agent_run.agent(model)
         agent["env"] = {**agent.get("env", {}), **tools, "INDEX": index}
-        return Played(theatre.run(alone(the_plan(agent))), model)
+        return CompletedRun(agent_run.run(only_first_task(the_plan(agent))), model)
 
 
 @pytest.mark.spec("16.13", "14.3", "12.8", "3.7", "11.9")
-def test_a_sandboxed_real_agent_works_and_continues_its_conversation(theatres: Theatres) -> None:
+def test_a_sandboxed_real_agent_works_and_continues_its_conversation(
+    real_agent_runs: RealAgentRuns,
+) -> None:
     needs_bubblewrap()
     if Path(sys.executable).is_relative_to(tempfile.gettempdir()):
         pytest.skip("this environment lies in the folder of temporaries, which the sandbox hides")
-    theatres.play(RESUMING, the_hour, assert_it_rose)
+    real_agent_runs.run_each(RESUMING, run_first_hour, assert_fix_landed)
 
 
-def assert_it_rose(theatre: Theatre, played: Played) -> None:
-    place = theatre.place
+def assert_fix_landed(agent_run: RealAgentRun, played: CompletedRun) -> None:
+    project = agent_run.project
     assert played.done.code == 0, played.done.out
     assert "no sandbox" not in played.done.out
-    add = place.task("add")
+    add = project.task("add")
     assert (add["state"], add["attempt"]) == ("DONE", 2)
-    assert GOALS["add"] not in place.prompt(add, 2), "the conversation went on"
-    assert "CHECKOUT_CHANGED" not in place.story("add")
-    branch = place.status()["run_branch"]
-    hour = place.show(branch, "hour.txt").splitlines()
+    assert GOALS["add"] not in project.prompt(add, 2), "the conversation went on"
+    assert "CHECKOUT_CHANGED" not in project.event_names("add")
+    branch = project.status()["run_branch"]
+    hour = project.show(branch, "hour.txt").splitlines()
     assert [word for word in hour if word in HOURS] == list(HOURS), hour
-    assert "mine: a first try" in place.git("log", "--all", "--format=%s").splitlines()
-    assert not (place.folder / "agent-home" / "planted").exists()
+    assert "mine: a first try" in project.git("log", "--all", "--format=%s").splitlines()
+    assert not (project.folder / "agent-home" / "planted").exists()
 
 
 HOURS = ("committed", "installed", "served", "refused")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, holds
+from tests.acceptance.project import GIT_IDENTITY, Project, file_contains
 from yaoki.core.redact import MARK
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.2")]
@@ -42,32 +42,32 @@ def a_plan(first: list[Any], then: list[Any], **agent: Any) -> dict[str, Any]:
         "goal": "Log in",
         "agents": {"mine": mine},
         "agent": "mine",
-        "checks": {"good": holds("a.txt")},
+        "checks": {"good": file_contains("a.txt")},
         "tasks": [{"id": "a", "goal": "Log in.", "checks": ["good"]}],
     }
 
 
-def run(place: Place, first: list[Any], then: list[Any], **agent: Any) -> str:
+def run(project: Project, first: list[Any], then: list[Any], **agent: Any) -> str:
     """The whole story of a run whose first attempt writes a secret and whose second does not."""
-    place.env = {**place.env, "MY_TOKEN": TOKEN, "ACME": LOGIN}
-    done = place.yaoki("run", place.plan(a_plan(first, then, **agent)), "--quiet")
+    project.env = {**project.env, "MY_TOKEN": TOKEN, "ACME": LOGIN}
+    done = project.yaoki("run", project.plan(a_plan(first, then, **agent)), "--quiet")
     assert done.code == 0, done.out + done.err
-    story = json.dumps(place.events("a"))
-    report = place.yaoki("report", "--format", "md").out
-    prompt = place.prompt(place.task("a"), place.task("a")["attempt"])
+    story = json.dumps(project.events("a"))
+    report = project.yaoki("report", "--format", "md").out
+    prompt = project.prompt(project.task("a"), project.task("a")["attempt"])
     for value in (TOKEN, LOGIN):
         assert value not in story + report + prompt
     return story + prompt
 
 
-def history(place: Place) -> bytes:
+def history(project: Project) -> bytes:
     """Every object that a push of the run branch would hand out."""
-    branch = f"yaoki/{place.status()['run']}"
-    listed = place.git("rev-list", "--objects", branch).splitlines()
+    branch = f"yaoki/{project.status()['run']}"
+    listed = project.git("rev-list", "--objects", branch).splitlines()
     names = "\n".join(line.split()[0] for line in listed)
     held = subprocess.run(
         ("git", "cat-file", "--batch"),
-        cwd=place.repo,
+        cwd=project.repo,
         input=names.encode(),
         capture_output=True,
         check=True,
@@ -99,16 +99,16 @@ FORMS = {
 
 
 def test_a_secret_is_found_in_every_encoding_reported_by_name_and_never_landed(
-    place: Place,
+    project: Project,
 ) -> None:
     told = run(
-        place,
+        project,
         [write(f"{name}.py", f"# one\n# two\nKEY = '{text}'\n") for name, text in FORMS.items()],
         [write(f"{name}.py", "KEY = None\n") for name in FORMS],
     )
 
     assert "The change contains a secret" in told
-    held = history(place)
+    held = history(project)
     for name, text in FORMS.items():
         assert f"{name}.py:3" in told, name
         assert text.encode() not in held, name
@@ -117,9 +117,9 @@ def test_a_secret_is_found_in_every_encoding_reported_by_name_and_never_landed(
 
 
 @pytest.mark.full
-def test_a_secret_is_found_in_binaries_file_names_and_links(place: Place) -> None:
+def test_a_secret_is_found_in_binaries_file_names_and_links(project: Project) -> None:
     told = run(
-        place,
+        project,
         [
             write("x.bin", b"\0\1" + LOGIN.encode() + b"\0"),
             write(f"of-{LOGIN}.txt", "x\n"),
@@ -131,66 +131,70 @@ def test_a_secret_is_found_in_binaries_file_names_and_links(place: Place) -> Non
     assert "the value of ACME" in told
     for where in ("x.bin:1", "the name of of-", "link:1"):
         assert where in told
-    assert LOGIN.encode() not in history(place)
+    assert LOGIN.encode() not in history(project)
 
 
 @pytest.mark.full
-def test_a_secret_is_found_in_the_middle_of_a_large_file(place: Place) -> None:
+def test_a_secret_is_found_in_the_middle_of_a_large_file(project: Project) -> None:
     make = f"import pathlib; pathlib.Path('l').write_bytes(b'\\n' * (20 << 20) + b'{LOGIN}')"
-    told = run(place, [["run", sys.executable, "-c", make]], [["remove", "l"]])
+    told = run(project, [["run", sys.executable, "-c", make]], [["remove", "l"]])
 
     assert f"l:{(20 << 20) + 1}" in told
-    assert LOGIN.encode() not in history(place)
+    assert LOGIN.encode() not in history(project)
 
 
 @pytest.mark.full
-def test_a_secret_is_found_in_the_message_of_an_agents_commit(place: Place) -> None:
-    commit = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", f"with {LOGIN}"]
-    again = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", "without"]
-    told = run(place, [["run", "git", "add", "a.txt"], commit], [again])
+def test_a_secret_is_found_in_the_message_of_an_agents_commit(project: Project) -> None:
+    commit = ["run", "git", *GIT_IDENTITY, "commit", "-q", "--allow-empty", "-am", f"with {LOGIN}"]
+    again = ["run", "git", *GIT_IDENTITY, "commit", "-q", "--allow-empty", "-am", "without"]
+    told = run(project, [["run", "git", "add", "a.txt"], commit], [again])
 
     assert "the value of ACME in the message of a commit" in told
-    assert LOGIN.encode() not in history(place)
+    assert LOGIN.encode() not in history(project)
 
 
 @pytest.mark.full
-def test_values_present_in_the_base_and_ordinary_words_are_no_secrets(place: Place) -> None:
-    (place.repo / "known.txt").write_text(f"{LOGIN}\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "known")
-    place.env = {**place.env, "ACME": LOGIN, "NODE_ENV": "production", "MAX_TOKENS": "100000"}
+def test_values_present_in_the_base_and_ordinary_words_are_no_secrets(project: Project) -> None:
+    (project.repo / "known.txt").write_text(f"{LOGIN}\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "known")
+    project.env = {**project.env, "ACME": LOGIN, "NODE_ENV": "production", "MAX_TOKENS": "100000"}
     words = f"{LOGIN} production 100000\n"
     plan = a_plan([write("b.txt", words)], [], pass_env=["ACME", "NODE_ENV"])
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert place.task("a")["attempt"] == 1
-    assert place.show(f"yaoki/{place.status()['run']}", "b.txt") == words.strip()
+    assert project.task("a")["attempt"] == 1
+    assert project.show(f"yaoki/{project.status()['run']}", "b.txt") == words.strip()
 
 
 @pytest.mark.full
-def test_a_secret_variable_set_by_the_plan_is_searched(place: Place) -> None:
+def test_a_secret_variable_set_by_the_plan_is_searched(project: Project) -> None:
     told = run(
-        place,
+        project,
         [write("b.txt", "s3cr3t-Value-77\n")],
         [["remove", "b.txt"]],
         env={"SERVICE_PASSWORD": "s3cr3t-Value-77"},
     )
 
     assert "the value of SERVICE_PASSWORD in b.txt:1" in told
-    assert b"s3cr3t-Value-77" not in history(place)
+    assert b"s3cr3t-Value-77" not in history(project)
 
 
 @pytest.mark.full
-def test_a_secret_is_masked_in_every_encoding_in_agent_output(place: Place) -> None:
-    run(place, [["say", f"<{text}>"] for name, text in FORMS.items() if name != "base64-lines"], [])
+def test_a_secret_is_masked_in_every_encoding_in_agent_output(project: Project) -> None:
+    run(
+        project,
+        [["say", f"<{text}>"] for name, text in FORMS.items() if name != "base64-lines"],
+        [],
+    )
 
-    shown = place.yaoki("logs", "a").out
+    shown = project.yaoki("logs", "a").out
 
     for name, text in FORMS.items():
         assert text not in shown, name
-    kept = list((place.repo / ".yaoki" / "runs").rglob("out.log"))
+    kept = list((project.repo / ".yaoki" / "runs").rglob("out.log"))
     assert kept
     assert all(TOKEN.encode().hex().encode() not in file.read_bytes() for file in kept)
     assert MARK in shown or "***" in shown

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds
-from tests.adapters.agents.test_presets import an_order, known
+from tests.acceptance.project import Project, a_plan, file_contains
+from tests.adapters.agents.test_presets import an_attempt_request, preset_agent
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 from yaoki.core.scope import session_paths
 
@@ -38,46 +38,46 @@ def test_ordinary_files_are_no_session_start_files() -> None:
 
 
 @pytest.mark.full
-def test_a_session_hook_is_escalated_once_and_lands_when_waived(place: Place) -> None:
+def test_a_session_hook_is_escalated_once_and_lands_when_waived(project: Project) -> None:
     acts = [{"write": {"a.txt": "good\n", ".claude/settings.json": '{"hooks": {}}\n'}}]
-    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})
+    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    branch = f"yaoki/{place.status()['run']}"
-    assert place.git("rev-parse", branch) == place.git("rev-parse", "main")
-    assert place.story("a").count("ATTEMPT_STARTED") == 1
-    assert ".claude/settings.json" in place.look("why", "a").out
-    assert place.yaoki("answer", "a", "waive").code == 0
-    assert place.yaoki("resume", "--quiet").code == 0
-    assert "hooks" in place.show(branch, ".claude/settings.json")
+    branch = f"yaoki/{project.status()['run']}"
+    assert project.git("rev-parse", branch) == project.git("rev-parse", "main")
+    assert project.event_names("a").count("ATTEMPT_STARTED") == 1
+    assert ".claude/settings.json" in project.query("why", "a").out
+    assert project.yaoki("answer", "a", "waive").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert "hooks" in project.show(branch, ".claude/settings.json")
 
 
-def test_a_session_start_file_named_by_the_scope_lands(place: Place) -> None:
+def test_a_session_start_file_named_by_the_scope_lands(project: Project) -> None:
     acts = [{"write": {"a.txt": "good\n", ".envrc": "export A=1\n"}}]
     task = {"id": "a", "scope": ["a.txt", ".envrc"]}
-    plan = a_plan({"a": [acts]}, [task], {"ok": holds("a.txt")})
+    plan = a_plan({"a": [acts]}, [task], {"ok": file_contains("a.txt")})
 
-    done = place.yaoki("run", place.plan(plan), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert place.show(f"yaoki/{place.status()['run']}", ".envrc") == "export A=1"
+    assert project.show(f"yaoki/{project.status()['run']}", ".envrc") == "export A=1"
 
 
 def test_codex_is_started_with_the_checkout_marked_untrusted(tmp_path: Path) -> None:
-    order = an_order(tmp_path, "", preset="codex")
+    order = an_attempt_request(tmp_path, "", preset="codex")
     repo = '/home/me/my "own" repo'
     order = replace(order, environment={**order.environment, "YAOKI_REPO": repo})
 
-    words = known("codex").build_launch(order).argv
+    words = preset_agent("codex").build_launch(order).argv
 
     told = r'projects={"/home/me/my \"own\" repo"={trust_level="untrusted"}}'
     assert words[words.index(told) - 1] == "-c"
 
 
 def test_continue_gets_only_its_own_key() -> None:
-    assert known("continue").preset.pass_env == ("CONTINUE_API_KEY",)
+    assert preset_agent("continue").preset.pass_env == ("CONTINUE_API_KEY",)
 
 
 @pytest.mark.parametrize(

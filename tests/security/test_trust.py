@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Place, until
-from tests.faces.cli.terminal import on_a_terminal
-from tests.security.untrusted_clone import STOP, Clone
+from tests.acceptance.project import BOUND_S, Project, wait_until
+from tests.faces.cli.terminal import run_on_terminal
+from tests.security.untrusted_clone import STOP, UntrustedClone
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
 
@@ -59,26 +59,26 @@ LOOKING: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def bare(tmp_path: Path, pycache: Path) -> Clone:
-    return Clone(tmp_path, pycache)
+def bare(tmp_path: Path, pycache: Path) -> UntrustedClone:
+    return UntrustedClone(tmp_path, pycache)
 
 
 @pytest.fixture
-def clone(bare: Clone) -> Clone:
+def clone(bare: UntrustedClone) -> UntrustedClone:
     """Settings, a plan, tests, a hook, and a store with an open run for exactly this place."""
-    bare.made_by()
+    bare.create()
     return bare
 
 
 @pytest.fixture
-def plain(bare: Clone) -> Clone:
+def plain(bare: UntrustedClone) -> UntrustedClone:
     """The same without a store."""
-    bare.made_by(store=False)
+    bare.create(store=False)
     return bare
 
 
-def stop(clone: Clone, **more: Any) -> dict[str, Any]:
-    """What the hook answers when an agent in the clone wants to stop."""
+def stop(clone: UntrustedClone, **more: Any) -> dict[str, Any]:
+    """The answer of the stop hook in the clone."""
     done = subprocess.run(
         (sys.executable, "-P", "-m", "yaoki", "hook", "event", "claude-code", "--if-configured"),
         cwd=clone.folder,
@@ -99,7 +99,9 @@ def stop(clone: Clone, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("words", STARTING.values(), ids=STARTING.keys())
-def test_no_command_of_an_untrusted_clone_runs(clone: Clone, words: tuple[str, ...]) -> None:
+def test_no_command_of_an_untrusted_clone_runs(
+    clone: UntrustedClone, words: tuple[str, ...]
+) -> None:
     done = clone.yaoki(*words)
 
     assert clone.marks == set()
@@ -112,7 +114,7 @@ def test_no_command_of_an_untrusted_clone_runs(clone: Clone, words: tuple[str, .
 @pytest.mark.full
 @pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING.keys())
 def test_a_read_only_command_in_an_untrusted_clone_asks_nothing_and_runs_nothing(
-    clone: Clone, words: tuple[str, ...]
+    clone: UntrustedClone, words: tuple[str, ...]
 ) -> None:
     done = clone.yaoki(*words)
 
@@ -122,7 +124,7 @@ def test_a_read_only_command_in_an_untrusted_clone_asks_nothing_and_runs_nothing
 
 
 @pytest.mark.full
-def test_the_page_of_an_untrusted_clone_runs_nothing(clone: Clone) -> None:
+def test_the_page_of_an_untrusted_clone_runs_nothing(clone: UntrustedClone) -> None:
     page = clone.start("ui", "--port", "0")
     try:
         assert page.stdout is not None
@@ -136,7 +138,7 @@ def test_the_page_of_an_untrusted_clone_runs_nothing(clone: Clone) -> None:
 
 @pytest.mark.full
 def test_the_user_wide_hook_runs_nothing_in_an_untrusted_clone_and_allows_the_stop(
-    clone: Clone,
+    clone: UntrustedClone,
 ) -> None:
     """`hook install --user` calls it at the first stop in any repository."""
     said = stop(clone)
@@ -150,7 +152,9 @@ def test_the_user_wide_hook_runs_nothing_in_an_untrusted_clone_and_allows_the_st
 
 @pytest.mark.full
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
-def test_unreadable_settings_in_an_untrusted_clone_allow_the_stop(plain: Clone, text: str) -> None:
+def test_unreadable_settings_in_an_untrusted_clone_allow_the_stop(
+    plain: UntrustedClone, text: str
+) -> None:
     plain.write("yaoki.toml", text)
 
     assert set(stop(plain)) == {"systemMessage"}
@@ -161,7 +165,7 @@ def test_unreadable_settings_in_an_untrusted_clone_allow_the_stop(plain: Clone, 
     "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
 )
 def test_a_read_only_command_starts_no_program_named_by_a_remote(
-    clone: Clone, words: tuple[str, ...]
+    clone: UntrustedClone, words: tuple[str, ...]
 ) -> None:
     remote = f'[workspace]\nremote = "ext::touch {clone.mark("remote")}"\n'
     clone.write("yaoki.toml", clone.settings_text() + remote)
@@ -174,7 +178,7 @@ def test_a_read_only_command_starts_no_program_named_by_a_remote(
 @pytest.mark.full
 @pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
 def test_undo_and_merge_in_an_untrusted_clone_run_no_check(
-    clone: Clone, words: tuple[str, ...]
+    clone: UntrustedClone, words: tuple[str, ...]
 ) -> None:
     done = clone.yaoki(*words)
 
@@ -182,7 +186,7 @@ def test_undo_and_merge_in_an_untrusted_clone_run_no_check(
     assert done.code != 0
 
 
-def test_installing_the_hook_does_not_trust_the_repository(clone: Clone) -> None:
+def test_installing_the_hook_does_not_trust_the_repository(clone: UntrustedClone) -> None:
     done = clone.yaoki("hook", "install", "claude-code")
 
     assert done.code == 0, done
@@ -192,15 +196,15 @@ def test_installing_the_hook_does_not_trust_the_repository(clone: Clone) -> None
 
 @pytest.mark.full
 @pytest.mark.parametrize("lacking", ["settings", "store"], ids=["a store alone", "settings alone"])
-def test_a_foreign_store_or_foreign_settings_need_trust(bare: Clone, lacking: str) -> None:
-    bare.made_by(store=lacking != "store", settings=lacking != "settings")
+def test_a_foreign_store_or_foreign_settings_need_trust(bare: UntrustedClone, lacking: str) -> None:
+    bare.create(store=lacking != "store", settings=lacking != "settings")
 
     done = bare.yaoki("up")
 
     assert (done.code, bare.marks) == (REFUSED, set())
 
 
-def test_a_foreign_journal_file_is_not_restored_without_trust(clone: Clone) -> None:
+def test_a_foreign_journal_file_is_not_restored_without_trust(clone: UntrustedClone) -> None:
     """Without its database a store is made again from its journal file."""
     clone.git("rm", "-q", "--cached", "-r", ".yaoki")
     (clone.repo / ".yaoki" / "state.db").unlink()
@@ -211,8 +215,8 @@ def test_a_foreign_journal_file_is_not_restored_without_trust(clone: Clone) -> N
     assert (done.code, clone.marks) == (REFUSED, set())
 
 
-def test_init_in_an_untrusted_repository_runs_no_tests(bare: Clone) -> None:
-    bare.made_by(store=False, settings=False)
+def test_init_in_an_untrusted_repository_runs_no_tests(bare: UntrustedClone) -> None:
+    bare.create(store=False, settings=False)
 
     done = bare.yaoki("init")
     untried = bare.yaoki("init", "--no-run", "--dry-run")
@@ -227,7 +231,7 @@ def test_init_in_an_untrusted_repository_runs_no_tests(bare: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_trusted_clone_runs_its_commands_without_asking_again(clone: Clone) -> None:
+def test_a_trusted_clone_runs_its_commands_without_asking_again(clone: UntrustedClone) -> None:
     shown = clone.yaoki("trust", "--plan", "plan.json")
 
     assert shown.code == 0, shown
@@ -241,16 +245,16 @@ def test_a_trusted_clone_runs_its_commands_without_asking_again(clone: Clone) ->
 
 
 @pytest.mark.full
-def test_the_background_worker_executes_a_trusted_store(clone: Clone) -> None:
+def test_the_background_worker_executes_a_trusted_store(clone: UntrustedClone) -> None:
     assert clone.yaoki("up", "--trust").code == 0
     try:
-        until(lambda: "agent" in clone.marks, "the open run goes on")
+        wait_until(lambda: "agent" in clone.marks, "the open run goes on")
     finally:
         clone.yaoki("down", "--wait", "0")
 
 
 @pytest.mark.full
-def test_the_hook_runs_the_checks_of_a_trusted_repository(plain: Clone) -> None:
+def test_the_hook_runs_the_checks_of_a_trusted_repository(plain: UntrustedClone) -> None:
     assert plain.yaoki("trust").code == 0
 
     assert stop(plain) == {}
@@ -258,7 +262,7 @@ def test_the_hook_runs_the_checks_of_a_trusted_repository(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_the_option_trust_trusts_a_repository_on_a_build_server(plain: Clone) -> None:
+def test_the_option_trust_trusts_a_repository_on_a_build_server(plain: UntrustedClone) -> None:
     done = plain.yaoki("run", "plan.json", "--trust", "--quiet")
 
     assert done.code == 0, done
@@ -266,7 +270,7 @@ def test_the_option_trust_trusts_a_repository_on_a_build_server(plain: Clone) ->
     assert plain.yaoki("run", "plan.json", "--quiet").code == 0
 
 
-def test_a_changed_goal_of_a_trusted_plan_does_not_ask_again(plain: Clone) -> None:
+def test_a_changed_goal_of_a_trusted_plan_does_not_ask_again(plain: UntrustedClone) -> None:
     assert plain.yaoki("trust", "--plan", "plan.json").code == 0
     task = {"id": "a", "goal": "Do it in another way."}
     plain.write("plan.json", json.dumps(plain.a_plan(tasks=[task])))
@@ -275,8 +279,8 @@ def test_a_changed_goal_of_a_trusted_plan_does_not_ask_again(plain: Clone) -> No
 
 
 @pytest.mark.full
-def test_an_uncommitted_plan_needs_no_trust(bare: Clone) -> None:
-    bare.made_by(store=False, settings=False)
+def test_an_uncommitted_plan_needs_no_trust(bare: UntrustedClone) -> None:
+    bare.create(store=False, settings=False)
     agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
     held = bare.a_plan(agents=agent, agent="mine")
     bare.write("mine.json", json.dumps(held))
@@ -287,7 +291,7 @@ def test_an_uncommitted_plan_needs_no_trust(bare: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_forgotten_repository_asks_again(plain: Clone) -> None:
+def test_a_forgotten_repository_asks_again(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
     assert plain.yaoki("up").code == 0
     plain.yaoki("down", "--wait", "0")
@@ -300,14 +304,14 @@ def test_a_forgotten_repository_asks_again(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_repository_below_a_trusted_folder_is_trusted(clone: Clone) -> None:
+def test_a_repository_below_a_trusted_folder_is_trusted(clone: UntrustedClone) -> None:
     assert clone.yaoki("trust", "--below", str(clone.folder)).code == 0
     assert clone.yaoki("resume", "--quiet").code == 0
     assert clone.yaoki("trust", "--forget", str(clone.folder)).code == 0
     assert clone.yaoki("run", "plan.json", "--quiet").code == REFUSED
 
 
-def test_trusted_repositories_can_be_listed(plain: Clone) -> None:
+def test_trusted_repositories_can_be_listed(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
 
     listed = plain.yaoki("trust", "--show")
@@ -322,40 +326,42 @@ def test_trusted_repositories_can_be_listed(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_the_question_at_a_terminal_shows_the_commands_that_would_run(plain: Clone) -> None:
+def test_the_question_at_a_terminal_shows_the_commands_that_would_run(
+    plain: UntrustedClone,
+) -> None:
     asked = ("run", "plan.json", "--quiet")
-    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
-        terminal.shows("check own: touch", "set-up: touch", "Trust this repository? [y/N]")
+    with run_on_terminal(plain.repo, plain.env, *asked) as terminal:
+        terminal.wait_for_text("check own: touch", "set-up: touch", "Trust this repository? [y/N]")
         assert plain.marks == set()
         terminal.press("n\n")
         assert terminal.ended() == REFUSED
     assert plain.marks == set()
 
-    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
-        terminal.shows("Trust this repository?")
+    with run_on_terminal(plain.repo, plain.env, *asked) as terminal:
+        terminal.wait_for_text("Trust this repository?")
         terminal.press("y\n")
         assert terminal.ended() == 0, terminal.text
-    with on_a_terminal(plain.repo, plain.env, *asked) as terminal:
+    with run_on_terminal(plain.repo, plain.env, *asked) as terminal:
         assert terminal.ended() == 0, terminal.text
         assert "Trust this repository?" not in terminal.text
 
 
 @pytest.mark.full
-def test_a_new_repository_asks_once_from_init_to_run(bare: Clone) -> None:
-    """Settings that yaoki wrote for somebody who said yes are theirs."""
-    bare.made_by(store=False, settings=False)
+def test_a_new_repository_asks_once_from_init_to_run(bare: UntrustedClone) -> None:
+    """Settings that yaoki wrote after a confirmation are trusted."""
+    bare.create(store=False, settings=False)
     agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
     plan = {"goal": "g", "agents": agent, "agent": "mine", "tasks": [{"id": "a", "goal": "Do."}]}
     bare.write("mine.json", json.dumps(plan))
 
-    with on_a_terminal(bare.repo, bare.env, "init") as terminal:
-        terminal.shows("Trust this repository?")
+    with run_on_terminal(bare.repo, bare.env, "init") as terminal:
+        terminal.wait_for_text("Trust this repository?")
         assert bare.marks == set()
         terminal.press("y\n")
         assert terminal.ended() == 0, terminal.text
     bare.git("add", "yaoki.toml")
     bare.git("-c", "user.name=t", "-c", "user.email=t@l", "commit", "-qm", "settings")
-    with on_a_terminal(bare.repo, bare.env, "run", "mine.json", "--quiet") as terminal:
+    with run_on_terminal(bare.repo, bare.env, "run", "mine.json", "--quiet") as terminal:
         assert terminal.ended() == 0, terminal.text
         assert "Trust this repository?" not in terminal.text
 
@@ -364,7 +370,7 @@ def test_a_new_repository_asks_once_from_init_to_run(bare: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_changed_command_asks_again_and_shows_the_change(plain: Clone) -> None:
+def test_a_changed_command_asks_again_and_shows_the_change(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
     plain.write("yaoki.toml", plain.settings_text(check="another"))
 
@@ -380,7 +386,7 @@ def test_a_changed_command_asks_again_and_shows_the_change(plain: Clone) -> None
     assert plain.marks == set()
 
 
-def test_a_removed_sandbox_setting_asks_again(plain: Clone) -> None:
+def test_a_removed_sandbox_setting_asks_again(plain: UntrustedClone) -> None:
     walled = f'{plain.settings_text()}[sandbox]\nmode = "on"\n'
     plain.write("yaoki.toml", walled)
     plain.yaoki("trust")
@@ -393,7 +399,7 @@ def test_a_removed_sandbox_setting_asks_again(plain: Clone) -> None:
     assert '- sandbox.mode = "on"' in shown.out
 
 
-def test_changed_numbers_and_comments_do_not_ask_again(plain: Clone) -> None:
+def test_changed_numbers_and_comments_do_not_ask_again(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
     plain.write("yaoki.toml", f"# mine\n{plain.settings_text()}[limits]\nparallel = 7\n")
 
@@ -401,7 +407,7 @@ def test_changed_numbers_and_comments_do_not_ask_again(plain: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_replaced_by_a_pull_is_not_trusted(clone: Clone) -> None:
+def test_a_store_replaced_by_a_pull_is_not_trusted(clone: UntrustedClone) -> None:
     """git writes over files that are ignored; the stranger's store has another past."""
     theirs = (clone.repo / ".yaoki" / "state.db").read_bytes()
     clone.yaoki("trust")
@@ -416,7 +422,7 @@ def test_a_store_replaced_by_a_pull_is_not_trusted(clone: Clone) -> None:
     assert clone.marks == before
 
 
-def test_trust_in_one_clone_does_not_extend_to_another(plain: Clone) -> None:
+def test_trust_in_one_clone_does_not_extend_to_another(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
     other = plain.folder / "other"
     plain.git("clone", "-q", str(plain.folder / "upstream.git"), str(other))
@@ -424,7 +430,7 @@ def test_trust_in_one_clone_does_not_extend_to_another(plain: Clone) -> None:
     assert plain.yaoki("up", cwd=other).code == REFUSED
 
 
-def test_trust_in_a_clone_extends_to_its_worktrees(plain: Clone) -> None:
+def test_trust_in_a_clone_extends_to_its_worktrees(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
     beside = plain.folder / "beside"
     plain.git("worktree", "add", "-q", str(beside))
@@ -433,7 +439,7 @@ def test_trust_in_a_clone_extends_to_its_worktrees(plain: Clone) -> None:
     assert "check" in plain.marks
 
 
-# ------------------------------------------------------------------ who may say yes
+# ------------------------------------------------------------------ who may trust
 
 
 @pytest.mark.full
@@ -444,7 +450,7 @@ def test_trust_in_a_clone_extends_to_its_worktrees(plain: Clone) -> None:
     ids=lambda words: " ".join(words),
 )
 def test_trust_commands_are_refused_inside_an_attempt(
-    plain: Clone, variable: str, words: tuple[str, ...]
+    plain: UntrustedClone, variable: str, words: tuple[str, ...]
 ) -> None:
     done = plain.yaoki(*words, env={variable: "abcdefgh-1"})
 
@@ -455,11 +461,11 @@ def test_trust_commands_are_refused_inside_an_attempt(
 
 @pytest.mark.full
 def test_an_agent_of_a_run_cannot_trust_a_repository(tmp_path: Path, pycache: Path) -> None:
-    """Its worker tells it who it is."""
+    """The worker identifies the agent by environment variables."""
     for name in ("own", "else"):
         (tmp_path / name).mkdir()
-    place, plain = Place(tmp_path / "own", pycache), Clone(tmp_path / "else", pycache)
-    plain.made_by(store=False)
+    project, plain = Project(tmp_path / "own", pycache), UntrustedClone(tmp_path / "else", pycache)
+    plain.create(store=False)
     yaoki = f"{sys.executable} -P -m yaoki"
     tries = f"{yaoki} trust {plain.repo}; {yaoki} --repo {plain.repo} up --trust; echo $? > a.txt"
     agent = {"command": ["sh", "-c", tries], "pass_env": ["YAOKI_HOME", "PYTHON*"]}
@@ -471,10 +477,10 @@ def test_an_agent_of_a_run_cannot_trust_a_repository(tmp_path: Path, pycache: Pa
         "tasks": [{"id": "a", "goal": "Trust it."}],
     }
 
-    done = place.yaoki("run", place.plan(held), "--quiet")
+    done = project.yaoki("run", project.plan(held), "--quiet")
 
     assert done.code == 0, done
-    record = json.loads((place.home / "trust" / "trusted.json").read_text())
+    record = json.loads((project.home / "trust" / "trusted.json").read_text())
     assert not record["places"]
     assert plain.marks == set()
 
@@ -484,7 +490,7 @@ def test_an_agent_of_a_run_cannot_trust_a_repository(tmp_path: Path, pycache: Pa
 
 @pytest.mark.full
 def test_the_python_api_raises_for_an_untrusted_repository_unless_trust_is_given(
-    plain: Clone,
+    plain: UntrustedClone,
 ) -> None:
     program = """
 import sys
@@ -521,7 +527,7 @@ with Repository(".", trust=sys.argv[1] == "yes") as repository:
 
 
 @pytest.mark.full
-def test_an_mcp_tool_starts_no_program_of_an_untrusted_clone(clone: Clone) -> None:
+def test_an_mcp_tool_starts_no_program_of_an_untrusted_clone(clone: UntrustedClone) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _greeting()},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, a_plan, holds, writes
-from tests.adapters.store.store_actions import by_hand
-from tests.security.untrusted_clone import Clone
+from tests.acceptance.project import BOUND_S, a_plan, file_contains, writes
+from tests.adapters.store.store_actions import run_sql
+from tests.security.untrusted_clone import UntrustedClone
 from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.core.trust import CommandDigest, FileCommands, TrustRecord, describe_changes
 
@@ -26,16 +26,16 @@ REFUSED = 6
 
 
 @pytest.fixture
-def clone(tmp_path: Path, pycache: Path) -> Clone:
-    made = Clone(tmp_path, pycache)
-    made.made_by(store=False)
+def clone(tmp_path: Path, pycache: Path) -> UntrustedClone:
+    made = UntrustedClone(tmp_path, pycache)
+    made.create(store=False)
     return made
 
 
 @pytest.fixture
-def own(tmp_path: Path, pycache: Path) -> Clone:
+def own(tmp_path: Path, pycache: Path) -> UntrustedClone:
     """A repository whose settings bring nothing: only its store can be asked about."""
-    made = Clone(tmp_path, pycache)
+    made = UntrustedClone(tmp_path, pycache)
     made.repo.mkdir()
     made.git("init", "-q", "-b", "main")
     made.write("README", "hello\n")
@@ -43,19 +43,19 @@ def own(tmp_path: Path, pycache: Path) -> Clone:
     return made
 
 
-def the_file(clone: Clone) -> Path:
+def the_file(clone: UntrustedClone) -> Path:
     return clone.home / "trust" / "trusted.json"
 
 
-def a_run(clone: Clone) -> tuple[str, ...]:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": holds("a.txt")})
+def a_run(clone: UntrustedClone) -> tuple[str, ...]:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
     return ("run", clone.plan(plan), "--quiet")
 
 
 # ------------------------------------------------------------------ whose it is
 
 
-def test_the_trust_file_is_private_to_its_owner(clone: Clone) -> None:
+def test_the_trust_file_is_private_to_its_owner(clone: UntrustedClone) -> None:
     assert clone.yaoki("trust").code == 0
 
     file = the_file(clone)
@@ -119,7 +119,9 @@ AS_ROOT = (foreign, foreign_folder)
 
 @pytest.mark.full
 @pytest.mark.parametrize("bend", [*BENT, *AS_ROOT], ids=lambda bend: bend.__name__)
-def test_a_manipulated_trust_file_trusts_nothing_and_is_reported(clone: Clone, bend: Any) -> None:
+def test_a_manipulated_trust_file_trusts_nothing_and_is_reported(
+    clone: UntrustedClone, bend: Any
+) -> None:
     if bend in AS_ROOT and os.geteuid() != 0:
         pytest.skip(f"{bend.__name__}: only root gives files away")
     assert clone.yaoki("trust").code == 0
@@ -135,7 +137,9 @@ def test_a_manipulated_trust_file_trusts_nothing_and_is_reported(clone: Clone, b
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("bend", [broken, link, pipe, open_folder, linked_folder])
-def test_the_next_trust_command_replaces_a_manipulated_trust_file(clone: Clone, bend: Any) -> None:
+def test_the_next_trust_command_replaces_a_manipulated_trust_file(
+    clone: UntrustedClone, bend: Any
+) -> None:
     assert clone.yaoki("trust").code == 0
     bend(the_file(clone))
     before = {file: file.read_bytes() for file in clone.home.glob("elsewhere*") if file.is_file()}
@@ -151,7 +155,7 @@ def test_the_next_trust_command_replaces_a_manipulated_trust_file(clone: Clone, 
 
 
 @pytest.mark.full
-def test_concurrent_trust_commands_are_all_recorded(clone: Clone) -> None:
+def test_concurrent_trust_commands_are_all_recorded(clone: UntrustedClone) -> None:
     others = [clone.folder / f"other-{n}" for n in range(6)]
     for other in others:
         clone.git("clone", "-q", str(clone.folder / "upstream.git"), str(other))
@@ -169,7 +173,7 @@ def test_concurrent_trust_commands_are_all_recorded(clone: Clone) -> None:
     assert set(clone.trusted["places"]) == {str(other) for other in others}
 
 
-def test_trust_is_refused_if_the_trust_file_cannot_be_written(clone: Clone) -> None:
+def test_trust_is_refused_if_the_trust_file_cannot_be_written(clone: UntrustedClone) -> None:
     clone.home.mkdir()
     (clone.home / "trust").write_text("")
 
@@ -184,18 +188,19 @@ def test_trust_is_refused_if_the_trust_file_cannot_be_written(clone: Clone) -> N
 
 
 @pytest.mark.full
-def test_a_store_created_here_needs_no_trust(own: Clone) -> None:
+def test_a_store_created_here_needs_no_trust(own: UntrustedClone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     assert own.yaoki("resume", "--quiet").code == 0
     assert own.yaoki(*a_run(own)).code == 0
 
 
 @pytest.mark.full
-def test_concurrent_first_runs_need_no_trust(own: Clone) -> None:
-    """The one that comes second meets a store that the first is just making."""
+def test_concurrent_first_runs_need_no_trust(own: UntrustedClone) -> None:
+    """The second run finds a store that the first is creating."""
     plans = [
         own.plan(
-            a_plan({n: [writes(f"{n}.txt")]}, [{"id": n}], {"ok": holds(f"{n}.txt")}), f"{n}.json"
+            a_plan({n: [writes(f"{n}.txt")]}, [{"id": n}], {"ok": file_contains(f"{n}.txt")}),
+            f"{n}.json",
         )
         for n in ("a", "b", "c")
     ]
@@ -207,7 +212,7 @@ def test_concurrent_first_runs_need_no_trust(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_created_elsewhere_asks_once(own: Clone) -> None:
+def test_a_store_created_elsewhere_asks_once(own: UntrustedClone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     shutil.rmtree(own.home / "trust")
 
@@ -220,11 +225,11 @@ def test_a_store_created_elsewhere_asks_once(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_store_without_trust_marks_asks_once(own: Clone) -> None:
+def test_a_store_without_trust_marks_asks_once(own: UntrustedClone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     database = own.repo / ".yaoki" / "state.db"
-    by_hand(database, "DROP TABLE trust_marks")
-    by_hand(database, "DELETE FROM schema_version WHERE version = 9")
+    run_sql(database, "DROP TABLE trust_marks")
+    run_sql(database, "DELETE FROM schema_version WHERE version = 9")
 
     assert own.yaoki("resume").code == REFUSED
     assert own.yaoki("resume", "--trust", "--quiet").code == 0
@@ -232,7 +237,7 @@ def test_a_store_without_trust_marks_asks_once(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_a_restored_store_asks_once(own: Clone) -> None:
+def test_a_restored_store_asks_once(own: UntrustedClone) -> None:
     """They lie where a pull can put other ones."""
     assert own.yaoki(*a_run(own)).code == 0
     (own.repo / ".yaoki" / "state.db").write_bytes(b"damage" * 1000)
@@ -243,7 +248,7 @@ def test_a_restored_store_asks_once(own: Clone) -> None:
 
 
 @pytest.mark.full
-def test_two_users_of_one_store_are_each_asked_once(own: Clone) -> None:
+def test_two_users_of_one_store_are_each_asked_once(own: UntrustedClone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     other = {"YAOKI_HOME": str(own.folder / "other")}
 

@@ -1,4 +1,4 @@
-"""A stranger's repository, cloned: whatever of it is run leaves a file in `ran`."""
+"""A clone of an untrusted repository whose commands each leave a marker file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.project import WHO, Place
-from tests.trusted_folders import trust_below
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.trusted_folders import trust_folder
 
 STOP = {"hook_event_name": "Stop", "session_id": "s-1"}
 TESTS = "from pathlib import Path\nPath({mark!r}).touch()\n\n\ndef test_it():\n    pass\n"
@@ -17,13 +17,13 @@ REGISTRY = Path(__file__).parents[1] / "fixtures" / "registry" / "steps_registry
 PLAYBOOK = Path(__file__).parents[1] / "fixtures" / "playbook" / "playbook-auto-retry.md"
 
 
-class Clone(Place):
-    """Where a person who has trusted nothing yet stands."""
+class UntrustedClone(Project):
+    """A clone that the user has not trusted."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         self.folder, self.repo, self.home = folder, folder / "clone", folder / "home"
-        self.ran, self.store = folder / "ran", ""
-        self.ran.mkdir()
+        self.marks_folder, self.store = folder / "ran", ""
+        self.marks_folder.mkdir()
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "NO_COLOR")
         around = {
             name: value
@@ -34,12 +34,12 @@ class Clone(Place):
         self.env = {**around, **own}
 
     def mark(self, name: str) -> str:
-        return str(self.ran / name)
+        return str(self.marks_folder / name)
 
     @property
     def marks(self) -> set[str]:
-        """What was run, by what it left."""
-        return {file.name for file in self.ran.iterdir()}
+        """The names of the commands that ran."""
+        return {file.name for file in self.marks_folder.iterdir()}
 
     def settings_text(self, check: str = "check") -> str:
         mark = self.mark
@@ -72,8 +72,8 @@ command = ["touch", "{mark("notify")}"]
         file.write_text(text)
         return file
 
-    def made_by(self, *, store: bool = True, settings: bool = True) -> None:
-        """As the stranger made it at the very path where it is cloned to, store and all."""
+    def create(self, *, store: bool = True, settings: bool = True) -> None:
+        """Create the upstream repository at the same path, with its store, and clone it."""
         self.repo.mkdir()
         self.git("init", "-q", "-b", "main")
         if settings:
@@ -97,7 +97,7 @@ command = ["touch", "{mark("notify")}"]
 
     def _commit_store(self) -> None:
         elsewhere = self.folder / "stranger"
-        trust_below(elsewhere, self.folder)
+        trust_folder(elsewhere, self.folder)
         submit = ("plan", "submit", "plan.json")
         done = self.yaoki(*submit, env={"YAOKI_HOME": str(elsewhere)})
         assert done.code == 0, done
@@ -108,7 +108,7 @@ command = ["touch", "{mark("notify")}"]
 
     def commit(self, words: str) -> None:
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", words)
+        self.git(*GIT_IDENTITY, "commit", "-qm", words)
 
     @property
     def trusted(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who works in the simulated world: processes, agents, checks, and a channel to a person."""
+"""Fakes for the simulated world: processes, agents, checks, and a notification channel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.simulation.world import Process, Touches, Tree, World
+from tests.simulation.world import Accesses, Process, Tree, World
 from yaoki.adapters.agents.output_files import OUT
 from yaoki.core.model import (
     AgentExit,
@@ -29,10 +29,10 @@ from yaoki.ports import AttemptRequest, Launch, Notice, ProcessPhase, ProcessSta
 class NumberedProcesses:
     """Shims, as far as the engine can tell: they outlive the worker that started them.
 
-    Only what a planner says is a real file, below `home`, because the real reader reads it.
+    Only the answer of a planner is a real file, below `home`, because the real reader reads it.
     """
 
-    def __init__(self, world: World, touch: Touches, home: Path) -> None:
+    def __init__(self, world: World, touch: Accesses, home: Path) -> None:
         self.world, self.touch, self._home = world, touch, home
 
     def _key(self, folder: Path) -> str:
@@ -106,18 +106,18 @@ class PlainAgent:
 
 
 @dataclass(frozen=True)
-class Said:
+class WrittenPrompt:
     text: str = "mend it"
     path: str = ""
     steps: tuple[str, ...] = ()
     fault: str = ""
 
 
-class PlainTelling:
+class PlainPromptText:
     """One sentence for every failure."""
 
-    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> Said:
-        return Said()
+    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> WrittenPrompt:
+        return WrittenPrompt()
 
 
 class NoCriteria:
@@ -166,7 +166,7 @@ def holds(tree: Tree, argv: Sequence[str]) -> bool:
 class TreeChecker:
     """Asks the commit itself."""
 
-    def __init__(self, world: World, touch: Touches) -> None:
+    def __init__(self, world: World, touch: Accesses) -> None:
         self.world, self.touch = world, touch
 
     def check(
@@ -202,10 +202,10 @@ class TreeChecker:
         return {}
 
 
-class Ear:
-    """A person's channel: it refuses each notice as often as the story says, then hears it."""
+class FakeChannel:
+    """A notification channel that refuses each notice as often as the scenario says."""
 
-    def __init__(self, world: World, touch: Touches) -> None:
+    def __init__(self, world: World, touch: Accesses) -> None:
         self.world, self.touch = world, touch
 
     def send(self, notice: Notice) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.simulation.world import Touches, World
+from tests.simulation.world import Accesses, World
 from yaoki.ports import ProofRoom, RoomFolders
 
 NOWHERE = RoomFolders(Path("/home"), Path("/tmp"), Path("/reports"))
@@ -18,7 +18,7 @@ class DictRoom:
     """One room; the world remembers which commit it contains."""
 
     world: World
-    touch: Touches
+    touch: Accesses
     files: Path
     is_ready: bool = True
     occupant: Path | None = None
@@ -44,7 +44,7 @@ class DictRoom:
 class DictRooms:
     """As many as are held at the same time."""
 
-    def __init__(self, world: World, touch: Touches) -> None:
+    def __init__(self, world: World, touch: Accesses) -> None:
         self.world, self.touch = world, touch
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:

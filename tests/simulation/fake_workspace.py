@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from tests.simulation.world import Touches, World, merged
+from tests.simulation.world import Accesses, World, merged
 from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import FailureKind, Run, Task, TaskId, TaskKind
 from yaoki.core.model.change import Change
@@ -23,10 +23,10 @@ from yaoki.ports import (
 )
 
 
-class DictLines:
+class DictBranches:
     """The run branch and the branches of groups."""
 
-    def __init__(self, world: World, touch: Touches) -> None:
+    def __init__(self, world: World, touch: Accesses) -> None:
         self.world, self.touch = world, touch
 
     def open_run_branch(self, run: Run) -> None:
@@ -83,7 +83,7 @@ class DictLines:
         while at != run.base:
             commit = self.world.commits[at]
             task = TaskId("" if commit.undo else commit.task)
-            # What a story lets somebody else land is no forgery: those are made with real git.
+            # Landings by others in a scenario are no foreign commits.
             if task or commit.undo:
                 steps.append(LandedStep(task, at, commit.undo))
             at = commit.parents[0]
@@ -141,10 +141,10 @@ class DictLines:
         return ""
 
     def refuse_checked_out(self, run: Run) -> None:
-        """Nobody has a checkout here."""
+        """There are no checkouts in the simulation."""
 
     def refuse_drift(self, run: Run, landed: Sequence[str] = ()) -> None:
-        """Nobody else is here; what landed must be there all the same."""
+        """No other process moves the branch, but landed commits must still exist."""
         lost = [commit for commit in landed if commit not in self.world.ancestors(self.head(run))]
         assert not lost, f"{run.branch} lacks {lost}"
 
@@ -162,10 +162,10 @@ class DictLines:
         raise AssertionError("nobody merges here")
 
 
-class DictWorkspace(DictLines):
+class DictWorkspace(DictBranches):
     """Worktrees as well.  One object plays every role of `ports.Workspace`."""
 
-    def __init__(self, world: World, touch: Touches) -> None:
+    def __init__(self, world: World, touch: Accesses) -> None:
         super().__init__(world, touch)
         self.branches = self.groups = self.landings = self.worktrees = self
         self.uncommitted = self.contents = self.protection = self

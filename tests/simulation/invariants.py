@@ -1,4 +1,4 @@
-"""What must hold however often a worker died, and what can be compared between endings."""
+"""Invariants that hold after any number of kills, and comparable endings of a run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tests.simulation.worker_lives import RUN, Life, Scene
-from tests.simulation.world import Touches
+from tests.simulation.worker_lives import RUN, Scene, WorkerLife
+from tests.simulation.world import Accesses
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import State, TaskKind
 from yaoki.ports import JournalEntry
 
-# Whoever dies, these are written neither once more nor once less.
+# Kills must not change the number of these entries.
 ONCE = frozenset(
     {
         *("USER_REQUEST", "PLAN_SUBMITTED", "PLAN_EXTENDED", "TASK_SUBMITTED", "TASKS_PLANNED"),
@@ -138,15 +138,15 @@ def check_rows(store: SqlStore, told: Sequence[JournalEntry]) -> None:
         epochs = [entry.data["epoch"] for entry in mine if entry.event == "TASK_CLAIMED"]
         assert epochs == list(range(1, len(epochs) + 1)), "epochs never fall"
         by_hand = any(e.event == "TASKS_PLANNED" and e.data.get("by") for e in mine)
-        landed = standing(mine) or by_hand
-        # A proof of the whole run is replaced once the branch has moved on.
+        landed = current_rows(mine) or by_hand
+        # A final check is replaced when the branch has moved.
         replaced = row.state is State.REPLACED and row.kind == TaskKind.CHECK
         done = row.state is State.DONE or (replaced and landed)
         assert landed == done, f"{row.name}: one landing per task"
 
 
-def standing(entries: Sequence[JournalEntry]) -> bool:
-    """Landings minus what was taken back."""
+def current_rows(entries: Sequence[JournalEntry]) -> bool:
+    """Landings without reverted ones."""
     count = 0
     for entry in entries:
         count += entry.event == "TASK_LANDED"
@@ -156,7 +156,7 @@ def standing(entries: Sequence[JournalEntry]) -> bool:
 
 
 def check_order(store: SqlStore, told: Sequence[JournalEntry]) -> None:
-    """Nothing lands before what it needs, nor on what was taken back."""
+    """No task lands before its needs, nor on a reverted landing."""
     by_task: dict[str, list[JournalEntry]] = {}
     for entry in told:
         by_task.setdefault(entry.task_id, []).append(entry)
@@ -169,7 +169,9 @@ def check_order(store: SqlStore, told: Sequence[JournalEntry]) -> None:
 
 def _done_by(entries: Sequence[JournalEntry], seq: int) -> bool:
     before = [entry for entry in entries if entry.seq < seq]
-    return standing(before) or any(e.event == "TASKS_PLANNED" and e.data.get("by") for e in before)
+    return current_rows(before) or any(
+        e.event == "TASKS_PLANNED" and e.data.get("by") for e in before
+    )
 
 
 def check_bounds(store: SqlStore, told: Sequence[JournalEntry]) -> None:
@@ -188,21 +190,21 @@ def check_bounds(store: SqlStore, told: Sequence[JournalEntry]) -> None:
     assert numbers == list(range(1, len(numbers) + 1)), "an iteration was counted twice"
 
 
-def check_notices(life: Life, told: Sequence[JournalEntry]) -> None:
+def check_notices(life: WorkerLife, told: Sequence[JournalEntry]) -> None:
     """Delivered at least once, marked once."""
     sent = [entry.data["notice"] for entry in told if entry.event == "NOTICE_SENT"]
     assert sorted(set(life.world.heard)) == sorted(sent), "every notice heard is marked once"
     assert life.real.count_waiting_notices() == 0
 
 
-def check_rests(life: Life) -> None:
+def check_idle(life: WorkerLife) -> None:
     """By another process an hour later: a reconcile may clear worktrees away, a second one changes
     no row and adds no line.
     """
     refs, seen = dict(life.world.refs), _written(life)
     life.world.time += timedelta(hours=1)
     scene = Scene(life.world, life.home)
-    later = Life(scene, "later:1", Touches(), store=life.real)
+    later = WorkerLife(scene, "later:1", Accesses(), store=life.real)
     _reconcile(later)
     once = _written(life)
     more = [entry.event for entry in life.real.journal(after=seen.lines)]
@@ -213,7 +215,7 @@ def check_rests(life: Life) -> None:
     assert life.world.refs == refs, "a reconcile at the end moved a branch"
 
 
-def _reconcile(later: Life) -> None:
+def _reconcile(later: WorkerLife) -> None:
     later.reconcile()
     assert later.worker.claim(9, [RUN]) == []
     assert later.closing.complete(RUN)
@@ -228,7 +230,7 @@ class Written:
     lines: int
 
 
-def _written(life: Life) -> Written:
+def _written(life: WorkerLife) -> Written:
     changes = life.real.database.write(lambda link: link.row("SELECT total_changes() AS n"))
     assert changes is not None
     return Written(changes["n"], life.real.last_seq())

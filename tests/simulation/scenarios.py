@@ -1,4 +1,4 @@
-"""The stories that are killed at every touch: whole runs, from the submit to the last notice."""
+"""The scenarios that are killed at every access: whole runs, from submission to the last notice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from tests.simulation.worker_lives import RUN, Life, Story
+from tests.simulation.worker_lives import RUN, Scenario, WorkerLife
 from tests.simulation.world import ANYBODY
 from yaoki.core.model import (
     AgentSpec,
@@ -40,10 +40,10 @@ POLICY = RetryPolicy(
             (FailureKind.CONFLICT, 2),
         )
     }
-    # At once: what a dead machine lost goes on where it would have been.
+    # No delay: after a dead machine the run continues at once.
     | {FailureKind.LOST: RetryRule(6, Backoff(BackoffType.FIXED, timedelta(0)))}
 )
-# Its first failure ends its tries, so that what follows comes soon.
+# The first failure ends the retries, so that the scenario continues soon.
 ONCE = replace(POLICY, content_retries_max=0)
 
 
@@ -67,14 +67,14 @@ def story(
     *,
     checks: Iterable[CheckSpec] = (),
     **more: Any,
-) -> Story:
-    """Whoever has no acts does well; what is not a field of the story is asked of the run."""
+) -> Scenario:
+    """A task without acts succeeds; other arguments are fields of the submission."""
     made = tuple(tasks)
     known = {spec.name: spec for one in made for spec in one.checks}
     known.update({spec.name: spec for spec in checks})
     catalogue = Catalogue(known, {"agent": AGENT}, {"default": POLICY, "once": ONCE})
     own = {name: more.pop(name) for name in ("person", "listens", "fails") if name in more}
-    return Story(seed, made, {ANYBODY: ["good"], **(acts or {})}, catalogue, more, **own)
+    return Scenario(seed, made, {ANYBODY: ["good"], **(acts or {})}, catalogue, more, **own)
 
 
 def says(*tasks: Mapping[str, Any], **more: Any) -> str:
@@ -89,24 +89,24 @@ def new(name: str, *needs: str, **more: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ what a person does
 
 
-def row(life: Life, name: str) -> TaskRow | None:
+def row(life: WorkerLife, name: str) -> TaskRow | None:
     return next((one for one in life.real.rows(RUN) if one.name == name), None)
 
 
-def told(life: Life, event: str, name: str = "") -> int:
+def event_count(life: WorkerLife, event: str, name: str = "") -> int:
     found = row(life, name) if name else None
     entries = life.real.journal(task_id=found.id) if found else life.real.journal(run_id=RUN)
     return sum(entry.event == event for entry in entries)
 
 
-def answers(name: str) -> Callable[[Life], bool]:
+def answers(name: str) -> Callable[[WorkerLife], bool]:
     """Lets it try again, once."""
 
-    def person(life: Life) -> bool:
+    def person(life: WorkerLife) -> bool:
         found = row(life, name)
         if found is None or found.state is not State.ESCALATED:
             return False
-        if told(life, "ESCALATION_ANSWERED", name):
+        if event_count(life, "ESCALATION_ANSWERED", name):
             return False
         life.control.answer(found.id, Choice.RETRY, "try again")
         return True
@@ -114,10 +114,10 @@ def answers(name: str) -> Callable[[Life], bool]:
     return person
 
 
-def replaces(name: str) -> Callable[[Life], bool]:
+def replaces(name: str) -> Callable[[WorkerLife], bool]:
     """Puts another task in the place of the failed one."""
 
-    def person(life: Life) -> bool:
+    def person(life: WorkerLife) -> bool:
         found = row(life, name)
         if found is None or found.state is not State.ESCALATED:
             return False
@@ -127,21 +127,21 @@ def replaces(name: str) -> Callable[[Life], bool]:
     return person
 
 
-def says_go(life: Life) -> bool:
-    """To whatever pause."""
+def answers_go(life: WorkerLife) -> bool:
+    """Answers any pause with `go`."""
     if not life.run().pause_reason:
         return False
     life.control.go(life.run())
     return True
 
 
-def undoes(name: str) -> Callable[[Life], bool]:
-    """Takes it back with all that stands on it, then lets it try again."""
+def undoes(name: str) -> Callable[[WorkerLife], bool]:
+    """Undoes the task with its dependents, then retries it."""
     again = answers(name)
 
-    def person(life: Life) -> bool:
+    def person(life: WorkerLife) -> bool:
         found = row(life, name)
-        if found is not None and not told(life, "UNDO_REQUESTED", name):
+        if found is not None and not event_count(life, "UNDO_REQUESTED", name):
             life.control.undo(found.id, cascade=True)
             return True
         return again(life)
@@ -149,10 +149,10 @@ def undoes(name: str) -> Callable[[Life], bool]:
     return person
 
 
-def lets_time_pass(name: str) -> Callable[[Life], bool]:
+def advances_time(name: str) -> Callable[[WorkerLife], bool]:
     """Leaves the question about it unanswered until its time is over."""
 
-    def person(life: Life) -> bool:
+    def person(life: WorkerLife) -> bool:
         found = row(life, name)
         if found is None or found.state is not State.ESCALATED:
             return False
@@ -174,7 +174,7 @@ HARD = story(
     (task("a"), task("b"), task("c"), task("d", "c")),
     {"a": ["clash", "resolve"], "c": ["lie"]},
 )
-# `first` is always begun before `other` lands, whoever dies; so there is a head to re-run on.
+# `first` always starts before `other` lands, despite kills; so there is a head for the rerun.
 RERUN = story(
     3,
     (task("first", policy=ONCE, priority=1), task("other"), task("after", "first")),
@@ -250,7 +250,7 @@ GROUPS = {
 FILL = PlanningBrief(role=PlanningRole.PHASE, phase="building", deadline=timedelta(hours=4))
 
 
-def phased(seed: int, answers: list[str], **more: Any) -> Story:
+def phased(seed: int, answers: list[str], **more: Any) -> Scenario:
     """look, then build (filled by a planner), then last."""
     few = replace(POLICY, content_retries_max=2, reruns_max=0)
     fill = task("fill", "look", policy=few, kind=TaskKind.PLAN, checks=(), planning_brief=FILL)
@@ -264,7 +264,7 @@ BAD = says(new("build", "nobody", colour="red"))
 PHASES = {
     "good": phased(11, [BUILD]),
     "bad-then-good": phased(12, [BAD, BUILD]),
-    "never": phased(13, [BAD], person=lets_time_pass("fill"), listens=True),
+    "never": phased(13, [BAD], person=advances_time("fill"), listens=True),
 }
 PLANNER: dict[str, Any] = {"planner": ("agent",)}
 UNMET = story(
@@ -309,7 +309,7 @@ GOAL = story(
     {"plan": [says(new("one"), new("two", "one"))]},
     checks=(check("one"), check("two")),
     done_when=("one", "two"),
-    person=says_go,
+    person=answers_go,
     listens=True,
     **PLANNER,
 )
@@ -362,7 +362,7 @@ FAILING = story(
     checks=(check("two", "lines", "count", "2"),),
     done_when=("two",),
     continuous=ContinuousMode(),
-    person=lambda life: answers("grow-i2")(life) or says_go(life),
+    person=lambda life: answers("grow-i2")(life) or answers_go(life),
     listens=True,
 )
 BUDGET = story(
@@ -370,12 +370,12 @@ BUDGET = story(
     # One run more, for one that died with its machine counts as well, crosses no other limit.
     (task("a"), task("b", "a"), task("c", "b"), task("d", "c"), task("e", "d")),
     budget={"attempts": 4},
-    person=says_go,
+    person=answers_go,
     listens=True,
     fails=2,
 )
 
-WHOLE_RUNS: Mapping[str, Story] = {
+WHOLE_RUNS: Mapping[str, Scenario] = {
     "rerun": RERUN,
     "answered": ANSWERED,
     "optional": OPTIONAL,

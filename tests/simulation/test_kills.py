@@ -1,4 +1,4 @@
-"""kill -9 at every touch of the outside world changes nothing."""
+"""A kill -9 at any access to the outside world does not change the result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.simulation.invariants import Ending, ending
 from tests.simulation.lives import (
     LEASE,
     RUN,
-    Life,
+    Scenario,
     Scene,
-    Story,
-    at_every_touch,
-    changing,
-    to_the_end,
+    WorkerLife,
+    changing_accesses,
+    kill_at_every_access,
+    run_to_end,
 )
-from tests.simulation.world import Touches
+from tests.simulation.world import Accesses
 from yaoki.core.model import Stage, State, TaskKind
 from yaoki.engine.claim_context import StopReason
 
@@ -47,7 +47,7 @@ def like(story: Story) -> Callable[[Scene], None]:
     whole = unkilled(story)
 
     def then(left: Scene) -> None:
-        differs = to_the_end(story, ending, scene=left, born=1).differs(whole)
+        differs = run_to_end(story, ending, scene=left, born=1).differs(whole)
         assert not differs, "\n".join(differs)
 
     return then
@@ -58,9 +58,9 @@ def like(story: Story) -> Callable[[Scene], None]:
 @pytest.mark.parametrize("story", [PLAIN, HARD], ids=["plain", "hard"])
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
 def test_a_run_killed_at_any_access_ends_like_one_that_was_not_killed(
-    story: Story, machine: bool
+    story: Scenario, machine: bool
 ) -> None:
-    at_every_touch(story, like(story), machine=machine)
+    kill_at_every_access(story, same_ending(story), machine=machine)
 
 
 @pytest.mark.full
@@ -74,16 +74,16 @@ def test_worktrees_deleted_while_no_worker_runs_are_rebuilt() -> None:
         gone = [name for name in unproven(left) if left.world.worktrees.pop(name, None)]
         vanished.extend(gone)
         if gone:
-            end = to_the_end(PLAIN, ending, scene=left, born=1)
+            end = run_to_end(PLAIN, ending, scene=left, born=1)
             assert not end.differs(whole)
 
-    at_every_touch(PLAIN, then)
-    # The fifth is the last proof of the run.
+    kill_at_every_access(PLAIN, then)
+    # The fifth is the final check.
     assert set(vanished) == {f"{RUN}-{n}" for n in (1, 2, 3, 4, 5)}
 
 
 def unproven(left: Scene) -> list[str]:
-    look = Life(left, "look:1", Touches())
+    look = WorkerLife(left, "look:1", Accesses())
     try:
         rows = look.real.rows(RUN) if look.real.runs() else []
         return [row.id for row in rows if row.state is State.ACTIVE and row.stage == Stage.VERIFY]
@@ -91,12 +91,12 @@ def unproven(left: Scene) -> list[str]:
         look.close()
 
 
-def tossed(story: Story, seed: int) -> None:
+def run_with_random_kills(story: Scenario, seed: int) -> None:
     """Some lives that end at random touches, then one that does not."""
     dice = random.Random(seed)
     deaths = [dice.randint(1, 60) for _ in range(dice.randint(1, 12))] + [-1] * 60
     try:
-        end = to_the_end(
+        end = run_to_end(
             replace(story, seed=seed),
             ending,
             deaths.__getitem__,
@@ -117,7 +117,7 @@ def test_repeated_kills_at_random_accesses_lose_nothing(chunk: int) -> None:
     first = int(os.environ.get("YAOKI_SEED", chunk * CHUNK))
     count = 1 if "YAOKI_SEED" in os.environ else CHUNK
     for seed in range(first, first + count):
-        tossed(PLAIN, seed)
+        run_with_random_kills(PLAIN, seed)
 
 
 @pytest.mark.quick_cases(1)
@@ -126,11 +126,11 @@ def test_repeated_kills_at_random_accesses_lose_nothing(chunk: int) -> None:
 def test_a_cancel_after_a_kill_at_any_access_ends_every_task_and_keeps_every_landing(
     machine: bool,
 ) -> None:
-    at_every_touch(PLAIN, cancelled, machine=machine)
+    kill_at_every_access(PLAIN, cancelled, machine=machine)
 
 
 def cancelled(left: Scene) -> None:
-    world, second = left.world, Life(left, "host:1", Touches())
+    world, second = left.world, WorkerLife(left, "host:1", Accesses())
     try:
         if not second.real.runs():
             return
@@ -142,7 +142,7 @@ def cancelled(left: Scene) -> None:
         for row in second.real.rows(RUN):
             assert row.state in {State.DONE, State.CANCELLED}, f"{row.name} is in limbo"
             if row.kind == TaskKind.CHECK:
-                continue  # a proof lands nothing of its own
+                continue  # a final check lands no commit
             on_branch = second.real.task(row.id).work.verified_commit in world.ancestors(head) - {
                 world.base
             }
@@ -153,10 +153,10 @@ def cancelled(left: Scene) -> None:
 
 @pytest.mark.spec("11.1", "11.2")
 def test_a_worker_that_lost_its_claim_stops_and_records_nothing() -> None:
-    """Whoever holds the task now goes on with the very same agent; it must not be ended."""
+    """The current holder continues with the same agent, which must not be ended."""
     slow = replace(PLAIN, seed=5)  # its first agent takes three glances
     with slow.begin() as scene:
-        life = Life(scene, "host:0", Touches())
+        life = WorkerLife(scene, "host:0", Accesses())
         life.submit(slow)
         (task,) = life.worker.claim(1, [RUN])
 
@@ -172,17 +172,17 @@ def test_a_worker_that_lost_its_claim_stops_and_records_nothing() -> None:
 @pytest.mark.spec("11.1", "11.2", "11.3", "0.3")
 @pytest.mark.parametrize("skew_s", [-90, 0, 90])
 def test_two_workers_with_skewed_clocks_and_expired_leases_never_land_twice(skew_s: int) -> None:
-    """At every touch of the first, another takes over what it can; then the first goes on."""
-    for point in changing(PLAIN):
+    """At every access of the first worker another one takes over; then the first continues."""
+    for point in changing_accesses(PLAIN):
 
-        def interfere(scene: Scene, touch: Touches, at: int = point) -> None:
+        def interfere(scene: Scene, touch: Accesses, at: int = point) -> None:
             if touch.count != at:
                 return
             scene.world.time += LEASE * 2
-            other = Life(scene, "other:1", Touches(), skew=timedelta(seconds=skew_s))
+            other = WorkerLife(scene, "other:1", Accesses(), skew=timedelta(seconds=skew_s))
             for _ in range(6 if other.real.runs() else 0):
                 other.step()
             other.close()
 
-        end = to_the_end(PLAIN, ending, between=interfere)
+        end = run_to_end(PLAIN, ending, between=interfere)
         assert set(end.states.values()) == {State.DONE}, f"interfered at touch {point}"

@@ -1,4 +1,4 @@
-"""kill -9 at every touch of whole runs: re-runs, groups, planners, undoing, iterations, notices."""
+"""A kill -9 at any access in whole runs: reruns, groups, planners, undo, iterations, notices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.simulation.test_kill import like, tossed, unkilled
 from tests.simulation.world import Touches
 
 SEEDS = 1
-# What is decided when everything rests: two workers may come to it at the same time.
+# Decisions of the completion: two workers may make them at the same time.
 DECIDED = {f"{name} begins" for name in ("amend_all", "add", "update_run", "pause")}
 
 
@@ -21,9 +21,9 @@ def names(*prefixes: str) -> list[str]:
     return [name for name in WHOLE_RUNS if name.startswith(prefixes)]
 
 
-def killed(name: str, *, machine: bool) -> None:
+def kill_scenario(name: str, *, machine: bool) -> None:
     story = WHOLE_RUNS[name]
-    at_every_touch(story, like(story), machine=machine)
+    kill_at_every_access(story, same_ending(story), machine=machine)
 
 
 both = pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
@@ -33,7 +33,7 @@ both = pytest.mark.parametrize("machine", [False, True], ids=["process", "machin
 @both
 @pytest.mark.spec("8.4", "8.6", "0.2", "0.3")
 def test_a_rerun_is_granted_once_despite_kills(machine: bool) -> None:
-    killed("rerun", machine=machine)
+    kill_scenario("rerun", machine=machine)
 
 
 @pytest.mark.full
@@ -43,7 +43,7 @@ def test_a_rerun_is_granted_once_despite_kills(machine: bool) -> None:
 def test_an_answer_is_applied_once_and_each_notice_is_marked_as_sent_once(
     name: str, machine: bool
 ) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -53,7 +53,7 @@ def test_an_answer_is_applied_once_and_each_notice_is_marked_as_sent_once(
 def test_a_replacement_revives_exactly_the_dependents_of_the_replaced_task(
     name: str, machine: bool
 ) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -61,7 +61,7 @@ def test_a_replacement_revives_exactly_the_dependents_of_the_replaced_task(
 @pytest.mark.spec("8.3", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("group-"))
 def test_a_group_is_recovered_once_and_leaves_no_branch_behind(name: str, machine: bool) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -69,7 +69,7 @@ def test_a_group_is_recovered_once_and_leaves_no_branch_behind(name: str, machin
 @pytest.mark.spec("9.1", "9.2", "8.6", "0.4")
 @pytest.mark.parametrize("name", names("phase-"))
 def test_a_phase_is_filled_once_or_times_out_once(name: str, machine: bool) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -77,7 +77,7 @@ def test_a_phase_is_filled_once_or_times_out_once(name: str, machine: bool) -> N
 @pytest.mark.spec("9.3", "2.3", "8.6", "0.4")
 @pytest.mark.parametrize("name", names("unmet", "hopeless", "goal"))
 def test_a_kill_does_not_cause_further_planner_runs(name: str, machine: bool) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -85,7 +85,7 @@ def test_a_kill_does_not_cause_further_planner_runs(name: str, machine: bool) ->
 @pytest.mark.spec("9.3", "9.6", "8.5", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("blamed", "undone"))
 def test_a_landing_is_reverted_once_with_all_its_dependents(name: str, machine: bool) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
 @pytest.mark.full
@@ -93,10 +93,10 @@ def test_a_landing_is_reverted_once_with_all_its_dependents(name: str, machine: 
 @pytest.mark.spec("9.7", "10.6", "8.6", "0.3")
 @pytest.mark.parametrize("name", ["continuous", "failing", "budget"])
 def test_no_iteration_no_failure_and_no_pause_is_counted_twice(name: str, machine: bool) -> None:
-    killed(name, machine=machine)
+    kill_scenario(name, machine=machine)
 
 
-# ------------------------------------------------------------------ the stories tell what they mean
+# ------------------------------------------------------------------ the scenarios themselves
 
 
 @pytest.mark.spec("8.3", "8.4", "9.1", "9.3", "9.7", "10.6")
@@ -148,7 +148,7 @@ def test_the_planner_revives_four_levels_and_a_diamond() -> None:
 @pytest.mark.parametrize("name", WHOLE_RUNS)
 def test_kills_at_random_accesses_of_whole_runs_lose_nothing(name: str) -> None:
     for seed in range(SEEDS):
-        tossed(WHOLE_RUNS[name], seed)
+        run_with_random_kills(WHOLE_RUNS[name], seed)
 
 
 @pytest.mark.quick_cases(6)
@@ -156,37 +156,37 @@ def test_kills_at_random_accesses_of_whole_runs_lose_nothing(name: str) -> None:
 @pytest.mark.parametrize("to_its_end", [False, True], ids=["one-decision", "to-the-end"])
 @pytest.mark.parametrize("name", WHOLE_RUNS)
 def test_concurrent_decisions_of_two_workers_take_effect_once(name: str, to_its_end: bool) -> None:
-    """The first stands still just before it writes; the second decides, or ends the whole run."""
+    """The first worker stops just before it writes; the second decides, or finishes the run."""
     story = WHOLE_RUNS[name]
     whole = unkilled(story)
     for point, touch in enumerate(whole.touches, start=1):
         if touch in DECIDED:
-            end = beside(story, point, to_its_end=to_its_end)
+            end = run_beside_second_worker(story, point, to_its_end=to_its_end)
             differs = end.differs(whole)
             assert not differs, f"touch {point}, {touch}:\n" + "\n".join(differs)
 
 
-def beside(story: Story, point: int, *, to_its_end: bool) -> Ending:
-    asking: list[Life] = []
+def run_beside_second_worker(story: Scenario, point: int, *, to_its_end: bool) -> Ending:
+    asking: list[WorkerLife] = []
 
-    def person(life: Life) -> bool:
+    def person(life: WorkerLife) -> bool:
         asking.append(life)
         acted = story.person(life)
         asking.pop()
         return acted
 
-    def interfere(scene: Scene, touch: Touches) -> None:
-        # Two people who want the same at the same time are no business of this test.
+    def interfere(scene: Scene, touch: Accesses) -> None:
+        # Concurrent commands of two people are not part of this test.
         if touch.count != point or asking:
             return
         scene.world.time += LEASE * 2
-        other = Life(scene, "other:1", Touches())
+        other = WorkerLife(scene, "other:1", Accesses())
         if to_its_end:
             other.live(story.person)
         else:
             other.closing.complete(other.run().id)
         other.close()
 
-    end = to_the_end(replace(story, person=person), ending, between=interfere)
+    end = run_to_end(replace(story, person=person), ending, between=interfere)
     assert isinstance(end, Ending)
     return end

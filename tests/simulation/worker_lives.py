@@ -1,4 +1,4 @@
-"""Lives of a worker in the simulated world: run to the end, die at a touch, be interfered with."""
+"""Workers in the simulated world: they run to the end, die at an access, or meet another worker."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.simulation.fake_adapters import (
-    Ear,
+    FakeChannel,
     NoCriteria,
     NumberedProcesses,
     PlainAgent,
-    PlainTelling,
+    PlainPromptText,
     TreeChecker,
 )
 from tests.simulation.fake_proof_rooms import DictRooms
 from tests.simulation.fake_workspace import DictWorkspace
-from tests.simulation.world import HandClock, Killed, Touches, World
+from tests.simulation.world import Accesses, HandClock, Killed, World
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.tables.outbox import NoticeSelection
 from yaoki.app.planner_answer import PlanAnswerReader
@@ -57,8 +57,8 @@ def _template() -> TemporaryDirectory[str]:
     return made
 
 
-class TouchedStore:
-    """The real store; every writing call is a touch before and after its commit."""
+class RecordingStore:
+    """The real store; every writing call is an access before and after its commit."""
 
     WRITES = frozenset(
         {
@@ -91,7 +91,7 @@ class TouchedStore:
         }
     )
 
-    def __init__(self, store: SqlStore, touch: Touches) -> None:
+    def __init__(self, store: SqlStore, touch: Accesses) -> None:
         unknown = {name for name in self.WRITES if not hasattr(store, name)}
         assert not unknown, f"no kill point any more: {unknown}"
         self._store, self._touch = store, touch
@@ -111,10 +111,10 @@ class TouchedStore:
 
 
 @dataclass(frozen=True)
-class Story:
-    """A plan in the simulated world, what its agents do, and what a person does when it rests.
+class Scenario:
+    """A plan in the simulated world, the acts of its agents, and a person's actions.
 
-    `person` says whether it did something; `asked` are fields of the submission.
+    `person` returns whether it acted; `asked` are fields of the submission.
     """
 
     seed: int
@@ -122,7 +122,7 @@ class Story:
     acts: Mapping[str, list[str]]
     catalogue: Catalogue
     asked: Mapping[str, Any] = field(default_factory=dict)
-    person: Callable[[Life], bool] = lambda _: False
+    person: Callable[[WorkerLife], bool] = lambda _: False
     listens: bool = False
     fails: int = 0
 
@@ -155,21 +155,21 @@ class Scene:
 
     @contextmanager
     def copied(self) -> Iterator[Scene]:
-        """What is there at this very instant; the store's files as they lie on the disk."""
+        """A copy of the current state, with the store's files."""
         with TemporaryDirectory(prefix="yaoki-scene-") as name:
             home = Path(name) / "home"
             shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("*-shm"))
             yield Scene(copy.deepcopy(self.world), home)
 
 
-class Life:
+class WorkerLife:
     """One process: from its start to its death or its end."""
 
     def __init__(
         self,
         scene: Scene,
         holder: str,
-        touch: Touches,
+        touch: Accesses,
         *,
         adopt: bool = True,
         skew: timedelta = timedelta(0),
@@ -182,12 +182,12 @@ class Life:
         self.real = store or open_store(
             scene.home / "state.db", self.clock, durable=False, limits=limits
         )
-        self.store: Any = TouchedStore(self.real, touch)
+        self.store: Any = RecordingStore(self.real, touch)
         self.workspace = DictWorkspace(self.world, touch)
         stages = self._stages(scene.home / "runs", adopt=adopt)
         self.closing = RunCompletion(self.store, self.workspace, self.clock, stages.verify_commit)
         self.growth = ExtendCommand(self.store)
-        self.sending = Notifier(self.store, {"ear": Ear(self.world, touch)}, self.clock)
+        self.sending = Notifier(self.store, {"ear": FakeChannel(self.world, touch)}, self.clock)
         self.control = Control(
             self.store,
             self.workspace,
@@ -242,12 +242,12 @@ class Life:
     def run(self) -> Run:
         return self.real.run(RUN)
 
-    def submit(self, story: Story) -> None:
+    def submit(self, story: Scenario) -> None:
         if not self.real.runs():
             self.control.submit(story.submission(self.world), {})
 
-    def live(self, person: Callable[[Life], bool] = lambda _: False) -> None:
-        """Carry everything until the run rests; raises Killed when its touch comes."""
+    def live(self, person: Callable[[WorkerLife], bool] = lambda _: False) -> None:
+        """Work until the run is idle; raises Killed at the chosen access."""
         self.reconcile()
         for _ in range(STEPS_MAX):
             if self.step() and not person(self):
@@ -260,7 +260,7 @@ class Life:
         self.control.sweep(self.run())
 
     def step(self) -> bool:
-        """One claim carried to its rest; true when the run rests and everybody was told."""
+        """Execute one claim; returns whether the run is idle and every notice was sent."""
         tasks: list[Task] = self.worker.claim(1, [RUN])
         for task in tasks:
             self.worker.run_task(task, lambda: None, nullcontext)
@@ -279,7 +279,7 @@ class Life:
         return False
 
     def cancel(self) -> None:
-        """A person cancels, and whoever is there carries the rest to its end."""
+        """A person cancels, and the worker finishes the run."""
         self.real.cancel_run(RUN, "a person")
         self.real.expire_claims(self.another, counted=False)
         while tasks := self.real.claim_to_cancel(Claimant(self.holder, LEASE), [RUN]):
@@ -297,12 +297,12 @@ def end_shims(world: World) -> None:
             process.gone = True
 
 
-Look = Callable[[Life], Any]
-Between = Callable[[Scene, Touches], None]
+Look = Callable[[WorkerLife], Any]
+Between = Callable[[Scene, Accesses], None]
 
 
-def to_the_end(
-    story: Story,
+def run_to_end(
+    story: Scenario,
     look: Look,
     deaths: Callable[[int], int] = lambda _: -1,
     *,
@@ -312,20 +312,20 @@ def to_the_end(
     adopt: bool = True,
     between: Between | None = None,
 ) -> Any:
-    """Live, die where `deaths(life)` says, live again until the run rests; what `look` saw then.
+    """Work, die where `deaths(life)` says, continue until the run is idle; returns what `look` saw.
 
-    With `scene` it goes on from there, as process number `born`; `between` is told of every touch
+    With `scene` it continues there, as process number `born`; `between` is called at every access
     of the first life.
     """
     if scene is None:
         with story.begin() as begun:
             more: dict[str, Any] = {"shims_die": shims_die, "adopt": adopt, "between": between}
-            return to_the_end(story, look, deaths, scene=begun, **more)
+            return run_to_end(story, look, deaths, scene=begun, **more)
     for n in range(LIVES_MAX):
-        touch = Touches(die_at=deaths(n))
+        touch = Accesses(die_at=deaths(n))
         if between is not None and n == 0:
             touch.between = _telling(between, scene, touch)
-        life = Life(scene, f"host:{born + n}", touch, adopt=adopt)
+        life = WorkerLife(scene, f"host:{born + n}", touch, adopt=adopt)
         try:
             life.submit(story)
             life.live(story.person)
@@ -338,14 +338,14 @@ def to_the_end(
     raise AssertionError(f"{LIVES_MAX} lives were not enough")
 
 
-def _telling(between: Between, scene: Scene, touch: Touches) -> Callable[[int], None]:
+def _telling(between: Between, scene: Scene, touch: Accesses) -> Callable[[int], None]:
     return lambda _: between(scene, touch)
 
 
-def changing(story: Story) -> list[int]:
+def changing_accesses(story: Scenario) -> list[int]:
     """The touches since whose last something happened; at the others a kill leaves the same."""
     found: dict[str, int] = {}
-    to_the_end(story, lambda _: None, between=lambda s, t: _first(found, _mark(s, t), t.count))
+    run_to_end(story, lambda _: None, between=lambda s, t: _first(found, _mark(s, t), t.count))
     return list(found.values())
 
 
@@ -353,20 +353,22 @@ def _first(found: dict[str, int], mark: str, count: int) -> None:
     found.setdefault(mark, count)
 
 
-def _mark(scene: Scene, touch: Touches) -> str:
+def _mark(scene: Scene, touch: Accesses) -> str:
     commits = sum(name.endswith("committed") for name in touch.names)
     return f"{commits} {scene.world.mark()}"
 
 
-def at_every_touch(story: Story, then: Callable[[Scene], None], *, machine: bool = False) -> None:
-    """What a kill at each touch of the unkilled run leaves is handed to `then`.
+def kill_at_every_access(
+    story: Scenario, then: Callable[[Scene], None], *, machine: bool = False
+) -> None:
+    """Pass the state after a kill at each access of the undisturbed run to `then`.
 
-    Where nothing happened since the touch before, a kill leaves the same; a machine that goes down
-    with nothing at work leaves what a process leaves.
+    Without a change since the last access a kill leaves the same state; a machine that goes down
+    without running agents leaves the same as a killed process.
     """
-    points = set(changing(story))
+    points = set(changing_accesses(story))
 
-    def die(scene: Scene, touch: Touches) -> None:
+    def die(scene: Scene, touch: Accesses) -> None:
         if touch.count not in points or (machine and not scene.world.busy()):
             return
         with scene.copied() as left:
@@ -378,4 +380,4 @@ def at_every_touch(story: Story, then: Callable[[Scene], None], *, machine: bool
                 place = f"killed at touch {touch.count}, {touch.names[-1]}"
                 raise AssertionError(f"{place}: {error}") from error
 
-    to_the_end(story, lambda _: None, between=die)
+    run_to_end(story, lambda _: None, between=die)

@@ -1,6 +1,6 @@
-"""The world that survives a killed worker: commits of dictionaries, processes of numbers, a clock.
+"""The simulated world that survives a killed worker: commits, processes and a clock.
 
-Whatever touches it says so before and after: two instants at which a worker can die.
+Every access is announced before and after: two instants at which a worker can die.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Killed(BaseException):
 
 
 @dataclass
-class Touches:
+class Accesses:
     """Counts the touches of one life and ends it, or interferes, at the chosen ones."""
 
     die_at: int = -1
@@ -39,7 +39,7 @@ class Touches:
 
 @dataclass
 class HandClock:
-    """Moves when somebody sleeps; `skew` is how wrong this machine's clock is."""
+    """Advances on `sleep`; `skew` is the error of this machine's clock."""
 
     world: World
     skew: timedelta = timedelta(0)
@@ -56,7 +56,7 @@ class HandClock:
 
 @dataclass
 class Process:
-    """An agent at work: after `looks` glances it has done what its attempt was meant to do."""
+    """A running agent: after `looks` inspections it has done its act."""
 
     task: str
     attempt: int
@@ -146,7 +146,7 @@ class World:
         return any(process.running for process in self.processes.values())
 
     def act(self, process: Process) -> str:
-        """What an agent does when it comes to an end, and what it says; the last act repeats.
+        """Perform the act of an agent that ends, and return its message; the last act repeats.
 
         `good`, `lie`, `loud` go into the task's own file, `as:x` makes x good, `count` adds to
         a common file, `tidy` does so after `noise`, a JSON object is said.
@@ -177,7 +177,7 @@ class World:
                 place.pop("noise", None)
                 place["count"] = place.get("count", "") + "x"
             case ("clash", _, _):
-                # Somebody else lands the same file while this agent works.
+                # Another task lands the same file while this agent works.
                 head = self.refs[self.branch]
                 tree = {**self.tree(head), "shared": "other"}
                 self.refs[self.branch] = self.commit(tree, (head,))

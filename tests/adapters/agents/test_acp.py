@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.time_limits import reached
+from tests.time_limits import run_until_started
 from yaoki.adapters.agents.acp.event_log import TEXT_CHARS_MAX, bound_value
 from yaoki.adapters.agents.acp.policy import ToolPolicy, choose_outcome
 from yaoki.adapters.agents.preset import load_preset
@@ -37,7 +37,7 @@ OPTIONS = [
 ]
 
 
-class Stage:
+class AcpAttempts:
     """One worktree and one agent; each call is an attempt."""
 
     def __init__(self, top: Path) -> None:
@@ -73,7 +73,7 @@ class Stage:
         )
         PROCESSES.start(self.folder, replace(self._agent.build_launch(order), grace=grace))
 
-    def play(self, *turn: Any, **more: Any) -> AgentExit:
+    def run(self, *turn: Any, **more: Any) -> AgentExit:
         self.start(*turn, **more)
         return self.end()
 
@@ -85,7 +85,7 @@ class Stage:
     def read(self, look: ProcessState) -> AgentExit:
         return self._agent.read(self.folder, look)
 
-    def left(self, **end: Any) -> AgentExit:
+    def read_logged(self, **end: Any) -> AgentExit:
         """As if the client had logged this and ended."""
         self.folder.mkdir()
         write_call_record(self.folder, CallRecord("acp"))
@@ -96,12 +96,12 @@ class Stage:
         (self.folder / "out.log").write_text(lines)
         return self.read(ProcessState(ProcessPhase.EXITED, code=1))
 
-    def told(self, kind: str = "") -> list[dict[str, Any]]:
+    def events_of_type(self, kind: str = "") -> list[dict[str, Any]]:
         """The events of the client, in order."""
         lines = (self.folder / "out.log").read_text().splitlines()
         return [held for line in lines if kind in (held := json.loads(line))["type"]]
 
-    def heard(self, method: str) -> list[dict[str, Any]]:
+    def requests(self, method: str) -> list[dict[str, Any]]:
         """The requests that the agent got."""
         file = self.script.with_suffix(".heard")
         lines = file.read_text().splitlines() if file.exists() else []
@@ -114,10 +114,10 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    yield stage
-    PROCESSES.end(stage.folder, EndCause.STOP)
+def attempts(tmp_path: Path) -> Iterator[AcpAttempts]:
+    attempts = AcpAttempts(tmp_path)
+    yield attempts
+    PROCESSES.end(attempts.folder, EndCause.STOP)
 
 
 def until(holds: Callable[[], object], bound_s: float = 40.0) -> None:
@@ -140,47 +140,47 @@ def an_edit(path: object) -> dict[str, Any]:
 
 
 @pytest.mark.spec("12.8", "3.10")
-def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(stage: Stage) -> None:
-    exit_ = stage.play({"say": "I "}, {"say": "am done.\n"}, model="big")
+def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run({"say": "I "}, {"say": "am done.\n"}, model="big")
 
     assert exit_.ended_cleanly, exit_
     assert exit_.session == SESSION
-    [opened], [asked] = stage.heard("session/new"), stage.heard("session/prompt")
-    assert opened == {"cwd": str(stage.tree), "mcpServers": []}
+    [opened], [asked] = attempts.requests("session/new"), attempts.requests("session/prompt")
+    assert opened == {"cwd": str(attempts.tree), "mcpServers": []}
     assert asked["prompt"] == [{"type": "text", "text": "Do it."}]
-    [model] = stage.heard("session/set_config_option")
+    [model] = attempts.requests("session/set_config_option")
     assert model == {"sessionId": SESSION, "configId": "model", "value": "big"}
-    [said] = stage.told("update")
+    [said] = attempts.events_of_type("update")
     assert said["update"]["content"]["text"] == "I am done.\n"
     assert (exit_.cost, exit_.tokens) == (None, None)
 
 
 @pytest.mark.spec("6.7", "12.8")
-def test_the_last_message_is_logged_completely(stage: Stage) -> None:
+def test_the_last_message_is_logged_completely(attempts: AcpAttempts) -> None:
     """A judge or a planner may use the protocol as well."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "read", "kind": "read"}
     reason = "so " * 3000
 
-    stage.play(
+    attempts.run(
         {"say": '{"pass": false}'},
         {"update": call},
         {"say": '{"pass": true,\n'},
         {"say": f' "reason": "{reason}"}}'},
     )
 
-    said = last_agent_message((stage.folder / "out.log").read_text(), 1 << 16, "pass")
+    said = last_agent_message((attempts.folder / "out.log").read_text(), 1 << 16, "pass")
     assert json.loads(said) == {"pass": True, "reason": reason}
 
 
 @pytest.mark.spec("3.7", "12.8")
-def test_a_retry_loads_the_conversation_without_logging_the_replay(stage: Stage) -> None:
-    exit_ = stage.play({"say": "Now it is."}, session=SESSION)
+def test_a_retry_loads_the_conversation_without_logging_the_replay(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run({"say": "Now it is."}, session=SESSION)
 
     assert exit_.ended_cleanly
     assert exit_.session == SESSION
-    assert stage.heard("session/new") == []
-    assert stage.heard("session/load")[0]["sessionId"] == SESSION
-    assert "of before" not in (stage.folder / "out.log").read_text()
+    assert attempts.requests("session/new") == []
+    assert attempts.requests("session/load")[0]["sessionId"] == SESSION
+    assert "of before" not in (attempts.folder / "out.log").read_text()
 
 
 @pytest.mark.spec("3.7")
@@ -193,17 +193,17 @@ def test_a_retry_loads_the_conversation_without_logging_the_replay(stage: Stage)
     ids=["cannot", "gone"],
 )
 def test_a_conversation_that_cannot_be_loaded_is_reported_as_a_session_limit(
-    stage: Stage, script: dict[str, Any]
+    attempts: AcpAttempts, script: dict[str, Any]
 ) -> None:
-    exit_ = stage.play({"say": "?"}, session=SESSION, **script)
+    exit_ = attempts.run({"say": "?"}, session=SESSION, **script)
 
     assert (exit_.limit, exit_.session) == ("session", "")
-    assert stage.heard("session/prompt") == []
+    assert attempts.requests("session/prompt") == []
 
 
 @pytest.mark.spec("3.7")
-def test_an_agent_that_cannot_load_has_no_session_to_resume(stage: Stage) -> None:
-    exit_ = stage.play({"say": "Done."}, loads=False)
+def test_an_agent_that_cannot_load_has_no_session_to_resume(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run({"say": "Done."}, loads=False)
 
     assert (exit_.ended_cleanly, exit_.session) == (True, "")
 
@@ -212,14 +212,16 @@ def test_an_agent_that_cannot_load_has_no_session_to_resume(stage: Stage) -> Non
 
 
 @pytest.mark.spec("3.9", "14.3")
-def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(stage: Stage) -> None:
-    exit_ = stage.play({"ask": a_call("execute", "rm -rf /")}, {"say": "I could not."})
+def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(
+    attempts: AcpAttempts,
+) -> None:
+    exit_ = attempts.run({"ask": a_call("execute", "rm -rf /")}, {"say": "I could not."})
 
-    [asked] = stage.told("permission")
+    [asked] = attempts.events_of_type("permission")
     assert (asked["allowed"], asked["kind"], asked["title"]) == (False, "execute", "rm -rf /")
     assert asked["why"] == "execute is not allowed"
     assert {"outcome": {"outcome": "selected", "optionId": "no"}} in [
-        frame.get("result") for frame in stage.answers()
+        frame.get("result") for frame in attempts.answers()
     ]
     assert exit_.limit == "denied"
     assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.stderr_tail
@@ -228,47 +230,49 @@ def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(stage: St
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.8")
 @pytest.mark.parametrize("word", ["execute", "bash", "*"])
-def test_a_plan_allows_by_kind_by_name_or_everything_once(stage: Stage, word: str) -> None:
+def test_a_plan_allows_by_kind_by_name_or_everything_once(attempts: AcpAttempts, word: str) -> None:
     named = {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "bash", "kind": "execute"}
 
-    exit_ = stage.play(
+    exit_ = attempts.run(
         {"update": named}, {"ask": a_call("execute", "ls")}, {"say": "Done."}, allow=[word]
     )
 
     assert exit_.ended_cleanly
-    [asked] = stage.told("permission")
+    [asked] = attempts.events_of_type("permission")
     assert (asked["allowed"], asked["tool"]) == (True, "bash")
     assert asked["outcome"] == {"outcome": "selected", "optionId": "once"}
 
 
 @pytest.mark.spec("14.3", "0.2")
-def test_a_change_outside_the_worktree_is_always_refused(stage: Stage) -> None:
-    outside = stage.top / "evil.txt"
-    (stage.tree / "way").symlink_to(stage.top)
-    (stage.tree / ".git").mkdir()
+def test_a_change_outside_the_worktree_is_always_refused(attempts: AcpAttempts) -> None:
+    outside = attempts.top / "evil.txt"
+    (attempts.tree / "way").symlink_to(attempts.top)
+    (attempts.tree / ".git").mkdir()
     paths = [
         outside,
         "../evil.txt",
-        stage.tree / "way" / "evil.txt",
-        stage.tree / ".git" / "config",
+        attempts.tree / "way" / "evil.txt",
+        attempts.tree / ".git" / "config",
     ]
     writes = [{"write": {"sessionId": SESSION, "path": str(p), "content": "x"}} for p in paths]
     asks = [{"ask": an_edit(path)} for path in paths]
 
-    stage.play(*writes, *asks, {"ask": a_call("edit")}, {"say": "Done."}, allow=["*"])
+    attempts.run(*writes, *asks, {"ask": a_call("edit")}, {"say": "Done."}, allow=["*"])
 
     assert not outside.exists()
-    assert list((stage.tree / ".git").iterdir()) == []
-    assert len(stage.told("refused")) == len(paths)
-    assert [held["allowed"] for held in stage.told("permission")] == [False] * (len(paths) + 1)
+    assert list((attempts.tree / ".git").iterdir()) == []
+    assert len(attempts.events_of_type("refused")) == len(paths)
+    assert [held["allowed"] for held in attempts.events_of_type("permission")] == [False] * (
+        len(paths) + 1
+    )
 
 
 @pytest.mark.spec("12.8")
-def test_a_change_inside_the_worktree_is_written(stage: Stage) -> None:
-    file = stage.tree / "deep" / "a.txt"
+def test_a_change_inside_the_worktree_is_written(attempts: AcpAttempts) -> None:
+    file = attempts.tree / "deep" / "a.txt"
     held = {"sessionId": SESSION, "path": str(file), "content": "é\r\n"}
 
-    exit_ = stage.play({"ask": an_edit(file)}, {"write": held}, {"say": "Done."})
+    exit_ = attempts.run({"ask": an_edit(file)}, {"write": held}, {"say": "Done."})
 
     assert exit_.ended_cleanly
     assert file.read_bytes() == "é\r\n".encode()
@@ -305,22 +309,28 @@ def test_a_malformed_permission_request_is_denied(tmp_path: Path, call: Mapping[
 
 
 @pytest.mark.spec("14.4", "12.8")
-def test_a_line_that_is_no_frame_is_logged_and_not_fatal(stage: Stage) -> None:
-    exit_ = stage.play({"raw": "Welcome!\n"}, {"raw": "[1, 2]\n"}, {"raw": "{\n"}, {"say": "Done."})
+def test_a_line_that_is_no_frame_is_logged_and_not_fatal(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run(
+        {"raw": "Welcome!\n"}, {"raw": "[1, 2]\n"}, {"raw": "{\n"}, {"say": "Done."}
+    )
 
     assert exit_.ended_cleanly
-    assert [held["text"] for held in stage.told("noise")] == ["Welcome!", "[1, 2]", "{"]
+    assert [held["text"] for held in attempts.events_of_type("noise")] == [
+        "Welcome!",
+        "[1, 2]",
+        "{",
+    ]
 
 
 @pytest.mark.spec("14.4", "14.2")
-def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
+def test_hostile_frames_do_not_end_the_client(attempts: AcpAttempts) -> None:
     """Lone surrogates, unterminated frames, names with many lines, a flood of tools."""
     lone = json.loads('"\\ud800"')
     half = {"sessionId": SESSION, "path": f"{lone}.txt", "content": "x"}
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read"}
     flood = [{"update": {**call, "toolCallId": f"c{n}", "title": "read"}} for n in range(300)]
 
-    exit_ = stage.play(
+    exit_ = attempts.run(
         {"write": half},
         {"write": {**half, "path": "a.txt", "content": lone}},
         {"ask": an_edit(f"{lone}.txt")},
@@ -333,14 +343,14 @@ def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
     )
 
     assert (exit_.code, exit_.session) == (0, SESSION), exit_
-    assert len(stage.told("refused")) == 2
-    assert not list(stage.tree.glob("*.txt")) or (stage.tree / "a.txt").read_bytes() == b""
+    assert len(attempts.events_of_type("refused")) == 2
+    assert not list(attempts.tree.glob("*.txt")) or (attempts.tree / "a.txt").read_bytes() == b""
 
 
 @pytest.mark.spec("14.4")
-def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
+def test_a_line_longer_than_any_frame_is_skipped(attempts: AcpAttempts) -> None:
     script = f"import sys; sys.stdout.write('x' * {LINE_BYTES_MAX + (1 << 20)} + '\\nnext\\n')"
-    child = PipedProcess((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
+    child = PipedProcess((sys.executable, "-c", script), cwd=attempts.tree, env=os.environ)
     child.set_deadline(40.0)
 
     first, second, end = child.read_line(), child.read_line(), child.read_line()
@@ -352,21 +362,24 @@ def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
 
 
 @pytest.mark.spec("12.8", "4.2")
-def test_an_unknown_update_is_logged_and_an_unknown_request_refused(stage: Stage) -> None:
-    exit_ = stage.play(
+def test_an_unknown_update_is_logged_and_an_unknown_request_refused(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run(
         {"update": {"sessionUpdate": "of_next_year", "held": 1}},
         {"call": ["terminal/create", {"command": "ls"}]},
         {"say": "Done."},
     )
 
     assert exit_.ended_cleanly
-    assert stage.told("update")[0]["update"] == {"sessionUpdate": "of_next_year", "held": 1}
-    assert [f["error"]["code"] for f in stage.answers() if "error" in f] == [-32601]
+    assert attempts.events_of_type("update")[0]["update"] == {
+        "sessionUpdate": "of_next_year",
+        "held": 1,
+    }
+    assert [f["error"]["code"] for f in attempts.answers() if "error" in f] == [-32601]
 
 
 @pytest.mark.spec("4.2", "3.10")
-def test_an_agent_that_dies_during_a_turn_has_not_finished(stage: Stage) -> None:
-    exit_ = stage.play(
+def test_an_agent_that_dies_during_a_turn_has_not_finished(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run(
         {"say": "I begin"}, {"complain": "error: 503 Service Unavailable"}, {"die": 3}
     )
 
@@ -378,34 +391,42 @@ def test_an_agent_that_dies_during_a_turn_has_not_finished(stage: Stage) -> None
 
 @pytest.mark.full
 @pytest.mark.spec("3.8", "3.10")
-def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: Stage) -> None:
+def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(
+    attempts: AcpAttempts,
+) -> None:
 
     def hung(seconds: float) -> AgentExit:
-        stage.folder = stage.top / f"attempt-{seconds}"
-        return stage.play({"say": "I think"}, {"hang": 1}, seconds=seconds, deaf=True)
+        attempts.folder = attempts.top / f"attempt-{seconds}"
+        return attempts.run({"say": "I think"}, {"hang": 1}, seconds=seconds, deaf=True)
 
-    exit_, _ = reached(hung, lambda seen: seen.session, (1.5, 6.0, 24.0))
+    exit_, _ = run_until_started(hung, lambda seen: seen.session, (1.5, 6.0, 24.0))
 
     assert (exit_.ended_by, exit_.ended_cleanly) == ("deadline", False)
     assert exit_.session == SESSION
-    assert json.loads((stage.folder / "exit.json").read_text())["left"] == []
+    assert json.loads((attempts.folder / "exit.json").read_text())["left"] == []
 
 
 @pytest.mark.spec("3.8", "3.7")
-def test_a_request_to_end_cancels_the_turn_and_keeps_the_conversation(stage: Stage) -> None:
-    stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
-    until(lambda: stage.folder.joinpath("out.log").exists() and stage.told("update"))
+def test_a_request_to_end_cancels_the_turn_and_keeps_the_conversation(
+    attempts: AcpAttempts,
+) -> None:
+    attempts.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
+    until(
+        lambda: attempts.folder.joinpath("out.log").exists() and attempts.events_of_type("update")
+    )
 
-    exit_ = stage.read(PROCESSES.end(stage.folder, EndCause.CANCEL))
+    exit_ = attempts.read(PROCESSES.end(attempts.folder, EndCause.CANCEL))
 
-    assert stage.heard("session/cancel") == [{"sessionId": SESSION}]
-    assert stage.told("end")[0]["stop_reason"] == "cancelled"
+    assert attempts.requests("session/cancel") == [{"sessionId": SESSION}]
+    assert attempts.events_of_type("end")[0]["stop_reason"] == "cancelled"
     assert (exit_.ended_by, exit_.limit, exit_.session) == ("cancel", "unfinished", SESSION)
 
 
 @pytest.mark.spec("4.2", "0.1")
 @pytest.mark.parametrize("beside", ["update", "answer"])
-def test_an_end_of_turn_with_an_error_in_meta_is_an_error(stage: Stage, beside: str) -> None:
+def test_an_end_of_turn_with_an_error_in_meta_is_an_error(
+    attempts: AcpAttempts, beside: str
+) -> None:
     """Seen with a real adapter: a failed turn ends with `end_turn` and an error in `_meta`."""
     meta = {"codex": {"error": {"message": "429 Too Many Requests"}}}
     told = {
@@ -413,7 +434,7 @@ def test_an_end_of_turn_with_an_error_in_meta_is_an_error(stage: Stage, beside: 
         "answer": {"stopReason": "end_turn", "_meta": meta},
     }
 
-    exit_ = stage.play({"say": "Hm."}, {beside: told[beside]})
+    exit_ = attempts.run({"say": "Hm."}, {beside: told[beside]})
 
     assert (exit_.limit, exit_.code) == ("rate", 1)
 
@@ -430,26 +451,26 @@ def test_an_end_of_turn_with_an_error_in_meta_is_an_error(stage: Stage, beside: 
     ids=str,
 )
 def test_an_error_in_meta_is_classified_by_its_kind(
-    stage: Stage, fault: object, limit: str
+    attempts: AcpAttempts, fault: object, limit: str
 ) -> None:
-    assert stage.left(stop_reason="end_turn", faults=[fault]).limit == limit
+    assert attempts.read_logged(stop_reason="end_turn", faults=[fault]).limit == limit
 
 
 @pytest.mark.spec("4.2", "3.7")
 @pytest.mark.parametrize(("before", "session"), [([], ""), ([{"say": "I begin."}], SESSION)])
 def test_an_error_of_the_protocol_ends_the_attempt(
-    stage: Stage, before: list[Any], session: str
+    attempts: AcpAttempts, before: list[Any], session: str
 ) -> None:
     """Without any message there is no conversation to resume."""
-    exit_ = stage.play(*before, {"fail": {"code": 429, "message": "The service said no."}})
+    exit_ = attempts.run(*before, {"fail": {"code": 429, "message": "The service said no."}})
 
     assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, session)
 
 
 @pytest.mark.spec("0.1", "3.10")
-def test_an_end_of_turn_without_any_activity_is_unfinished(stage: Stage) -> None:
+def test_an_end_of_turn_without_any_activity_is_unfinished(attempts: AcpAttempts) -> None:
     """Seen with a real adapter: after a failed turn the next ended without a request."""
-    exit_ = stage.play()
+    exit_ = attempts.run()
 
     assert exit_.limit == "unfinished"
 
@@ -488,9 +509,9 @@ def test_an_end_of_turn_without_any_activity_is_unfinished(stage: Stage) -> None
     ids=str,
 )
 def test_an_error_is_classified_by_its_structured_fields(
-    stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
+    attempts: AcpAttempts, error: dict[str, Any], limit: str, wait_s: float | None
 ) -> None:
-    exit_ = stage.left(error=error)
+    exit_ = attempts.read_logged(error=error)
 
     wait = exit_.retry_after.total_seconds() if exit_.retry_after else None
     assert (exit_.limit, wait) == (limit, wait_s)
@@ -506,26 +527,28 @@ def test_an_error_is_classified_by_its_structured_fields(
         ("", "unknown"),
     ],
 )
-def test_any_other_stop_reason_is_not_success(stage: Stage, reason: str, limit: str) -> None:
-    assert stage.left(stop_reason=reason).limit == limit
+def test_any_other_stop_reason_is_not_success(
+    attempts: AcpAttempts, reason: str, limit: str
+) -> None:
+    assert attempts.read_logged(stop_reason=reason).limit == limit
 
 
 @pytest.mark.spec("4.2")
-def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
-    exit_ = stage.play({"say": "hello"}, version=2)
+def test_another_version_of_the_protocol_is_refused(attempts: AcpAttempts) -> None:
+    exit_ = attempts.run({"say": "hello"}, version=2)
 
     assert "it speaks version 2, we speak 1" in exit_.stderr_tail
     assert not exit_.ended_cleanly
 
 
 @pytest.mark.spec("4.2")
-def test_a_missing_login_is_reported_before_the_prompt(stage: Stage) -> None:
+def test_a_missing_login_is_reported_before_the_prompt(attempts: AcpAttempts) -> None:
     missing = {"code": -32000, "message": "Authentication required"}
 
-    exit_ = stage.play({"say": "?"}, errors={"session/new": missing})
+    exit_ = attempts.run({"say": "?"}, errors={"session/new": missing})
 
     assert exit_.limit == "auth"
-    assert stage.heard("session/prompt") == []
+    assert attempts.requests("session/prompt") == []
 
 
 # ------------------------------------------------------------------ what a plan may say

@@ -57,7 +57,7 @@ def scripted(*attempts: Any, task: str = "default") -> AgentSpec:
     return AgentSpec("actor", preset="scripted", options=options)
 
 
-class Stage:
+class AgentAttempts:
     """A worktree, an attempt folder and an agent."""
 
     def __init__(self, top: Path) -> None:
@@ -65,7 +65,7 @@ class Stage:
         self.worktree.mkdir()
         self._used: list[Path] = []
 
-    def order(self, spec: AgentSpec, prompt: str = "Do it.", **rest: Any) -> AttemptRequest:
+    def request(self, spec: AgentSpec, prompt: str = "Do it.", **rest: Any) -> AttemptRequest:
         facts: dict[str, Any] = {
             "task_id": TaskId("abcd1234-1"),
             "attempt": 1,
@@ -82,10 +82,10 @@ class Stage:
     def start(self, spec: AgentSpec, **rest: Any) -> AgentDriver:
         agent = ScriptedAgent(ENVIRON) if spec.preset == "scripted" else CommandAgent(ENVIRON)
         self._used.append(self.folder)
-        PROCESSES.start(self.folder, agent.build_launch(self.order(spec, **rest)))
+        PROCESSES.start(self.folder, agent.build_launch(self.request(spec, **rest)))
         return agent
 
-    def play(self, spec: AgentSpec, **rest: Any) -> AgentExit:
+    def run(self, spec: AgentSpec, **rest: Any) -> AgentExit:
         agent = self.start(spec, **rest)
         until(lambda: PROCESSES.inspect(self.folder).phase != ProcessPhase.RUNNING)
         return agent.read(self.folder, PROCESSES.inspect(self.folder))
@@ -107,17 +107,17 @@ def until(true: Callable[[], bool], seconds: float = 40.0) -> None:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    yield stage
-    stage.end()
+def attempts(tmp_path: Path) -> Iterator[AgentAttempts]:
+    attempts = AgentAttempts(tmp_path)
+    yield attempts
+    attempts.end()
 
 
 @pytest.fixture
-def repository(stage: Stage) -> Path:
-    git(stage.worktree, "init", "-q")
-    (stage.worktree / "a.txt").write_text("one\n")
-    return stage.worktree
+def repository(attempts: AgentAttempts) -> Path:
+    git(attempts.worktree, "init", "-q")
+    (attempts.worktree / "a.txt").write_text("one\n")
+    return attempts.worktree
 
 
 def git(where: Path, *words: str) -> str:
@@ -185,14 +185,14 @@ TELL = "import sys; print(sys.argv[1:]); print(sys.stdin.read())"
 
 
 @pytest.mark.spec("12.8")
-def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -> None:
+def test_a_prompt_is_the_last_argument_unless_its_place_is_named(attempts: AgentAttempts) -> None:
     appended = CommandAgent(ENVIRON).build_launch(
-        stage.order(AgentSpec("a", command=("tool", "-x")))
+        attempts.request(AgentSpec("a", command=("tool", "-x")))
     )
     named = AgentSpec("b", command=("tool", "--say={prompt}", "{attempt}", "-q"))
 
     assert appended.argv == ("tool", "-x", "Do it.")
-    assert CommandAgent(ENVIRON).build_launch(stage.order(named)).argv == (
+    assert CommandAgent(ENVIRON).build_launch(attempts.request(named)).argv == (
         "tool",
         "--say=Do it.",
         "1",
@@ -201,52 +201,58 @@ def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -
 
 
 @pytest.mark.spec("14.4")
-def test_a_placeholder_inside_a_prompt_is_not_replaced(stage: Stage) -> None:
+def test_a_placeholder_inside_a_prompt_is_not_replaced(attempts: AgentAttempts) -> None:
     spec = AgentSpec("a", command=("tool", "{task}", "{model}", "{other}", "{prompt}"), model="m")
 
-    launch = CommandAgent(ENVIRON).build_launch(stage.order(spec, "say {worktree} and {prompt}"))
+    launch = CommandAgent(ENVIRON).build_launch(
+        attempts.request(spec, "say {worktree} and {prompt}")
+    )
 
     assert launch.argv[1:] == ("abcd1234-1", "m", "{other}", "say {worktree} and {prompt}")
 
 
 @pytest.mark.spec("3.2", "12.8")
 @pytest.mark.parametrize("channel", PromptChannel)
-def test_the_prompt_arrives_by_every_channel(stage: Stage, channel: PromptChannel) -> None:
-    exit_ = stage.play(python(TELL, prompt=channel), prompt="Fix 'it'; $(touch pwned)")
+def test_the_prompt_arrives_by_every_channel(
+    attempts: AgentAttempts, channel: PromptChannel
+) -> None:
+    exit_ = attempts.run(python(TELL, prompt=channel), prompt="Fix 'it'; $(touch pwned)")
 
-    arrived = f"{stage.out()}{(stage.folder / 'prompt.md').read_text()}"
+    arrived = f"{attempts.out()}{(attempts.folder / 'prompt.md').read_text()}"
     assert exit_.ended_cleanly
-    assert "Fix 'it'; $(touch pwned)" in (arrived if channel is PromptChannel.FILE else stage.out())
-    assert (str(stage.folder / "prompt.md") in stage.out()) is (channel is PromptChannel.FILE)
-    assert not (stage.worktree / "pwned").exists()
+    assert "Fix 'it'; $(touch pwned)" in (
+        arrived if channel is PromptChannel.FILE else attempts.out()
+    )
+    assert (str(attempts.folder / "prompt.md") in attempts.out()) is (channel is PromptChannel.FILE)
+    assert not (attempts.worktree / "pwned").exists()
 
 
 @pytest.mark.spec("3.2")
-def test_without_a_prompt_on_it_standard_input_is_closed(stage: Stage) -> None:
-    exit_ = stage.play(python("import sys; sys.exit(len(sys.stdin.read()) + 40)"))
+def test_without_a_prompt_on_it_standard_input_is_closed(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(python("import sys; sys.exit(len(sys.stdin.read()) + 40)"))
 
     assert exit_.code == 40
 
 
-def test_a_prompt_too_long_for_an_argument_is_passed_as_a_file(stage: Stage) -> None:
+def test_a_prompt_too_long_for_an_argument_is_passed_as_a_file(attempts: AgentAttempts) -> None:
     long = "é" * ARGUMENT_BYTES_MAX
 
-    exit_ = stage.play(python(TELL), prompt=long)
+    exit_ = attempts.run(python(TELL), prompt=long)
 
     assert exit_.ended_cleanly
-    assert f"Read the file {stage.folder / 'prompt.md'}" in stage.out()
-    assert (stage.folder / "prompt.md").read_text(encoding="utf-8") == long
+    assert f"Read the file {attempts.folder / 'prompt.md'}" in attempts.out()
+    assert (attempts.folder / "prompt.md").read_text(encoding="utf-8") == long
 
 
 @pytest.mark.spec("14.2")
-def test_the_prompt_file_is_private_and_without_known_secrets(stage: Stage) -> None:
+def test_the_prompt_file_is_private_and_without_known_secrets(attempts: AgentAttempts) -> None:
     spec = AgentSpec("a", command=("tool",))
 
     launch = CommandAgent(ENVIRON).build_launch(
-        stage.order(spec, f"use {PLANTED}, password=example1")
+        attempts.request(spec, f"use {PLANTED}, password=example1")
     )
 
-    file = stage.folder / "prompt.md"
+    file = attempts.folder / "prompt.md"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_text() == launch.argv[-1] == f"use {MARK}, password=example1"
 
@@ -254,25 +260,25 @@ def test_the_prompt_file_is_private_and_without_known_secrets(stage: Stage) -> N
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("agent", [CommandAgent, ScriptedAgent])
 def test_variables_passed_to_agents_are_secret_whatever_their_name(
-    stage: Stage, agent: type[CommandAgent]
+    attempts: AgentAttempts, agent: type[CommandAgent]
 ) -> None:
     spec = replace(scripted([]), command=("tool",), pass_env=("ACME_*", "UNNAMED", "PATH"))
     spec = replace(spec, env={"OTHER_TOKEN": "set by the plan"})
 
-    launch = agent(ENVIRON).build_launch(stage.order(spec, "it stays at home"))
+    launch = agent(ENVIRON).build_launch(attempts.request(spec, "it stays at home"))
 
     assert set(launch.secrets) == {PLANTED, "stays at home", "set by the plan"}
-    assert (stage.folder / "prompt.md").read_text() == f"it {MARK}"
+    assert (attempts.folder / "prompt.md").read_text() == f"it {MARK}"
 
 
 @pytest.mark.spec("14.2", "3.2")
-def test_the_agent_sees_allowed_variables_and_no_other(stage: Stage) -> None:
+def test_the_agent_sees_allowed_variables_and_no_other(attempts: AgentAttempts) -> None:
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     spec = python(code, pass_env=("ACME_R*",), env={"MODE": "fast"})
 
-    stage.play(spec, environment={"YAOKI_TASK_NAME": "login"})
+    attempts.run(spec, environment={"YAOKI_TASK_NAME": "login"})
 
-    seen = json.loads(stage.out())
+    seen = json.loads(attempts.out())
     seen.pop("INVOCATION_ID")  # the shim's own
     assert seen == {
         "PATH": ENVIRON["PATH"],
@@ -285,9 +291,9 @@ def test_the_agent_sees_allowed_variables_and_no_other(stage: Stage) -> None:
         "YAOKI_TASK_NAME": "login",
         "YAOKI_ATTEMPT": "1",
         "YAOKI_EPOCH": "3",
-        "YAOKI_WORKTREE": str(stage.worktree),
-        "YAOKI_RESULT": str(stage.folder / "outbox" / "result.json"),
-        "YAOKI_PROMPT_FILE": str(stage.folder / "prompt.md"),
+        "YAOKI_WORKTREE": str(attempts.worktree),
+        "YAOKI_RESULT": str(attempts.folder / "outbox" / "result.json"),
+        "YAOKI_PROMPT_FILE": str(attempts.folder / "prompt.md"),
     }
 
 
@@ -295,13 +301,15 @@ def test_the_agent_sees_allowed_variables_and_no_other(stage: Stage) -> None:
 
 
 @pytest.mark.spec("3.2", "14.2")
-def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(stage: Stage) -> None:
+def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(
+    attempts: AgentAttempts,
+) -> None:
     code = (
         "import sys; sys.stderr.write('x' * 300_000 + '\\n\\x1b[31mkey is ' + "
         f"'{PLANTED}' + '\\x1b[0m\\n'); sys.exit(7)"
     )
 
-    exit_ = stage.play(python(code))
+    exit_ = attempts.run(python(code))
 
     assert exit_.code == 7
     assert exit_.stderr_tail.endswith(f"key is {MARK}")
@@ -310,14 +318,16 @@ def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(stage
 
 
 @pytest.mark.spec("3.9", "5.7")
-def test_the_result_file_holds_a_question_a_wait_and_an_unsafe_retry(stage: Stage) -> None:
+def test_the_result_file_holds_a_question_a_wait_and_an_unsafe_retry(
+    attempts: AgentAttempts,
+) -> None:
     code = (
         "import json, os; json.dump({'status': 'failed', 'summary': 'half done', "
         "'question': 'Which port?', 'retry_safe': False, 'retry_after_s': 90}, "
         "open(os.environ['YAOKI_RESULT'], 'w'))"
     )
 
-    exit_ = stage.play(python(code))
+    exit_ = attempts.run(python(code))
 
     assert exit_.question == "Which port?"
     assert exit_.retry_after == timedelta(seconds=90)
@@ -325,7 +335,7 @@ def test_the_result_file_holds_a_question_a_wait_and_an_unsafe_retry(stage: Stag
     assert exit_.stderr_tail == "half done"
 
 
-def noted(folder: Path, text: str | bytes) -> AgentResult:
+def write_result(folder: Path, text: str | bytes) -> AgentResult:
     raw = text if isinstance(text, bytes) else text.encode()
     (in_outbox(folder) / "result.json").write_bytes(raw)
     return read_result(folder)
@@ -336,7 +346,7 @@ def noted(folder: Path, text: str | bytes) -> AgentResult:
     "text", ["{", "[1]", "nul", b"\xff\xfe\x00", "[" * 60_000, "x" * (BYTES_MAX + 1)], ids=repr
 )
 def test_an_unreadable_result_file_is_reported(tmp_path: Path, text: str | bytes) -> None:
-    result = noted(tmp_path, text)
+    result = write_result(tmp_path, text)
 
     assert result.defect
     assert result.failed, "no word of success"
@@ -347,13 +357,13 @@ def test_an_unreadable_result_file_is_reported(tmp_path: Path, text: str | bytes
 def test_odd_values_in_a_result_file_fail_closed(tmp_path: Path) -> None:
     text = '{"status": "victory", "summary": 7, "retry_safe": "yes", "retry_after_s": 1e999}'
 
-    result = noted(tmp_path, text)
+    result = write_result(tmp_path, text)
 
     assert result == AgentResult(retry_safe=False, defect=result.defect)
     assert "unknown status 'victory'" in result.defect
-    assert noted(tmp_path, '{"retry_after_s": -5}').retry_after is None
-    assert noted(tmp_path, '{"retry_after_s": true}').retry_after is None
-    assert noted(tmp_path, '{"retry_after_s": 1' + "0" * 400 + "}").retry_after is None
+    assert write_result(tmp_path, '{"retry_after_s": -5}').retry_after is None
+    assert write_result(tmp_path, '{"retry_after_s": true}').retry_after is None
+    assert write_result(tmp_path, '{"retry_after_s": 1' + "0" * 400 + "}").retry_after is None
 
 
 @pytest.mark.spec("14.4")
@@ -372,8 +382,10 @@ def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: P
 
 
 def test_an_empty_question_is_still_a_question(tmp_path: Path) -> None:
-    assert noted(tmp_path, '{"status": "question"}').question
-    assert noted(tmp_path, '{"status": "question", "summary": "A or B?"}').question == "A or B?"
+    assert write_result(tmp_path, '{"status": "question"}').question
+    assert (
+        write_result(tmp_path, '{"status": "question", "summary": "A or B?"}').question == "A or B?"
+    )
 
 
 # Real lines of real agents; the last column is the wait they ask for, in seconds.
@@ -444,9 +456,9 @@ def test_a_limit_followed_by_work_is_ignored() -> None:
 
 
 @pytest.mark.spec("4.2")
-def test_standard_output_is_never_a_limit(stage: Stage) -> None:
+def test_standard_output_is_never_a_limit(attempts: AgentAttempts) -> None:
     """Text that counts on the error channel means nothing on standard output."""
-    exit_ = stage.play(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
+    exit_ = attempts.run(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
 
     assert (exit_.limit, exit_.retry_after, exit_.code) == ("", None, 0)
 
@@ -492,8 +504,8 @@ def test_prose_about_questions_is_not_a_question(line: str) -> None:
 
 
 @pytest.mark.spec("3.9")
-def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(stage: Stage) -> None:
-    exit_ = stage.play(python("print('Apply to prod? [y/N] ', end=''); input()"))
+def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(python("print('Apply to prod? [y/N] ', end=''); input()"))
 
     assert exit_.code == 1
     assert exit_.stderr_tail.endswith("EOFError: EOF when reading a line")
@@ -501,32 +513,32 @@ def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(stage: Stage) -> None
 
 
 @pytest.mark.spec("3.9")
-def test_an_agent_that_ends_cleanly_at_a_prompt_is_read_as_asking(stage: Stage) -> None:
-    exit_ = stage.play(python("print('Apply to prod? [y/N] ', end='')"))
+def test_an_agent_that_ends_cleanly_at_a_prompt_is_read_as_asking(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(python("print('Apply to prod? [y/N] ', end='')"))
 
     assert exit_.question == "Apply to prod? [y/N]"
 
 
 @pytest.mark.spec("3.9")
-def test_a_polite_last_sentence_of_a_clean_end_is_not_a_question(stage: Stage) -> None:
-    exit_ = stage.play(python("print('Do you want to see more examples?')"))
+def test_a_polite_last_sentence_of_a_clean_end_is_not_a_question(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(python("print('Do you want to see more examples?')"))
 
     assert exit_.question == ""
 
 
 @pytest.mark.spec("3.9")
-def test_a_question_is_seen_while_the_agent_waits(stage: Stage) -> None:
-    agent = stage.start(scripted([{"say": "Do you want to proceed?"}, "hang"]))
-    log = stage.folder / "out.log"
+def test_a_question_is_seen_while_the_agent_waits(attempts: AgentAttempts) -> None:
+    agent = attempts.start(scripted([{"say": "Do you want to proceed?"}, "hang"]))
+    log = attempts.folder / "out.log"
     until(lambda: log.exists() and log.stat().st_size > 0)
 
     # Words from the hour to come are fresh, however long this test is stopped.
     soon = log.stat().st_mtime + 3600
     os.utime(log, (soon, soon))
-    assert agent.pending_question(stage.folder) == ""  # it may still go on
+    assert agent.pending_question(attempts.folder) == ""  # it may still go on
     long_ago = soon - 3605
     os.utime(log, (long_ago, long_ago))
-    assert agent.pending_question(stage.folder) == "Do you want to proceed?"
+    assert agent.pending_question(attempts.folder) == "Do you want to proceed?"
 
 
 # ------------------------------------------------------------------ the scripted agent
@@ -548,32 +560,32 @@ def test_the_rehearsal_page_shows_a_scenario_that_works_and_names_every_act() ->
 
 
 @pytest.mark.spec("12.2")
-def test_attempts_follow_the_scenario_and_the_last_repeats(stage: Stage) -> None:
+def test_attempts_follow_the_scenario_and_the_last_repeats(attempts: AgentAttempts) -> None:
     spec = scripted([{"say": "first"}], {"say": "second"}, task="login")
 
     said = []
     for attempt in (1, 2, 5):
-        stage.folder = stage.folder.with_name(f"attempt-{attempt}")
-        stage.play(spec, attempt=attempt, environment={"YAOKI_TASK_NAME": "login"})
-        said.append(stage.out().strip())
+        attempts.folder = attempts.folder.with_name(f"attempt-{attempt}")
+        attempts.run(spec, attempt=attempt, environment={"YAOKI_TASK_NAME": "login"})
+        said.append(attempts.out().strip())
 
     assert said == ["first", "second", "second"]
 
 
 @pytest.mark.spec("0.6")
-def test_a_task_without_acts_is_an_error_not_a_success(stage: Stage) -> None:
-    exit_ = stage.play(scripted(["nothing"], task="other"))
+def test_a_task_without_acts_is_an_error_not_a_success(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(scripted(["nothing"], task="other"))
 
     assert exit_.code == 2
     assert "no acts for 'abcd1234-1', and no default" in exit_.stderr_tail
 
 
 @pytest.mark.spec("12.2")
-def test_files_are_written_appended_replaced_and_deleted(stage: Stage) -> None:
-    (stage.worktree / "old.txt").write_text("old")
-    (stage.worktree / "test_x.py").write_text("assert False")
-    (stage.worktree / "pkg").mkdir()
-    (stage.worktree / "pkg" / "x_test.py").write_text("assert False")
+def test_files_are_written_appended_replaced_and_deleted(attempts: AgentAttempts) -> None:
+    (attempts.worktree / "old.txt").write_text("old")
+    (attempts.worktree / "test_x.py").write_text("assert False")
+    (attempts.worktree / "pkg").mkdir()
+    (attempts.worktree / "pkg" / "x_test.py").write_text("assert False")
     acts = [
         {"write": {"src/a.py": "x = 1\n", "b.py": "b\n"}},
         {"append": {"src/a.py": "y = 2\n"}},
@@ -586,11 +598,11 @@ def test_files_are_written_appended_replaced_and_deleted(stage: Stage) -> None:
         "claim_done",
     ]
 
-    exit_ = stage.play(scripted(acts))
+    exit_ = attempts.run(scripted(acts))
 
-    files = {p.relative_to(stage.worktree).as_posix(): p.read_text() for p in files_of(stage)}
+    files = {p.relative_to(attempts.worktree).as_posix(): p.read_text() for p in files_of(attempts)}
     assert exit_.ended_cleanly
-    assert stage.out() == "All tests pass.\n"
+    assert attempts.out() == "All tests pass.\n"
     assert files == {
         "src/a.py": "x = 3\ny = 2\n",
         "b.py": "b\n",
@@ -600,34 +612,34 @@ def test_files_are_written_appended_replaced_and_deleted(stage: Stage) -> None:
     }
 
 
-def files_of(stage: Stage) -> list[Path]:
-    return [path for path in stage.worktree.rglob("*") if path.is_file()]
+def files_of(attempts: AgentAttempts) -> list[Path]:
+    return [path for path in attempts.worktree.rglob("*") if path.is_file()]
 
 
 @pytest.mark.spec("14.4")
 @pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", ".", "link/out.txt"])
-def test_no_act_writes_outside_the_worktree(stage: Stage, path: str) -> None:
-    (stage.worktree / "link").symlink_to(stage.worktree.parent)
+def test_no_act_writes_outside_the_worktree(attempts: AgentAttempts, path: str) -> None:
+    (attempts.worktree / "link").symlink_to(attempts.worktree.parent)
 
-    exit_ = stage.play(scripted([{"write": {path: "x"}}]))
+    exit_ = attempts.run(scripted([{"write": {path: "x"}}]))
 
     assert exit_.code == 2
     assert "is not inside the worktree" in exit_.stderr_tail
-    assert not (stage.worktree.parent / "out.txt").exists()
+    assert not (attempts.worktree.parent / "out.txt").exists()
 
 
 @pytest.mark.spec("12.2")
-def test_an_act_that_cannot_be_executed_is_reported(stage: Stage) -> None:
-    (stage.worktree / "a").write_text("x")
+def test_an_act_that_cannot_be_executed_is_reported(attempts: AgentAttempts) -> None:
+    (attempts.worktree / "a").write_text("x")
 
-    exit_ = stage.play(scripted([{"replace": {"path": "a", "old": "y", "new": "z"}}]))
+    exit_ = attempts.run(scripted([{"replace": {"path": "a", "old": "y", "new": "z"}}]))
 
     assert (exit_.code, exit_.stderr_tail) == (2, "scenario: 'a' does not contain 'y'")
 
 
 @pytest.mark.spec("12.2")
-def test_git_acts_commit_and_tamper(stage: Stage, repository: Path) -> None:
-    exit_ = stage.play(scripted([{"commit": "by the agent"}, "tamper_config"]))
+def test_git_acts_commit_and_tamper(attempts: AgentAttempts, repository: Path) -> None:
+    exit_ = attempts.run(scripted([{"commit": "by the agent"}, "tamper_config"]))
 
     assert exit_.ended_cleanly, exit_.stderr_tail
     assert git(repository, "log", "--format=%an %s").strip() == "Scripted Agent by the agent"
@@ -635,45 +647,45 @@ def test_git_acts_commit_and_tamper(stage: Stage, repository: Path) -> None:
 
 
 @pytest.mark.spec("12.2")
-def test_commands_run_and_a_failing_one_does_not_end_the_agent(stage: Stage) -> None:
+def test_commands_run_and_a_failing_one_does_not_end_the_agent(attempts: AgentAttempts) -> None:
     acts = [{"run": ["sh", "-c", "echo made > made.txt; exit 3"]}, {"say": "went on"}]
 
-    exit_ = stage.play(scripted(acts))
+    exit_ = attempts.run(scripted(acts))
 
     assert exit_.ended_cleanly
     assert exit_.stderr_tail == "sh ended with 3"
-    assert (stage.worktree / "made.txt").read_text() == "made\n"
-    assert "went on" in stage.out()
+    assert (attempts.worktree / "made.txt").read_text() == "made\n"
+    assert "went on" in attempts.out()
 
 
 @pytest.mark.spec("12.2")
-def test_the_prompt_of_each_attempt_is_recorded(stage: Stage, tmp_path: Path) -> None:
+def test_the_prompt_of_each_attempt_is_recorded(attempts: AgentAttempts, tmp_path: Path) -> None:
     record = tmp_path / "prompts.txt"
 
-    stage.play(scripted([{"record": str(record)}]), prompt="Do this\nand that.")
+    attempts.run(scripted([{"record": str(record)}]), prompt="Do this\nand that.")
 
     assert record.read_text() == "--- abcd1234-1 attempt 1\nDo this\nand that.\n"
 
 
 @pytest.mark.spec("12.2", "4.2", "5.4")
-def test_the_scripted_agent_simulates_a_rate_limit(stage: Stage) -> None:
-    exit_ = stage.play(scripted([{"rate_limit": {"retry_after": 7}}]))
+def test_the_scripted_agent_simulates_a_rate_limit(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(scripted([{"rate_limit": {"retry_after": 7}}]))
 
     assert (exit_.code, exit_.limit, exit_.retry_after) == (1, "rate", timedelta(seconds=7))
 
 
 @pytest.mark.spec("12.2", "3.9")
-def test_the_scripted_agent_asks_a_question(stage: Stage) -> None:
-    agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
+def test_the_scripted_agent_asks_a_question(attempts: AgentAttempts) -> None:
+    agent = attempts.start(scripted([{"ask": "Which database?"}, "hang"]))
 
-    until(lambda: agent.pending_question(stage.folder) == "Which database?")
-    look = PROCESSES.end(stage.folder, EndCause.STOP)
-    assert agent.read(stage.folder, look).question == "Which database?"
+    until(lambda: agent.pending_question(attempts.folder) == "Which database?")
+    look = PROCESSES.end(attempts.folder, EndCause.STOP)
+    assert agent.read(attempts.folder, look).question == "Which database?"
 
 
 @pytest.mark.spec("12.2", "5.7")
-def test_the_scripted_agent_reports_that_a_retry_is_unsafe(stage: Stage) -> None:
-    exit_ = stage.play(scripted([{"unsafe": "migration half done"}]))
+def test_the_scripted_agent_reports_that_a_retry_is_unsafe(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(scripted([{"unsafe": "migration half done"}]))
 
     assert (exit_.code, exit_.retry_safe, exit_.stderr_tail) == (1, False, "migration half done")
 
@@ -695,16 +707,16 @@ def test_the_scripted_agent_reports_that_a_retry_is_unsafe(stage: Stage) -> None
     ids=str,
 )
 def test_the_scripted_agent_ends_as_the_scenario_says(
-    stage: Stage, act: Any, code: int | None, number: int | None
+    attempts: AgentAttempts, act: Any, code: int | None, number: int | None
 ) -> None:
-    exit_ = stage.play(scripted([act]))
+    exit_ = attempts.run(scripted([act]))
 
     assert (exit_.code, exit_.signal, exit_.ended_by) == (code, number, "")
 
 
 @pytest.mark.spec("12.2", "3.8")
-def test_a_scripted_agent_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
-    exit_ = stage.play(scripted(["hang"]), timeout=timedelta(seconds=0.3))
+def test_a_scripted_agent_that_hangs_is_ended_at_its_deadline(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(scripted(["hang"]), timeout=timedelta(seconds=0.3))
 
     assert exit_.ended_by == "deadline"
     assert not exit_.ended_cleanly
@@ -712,30 +724,30 @@ def test_a_scripted_agent_that_hangs_is_ended_at_its_deadline(stage: Stage) -> N
 
 @pytest.mark.spec("12.2", "3.8")
 def test_a_grandchild_in_its_own_session_does_not_outlive_the_agent(
-    stage: Stage, tmp_path: Path
+    attempts: AgentAttempts, tmp_path: Path
 ) -> None:
     file = tmp_path / "pid"
-    stage.start(scripted([{"grandchild": str(file)}, "hang"]))
+    attempts.start(scripted([{"grandchild": str(file)}, "hang"]))
     until(lambda: file.exists() and file.read_text().isdigit())
     pid = int(file.read_text())
     os.kill(pid, 0)
 
-    PROCESSES.end(stage.folder, EndCause.CANCEL)
+    PROCESSES.end(attempts.folder, EndCause.CANCEL)
 
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
 @pytest.mark.spec("3.2", "12.2")
-def test_a_flood_is_read_in_bounded_memory(stage: Stage) -> None:
+def test_a_flood_is_read_in_bounded_memory(attempts: AgentAttempts) -> None:
     flood = 30_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    exit_ = stage.play(scripted([{"flood": flood}, {"complain": "tired"}]))
+    exit_ = attempts.run(scripted([{"flood": flood}, {"complain": "tired"}]))
 
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert exit_.output_bytes >= flood
-    assert (stage.folder / "out.log").stat().st_size == flood
+    assert (attempts.folder / "out.log").stat().st_size == flood
     assert exit_.stderr_tail == "tired"
     assert grown_kib < 8 * 1024
 
@@ -782,13 +794,13 @@ def test_all_defects_of_a_scenario_are_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["scenario.yaml", "scenario.json"])
-def test_a_scenario_may_be_in_a_file(stage: Stage, tmp_path: Path, name: str) -> None:
+def test_a_scenario_may_be_in_a_file(attempts: AgentAttempts, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_text('{"tasks": {"default": [[{"say": "from a file"}]]}}')
 
-    stage.play(AgentSpec("x", "scripted", options={"scenario": str(file)}))
+    attempts.run(AgentSpec("x", "scripted", options={"scenario": str(file)}))
 
-    assert stage.out() == "from a file\n"
+    assert attempts.out() == "from a file\n"
 
 
 @pytest.mark.spec("14.4")
@@ -816,15 +828,15 @@ def test_a_missing_scenario_file_is_reported(tmp_path: Path) -> None:
         check_scenario({"scenario": str(tmp_path / "none.yaml")})
 
 
-def test_the_worktree_cannot_replace_the_modules_of_the_player(stage: Stage) -> None:
-    (stage.worktree / "json.py").write_text("raise SystemExit('shadowed')")
-    (stage.worktree / "yaoki").mkdir()
+def test_the_worktree_cannot_replace_the_modules_of_the_player(attempts: AgentAttempts) -> None:
+    (attempts.worktree / "json.py").write_text("raise SystemExit('shadowed')")
+    (attempts.worktree / "yaoki").mkdir()
 
-    assert stage.play(scripted(["nothing"])).ended_cleanly
+    assert attempts.run(scripted(["nothing"])).ended_cleanly
 
 
-def test_an_agent_that_never_started_has_an_exit_that_says_so(stage: Stage) -> None:
-    exit_ = stage.play(AgentSpec("x", command=("./missing-tool",)))
+def test_an_agent_that_never_started_has_an_exit_that_says_so(attempts: AgentAttempts) -> None:
+    exit_ = attempts.run(AgentSpec("x", command=("./missing-tool",)))
 
     assert "missing-tool" in exit_.start_error
     assert not exit_.ended_cleanly
@@ -833,17 +845,17 @@ def test_an_agent_that_never_started_has_an_exit_that_says_so(stage: Stage) -> N
 @pytest.mark.spec("4.2", "4.7")
 @pytest.mark.parametrize(("mode", "denied"), [(0o644, True), (0o755, False)])
 def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
-    stage: Stage, mode: int, denied: bool
+    attempts: AgentAttempts, mode: int, denied: bool
 ) -> None:
     """The word "permission" was looked for in the message, so a path that held it, or a system
     that speaks another language, decided what a person was told to do.
     """
-    tool = stage.worktree / "permissions" / "agent"
+    tool = attempts.worktree / "permissions" / "agent"
     tool.parent.mkdir()
     tool.write_text("#!/no/such/interpreter\n")
     tool.chmod(mode)
 
-    exit_ = stage.play(AgentSpec("x", command=(str(tool),)))
+    exit_ = attempts.run(AgentSpec("x", command=(str(tool),)))
 
     assert exit_.start_error
     assert exit_.start_denied is denied

@@ -40,11 +40,11 @@ ENVIRON = {
 SESSION = "0199-ab_c.d:e"
 
 
-def known(name: str) -> PresetAgent:
+def preset_agent(name: str) -> PresetAgent:
     return PresetAgent(load_preset(name), ENVIRON)
 
 
-def an_order(top: Path, session: str = "", **about: Any) -> AttemptRequest:
+def an_attempt_request(top: Path, session: str = "", **about: Any) -> AttemptRequest:
     worktree = top / "tree"
     worktree.mkdir(parents=True, exist_ok=True)
     name = about.pop("preset", "claude")
@@ -63,8 +63,8 @@ def an_order(top: Path, session: str = "", **about: Any) -> AttemptRequest:
     )
 
 
-def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
-    return known(name).build_launch(an_order(top, session, preset=name, **about))
+def build_launch(top: Path, name: str, session: str = "", **about: Any) -> Launch:
+    return preset_agent(name).build_launch(an_attempt_request(top, session, preset=name, **about))
 
 
 # ------------------------------------------------------------------ the descriptions
@@ -138,8 +138,8 @@ def test_a_retry_has_its_own_command_line(
     model = "" if name == "vibe" else "M"
     file = str(tmp_path / "attempts" / "1" / "prompt.md")
 
-    first = launched(tmp_path, name, model=model)
-    again = launched(tmp_path, name, SESSION, model=model)
+    first = build_launch(tmp_path, name, model=model)
+    again = build_launch(tmp_path, name, SESSION, model=model)
 
     for launch, line in ((first, start), (again, resume)):
         said = " ".join(launch.argv).replace(SESSION, "S").replace(file, "P")
@@ -151,7 +151,7 @@ def test_a_retry_has_its_own_command_line(
 
 @pytest.mark.spec("12.8")
 def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
-    launch = launched(tmp_path, "claude")
+    launch = build_launch(tmp_path, "claude")
 
     assert launch.argv == ("claude", *load_preset("claude").start[:-1])
     assert launch.stdin == "Do it."
@@ -159,7 +159,7 @@ def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
 
 @pytest.mark.spec("12.8", "14.2")
 def test_an_agent_gets_its_own_and_network_variables_and_no_other(tmp_path: Path) -> None:
-    env = launched(tmp_path, "claude", env={"CLAUDE_CODE_MAX_RETRIES": "9"}).env
+    env = build_launch(tmp_path, "claude", env={"CLAUDE_CODE_MAX_RETRIES": "9"}).env
 
     assert env["ANTHROPIC_API_KEY"] == "planted-secret-value"
     assert env["HTTPS_PROXY"] == "http://proxy:8080"
@@ -170,7 +170,7 @@ def test_an_agent_gets_its_own_and_network_variables_and_no_other(tmp_path: Path
 
 @pytest.mark.spec("14.2")
 def test_keys_of_an_agent_are_secret_and_network_variables_are_not(tmp_path: Path) -> None:
-    launch = launched(tmp_path, "claude", pass_env=("UNNAMED",))
+    launch = build_launch(tmp_path, "claude", pass_env=("UNNAMED",))
 
     assert "planted-secret-value" in launch.secrets
     assert launch.env["UNNAMED"] in launch.secrets
@@ -185,8 +185,8 @@ def test_another_service_is_configured_in_the_format_of_the_agent(tmp_path: Path
         "arguments": ["--x", "{y}"],
     }
 
-    codex = launched(tmp_path, "codex", model="m", options=options)
-    opencode = launched(tmp_path, "opencode", model="m", options=options)
+    codex = build_launch(tmp_path, "codex", model="m", options=options)
+    opencode = build_launch(tmp_path, "opencode", model="m", options=options)
 
     assert codex.argv[0] == "/opt/a"
     assert codex.argv[-3:] == ("--x", "{y}", "-")
@@ -218,7 +218,7 @@ def test_invalid_options_are_refused(
     tmp_path: Path, name: str, session: str, about: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Fault, match=words) as fault:
-        launched(tmp_path, name, session, **about)
+        build_launch(tmp_path, name, session, **about)
 
     assert not fault.value.transient
     assert f"yaoki agents show {name}" in fault.value.hint
@@ -227,11 +227,11 @@ def test_invalid_options_are_refused(
 @pytest.mark.spec("3.1")
 def test_preflight_checks_the_program_and_the_options() -> None:
     with pytest.raises(Fault, match="'claude' is not on the PATH"):
-        known("claude").preflight(AgentSpec("mine", preset="claude"))
+        preset_agent("claude").preflight(AgentSpec("mine", preset="claude"))
     with pytest.raises(Fault, match="is not an option"):
-        known("claude").preflight(AgentSpec("mine", preset="claude", options={"x": 1}))
+        preset_agent("claude").preflight(AgentSpec("mine", preset="claude", options={"x": 1}))
     options = {"program": sys.executable}
-    known("claude").preflight(AgentSpec("mine", preset="claude", options=options))
+    preset_agent("claude").preflight(AgentSpec("mine", preset="claude", options=options))
 
 
 @pytest.mark.spec("3.7")
@@ -239,7 +239,7 @@ def test_a_preset_says_whether_it_can_resume() -> None:
     resuming = {
         name
         for name in shipped_preset_names()
-        if known(name).can_resume(AgentSpec("x", preset=name))
+        if preset_agent(name).can_resume(AgentSpec("x", preset=name))
     }
 
     plain = {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
@@ -249,8 +249,8 @@ def test_a_preset_says_whether_it_can_resume() -> None:
 
 @pytest.mark.spec("3.2")
 def test_the_scratch_folder_of_an_agent_is_ignored_by_git(tmp_path: Path) -> None:
-    launched(tmp_path, "aider")
-    launched(tmp_path, "aider")
+    build_launch(tmp_path, "aider")
+    build_launch(tmp_path, "aider")
 
     assert (tmp_path / "tree" / ".aider.tags.cache.v4" / ".gitignore").read_text() == "*\n"
 
@@ -259,7 +259,7 @@ def test_a_link_in_place_of_the_scratch_folder_is_not_followed(tmp_path: Path) -
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / ".aider.tags.cache.v4").symlink_to(tmp_path)
 
-    launched(tmp_path, "aider")
+    build_launch(tmp_path, "aider")
 
     assert not (tmp_path / ".gitignore").exists()
 
@@ -267,17 +267,17 @@ def test_a_link_in_place_of_the_scratch_folder_is_not_followed(tmp_path: Path) -
 # ------------------------------------------------------------------ what it left
 
 
-def left(folder: Path, *events: Any) -> Path:
+def write_events(folder: Path, *events: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "out.log").write_text("".join(f"{json.dumps(event)}\n" for event in events))
     return folder
 
 
-def ended(top: Path, name: str, *events: Any, session: str = "", n: int = 1) -> AgentExit:
+def run_attempt(top: Path, name: str, *events: Any, session: str = "", n: int = 1) -> AgentExit:
     """Launch as attempt `n`, leave these events, read."""
-    agent, folder = known(name), top / "attempts" / str(n)
-    agent.build_launch(replace(an_order(top, session, preset=name), folder=folder))
-    left(folder, *events)
+    agent, folder = preset_agent(name), top / "attempts" / str(n)
+    agent.build_launch(replace(an_attempt_request(top, session, preset=name), folder=folder))
+    write_events(folder, *events)
     (folder / "err.log").touch()
     return agent.read(folder, ProcessState(ProcessPhase.EXITED, code=0))
 
@@ -293,26 +293,26 @@ def a_turn(tokens: int) -> list[Any]:
 @pytest.mark.spec("10.6", "3.7")
 def test_a_conversation_is_not_counted_twice(tmp_path: Path) -> None:
     """Codex counts the whole thread after a resume; only the new part is this run's."""
-    first = ended(tmp_path, "codex", *a_turn(100))
-    second = ended(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
-    third = ended(tmp_path, "codex", *a_turn(260), session=SESSION, n=3)
+    first = run_attempt(tmp_path, "codex", *a_turn(100))
+    second = run_attempt(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
+    third = run_attempt(tmp_path, "codex", *a_turn(260), session=SESSION, n=3)
 
     assert [run.tokens for run in (first, second, third)] == [101, 150, 10]
 
 
 @pytest.mark.spec("10.6")
 def test_a_run_that_was_cut_off_is_counted_with_the_next(tmp_path: Path) -> None:
-    cut = ended(tmp_path, "codex", *a_turn(100)[:2])
-    second = ended(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
+    cut = run_attempt(tmp_path, "codex", *a_turn(100)[:2])
+    second = run_attempt(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
 
     assert (cut.tokens, second.tokens) == (None, 251)
 
 
 @pytest.mark.spec("10.6")
 def test_a_conversation_from_elsewhere_has_unknown_cost(tmp_path: Path) -> None:
-    ended(tmp_path, "codex", *a_turn(100))
+    run_attempt(tmp_path, "codex", *a_turn(100))
 
-    assert ended(tmp_path, "codex", *a_turn(250), session="other", n=2).tokens is None
+    assert run_attempt(tmp_path, "codex", *a_turn(250), session="other", n=2).tokens is None
 
 
 STEP = UsageRule("step", UsageCount.SUM, "part.cost", ("part.in", "part.out"), "events")
@@ -342,12 +342,12 @@ def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
     ],
 )
 def test_incomplete_usage_is_unknown(tmp_path: Path, events: list[Any], expected: Usage) -> None:
-    assert read_usage(left(tmp_path / "a", *events), STEP) == expected
+    assert read_usage(write_events(tmp_path / "a", *events), STEP) == expected
 
 
 @pytest.mark.spec("10.6", "14.4")
 def test_events_are_found_among_any_amount_of_other_output(tmp_path: Path) -> None:
-    folder = left(tmp_path / "a", a_step(0.1, 5, 6))
+    folder = write_events(tmp_path / "a", a_step(0.1, 5, 6))
     with (folder / "out.log").open("ab") as log:
         log.write(b"\n" * 1_500_000 + b'say "step"\n' + b"x" * (9 << 20) + b"\n")
         log.write(json.dumps(a_step(0.25, 7, 8)).encode())
@@ -366,7 +366,7 @@ def test_usage_is_read_from_text(tmp_path: Path) -> None:
 
 @pytest.mark.spec("10.6", "14.4")
 def test_the_usage_of_a_too_long_output_is_unknown(tmp_path: Path) -> None:
-    folder = left(tmp_path / "a", a_step(0.1, 5, 6))
+    folder = write_events(tmp_path / "a", a_step(0.1, 5, 6))
     with (folder / "out.log").open("ab") as log:
         log.truncate(BYTES_MAX + 1)
 
@@ -380,7 +380,7 @@ def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None
         "type": "error",
         "message": "Reconnecting... 1/2 (last status: 429 Too Many Requests)",
     }
-    folder = left(tmp_path / "a", a_turn(1)[0], notice)
+    folder = write_events(tmp_path / "a", a_turn(1)[0], notice)
     written = (folder / "out.log").stat().st_mtime
     now = [datetime.fromtimestamp(written, UTC)]
     agent = PresetAgent(load_preset("codex"), ENVIRON, now=lambda: now[0])
@@ -388,7 +388,7 @@ def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None
     fresh = agent.announced_wait(folder)
     now[0] += timedelta(minutes=5)
     old = agent.announced_wait(folder)
-    left(folder, *a_turn(1)[:2])
+    write_events(folder, *a_turn(1)[:2])
 
     assert fresh < timedelta(seconds=1)
     assert old >= timedelta(minutes=5)
@@ -399,7 +399,7 @@ def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None
 def test_an_invalid_session_id_is_dropped(tmp_path: Path) -> None:
     events = [{"type": "thread.started", "thread_id": "--config=evil"}, *a_turn(5)[1:]]
 
-    assert ended(tmp_path, "codex", *events).session == ""
+    assert run_attempt(tmp_path, "codex", *events).session == ""
 
 
 UNANSWERED: dict[str, list[Any]] = {
@@ -446,9 +446,9 @@ def test_a_first_turn_without_an_answer_is_not_resumed(tmp_path: Path, name: str
     """Gemini CLI saves no such conversation and refuses to resume it; the limit would be lost."""
     first, *rest = UNANSWERED[name]
 
-    refused = ended(tmp_path, name, first, *rest)
-    begun = ended(tmp_path, name, first, ANSWERS[name], *rest, n=2)
-    later = ended(tmp_path, name, first, *rest, session=SESSION, n=3)
+    refused = run_attempt(tmp_path, name, first, *rest)
+    begun = run_attempt(tmp_path, name, first, ANSWERS[name], *rest, n=2)
+    later = run_attempt(tmp_path, name, first, *rest, session=SESSION, n=3)
 
     assert [exit_.limit for exit_ in (refused, begun, later)] == ["rate"] * 3
     assert [exit_.session for exit_ in (refused, begun, later)] == ["", SESSION, SESSION]
@@ -458,8 +458,8 @@ def test_a_first_turn_without_an_answer_is_not_resumed(tmp_path: Path, name: str
 def test_an_agent_without_resume_names_no_conversation(tmp_path: Path) -> None:
     events = a_turn(5)
 
-    assert ended(tmp_path, "codex", *events).session == SESSION
-    assert ended(tmp_path / "b", "gptme", *events).session == ""
+    assert run_attempt(tmp_path, "codex", *events).session == SESSION
+    assert run_attempt(tmp_path / "b", "gptme", *events).session == ""
 
 
 @pytest.mark.spec("12.8")
@@ -484,7 +484,7 @@ def test_the_output_of_vibe_is_read_from_its_export(
     (folder / "vibe").mkdir(parents=True)
     (folder / "vibe" / "export.json").write_text(note)
 
-    exit_ = ended(tmp_path, "vibe")
+    exit_ = run_attempt(tmp_path, "vibe")
 
     assert exit_.limit == limit
     assert words in exit_.stderr_tail
@@ -527,7 +527,7 @@ def test_usage_is_read_from_the_file_that_the_agent_writes_in_its_outbox(
 @pytest.mark.spec("4.2", "12.8")
 def test_an_agent_without_events_is_read_by_its_preset(tmp_path: Path) -> None:
     agent = PresetAgent(load_preset("continue"), ENVIRON)
-    agent.build_launch(an_order(tmp_path, preset="continue"))
+    agent.build_launch(an_attempt_request(tmp_path, preset="continue"))
     folder = tmp_path / "attempts" / "1"
     (folder / "err.log").touch()
     ends = {}

@@ -33,7 +33,7 @@ TIMEOUT = timedelta(seconds=100)
 RESUMING = ("claude", "codex", "gemini", "opencode", "pi")
 
 
-class Theatre:
+class RealAgent:
     """One program, one worktree, one model; each call is an attempt."""
 
     def __init__(self, program: Program, top: Path, home: Path) -> None:
@@ -108,14 +108,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def theatre(
+def real_agent(
     request: pytest.FixtureRequest, tmp_path: Path, homes: Callable[[str], Path]
-) -> Iterator[Theatre]:
+) -> Iterator[RealAgent]:
     program = needed(request.param)
-    theatre = Theatre(program, tmp_path, homes(program.name))
-    yield theatre
-    theatre.close()
-    assert theatre.model.defects == ()
+    real_agent = RealAgent(program, tmp_path, homes(program.name))
+    yield real_agent
+    real_agent.close()
+    assert real_agent.model.defects == ()
 
 
 def on(*names: str) -> pytest.MarkDecorator:
@@ -127,44 +127,44 @@ def on(*names: str) -> pytest.MarkDecorator:
 
 @pytest.mark.spec("12.8", "10.6")
 @on("mini-swe-agent", "aider")
-def test_a_real_agent_writes_a_file_and_reports_its_usage(theatre: Theatre) -> None:
+def test_a_real_agent_writes_a_file_and_reports_its_usage(real_agent: RealAgent) -> None:
     """The two agents that cannot resume; the others are tested in whole runs."""
-    exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+    exit_ = real_agent.attempt(*real_agent.program.wrote("hello.txt", "hello\n"))
 
-    assert (theatre.worktree / "hello.txt").read_text() == "hello\n"
+    assert (real_agent.worktree / "hello.txt").read_text() == "hello\n"
     assert exit_.ended_cleanly, exit_
-    assert theatre.model.requests[0].holds("Write hello.txt.")
+    assert real_agent.model.requests[0].holds("Write hello.txt.")
     assert exit_.session == ""
-    assert _git(theatre.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
-    used = (None, 2) if theatre.program.name == "mini-swe-agent" else (120, None)
+    assert _git(real_agent.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
+    used = (None, 2) if real_agent.program.name == "mini-swe-agent" else (120, None)
     assert (exit_.tokens, exit_.turns, exit_.cost) == (*used, None)
 
 
 @pytest.mark.spec("3.7", "10.6")
 @on("claude", "codex")
-def test_earlier_usage_of_a_conversation_is_not_counted_again(theatre: Theatre) -> None:
+def test_earlier_usage_of_a_conversation_is_not_counted_again(real_agent: RealAgent) -> None:
     """Claude Code counts the money of the whole conversation, Codex its tokens."""
-    first = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+    first = real_agent.attempt(*real_agent.program.wrote("hello.txt", "hello\n"))
 
-    second = theatre.attempt(
-        *theatre.program.ran("printf again >> hello.txt"),
+    second = real_agent.attempt(
+        *real_agent.program.ran("printf again >> hello.txt"),
         prompt="The check wants 'again'.",
         session=first.session,
     )
 
     assert second.ended_cleanly, second
-    assert (theatre.worktree / "hello.txt").read_text() == "hello\nagain"
+    assert (real_agent.worktree / "hello.txt").read_text() == "hello\nagain"
     assert second.tokens == first.tokens == 240
     assert second.cost == (pytest.approx(first.cost) if first.cost else None)
 
 
 @pytest.mark.spec("3.7")
 @on(*RESUMING)
-def test_a_lost_conversation_is_reported(theatre: Theatre) -> None:
-    exit_ = theatre.attempt(Fault(500), session="00000000-0000-4000-8000-000000000000")
+def test_a_lost_conversation_is_reported(real_agent: RealAgent) -> None:
+    exit_ = real_agent.attempt(Fault(500), session="00000000-0000-4000-8000-000000000000")
 
     assert (exit_.limit, exit_.session) == ("session", "")
-    assert theatre.model.requests == ()
+    assert real_agent.model.requests == ()
 
 
 # ------------------------------------------------------------------ faults of the service
@@ -172,37 +172,37 @@ def test_a_lost_conversation_is_reported(theatre: Theatre) -> None:
 
 @pytest.mark.spec("4.2", "3.10")
 @on("aider", "gemini-acp")
-def test_a_refused_key_is_reported(theatre: Theatre) -> None:
+def test_a_refused_key_is_reported(real_agent: RealAgent) -> None:
     """Aider exits with 0 all the same; over ACP there is no exit code at all."""
-    exit_ = theatre.attempt(Fault(401))
+    exit_ = real_agent.attempt(Fault(401))
 
     assert exit_.limit == "auth", exit_
 
 
 @pytest.mark.spec("4.2")
 @on("claude", "codex", "pi")
-def test_an_answer_that_is_not_json_is_reported(theatre: Theatre) -> None:
-    exit_ = theatre.attempt(Malformed())
+def test_an_answer_that_is_not_json_is_reported(real_agent: RealAgent) -> None:
+    exit_ = real_agent.attempt(Malformed())
 
     assert exit_.limit == "overloaded", exit_
 
 
 @pytest.mark.spec("3.10", "4.2")
 @on("claude", "codex", "pi")
-def test_the_agent_itself_recovers_from_one_broken_stream(theatre: Theatre) -> None:
-    exit_ = theatre.attempt(Cut(), *theatre.program.wrote("hello.txt", "hello\n"))
+def test_the_agent_itself_recovers_from_one_broken_stream(real_agent: RealAgent) -> None:
+    exit_ = real_agent.attempt(Cut(), *real_agent.program.wrote("hello.txt", "hello\n"))
 
     assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
-    assert (theatre.worktree / "hello.txt").exists()
+    assert (real_agent.worktree / "hello.txt").exists()
 
 
 @pytest.mark.spec("3.9", "12.8")
 @on("opencode-acp")
-def test_a_denial_that_ends_the_turn_is_reported_to_a_person(theatre: Theatre) -> None:
-    exit_ = theatre.attempt(shell("touch made.txt"), say("Done."))
+def test_a_denial_that_ends_the_turn_is_reported_to_a_person(real_agent: RealAgent) -> None:
+    exit_ = real_agent.attempt(shell("touch made.txt"), say("Done."))
 
     assert exit_.limit == "denied", exit_
     assert (
         "not allowed to use execute (execute is not allowed): touch made.txt" in exit_.stderr_tail
     )
-    assert not (theatre.worktree / "made.txt").exists()
+    assert not (real_agent.worktree / "made.txt").exists()

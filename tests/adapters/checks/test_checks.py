@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.time_limits import has_line, reached
+from tests.time_limits import has_line, run_until_started
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
@@ -35,14 +35,14 @@ ENVIRON = {
 CHECKS: Checker = CheckDispatcher(PROCESSES, timedelta(seconds=30), ENVIRON)
 
 
-class Bench:
+class CheckRun:
     """A worktree to check, and a folder for the logs."""
 
     def __init__(self, top: Path) -> None:
         self.worktree, self.folder = top / "tree", top / "logs" / "check"
         self.worktree.mkdir()
 
-    def see(
+    def check(
         self,
         spec: CheckSpec,
         facts: Mapping[str, Any] | None = None,
@@ -51,18 +51,18 @@ class Bench:
         return CHECKS.check(spec, self.worktree, self.folder, facts=facts or {}, stop=stop)
 
     def sh(self, shell: str, **rest: Any) -> Finding:
-        return self.see(CheckSpec("tests", shell=shell, **rest))
+        return self.check(CheckSpec("tests", shell=shell, **rest))
 
     def run(self, *argv: str, facts: Mapping[str, Any] | None = None, **rest: Any) -> Finding:
-        return self.see(CheckSpec("tests", argv=argv, **rest), facts)
+        return self.check(CheckSpec("tests", argv=argv, **rest), facts)
 
     def python(self, code: str, *more: str, **rest: Any) -> Finding:
         return self.run(sys.executable, "-I", "-c", code, *more, **rest)
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def check_run(tmp_path: Path) -> CheckRun:
+    return CheckRun(tmp_path)
 
 
 def alive(pid: int) -> bool:
@@ -105,45 +105,45 @@ def alive(pid: int) -> bool:
     ],
 )
 def test_the_plan_defines_the_success_of_a_check(
-    bench: Bench, shell: str, success: str, outcome: Outcome
+    check_run: CheckRun, shell: str, success: str, outcome: Outcome
 ) -> None:
-    finding = bench.sh(shell, success=success)
+    finding = check_run.sh(shell, success=success)
 
     assert finding.outcome is outcome, finding
     assert outcome is not Outcome.BROKEN or not finding.transient
 
 
 @pytest.mark.spec("0.1", "6.1")
-def test_a_pipeline_fails_when_its_first_command_does(bench: Bench) -> None:
-    assert bench.sh("(echo wrong; exit 2) | tail -50").message == "exit code 2: wrong"
-    assert bench.sh("no-such-tool | tail -50").outcome is Outcome.BROKEN
+def test_a_pipeline_fails_when_its_first_command_does(check_run: CheckRun) -> None:
+    assert check_run.sh("(echo wrong; exit 2) | tail -50").message == "exit code 2: wrong"
+    assert check_run.sh("no-such-tool | tail -50").outcome is Outcome.BROKEN
 
 
 @pytest.mark.spec("6.1")
-def test_a_check_runs_in_the_plain_shell_without_bash(bench: Bench) -> None:
-    finding = bench.sh("echo $0", env={"PATH": str(bench.worktree)})
+def test_a_check_runs_in_the_plain_shell_without_bash(check_run: CheckRun) -> None:
+    finding = check_run.sh("echo $0", env={"PATH": str(check_run.worktree)})
 
     assert finding.output == "/bin/sh\n"
 
 
 @pytest.mark.spec("6.3")
-def test_a_text_across_the_pieces_of_a_long_output_is_found(bench: Bench) -> None:
+def test_a_text_across_the_pieces_of_a_long_output_is_found(check_run: CheckRun) -> None:
     code = "import sys; sys.stdout.write('x' * (2**20 - 3) + 'needle' + 'y' * 2**20)"
 
-    assert bench.python(code, success="contains:needle").outcome is Outcome.PASSED
-    assert bench.python(code, success="contains:noodle").outcome is Outcome.FAILED
+    assert check_run.python(code, success="contains:needle").outcome is Outcome.PASSED
+    assert check_run.python(code, success="contains:noodle").outcome is Outcome.FAILED
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.3", "14.4")
-def test_a_pattern_that_never_ends_is_ended(bench: Bench) -> None:
+def test_a_pattern_that_never_ends_is_ended(check_run: CheckRun) -> None:
     """The search would hold this whole process still; it runs in one of its own."""
     shell = f"printf '{'a' * 60}b'"
 
     def searched(limit_s: float) -> Finding:
-        return bench.sh(shell, success="matches:^(a+)+$", timeout=timedelta(seconds=limit_s))
+        return check_run.sh(shell, success="matches:^(a+)+$", timeout=timedelta(seconds=limit_s))
 
-    finding, limit_s = reached(
+    finding, limit_s = run_until_started(
         searched, lambda seen: "timed out" not in seen.message, (1.5, 6.0, 24.0)
     )
 
@@ -152,8 +152,8 @@ def test_a_pattern_that_never_ends_is_ended(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_a_match_reads_a_bounded_part_of_the_file(bench: Bench) -> None:
-    finding = bench.python("print('x' * 2**21)", success="matches:x")
+def test_a_match_reads_a_bounded_part_of_the_file(check_run: CheckRun) -> None:
+    finding = check_run.python("print('x' * 2**21)", success="matches:x")
 
     assert finding.outcome is Outcome.FAILED
     assert "longer than" in finding.message
@@ -176,12 +176,12 @@ def test_a_match_reads_a_bounded_part_of_the_file(bench: Bench) -> None:
     ids=str,
 )
 def test_a_check_that_cannot_run_is_permanently_broken(
-    bench: Bench, argv: tuple[str, ...], words: str, code: str
+    check_run: CheckRun, argv: tuple[str, ...], words: str, code: str
 ) -> None:
     """Whoever asks what is missing reads the code, never the words."""
-    (bench.worktree / "plain.txt").write_text("not executable")
+    (check_run.worktree / "plain.txt").write_text("not executable")
 
-    finding = bench.run(*argv)
+    finding = check_run.run(*argv)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert words in finding.message
@@ -190,8 +190,8 @@ def test_a_check_that_cannot_run_is_permanently_broken(
 
 
 @pytest.mark.spec("4.8")
-def test_a_full_disk_is_not_the_agents_failure(bench: Bench) -> None:
-    finding = bench.sh("echo 'cp: error writing: No space left on device' >&2; exit 1")
+def test_a_full_disk_is_not_the_agents_failure(check_run: CheckRun) -> None:
+    finding = check_run.sh("echo 'cp: error writing: No space left on device' >&2; exit 1")
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
 
@@ -205,8 +205,8 @@ def test_a_full_disk_is_not_the_agents_failure(bench: Bench) -> None:
         "FAILED t.py::x - OSError: [Errno 28] No space left on device",
     ],
 )
-def test_a_test_that_prints_about_a_full_disk_is_a_failure(bench: Bench, line: str) -> None:
-    assert bench.sh(f"echo '{line}'; exit 1").outcome is Outcome.FAILED
+def test_a_test_that_prints_about_a_full_disk_is_a_failure(check_run: CheckRun, line: str) -> None:
+    assert check_run.sh(f"echo '{line}'; exit 1").outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("4.8", "4.2")
@@ -222,55 +222,57 @@ def test_a_test_that_prints_about_a_full_disk_is_a_failure(bench: Bench, line: s
         ("cargo nextest run", "error: no such command: `nextest`"),
     ],
 )
-def test_a_missing_tool_is_not_the_agents_failure(bench: Bench, shell: str, line: str) -> None:
+def test_a_missing_tool_is_not_the_agents_failure(
+    check_run: CheckRun, shell: str, line: str
+) -> None:
     """The tools are not asked for: a script of that name says what they say."""
     first = shell.split()[0].rstrip(";")
-    tool = bench.worktree / "bin" / first
+    tool = check_run.worktree / "bin" / first
     tool.parent.mkdir()
     tool.write_text(f"#!/bin/sh\necho '{line}' >&2\nexit 1\n")
     tool.chmod(0o755)
     path = {"PATH": f"{tool.parent}:{os.environ['PATH']}"}
 
-    finding = bench.sh(shell, env=path)
+    finding = check_run.sh(shell, env=path)
     ran = f"#!/bin/sh\necho 'FAILED t.py::x - boom'\necho '{line}' >&2\nexit 1\n"
     tool.write_text(ran)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert line in finding.message
-    assert bench.sh(shell, env=path).outcome is Outcome.FAILED
+    assert check_run.sh(shell, env=path).outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("4.8")
-def test_a_module_that_the_task_must_create_is_not_a_missing_tool(bench: Bench) -> None:
-    finding = bench.run("python3", "-m", "app_of_this_task", env={"PATH": os.environ["PATH"]})
+def test_a_module_that_the_task_must_create_is_not_a_missing_tool(check_run: CheckRun) -> None:
+    finding = check_run.run("python3", "-m", "app_of_this_task", env={"PATH": os.environ["PATH"]})
 
     assert finding.outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("name", ["TERM", "KILL"])
-def test_a_check_ended_from_outside_is_retried(bench: Bench, name: str) -> None:
-    finding = bench.sh(f"kill -{name} $$; sleep 5")
+def test_a_check_ended_from_outside_is_retried(check_run: CheckRun, name: str) -> None:
+    finding = check_run.sh(f"kill -{name} $$; sleep 5")
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
     assert finding.message == f"ended by SIG{name} from outside"
 
 
 @pytest.mark.spec("4.2")
-def test_a_check_that_crashes_has_failed(bench: Bench) -> None:
-    finding = bench.sh("kill -SEGV $$")
+def test_a_check_that_crashes_has_failed(check_run: CheckRun) -> None:
+    finding = check_run.sh("kill -SEGV $$")
 
     assert finding.outcome is Outcome.FAILED
     assert finding.message == "crashed with SIGSEGV"
 
 
 @pytest.mark.spec("6.3", "3.8")
-def test_a_check_that_times_out_has_failed_and_its_processes_are_gone(bench: Bench) -> None:
+def test_a_check_that_times_out_has_failed_and_its_processes_are_gone(check_run: CheckRun) -> None:
     shell = "sleep 60 & echo $! > pid; setsid sleep 60 & echo $! > pid2; wait"
-    pids = [bench.worktree / name for name in ("pid", "pid2")]
+    pids = [check_run.worktree / name for name in ("pid", "pid2")]
 
-    finding, limit_s = reached(
-        lambda limit_s: bench.sh(shell, timeout=timedelta(seconds=limit_s)),
+    finding, limit_s = run_until_started(
+        lambda limit_s: check_run.sh(shell, timeout=timedelta(seconds=limit_s)),
         lambda _: all(map(has_line, pids)),
     )
 
@@ -283,10 +285,10 @@ def test_a_check_that_times_out_has_failed_and_its_processes_are_gone(bench: Ben
 
 
 @pytest.mark.spec("6.3", "11.8")
-def test_a_check_is_stopped_when_asked(bench: Bench) -> None:
-    started = bench.worktree / "pid"
+def test_a_check_is_stopped_when_asked(check_run: CheckRun) -> None:
+    started = check_run.worktree / "pid"
 
-    finding = bench.see(
+    finding = check_run.check(
         CheckSpec("tests", shell="echo $$ > tmp; mv tmp pid; exec sleep 60"), stop=started.exists
     )
 
@@ -296,8 +298,8 @@ def test_a_check_is_stopped_when_asked(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_an_interrupt_during_a_check_leaves_no_process(bench: Bench) -> None:
-    started = bench.worktree / "pid"
+def test_an_interrupt_during_a_check_leaves_no_process(check_run: CheckRun) -> None:
+    started = check_run.worktree / "pid"
 
     def interrupted() -> bool:
         if started.exists():
@@ -305,7 +307,7 @@ def test_an_interrupt_during_a_check_leaves_no_process(bench: Bench) -> None:
         return False
 
     with pytest.raises(KeyboardInterrupt):
-        bench.see(
+        check_run.check(
             CheckSpec("slow", shell="echo $$ > tmp; mv tmp pid; exec sleep 60"), stop=interrupted
         )
 
@@ -339,16 +341,16 @@ def test_a_check_whose_lease_expired_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("8.6", "0.3")
-def test_a_process_that_an_earlier_try_left_running_is_ended_first(bench: Bench) -> None:
+def test_a_process_that_an_earlier_try_left_running_is_ended_first(check_run: CheckRun) -> None:
     """A worker died during the check; the next one does not wait for its process."""
-    launch = Launch(("sleep", "60"), str(bench.worktree), {"PATH": ENVIRON["PATH"]})
-    PROCESSES.start(bench.folder, launch)
+    launch = Launch(("sleep", "60"), str(check_run.worktree), {"PATH": ENVIRON["PATH"]})
+    PROCESSES.start(check_run.folder, launch)
 
-    finding = bench.sh("echo second")
+    finding = check_run.sh("echo second")
 
     assert finding.outcome is Outcome.PASSED
-    assert PROCESSES.inspect(bench.folder).phase == ProcessPhase.EXITED
-    assert finding.log == str(bench.folder.with_name("check-2") / "out.log")
+    assert PROCESSES.inspect(check_run.folder).phase == ProcessPhase.EXITED
+    assert finding.log == str(check_run.folder.with_name("check-2") / "out.log")
 
 
 @pytest.mark.spec("6.8")
@@ -361,9 +363,9 @@ def test_a_process_that_an_earlier_try_left_running_is_ended_first(bench: Bench)
     ],
 )
 def test_on_failure_is_kept_and_skipped_is_not_passed(
-    bench: Bench, asked: OnFailure, outcome: Outcome
+    check_run: CheckRun, asked: OnFailure, outcome: Outcome
 ) -> None:
-    finding = bench.sh("echo why; exit 1", on_failure=asked)
+    finding = check_run.sh("echo why; exit 1", on_failure=asked)
 
     assert (finding.outcome, finding.on_failure) == (outcome, asked)
     assert finding.message == "exit code 1: why"
@@ -371,13 +373,13 @@ def test_on_failure_is_kept_and_skipped_is_not_passed(
 
 
 @pytest.mark.spec("6.8", "0.1")
-def test_a_broken_check_is_not_skipped(bench: Bench) -> None:
-    assert bench.run("no-such-tool", on_failure=OnFailure.SKIP).outcome is Outcome.BROKEN
+def test_a_broken_check_is_not_skipped(check_run: CheckRun) -> None:
+    assert check_run.run("no-such-tool", on_failure=OnFailure.SKIP).outcome is Outcome.BROKEN
 
 
 @pytest.mark.spec("0.6")
-def test_an_unknown_type_of_check_is_broken(bench: Bench) -> None:
-    finding = bench.see(CheckSpec("odd", type="oracle"))  # type: ignore[arg-type]
+def test_an_unknown_type_of_check_is_broken(check_run: CheckRun) -> None:
+    finding = check_run.check(CheckSpec("odd", type="oracle"))  # type: ignore[arg-type]
 
     assert finding.outcome is Outcome.BROKEN
     assert "'oracle'" in finding.message
@@ -387,31 +389,33 @@ def test_an_unknown_type_of_check_is_broken(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3", "14.4")
-def test_parameters_never_reach_a_shell_as_code(bench: Bench) -> None:
+def test_parameters_never_reach_a_shell_as_code(check_run: CheckRun) -> None:
     facts = {"commit": "x; touch pwned", "base": "$(touch pwned)"}
 
-    by_argument = bench.python("import sys; print(sys.argv[1:])", "{commit}", "{base}", facts=facts)
-    by_variable = bench.see(
+    by_argument = check_run.python(
+        "import sys; print(sys.argv[1:])", "{commit}", "{base}", facts=facts
+    )
+    by_variable = check_run.check(
         CheckSpec("sh", shell='echo {commit} "$YAOKI_COMMIT" "$YAOKI_BASE"'), facts
     )
 
     assert by_argument.output.strip() == "['x; touch pwned', '$(touch pwned)']"
     assert by_variable.output.strip() == "{commit} x; touch pwned $(touch pwned)"
-    assert not (bench.worktree / "pwned").exists()
+    assert not (check_run.worktree / "pwned").exists()
 
 
 @pytest.mark.spec("6.3")
-def test_a_value_that_looks_like_a_placeholder_is_not_filled_again(bench: Bench) -> None:
-    finding = bench.run("echo", "{commit}", "{other}", facts={"commit": "{worktree}"})
+def test_a_value_that_looks_like_a_placeholder_is_not_filled_again(check_run: CheckRun) -> None:
+    finding = check_run.run("echo", "{commit}", "{other}", facts={"commit": "{worktree}"})
 
     assert finding.output.strip() == "{worktree} {other}"
 
 
 @pytest.mark.spec("14.2", "6.3")
-def test_a_check_sees_allowed_variables_and_no_other(bench: Bench) -> None:
+def test_a_check_sees_allowed_variables_and_no_other(check_run: CheckRun) -> None:
     code = "import os; print(*sorted(os.environ))"
 
-    finding = bench.python(code, env={"MODE": "ci"})
+    finding = check_run.python(code, env={"MODE": "ci"})
 
     assert set(finding.output.split()) - {"LC_CTYPE"} == {
         "HOME",
@@ -425,33 +429,33 @@ def test_a_check_sees_allowed_variables_and_no_other(bench: Bench) -> None:
 
 
 @pytest.mark.spec("16.1")
-def test_a_check_gets_the_variables_of_yaoki_that_its_command_names(bench: Bench) -> None:
-    told = bench.sh('echo "commit=$YAOKI_COMMIT"; env | grep -c YAOKI').output.split()
+def test_a_check_gets_the_variables_of_yaoki_that_its_command_names(check_run: CheckRun) -> None:
+    told = check_run.sh('echo "commit=$YAOKI_COMMIT"; env | grep -c YAOKI').output.split()
 
     assert len(told) == 2
     assert told[1] == "1"
 
 
 @pytest.mark.spec("6.3")
-def test_the_working_directory_is_explicit_and_inside(bench: Bench) -> None:
-    (bench.worktree / "sub").mkdir()
-    (bench.worktree / "link").symlink_to("/")
+def test_the_working_directory_is_explicit_and_inside(check_run: CheckRun) -> None:
+    (check_run.worktree / "sub").mkdir()
+    (check_run.worktree / "link").symlink_to("/")
 
-    assert bench.sh("pwd", cwd="sub").output.strip() == str(bench.worktree / "sub")
-    assert bench.sh("pwd", cwd="..").outcome is Outcome.BROKEN
-    assert bench.sh("pwd", cwd="link").outcome is Outcome.BROKEN
-    assert bench.sh("pwd", cwd="gone").outcome is Outcome.FAILED
+    assert check_run.sh("pwd", cwd="sub").output.strip() == str(check_run.worktree / "sub")
+    assert check_run.sh("pwd", cwd="..").outcome is Outcome.BROKEN
+    assert check_run.sh("pwd", cwd="link").outcome is Outcome.BROKEN
+    assert check_run.sh("pwd", cwd="gone").outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("6.3", "14.2", "14.4")
-def test_output_is_bounded_clean_and_masked(bench: Bench) -> None:
+def test_output_is_bounded_clean_and_masked(check_run: CheckRun) -> None:
     code = (
         "import sys; print('FIRST'); print('x' * 5_000_000); "
         f"print('\\x1b[31mkey {PLANTED} own-secret-99\\x07'); "
         "sys.stderr.write('warned\\n'); sys.exit(1)"
     )
 
-    finding = bench.python(code, env={"MY_SECRET": "own-secret-99"})
+    finding = check_run.python(code, env={"MY_SECRET": "own-secret-99"})
 
     assert finding.output.startswith("FIRST\n")
     stars = "*" * len("own-secret-99")
@@ -485,22 +489,22 @@ sys.exit(int(sys.argv[2]))
 """
 
 
-def reporting(bench: Bench, report: str | None, code: int = 0) -> Finding:
+def reporting(check_run: CheckRun, report: str | None, code: int = 0) -> Finding:
     more = () if report is None else (report,)
-    return bench.python(REPORTER, "{report}", str(code), *more)
+    return check_run.python(REPORTER, "{report}", str(code), *more)
 
 
-def leaving(bench: Bench, report: str, code: int = 0, **rest: Any) -> Finding:
+def leaving(check_run: CheckRun, report: str, code: int = 0, **rest: Any) -> Finding:
     """The same for a report that no argument could hold."""
-    file = bench.worktree.parent / "left"
+    file = check_run.worktree.parent / "left"
     file.write_bytes(report.encode())
     copy = 'cp "$1" "$2"; exit "$3"'
-    return bench.run("sh", "-c", copy, "sh", str(file), "{report}", str(code), **rest)
+    return check_run.run("sh", "-c", copy, "sh", str(file), "{report}", str(code), **rest)
 
 
 @pytest.mark.spec("6.2")
-def test_failing_tests_are_named_from_the_report(bench: Bench) -> None:
-    finding = reporting(bench, CASES, 1)
+def test_failing_tests_are_named_from_the_report(check_run: CheckRun) -> None:
+    finding = reporting(check_run, CASES, 1)
 
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "test-failed")
     assert finding.message == "2 tests failed: tests.test_a::test_x: assert 1 == 2 more lines"
@@ -534,9 +538,9 @@ BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" resu
     ],
 )
 def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
-    bench: Bench, report: str | None, words: str
+    check_run: CheckRun, report: str | None, words: str
 ) -> None:
-    finding = reporting(bench, report)
+    finding = reporting(check_run, report)
 
     assert finding.outcome is Outcome.FAILED
     assert words in finding.message
@@ -565,79 +569,83 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
     ids=lambda value: value[:20],
 )
 def test_an_unreadable_report_is_named_and_not_a_failure_of_the_agent(
-    bench: Bench, report: str, words: str
+    check_run: CheckRun, report: str, words: str
 ) -> None:
-    finding = leaving(bench, report)
+    finding = leaving(check_run, report)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert words in finding.message
-    assert leaving(bench, report, 1).outcome is Outcome.FAILED
+    assert leaving(check_run, report, 1).outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("6.2")
-def test_a_report_in_a_declared_encoding_is_read(bench: Bench) -> None:
+def test_a_report_in_a_declared_encoding_is_read(check_run: CheckRun) -> None:
     text = "<?xml version='1.0' encoding='Shift_JIS'?><testsuite><testcase name='試験'>"
     whole = f"{text}<failure message='失敗'/></testcase></testsuite>".encode("shift_jis")
     code = f"import sys; open(sys.argv[1], 'wb').write({whole!r})"
 
-    assert bench.python(code, "{report}").message == "1 test failed: 試験: 失敗"
+    assert check_run.python(code, "{report}").message == "1 test failed: 試験: 失敗"
 
 
 @pytest.mark.spec("6.2", "0.1")
 @pytest.mark.parametrize("report", ["[]", '{"version": "2.1.0", "runs": [{"results": []}]}'])
-def test_a_green_report_of_a_linter_proves_no_test(bench: Bench, report: str) -> None:
-    finding = leaving(bench, report, pattern="test-failed")
+def test_a_green_report_of_a_linter_proves_no_test(check_run: CheckRun, report: str) -> None:
+    finding = leaving(check_run, report, pattern="test-failed")
 
     assert finding.outcome is Outcome.FAILED
     assert "holds no test case" in finding.message
-    assert leaving(bench, report, pattern="lint-error").outcome is Outcome.PASSED
+    assert leaving(check_run, report, pattern="lint-error").outcome is Outcome.PASSED
 
 
 @pytest.mark.spec("6.2")
-def test_a_green_report_passes_only_with_the_exit_code(bench: Bench) -> None:
-    assert reporting(bench, GREEN).outcome is Outcome.PASSED
-    assert reporting(bench, GREEN, 1).outcome is Outcome.FAILED
+def test_a_green_report_passes_only_with_the_exit_code(check_run: CheckRun) -> None:
+    assert reporting(check_run, GREEN).outcome is Outcome.PASSED
+    assert reporting(check_run, GREEN, 1).outcome is Outcome.FAILED
 
 
-def test_a_shell_check_reports_through_its_variable(bench: Bench) -> None:
-    (bench.worktree / "r.xml").write_text(GREEN)
+def test_a_shell_check_reports_through_its_variable(check_run: CheckRun) -> None:
+    (check_run.worktree / "r.xml").write_text(GREEN)
 
-    assert bench.sh('cp r.xml "$YAOKI_REPORT"').outcome is Outcome.PASSED
-    assert bench.sh('test -n "$YAOKI_REPORT"').outcome is Outcome.FAILED
+    assert check_run.sh('cp r.xml "$YAOKI_REPORT"').outcome is Outcome.PASSED
+    assert check_run.sh('test -n "$YAOKI_REPORT"').outcome is Outcome.FAILED
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.2")
-def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
-    (bench.worktree / "test_a.py").write_text("def test_ok(): pass\ndef test_x(): assert 1 == 2\n")
+def test_real_pytest_is_read_by_report_and_by_text(check_run: CheckRun) -> None:
+    (check_run.worktree / "test_a.py").write_text(
+        "def test_ok(): pass\ndef test_x(): assert 1 == 2\n"
+    )
     # A configuration somebody left above the folder of this test must not be found.
     alone = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
     pytest_ = (sys.executable, "-m", "pytest", "-q", *alone, "test_a.py")
     quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
-    by_report = bench.run(*pytest_, "--junit-xml", "{report}", env=quick)
-    unasked = bench.run(*pytest_, env=quick)
-    by_text = bench.sh(shlex.join(pytest_), env=quick)
+    by_report = check_run.run(*pytest_, "--junit-xml", "{report}", env=quick)
+    unasked = check_run.run(*pytest_, env=quick)
+    by_text = check_run.sh(shlex.join(pytest_), env=quick)
 
     assert by_report.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
     assert (unasked.message, unasked.params["testCount"]) == (by_report.message, 2)
     assert by_text.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
     assert {by_report.pattern, by_text.pattern} == {"test-failed"}
-    assert not list(bench.worktree.rglob("__pycache__"))
+    assert not list(check_run.worktree.rglob("__pycache__"))
 
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("6.2", "6.6", "0.1")
 @pytest.mark.parametrize("option", ["--co", "--setup-plan", "--help", "--fixtures", "exit"])
-def test_a_pytest_that_runs_nothing_proves_nothing(bench: Bench, option: str) -> None:
+def test_a_pytest_that_runs_nothing_proves_nothing(check_run: CheckRun, option: str) -> None:
     """Whether its settings say so or the work itself ends the process with zero."""
     ends = "import os\nos._exit(0)\n" if option == "exit" else ""
-    (bench.worktree / "test_a.py").write_text(f"{ends}def test_x(): assert 1 == 2\n")
+    (check_run.worktree / "test_a.py").write_text(f"{ends}def test_x(): assert 1 == 2\n")
     options = "" if option == "exit" else f"addopts = {option}\n"
-    (bench.worktree / "pytest.ini").write_text(f"[pytest]\n{options}")
+    (check_run.worktree / "pytest.ini").write_text(f"[pytest]\n{options}")
     quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
-    finding = bench.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", env=quick)
+    finding = check_run.run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", env=quick
+    )
 
     assert finding.outcome is Outcome.FAILED, finding.output
 
@@ -669,32 +677,32 @@ def test_only_pytest_itself_is_asked_for_a_report(words: str, asked: bool) -> No
 
 
 @pytest.mark.spec("6.2")
-def test_real_unittest_is_read_by_text(bench: Bench) -> None:
-    (bench.worktree / "test_b.py").write_text(
+def test_real_unittest_is_read_by_text(check_run: CheckRun) -> None:
+    (check_run.worktree / "test_b.py").write_text(
         "import unittest\nclass T(unittest.TestCase):\n"
         "    def test_x(self): self.assertEqual(1, 2)\n    def test_y(self): raise KeyError('k')\n"
     )
 
-    finding = bench.run(sys.executable, "-m", "unittest", "test_b")
+    finding = check_run.run(sys.executable, "-m", "unittest", "test_b")
 
     assert finding.message == "2 tests failed: test_b.T.test_y: KeyError: 'k'"
     assert [item.message for item in finding.items] == ["KeyError: 'k'", "AssertionError: 1 != 2"]
 
 
 @pytest.mark.spec("4.5")
-def test_the_pattern_comes_from_the_plan_or_is_inferred(bench: Bench) -> None:
-    assert bench.sh("exit 1", pattern="type-error").pattern == "type-error"
-    assert bench.sh("exit 1").pattern == "check-failed"
-    assert bench.sh("true", pattern="type-error").pattern == ""
+def test_the_pattern_comes_from_the_plan_or_is_inferred(check_run: CheckRun) -> None:
+    assert check_run.sh("exit 1", pattern="type-error").pattern == "type-error"
+    assert check_run.sh("exit 1").pattern == "check-failed"
+    assert check_run.sh("true", pattern="type-error").pattern == ""
 
 
 @pytest.mark.spec("4.5")
-def test_a_pattern_of_the_plan_is_reported_by_the_name_of_its_check(bench: Bench) -> None:
+def test_a_pattern_of_the_plan_is_reported_by_the_name_of_its_check(check_run: CheckRun) -> None:
     """A list of dead links may look like one of type errors, and is none."""
     said = "printf 'guide.md:3: error: no such page\\nguide.md:9: error: no such page\\n'; exit 1"
 
-    own = bench.see(CheckSpec("links", shell=said, pattern="dead-link", reader="mypy"))
-    known = bench.see(CheckSpec("links", shell=said, pattern="type-error", reader="mypy"))
+    own = check_run.check(CheckSpec("links", shell=said, pattern="dead-link", reader="mypy"))
+    known = check_run.check(CheckSpec("links", shell=said, pattern="type-error", reader="mypy"))
 
     assert own.message == "2 failures of links: guide.md:3: no such page"
     assert own.pattern == "dead-link"
@@ -702,8 +710,8 @@ def test_a_pattern_of_the_plan_is_reported_by_the_name_of_its_check(bench: Bench
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_in_a_report_are_masked(bench: Bench) -> None:
-    finding = reporting(bench, CASES.replace("boom", f"key {PLANTED}"), 1)
+def test_secrets_in_a_report_are_masked(check_run: CheckRun) -> None:
+    finding = reporting(check_run, CASES.replace("boom", f"key {PLANTED}"), 1)
 
     assert finding.items[1].message == f"key {MARK}"
 
@@ -711,8 +719,8 @@ def test_secrets_in_a_report_are_masked(bench: Bench) -> None:
 # ------------------------------------------------------------------ files
 
 
-def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Finding:
-    return bench.see(CheckSpec("file", type=CheckType.FILE, path=path, file=conditions))
+def file_check(check_run: CheckRun, path: str, conditions: Mapping[str, Any]) -> Finding:
+    return check_run.check(CheckSpec("file", type=CheckType.FILE, path=path, file=conditions))
 
 
 @pytest.mark.spec("6.1")
@@ -746,20 +754,20 @@ def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Findin
     ids=str,
 )
 def test_a_file_check_tests_its_conditions(
-    bench: Bench, path: str, conditions: dict[str, Any], outcome: Outcome
+    check_run: CheckRun, path: str, conditions: dict[str, Any], outcome: Outcome
 ) -> None:
-    (bench.worktree / "a.txt").write_text("hello\nv12\n")
-    (bench.worktree / "dangling").symlink_to("nowhere")
-    os.mkfifo(bench.worktree / "pipe")
+    (check_run.worktree / "a.txt").write_text("hello\nv12\n")
+    (check_run.worktree / "dangling").symlink_to("nowhere")
+    os.mkfifo(check_run.worktree / "pipe")
 
-    finding = file_check(bench, path, conditions)
+    finding = file_check(check_run, path, conditions)
 
     assert finding.outcome is outcome, finding
 
 
 @pytest.mark.spec("6.1", "4.5")
-def test_missing_files_are_named(bench: Bench) -> None:
-    finding = file_check(bench, "", {"exists": ["a.txt", "b.txt"]})
+def test_missing_files_are_named(check_run: CheckRun) -> None:
+    finding = file_check(check_run, "", {"exists": ["a.txt", "b.txt"]})
 
     assert finding.pattern == "file-not-exists"
     assert finding.message == "a.txt, b.txt do not exist"
@@ -783,16 +791,16 @@ def test_missing_files_are_named(bench: Bench) -> None:
     ids=str,
 )
 def test_a_failing_file_check_says_for_each_file_what_is_wrong(
-    bench: Bench, path: str, conditions: dict[str, Any], told: str
+    check_run: CheckRun, path: str, conditions: dict[str, Any], told: str
 ) -> None:
     """Screens show the first item alone: a bare name would say nothing."""
-    (bench.worktree / "a.txt").write_text("hello\n")
-    (bench.worktree / "empty").touch()
-    (bench.worktree / "folder").mkdir()
-    (bench.worktree / "link").symlink_to("a.txt")
-    (bench.worktree / "out").symlink_to(bench.worktree.parent)
+    (check_run.worktree / "a.txt").write_text("hello\n")
+    (check_run.worktree / "empty").touch()
+    (check_run.worktree / "folder").mkdir()
+    (check_run.worktree / "link").symlink_to("a.txt")
+    (check_run.worktree / "out").symlink_to(check_run.worktree.parent)
 
-    finding = file_check(bench, path, conditions)
+    finding = file_check(check_run, path, conditions)
 
     assert finding.items[0].name == path
     assert finding.items[0].message.startswith(told)
@@ -801,11 +809,11 @@ def test_a_failing_file_check_says_for_each_file_what_is_wrong(
 
 @pytest.mark.spec("14.4", "6.1")
 @pytest.mark.parametrize("conditions", [{"exists": True}, {"contains": "secret"}], ids=str)
-def test_a_link_out_of_the_worktree_proves_nothing(bench: Bench, conditions: Any) -> None:
-    (bench.worktree.parent / "outside.txt").write_text("secret")
-    (bench.worktree / "in.txt").symlink_to(bench.worktree.parent / "outside.txt")
+def test_a_link_out_of_the_worktree_proves_nothing(check_run: CheckRun, conditions: Any) -> None:
+    (check_run.worktree.parent / "outside.txt").write_text("secret")
+    (check_run.worktree / "in.txt").symlink_to(check_run.worktree.parent / "outside.txt")
 
-    finding = file_check(bench, "in.txt", conditions)
+    finding = file_check(check_run, "in.txt", conditions)
 
     assert finding.outcome is Outcome.FAILED
     assert finding.message == "in.txt leads out of the worktree"
@@ -835,15 +843,15 @@ def test_a_link_out_of_the_worktree_proves_nothing(bench: Bench, conditions: Any
     ],
 )
 def test_git_checks_use_only_the_supplied_facts(
-    bench: Bench, git: str, facts: dict[str, Any], outcome: Outcome, pattern: str
+    check_run: CheckRun, git: str, facts: dict[str, Any], outcome: Outcome, pattern: str
 ) -> None:
-    finding = bench.see(CheckSpec("git", type=CheckType.GIT, git=GitCheck(git)), facts)
+    finding = check_run.check(CheckSpec("git", type=CheckType.GIT, git=GitCheck(git)), facts)
 
     assert (finding.outcome, finding.pattern) == (outcome, pattern)
 
 
-def test_dirty_paths_are_named(bench: Bench) -> None:
-    finding = bench.see(
+def test_dirty_paths_are_named(check_run: CheckRun) -> None:
+    finding = check_run.check(
         CheckSpec("git", type=CheckType.GIT, git=GitCheck.CLEAN), {"dirty": ["a.py", "b.py"]}
     )
 

@@ -105,7 +105,7 @@ def test_names_are_kept_only_when_there_is_one_for_each_test(text: str, names: i
 # ------------------------------------------------------------------ whole checks
 
 
-class Bench:
+class CheckRun:
     """A worktree, and checks on it."""
 
     def __init__(self, top: Path) -> None:
@@ -119,10 +119,10 @@ class Bench:
             path.write_text(text)
 
     def run(self, *argv: str, **rest: Any) -> Finding:
-        return self._see(CheckSpec("tests", argv=argv, **rest))
+        return self._check(CheckSpec("tests", argv=argv, **rest))
 
     def sh(self, shell: str, **rest: Any) -> Finding:
-        return self._see(CheckSpec("tests", shell=shell, **rest))
+        return self._check(CheckSpec("tests", shell=shell, **rest))
 
     def tool(self, name: str, says: str, code: int = 0) -> dict[str, str]:
         """A program of this name that says this; the variables by which it is found."""
@@ -130,13 +130,13 @@ class Bench:
         (self.tree / "bin" / name).chmod(0o755)
         return {"PATH": f"{self.tree / 'bin'}:{os.environ['PATH']}"}
 
-    def _see(self, spec: CheckSpec) -> Finding:
+    def _check(self, spec: CheckSpec) -> Finding:
         return CHECKS.check(spec, self.tree, self.logs, facts={}, stop=lambda: False)
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def check_run(tmp_path: Path) -> CheckRun:
+    return CheckRun(tmp_path)
 
 
 @pytest.mark.spec("16.4", "0.1")
@@ -152,9 +152,9 @@ def bench(tmp_path: Path) -> Bench:
     ],
 )
 def test_a_test_check_that_ran_no_test_has_not_passed(
-    bench: Bench, tool: str, command: str, says: str, words: str
+    check_run: CheckRun, tool: str, command: str, says: str, words: str
 ) -> None:
-    finding = bench.sh(command, env=bench.tool(tool, says))
+    finding = check_run.sh(command, env=check_run.tool(tool, says))
 
     assert (finding.outcome, finding.params["passedCount"]) == (Outcome.FAILED, 0)
     assert finding.message.startswith(words)
@@ -170,29 +170,31 @@ def test_a_test_check_that_ran_no_test_has_not_passed(
     ],
 )
 def test_a_known_runner_without_a_test_count_is_broken_with_a_remedy(
-    bench: Bench, tool: str, command: str, words: str
+    check_run: CheckRun, tool: str, command: str, words: str
 ) -> None:
-    env = bench.tool(tool, "fine")
-    bench.tool("npx", "fine")
+    env = check_run.tool(tool, "fine")
+    check_run.tool("npx", "fine")
 
-    finding = bench.run(*command.split(), env=env)
+    finding = check_run.run(*command.split(), env=env)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert words in finding.message
 
 
 @pytest.mark.spec("16.4")
-def test_an_unreadable_script_counts_as_a_plain_command(bench: Bench) -> None:
-    bench.write({"t.sh": "test -f t.sh\n"})
+def test_an_unreadable_script_counts_as_a_plain_command(check_run: CheckRun) -> None:
+    check_run.write({"t.sh": "test -f t.sh\n"})
 
-    finding = bench.run("sh", "t.sh", pattern="test-failed")
+    finding = check_run.run("sh", "t.sh", pattern="test-failed")
 
     assert (finding.outcome, dict(finding.params)) == (Outcome.PASSED, {})
 
 
 @pytest.mark.spec("16.4", "0.1")
-def test_a_summary_with_failures_outweighs_the_exit_code(bench: Bench) -> None:
-    finding = bench.run("pytest", "--version", env=bench.tool("pytest", "1 failed, 2 passed in 1s"))
+def test_a_summary_with_failures_outweighs_the_exit_code(check_run: CheckRun) -> None:
+    finding = check_run.run(
+        "pytest", "--version", env=check_run.tool("pytest", "1 failed, 2 passed in 1s")
+    )
 
     assert finding.outcome is Outcome.FAILED
     assert "its tests failed" in finding.message
@@ -209,34 +211,34 @@ def test_a_summary_with_failures_outweighs_the_exit_code(bench: Bench) -> None:
     ],
 )
 def test_a_script_that_cannot_fail_has_not_passed(
-    bench: Bench, files: dict[str, str], command: str
+    check_run: CheckRun, files: dict[str, str], command: str
 ) -> None:
-    bench.write(files)
-    env = bench.tool(command.split()[0], "fine")
+    check_run.write(files)
+    env = check_run.tool(command.split()[0], "fine")
 
-    finding = bench.sh(command, env=env)
+    finding = check_run.sh(command, env=env)
 
     assert finding.outcome is Outcome.FAILED
     assert "runs nothing" in finding.message
 
 
 @pytest.mark.spec("16.4")
-def test_an_empty_file_of_node_does_not_count_as_a_test(bench: Bench) -> None:
+def test_an_empty_file_of_node_does_not_count_as_a_test(check_run: CheckRun) -> None:
     said = "TAP version 13\nok 1 - {0}\n1..1\n# tests 1\n# pass 1\n# fail 0"
-    bench.write({"a.test.js": "\n"})
-    env = bench.tool("node", said.format(bench.tree / "a.test.js"))
+    check_run.write({"a.test.js": "\n"})
+    env = check_run.tool("node", said.format(check_run.tree / "a.test.js"))
 
-    assert bench.run("node", "--test", env=env).outcome is Outcome.FAILED
-    bench.write({"a.test.js": "require('assert')(true)\n"})
-    assert bench.run("node", "--test", env=env).outcome is Outcome.PASSED
+    assert check_run.run("node", "--test", env=env).outcome is Outcome.FAILED
+    check_run.write({"a.test.js": "require('assert')(true)\n"})
+    assert check_run.run("node", "--test", env=env).outcome is Outcome.PASSED
 
 
 @pytest.mark.spec("16.4", "16.5")
-def test_tests_are_counted_and_named_without_a_report_asked_for(bench: Bench) -> None:
-    bench.write({"test_a.py": "def test_x(): pass\nclass TestC:\n    def test_y(self): pass\n"})
+def test_tests_are_counted_and_named_without_a_report_asked_for(check_run: CheckRun) -> None:
+    check_run.write({"test_a.py": "def test_x(): pass\nclass TestC:\n    def test_y(self): pass\n"})
     pytest_ = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 
-    by_shell, by_argv = bench.sh(pytest_, env=QUICK), bench.run(*pytest_.split(), env=QUICK)
+    by_shell, by_argv = check_run.sh(pytest_, env=QUICK), check_run.run(*pytest_.split(), env=QUICK)
 
     assert by_shell.params["passedCount"] == by_argv.params["passedCount"] == 2
     assert (
@@ -249,16 +251,16 @@ def test_tests_are_counted_and_named_without_a_report_asked_for(bench: Bench) ->
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize(("test", "outcome"), [(">>> 1\n    1", "PASSED"), ("", "FAILED")])
 def test_doctest_is_run_with_the_option_that_names_its_tests(
-    bench: Bench, test: str, outcome: str
+    check_run: CheckRun, test: str, outcome: str
 ) -> None:
-    bench.write({"m.py": f'"""\n    {test}\n"""\n'})
+    check_run.write({"m.py": f'"""\n    {test}\n"""\n'})
 
-    assert bench.run(sys.executable, "-m", "doctest", "m.py").outcome == outcome
+    assert check_run.run(sys.executable, "-m", "doctest", "m.py").outcome == outcome
 
 
 @pytest.mark.spec("16.4")
-def test_unittest_without_tests_has_not_passed(bench: Bench) -> None:
-    finding = bench.run(sys.executable, "-m", "unittest")
+def test_unittest_without_tests_has_not_passed(check_run: CheckRun) -> None:
+    finding = check_run.run(sys.executable, "-m", "unittest")
 
     assert finding.outcome is Outcome.FAILED
     assert finding.message.startswith("it ran no tests")
@@ -286,8 +288,8 @@ def test_a_runner_is_asked_to_name_its_tests(words: str, made: str) -> None:
 
 
 @pytest.mark.spec("16.5", "6.2")
-def test_a_module_that_is_not_installed_is_named_with_its_command(bench: Bench) -> None:
-    bench.write(
+def test_a_module_that_is_not_installed_is_named_with_its_command(check_run: CheckRun) -> None:
+    check_run.write(
         {
             "pyproject.toml": '[project]\nname = "m"\ndependencies = ["not-installed-lib"]\n',
             "test_a.py": "import not_installed_lib\n",
@@ -295,7 +297,7 @@ def test_a_module_that_is_not_installed_is_named_with_its_command(bench: Bench) 
         }
     )
 
-    finding = bench.run(
+    finding = check_run.run(
         sys.executable, "-m", "pytest", "-q", "--color=yes", "-p", "no:cacheprovider", env=QUICK
     )
 
@@ -325,9 +327,9 @@ def test_a_module_that_is_not_installed_is_named_with_its_command(bench: Bench) 
     ],
 )
 def test_missing_packages_are_read_from_every_runner(
-    bench: Bench, text: str, missing: str, remedy: str
+    check_run: CheckRun, text: str, missing: str, remedy: str
 ) -> None:
-    finding = bench.run("run", env=bench.tool("run", text, 1))
+    finding = check_run.run("run", env=check_run.tool("run", text, 1))
 
     assert finding.params["missingModules"][0].startswith(missing)
     assert remedy in finding.params["remedy"]
@@ -347,13 +349,15 @@ def test_missing_packages_are_read_from_every_runner(
         ("error: test failed, to rerun pass `--lib`", "stoppedEarly"),
     ],
 )
-def test_a_suite_that_did_not_run_completely_is_marked(bench: Bench, text: str, key: str) -> None:
-    assert bench.run("run", env=bench.tool("run", text, 1)).params[key]
+def test_a_suite_that_did_not_run_completely_is_marked(
+    check_run: CheckRun, text: str, key: str
+) -> None:
+    assert check_run.run("run", env=check_run.tool("run", text, 1)).params[key]
 
 
 @pytest.mark.spec("16.5")
-def test_a_missing_module_of_the_project_is_not_a_missing_package(bench: Bench) -> None:
-    bench.write({"slug/__init__.py": ""})
-    env = bench.tool("run", "E   ModuleNotFoundError: No module named 'slug.words'", 1)
+def test_a_missing_module_of_the_project_is_not_a_missing_package(check_run: CheckRun) -> None:
+    check_run.write({"slug/__init__.py": ""})
+    env = check_run.tool("run", "E   ModuleNotFoundError: No module named 'slug.words'", 1)
 
-    assert "missingModules" not in bench.run("run", env=env).params
+    assert "missingModules" not in check_run.run("run", env=env).params

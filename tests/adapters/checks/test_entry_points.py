@@ -48,12 +48,14 @@ def installed(site: Path, body: str, name: str = "mine", module: str = "acme_che
     (site / f"{module}.py").write_text(MODULE.replace("{body}", body))
 
 
-class Bench:
+class CheckRun:
     def __init__(self, top: Path) -> None:
         self.site, self.worktree, self.folder = top / "site", top / "tree", top / "logs" / "mine"
         self.worktree.mkdir()
 
-    def see(self, body: str = "", stop: Callable[[], bool] = lambda: False, **rest: Any) -> Finding:
+    def check(
+        self, body: str = "", stop: Callable[[], bool] = lambda: False, **rest: Any
+    ) -> Finding:
         if body:
             installed(self.site, body)
         environ = {
@@ -68,20 +70,20 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def check_run(tmp_path: Path) -> CheckRun:
+    return CheckRun(tmp_path)
 
 
 @pytest.mark.spec("6.1")
-def test_a_check_of_a_package_gets_worktree_facts_and_options(bench: Bench) -> None:
-    (bench.worktree / "a.txt").write_text("good")
+def test_a_check_of_a_package_gets_worktree_facts_and_options(check_run: CheckRun) -> None:
+    (check_run.worktree / "a.txt").write_text("good")
     body = """{
         "passed": (worktree / "a.txt").read_text() == options["wanted"],
         "message": f"{facts['changed']} at {facts['commit']}, {sorted(facts)}",
         "params": {"here": os.getcwd() == str(worktree), "secret": "ACME_TOKEN" in os.environ},
     }"""
 
-    finding = bench.see(body, options={"wanted": "good"})
+    finding = check_run.check(body, options={"wanted": "good"})
 
     assert finding.outcome is Outcome.PASSED
     expected = "['a.txt'] at c0ffee, ['attempt', 'changed', 'commit', 'task']"
@@ -91,7 +93,7 @@ def test_a_check_of_a_package_gets_worktree_facts_and_options(bench: Bench) -> N
 
 
 @pytest.mark.spec("6.1")
-def test_a_failing_check_of_a_package_is_reported_item_by_item(bench: Bench) -> None:
+def test_a_failing_check_of_a_package_is_reported_item_by_item(check_run: CheckRun) -> None:
     body = """{
         "passed": False,
         "message": "two lines are too long",
@@ -99,7 +101,7 @@ def test_a_failing_check_of_a_package_is_reported_item_by_item(bench: Bench) -> 
         "params": {"limit": 100},
     }"""
 
-    finding = bench.see(body)
+    finding = check_run.check(body)
 
     assert (finding.outcome, finding.message) == (Outcome.FAILED, "two lines are too long")
     assert [(i.name, i.message, i.where) for i in finding.items] == [
@@ -132,18 +134,18 @@ def test_a_failing_check_of_a_package_is_reported_item_by_item(bench: Bench) -> 
         ("sys.exit(3)", "exit code 3"),
     ],
 )
-def test_a_malformed_answer_is_broken(bench: Bench, body: str, words: str) -> None:
-    finding = bench.see(body)
+def test_a_malformed_answer_is_broken(check_run: CheckRun, body: str, words: str) -> None:
+    finding = check_run.check(body)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert words in finding.message
 
 
 @pytest.mark.spec("6.1", "6.3")
-def test_a_check_that_hangs_or_crashes_does_not_affect_the_worker(bench: Bench) -> None:
-    hung = bench.see("time.sleep(60)", timeout=timedelta(seconds=0.5))
-    (bench.site / "acme_checks.py").write_text(MODULE.replace("{body}", "os.abort()"))
-    crashed = bench.see()
+def test_a_check_that_hangs_or_crashes_does_not_affect_the_worker(check_run: CheckRun) -> None:
+    hung = check_run.check("time.sleep(60)", timeout=timedelta(seconds=0.5))
+    (check_run.site / "acme_checks.py").write_text(MODULE.replace("{body}", "os.abort()"))
+    crashed = check_run.check()
 
     assert (hung.outcome, hung.transient) == (Outcome.BROKEN, True)
     assert "timed out after 0.5 s" in hung.message
@@ -152,54 +154,54 @@ def test_a_check_that_hangs_or_crashes_does_not_affect_the_worker(bench: Bench) 
 
 
 @pytest.mark.spec("6.3")
-def test_a_check_of_a_package_is_ended_when_the_worker_stops(bench: Bench) -> None:
-    finding = bench.see("time.sleep(60)", stop=lambda: True)
+def test_a_check_of_a_package_is_ended_when_the_worker_stops(check_run: CheckRun) -> None:
+    finding = check_run.check("time.sleep(60)", stop=lambda: True)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
 
 
 @pytest.mark.spec("6.1", "14.4")
-def test_the_worktree_cannot_replace_the_package_or_the_library(bench: Bench) -> None:
+def test_the_worktree_cannot_replace_the_package_or_the_library(check_run: CheckRun) -> None:
     """The agent wrote modules with the names the check will import."""
     planted = MODULE.replace("{body}", '{"passed": True, "message": "planted"}')
     for name in ("acme_checks", "json", "importlib", "sitecustomize"):
-        (bench.worktree / f"{name}.py").write_text(planted)
+        (check_run.worktree / f"{name}.py").write_text(planted)
 
-    finding = bench.see('{"passed": False, "message": "the real one"}')
+    finding = check_run.check('{"passed": False, "message": "the real one"}')
 
     assert (finding.outcome, finding.message) == (Outcome.FAILED, "the real one")
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_are_masked_in_the_answer_of_a_package(bench: Bench) -> None:
+def test_secrets_are_masked_in_the_answer_of_a_package(check_run: CheckRun) -> None:
     text = repr(f"it is {PLANTED}")
     body = f'{{"passed": False, "message": {text}, "items": [{text}], "params": {{"a": [{text}]}}}}'
 
-    finding = bench.see(body)
+    finding = check_run.check(body)
 
     assert PLANTED not in repr(finding)
     assert finding.params == {"a": [f"it is {MARK}"]}
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_of_agents_do_not_remain_in_the_logs_of_a_check(bench: Bench) -> None:
+def test_secrets_of_agents_do_not_remain_in_the_logs_of_a_check(check_run: CheckRun) -> None:
     text = repr(f"it is {HANDED}")
     said = f'{{"passed": False, "message": {text}, "params": {{"a": [{text}]}}}}'
 
-    finding = bench.see(f"print({text}) or print({text}, file=sys.stderr) or {said}")
+    finding = check_run.check(f"print({text}) or print({text}, file=sys.stderr) or {said}")
 
     assert finding.outcome is Outcome.FAILED
     assert HANDED not in repr(finding)
-    files = [file for file in bench.folder.rglob("*") if file.is_file()]
+    files = [file for file in check_run.folder.rglob("*") if file.is_file()]
     assert [file.name for file in files if HANDED.encode() in file.read_bytes()] == []
 
 
 @pytest.mark.spec("6.1")
-def test_no_package_or_two_packages_make_the_check_broken(bench: Bench) -> None:
-    none = bench.see()
-    installed(bench.site, '{"passed": True}')
-    installed(bench.site, '{"passed": True}', module="other_checks")
-    two = bench.see()
+def test_no_package_or_two_packages_make_the_check_broken(check_run: CheckRun) -> None:
+    none = check_run.check()
+    installed(check_run.site, '{"passed": True}')
+    installed(check_run.site, '{"passed": True}', module="other_checks")
+    two = check_run.check()
 
     assert [none.outcome, two.outcome] == [Outcome.BROKEN] * 2
     assert "0 entry points of yaoki.checks are called 'mine'" in none.message

@@ -39,7 +39,7 @@ FACTS: dict[str, Any] = {
 }
 
 
-def says(*words: str) -> AgentSpec:
+def judge_that_says(*words: str) -> AgentSpec:
     """A judge that says these words, one per try; the last repeats."""
     lines = [f"{n}) echo {shlex.quote(text)};;" for n, text in enumerate(words[:-1], start=1)]
     script = f"case $YAOKI_TRY in {' '.join(lines)} *) echo {shlex.quote(words[-1])};; esac"
@@ -55,7 +55,7 @@ def acts(*what: Any) -> AgentSpec:
     return AgentSpec("critic", preset="scripted", options=options)
 
 
-class Bench:
+class CheckRun:
     """A worktree to judge, and a folder for the logs."""
 
     def __init__(self, top: Path) -> None:
@@ -63,7 +63,7 @@ class Bench:
         self.worktree.mkdir()
         self.stop = False
 
-    def see(self, agent: AgentSpec, **rest: Any) -> Finding:
+    def check(self, agent: AgentSpec, **rest: Any) -> Finding:
         given = {"timeout": timedelta(seconds=60), **rest}
         spec = CheckSpec(
             "review", CheckType.JUDGE, agent=agent, ask="The notes are whole.", **given
@@ -72,7 +72,7 @@ class Bench:
         checks = CheckDispatcher(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=lambda: self.stop)
 
-    def tries(self) -> int:
+    def attempt_count(self) -> int:
         return len(list(self.folder.parent.glob("*/started.json")))
 
     def prompt(self, folder: str = "1-review") -> str:
@@ -80,24 +80,24 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def check_run(tmp_path: Path) -> CheckRun:
+    return CheckRun(tmp_path)
 
 
 # ------------------------------------------------------------------ answers
 
 
 @pytest.mark.spec("6.7", "6.1")
-def test_a_judge_that_accepts_the_work_is_asked_once(bench: Bench) -> None:
-    finding = bench.see(acts({"say": "I looked.\n```json\n" + PASS + "\n```"}))
+def test_a_judge_that_accepts_the_work_is_asked_once(check_run: CheckRun) -> None:
+    finding = check_run.check(acts({"say": "I looked.\n```json\n" + PASS + "\n```"}))
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "all of it holds")
-    assert bench.tries() == 1
+    assert check_run.attempt_count() == 1
 
 
 @pytest.mark.spec("6.7")
-def test_missing_items_named_by_a_judge_are_listed_for_the_agent(bench: Bench) -> None:
-    finding = bench.see(acts({"say": FAIL}))
+def test_missing_items_named_by_a_judge_are_listed_for_the_agent(check_run: CheckRun) -> None:
+    finding = check_run.check(acts({"say": FAIL}))
 
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "judge-failed")
     assert finding.on_failure is OnFailure.RETRY
@@ -107,48 +107,50 @@ def test_missing_items_named_by_a_judge_are_listed_for_the_agent(bench: Bench) -
 
 
 @pytest.mark.spec("6.7")
-def test_the_plan_names_the_pattern_and_may_skip(bench: Bench) -> None:
-    named = bench.see(says(FAIL), pattern="notes-thin")
-    skipped = bench.see(says(FAIL), on_failure=OnFailure.SKIP)
+def test_the_plan_names_the_pattern_and_may_skip(check_run: CheckRun) -> None:
+    named = check_run.check(judge_that_says(FAIL), pattern="notes-thin")
+    skipped = check_run.check(judge_that_says(FAIL), on_failure=OnFailure.SKIP)
 
     assert named.pattern == "notes-thin"
     assert skipped.outcome is Outcome.SKIPPED
 
 
 @pytest.mark.spec("6.7")
-def test_a_task_that_a_judge_calls_impossible_goes_to_a_person(bench: Bench) -> None:
-    finding = bench.see(says(IMPOSSIBLE), on_failure=OnFailure.SKIP)
+def test_a_task_that_a_judge_calls_impossible_goes_to_a_person(check_run: CheckRun) -> None:
+    finding = check_run.check(judge_that_says(IMPOSSIBLE), on_failure=OnFailure.SKIP)
 
     assert (finding.outcome, finding.on_failure) == (Outcome.FAILED, OnFailure.ABORT)
     assert "impossible: no such file" in finding.message
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_after_an_invalid_answer_the_judge_is_asked_again_with_the_error(bench: Bench) -> None:
-    finding = bench.see(says("Looks good to me!", PASS))
+def test_after_an_invalid_answer_the_judge_is_asked_again_with_the_error(
+    check_run: CheckRun,
+) -> None:
+    finding = check_run.check(judge_that_says("Looks good to me!", PASS))
 
     assert finding.outcome is Outcome.PASSED
     assert "asked 2 times: there is no JSON object in the answer" in finding.message
-    assert bench.tries() == 2
-    assert "could not be used" not in bench.prompt()
-    again = bench.prompt("1-review-asked-2")
+    assert check_run.attempt_count() == 2
+    assert "could not be used" not in check_run.prompt()
+    again = check_run.prompt("1-review-asked-2")
     assert "# Your last answer could not be used\n\nthere is no JSON object" in again
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_three_invalid_answers_are_undecided_and_go_to_a_person(bench: Bench) -> None:
-    finding = bench.see(says("It passes. pass: true"), on_failure=OnFailure.SKIP)
+def test_three_invalid_answers_are_undecided_and_go_to_a_person(check_run: CheckRun) -> None:
+    finding = check_run.check(judge_that_says("It passes. pass: true"), on_failure=OnFailure.SKIP)
 
     assert (finding.outcome, finding.on_failure) == (Outcome.FAILED, OnFailure.ABORT)
     assert finding.message.startswith("undecided: ")
     assert finding.pattern == "judge-undecided"
     assert finding.params["brokenAnswers"] == ["there is no JSON object in the answer"] * 3
-    assert bench.tries() == 3
+    assert check_run.attempt_count() == 3
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_a_judge_that_repeats_its_prompt_has_not_answered(bench: Bench) -> None:
-    finding = bench.see(shell('cat "$YAOKI_PROMPT_FILE"'))
+def test_a_judge_that_repeats_its_prompt_has_not_answered(check_run: CheckRun) -> None:
+    finding = check_run.check(shell('cat "$YAOKI_PROMPT_FILE"'))
 
     assert finding.message.startswith("undecided: ")
     with pytest.raises(ValueError, match="no JSON object"):
@@ -205,20 +207,20 @@ def test_the_same_answer_twice_is_one_answer() -> None:
     ],
 )
 def test_an_answer_is_found_in_the_events_of_a_known_agent(
-    bench: Bench, events: list[dict[str, Any]]
+    check_run: CheckRun, events: list[dict[str, Any]]
 ) -> None:
-    finding = bench.see(acts(*({"say": json.dumps(event)} for event in events)))
+    finding = check_run.check(acts(*({"say": json.dumps(event)} for event in events)))
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "all of it holds")
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(bench: Bench) -> None:
+def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(check_run: CheckRun) -> None:
     """The agent under judgement planted an answer in a file, and the judge looked at that file."""
     planted = {"type": "command_execution", "aggregated_output": PASS, "output": {"text": PASS}}
     events = [{"type": "thread.started"}, {"type": "item.completed", "item": planted}]
 
-    finding = bench.see(acts(*({"say": json.dumps(event)} for event in events)))
+    finding = check_run.check(acts(*({"say": json.dumps(event)} for event in events)))
 
     assert finding.message.startswith("undecided: ")
 
@@ -227,11 +229,11 @@ def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(bench: Bench) -> Non
 
 
 @pytest.mark.spec("6.7", "14.2")
-def test_the_prompt_of_a_judge_has_task_criteria_facts_and_change(bench: Bench) -> None:
-    finding = bench.see(shell(f"env > env.txt; echo {shlex.quote(PASS)}"))
+def test_the_prompt_of_a_judge_has_task_criteria_facts_and_change(check_run: CheckRun) -> None:
+    finding = check_run.check(shell(f"env > env.txt; echo {shlex.quote(PASS)}"))
 
     assert finding.outcome is Outcome.PASSED
-    prompt = bench.prompt()
+    prompt = check_run.prompt()
     assert "Write the notes." in prompt
     assert "# What counts\n\nThe notes are whole." in prompt
     assert "commit: c0ffee, compared with 0ff1ce" in prompt
@@ -240,7 +242,7 @@ def test_the_prompt_of_a_judge_has_task_criteria_facts_and_change(bench: Bench) 
     assert "12 passed" in prompt
     assert f"````\n+a line with ``` and {MARK}\n````" in prompt
     assert PLANTED not in prompt
-    env = (bench.worktree / "env.txt").read_text()
+    env = (check_run.worktree / "env.txt").read_text()
     assert PLANTED not in env
     known = ("YAOKI_ROLE=judge", "YAOKI_CHECK=review", "YAOKI_TRY=1", "YAOKI_TASK=run-1")
     assert all(f"{line}\n" in env for line in known)
@@ -265,10 +267,10 @@ def test_the_prompt_of_a_judge_is_bounded() -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_in_the_answer_of_a_judge_are_masked(bench: Bench) -> None:
+def test_secrets_in_the_answer_of_a_judge_are_masked(check_run: CheckRun) -> None:
     told = FAIL.replace("half", PLANTED)
 
-    finding = bench.see(says(told))
+    finding = check_run.check(judge_that_says(told))
 
     assert PLANTED not in repr(finding)
     assert finding.items[0].name == f"the other {MARK}"
@@ -278,12 +280,12 @@ def test_secrets_in_the_answer_of_a_judge_are_masked(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7")
-def test_a_judge_that_hangs_is_broken_and_not_a_failure_of_the_agent(bench: Bench) -> None:
-    finding = bench.see(acts("hang"), timeout=timedelta(seconds=0.5))
+def test_a_judge_that_hangs_is_broken_and_not_a_failure_of_the_agent(check_run: CheckRun) -> None:
+    finding = check_run.check(acts("hang"), timeout=timedelta(seconds=0.5))
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
     assert "timed out after 0.5 s" in finding.message
-    assert bench.tries() == 1
+    assert check_run.attempt_count() == 1
 
 
 @pytest.mark.quick_cases(6)
@@ -301,36 +303,36 @@ def test_a_judge_that_hangs_is_broken_and_not_a_failure_of_the_agent(bench: Benc
     ],
 )
 def test_a_judge_that_fails_is_broken(
-    bench: Bench, agent: AgentSpec, words: str, transient: bool
+    check_run: CheckRun, agent: AgentSpec, words: str, transient: bool
 ) -> None:
-    finding = bench.see(agent)
+    finding = check_run.check(agent)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, bool(transient))
     assert words in finding.message
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_a_judge_with_too_much_output_has_not_answered(bench: Bench) -> None:
-    finding = bench.see(acts({"flood": 17 << 20}, "hang"))
+def test_a_judge_with_too_much_output_has_not_answered(check_run: CheckRun) -> None:
+    finding = check_run.check(acts({"flood": 17 << 20}, "hang"))
 
     assert finding.message.startswith("undecided: ")
     assert "wrote more than" in finding.message
 
 
 @pytest.mark.spec("6.7")
-def test_a_judge_is_ended_when_the_worker_stops(bench: Bench) -> None:
-    bench.stop = True
+def test_a_judge_is_ended_when_the_worker_stops(check_run: CheckRun) -> None:
+    check_run.stop = True
 
-    finding = bench.see(acts("hang"))
+    finding = check_run.check(acts("hang"))
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
 
 
 @pytest.mark.spec("6.7", "0.6")
-def test_a_judge_without_an_agent_is_broken(bench: Bench) -> None:
+def test_a_judge_without_an_agent_is_broken(check_run: CheckRun) -> None:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), ENVIRON)
-    spec = CheckSpec("review", CheckType.JUDGE, agent=says(PASS), ask="It is whole.")
+    spec = CheckSpec("review", CheckType.JUDGE, agent=judge_that_says(PASS), ask="It is whole.")
 
-    finding = checks.check(spec, bench.worktree, bench.folder, facts={}, stop=lambda: False)
+    finding = checks.check(spec, check_run.worktree, check_run.folder, facts={}, stop=lambda: False)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.quality.weakened_tests import weakened
+from tests.formats.quality.weakened_tests import weakening_finding
 from tests.repositories import World, a_world, commit, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.diff import read_changes
@@ -60,7 +60,7 @@ def test_a_test_removed_with_the_last_of_many_files_is_reported_missing(world: W
     (world.repo / "tests" / "test_z.py").unlink()
     head = many(world, "value = 0\n")
 
-    found = weakened(world.workspace.contents.read_changes(before, head))
+    found = weakening_finding(world.workspace.contents.read_changes(before, head))
 
     assert found is not None
     assert "test_it" in found.message
@@ -93,7 +93,7 @@ def test_a_change_too_large_to_be_read_fails_by_number(
 
 
 def test_tests_that_were_skipped_for_size_count_as_weakened() -> None:
-    found = weakened((Change("tests/test_a.py", "", "", (), was_skipped=True),))
+    found = weakening_finding((Change("tests/test_a.py", "", "", (), was_skipped=True),))
 
     assert found is not None
     assert "1 of 1 changed test files were not read" in found.message

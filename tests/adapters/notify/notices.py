@@ -92,7 +92,7 @@ def receiver(code: int = 204, **headers: str) -> Iterator[Received]:
 
 
 @contextmanager
-def nobody() -> Iterator[Received]:
+def unused_port() -> Iterator[Received]:
     """A reserved port on which nothing listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -122,6 +122,6 @@ def _answering(received: Received) -> type[BaseHTTPRequestHandler]:
                     self.wfile.write(b".")
 
         def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
+            """Discarded."""
 
     return Answering

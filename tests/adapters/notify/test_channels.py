@@ -17,14 +17,14 @@ from tests.adapters.notify.notices import (
     SECRET,
     Received,
     a_notice,
-    nobody,
     program,
     receiver,
     recorded,
     shell,
+    unused_port,
 )
 from tests.builders import MINUTE, NOW, HandClock
-from tests.time_limits import has_line, reached
+from tests.time_limits import has_line, run_until_started
 from yaoki.adapters.notify import open_channels
 from yaoki.adapters.notify.desktop import DesktopChannel
 from yaoki.adapters.notify.webhook import parse_retry_after
@@ -170,7 +170,7 @@ def test_a_missing_command_is_a_permanent_failure(tmp_path: Path) -> None:
 def test_a_command_is_killed_at_its_timeout(tmp_path: Path) -> None:
     command, pid = shell("echo $$ > pid; sleep 60"), tmp_path / "pid"
 
-    found, limit_s = reached(
+    found, limit_s = run_until_started(
         lambda limit_s: failed(NotificationSettings(command=command, timeout_s=limit_s), tmp_path),
         lambda _: has_line(pid),
     )
@@ -254,7 +254,7 @@ def test_a_redirect_is_not_followed(tmp_path: Path, code: int) -> None:
 
 @pytest.mark.spec("10.5")
 def test_an_unreachable_receiver_is_retried(tmp_path: Path) -> None:
-    with nobody() as gone:
+    with unused_port() as gone:
         found = post(gone, tmp_path)
 
     assert found is not None
@@ -304,7 +304,7 @@ def test_no_error_message_contains_the_secret_or_the_path(tmp_path: Path) -> Non
     for code in (302, 404, 500):
         with receiver(code) as received:
             told.append(post(received, tmp_path))
-    with nobody() as gone:
+    with unused_port() as gone:
         told.append(post(gone, tmp_path))
 
     words = " ".join(f"{found} {found.hint} {found.__cause__}" for found in told if found)

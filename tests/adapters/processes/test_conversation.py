@@ -29,31 +29,31 @@ for line in sys.stdin:
 """
 
 
-def talk(timeout_s: float = 30) -> Conversation:
+def start_conversation(timeout_s: float = 30) -> Conversation:
     argv = [sys.executable, "-c", ECHO]
     return Conversation(
         argv, cwd=Path.cwd(), env=dict(os.environ), timeout=timedelta(seconds=timeout_s)
     )
 
 
-def said(conversation: Conversation, line: str) -> tuple[int, str]:
+def ask(conversation: Conversation, line: str) -> tuple[int, str]:
     pid, _, rest = conversation.ask(line.encode(), ProcessReply.read_line).decode().partition(" ")
     return int(pid), rest
 
 
-def said_at_last(conversation: Conversation, line: str) -> str:
+def ask_until_answered(conversation: Conversation, line: str) -> str:
     """On a slow machine the program may start too late."""
     for _ in range(40):
         with suppress(Fault):
-            return said(conversation, line)[1]
+            return ask(conversation, line)[1]
     raise AssertionError("it never answered")
 
 
 @pytest.mark.spec("13.1")
 def test_one_process_answers_every_request() -> None:
-    conversation = talk()
+    conversation = start_conversation()
 
-    first, second = said(conversation, "one"), said(conversation, "two")
+    first, second = ask(conversation, "one"), ask(conversation, "two")
 
     assert (first[1], second[1]) == ("one", "two")
     assert first[0] == second[0]
@@ -61,11 +61,11 @@ def test_one_process_answers_every_request() -> None:
 
 @pytest.mark.spec("13.1")
 def test_a_killed_program_is_started_again() -> None:
-    conversation = talk()
-    pid, _ = said(conversation, "one")
+    conversation = start_conversation()
+    pid, _ = ask(conversation, "one")
     os.kill(pid, signal.SIGKILL)
 
-    again, answer = said(conversation, "two")
+    again, answer = ask(conversation, "two")
 
     assert answer == "two"
     assert again != pid
@@ -74,16 +74,16 @@ def test_a_killed_program_is_started_again() -> None:
 @pytest.mark.spec("13.1")
 def test_a_program_that_always_dies_is_reported() -> None:
     with pytest.raises(Fault, match="gave no answer"):
-        talk().ask(b"die", ProcessReply.read_line)
+        start_conversation().ask(b"die", ProcessReply.read_line)
 
 
 @pytest.mark.spec("13.1")
 def test_a_partial_answer_is_never_read_by_the_next_request() -> None:
-    conversation = talk(0.5)
+    conversation = start_conversation(0.5)
     with pytest.raises(Fault, match="gave no answer"):
         conversation.ask(b"half", ProcessReply.read_line)
 
-    assert said_at_last(conversation, "whole") == "whole"
+    assert ask_until_answered(conversation, "whole") == "whole"
 
 
 @pytest.mark.spec("13.1")

@@ -61,7 +61,7 @@ def shim_of(folder: Path) -> psutil.Process:
     return psutil.Process(json.loads((folder / "started.json").read_text())["pid"])
 
 
-def stem_of(folder: Path) -> psutil.Process:
+def fork_server_of(folder: Path) -> psutil.Process:
     stem = shim_of(folder).parent()
     assert stem is not None
     assert stem.cmdline()[-1].endswith("adapters/processes/shim/__main__.py"), (
@@ -85,7 +85,7 @@ def test_shims_of_one_worker_share_a_fork_server_and_have_their_own_sessions(
     for folder in folders:
         processes.start(folder, launch(folder, "sleep", "60"))
 
-    shims, (stem, other) = [shim_of(f) for f in folders], [stem_of(f) for f in folders]
+    shims, (stem, other) = [shim_of(f) for f in folders], [fork_server_of(f) for f in folders]
 
     assert stem == other
     assert [os.getsid(shim.pid) for shim in shims] == [shim.pid for shim in shims]
@@ -98,7 +98,7 @@ def test_killing_the_fork_server_ends_no_agent_and_prevents_no_start(
     processes: ShimProcesses, folder: Path, tmp_path: Path
 ) -> None:
     processes.start(folder, launch(folder, "sleep", "60"))
-    stem_of(folder).send_signal(signal.SIGKILL)
+    fork_server_of(folder).send_signal(signal.SIGKILL)
 
     other = tmp_path / "other"
     processes.start(other, launch(folder, "sh", "-c", "exit 3"))
@@ -114,7 +114,7 @@ def test_the_fork_server_ends_with_its_worker_but_the_agent_does_not(folder: Pat
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"started\n"
-        stem = stem_of(folder)
+        stem = fork_server_of(folder)
         worker.kill()
 
     until(lambda: is_gone(stem))

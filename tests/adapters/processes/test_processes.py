@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.builders import in_outbox
-from tests.time_limits import has_line, reached
+from tests.time_limits import has_line, run_until_started
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.processes.sweep import MARK_VARIABLE
 from yaoki.adapters.system.machine import process_start_time
@@ -67,13 +67,13 @@ time.sleep(60)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "attempt"
-    yield place
-    PROCESSES.end(place, EndCause.STOP)
+    worktree = tmp_path / "attempt"
+    yield worktree
+    PROCESSES.end(worktree, EndCause.STOP)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def worktree(tmp_path: Path) -> Path:
     """Where the agent works."""
     worktree = tmp_path / "worktree"
     worktree.mkdir()
@@ -87,13 +87,13 @@ def until(true: Callable[[], object], seconds: float = 40.0) -> None:
         time.sleep(0.02)
 
 
-def shell(place: Path, code: str, **limits: Any) -> Launch:
-    return Launch(("sh", "-c", code), str(place), {"PATH": PATH}, **limits)
+def shell(worktree: Path, code: str, **limits: Any) -> Launch:
+    return Launch(("sh", "-c", code), str(worktree), {"PATH": PATH}, **limits)
 
 
-def python(place: Path, code: str, *words: str, **limits: Any) -> Launch:
+def python(worktree: Path, code: str, *words: str, **limits: Any) -> Launch:
     argv = (sys.executable, "-I", "-S", "-c", code, *words)
-    return Launch(argv, str(place), {"PATH": PATH}, **limits)
+    return Launch(argv, str(worktree), {"PATH": PATH}, **limits)
 
 
 def seconds(number: float) -> timedelta:
@@ -105,15 +105,15 @@ def exited(folder: Path) -> ProcessState:
     return PROCESSES.inspect(folder)
 
 
-def carried(folder: Path, launch: Launch) -> ProcessState:
+def run_process(folder: Path, launch: Launch) -> ProcessState:
     """Starts the process and waits for its end."""
     PROCESSES.start(folder, launch)
     return exited(folder)
 
 
-def family(place: Path, meanwhile: Callable[[], None] = lambda: None) -> list[int]:
+def wait_for_pids(worktree: Path, meanwhile: Callable[[], None] = lambda: None) -> list[int]:
     """The process ids of all four, once all are running."""
-    file = place / "pids"
+    file = worktree / "pids"
 
     def complete() -> bool:
         meanwhile()
@@ -131,17 +131,17 @@ def shim_of(folder: Path) -> int:
     return int(json.loads((folder / "started.json").read_text())["pid"])
 
 
-def worker(folder: Path, place: Path, code: str) -> "subprocess.Popen[bytes]":
-    argv = [sys.executable, "-c", WORKER, str(folder), str(place), code]
+def worker(folder: Path, worktree: Path, code: str) -> "subprocess.Popen[bytes]":
+    argv = [sys.executable, "-c", WORKER, str(folder), str(worktree), code]
     return subprocess.Popen(argv, stdout=subprocess.PIPE)
 
 
-def next_word(process: "subprocess.Popen[bytes]") -> str:
+def read_word(process: "subprocess.Popen[bytes]") -> str:
     assert process.stdout
     return process.stdout.readline().decode().strip()
 
 
-def put_away(process: "subprocess.Popen[bytes]") -> None:
+def kill_and_wait(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.communicate()
 
@@ -154,17 +154,17 @@ def put_away(process: "subprocess.Popen[bytes]") -> None:
     ("code", "expected"), [("exit 0", (0, None)), ("exit 7", (7, None)), ("kill -9 $$", (None, 9))]
 )
 def test_the_exit_code_or_signal_is_recorded(
-    folder: Path, place: Path, code: str, expected: tuple[int | None, int | None]
+    folder: Path, worktree: Path, code: str, expected: tuple[int | None, int | None]
 ) -> None:
-    look = carried(folder, shell(place, code))
+    look = run_process(folder, shell(worktree, code))
 
     assert (look.phase, look.code, look.signal) == ("exited", *expected)
     assert (look.ended_by, look.start_error) == ("", "")
 
 
 @pytest.mark.spec("3.2")
-def test_the_whole_output_goes_to_files(folder: Path, place: Path) -> None:
-    look = carried(folder, shell(place, "head -c 20000000 /dev/zero; echo trouble >&2"))
+def test_the_whole_output_goes_to_files(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, shell(worktree, "head -c 20000000 /dev/zero; echo trouble >&2"))
 
     assert (folder / "out.log").stat().st_size == 20_000_000
     assert (folder / "err.log").read_text() == "trouble\n"
@@ -172,8 +172,8 @@ def test_the_whole_output_goes_to_files(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_too_much_output_ends_the_agent(folder: Path, place: Path) -> None:
-    look = carried(folder, shell(place, "exec yes", output_bytes_max=100_000))
+def test_too_much_output_ends_the_agent(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, shell(worktree, "exec yes", output_bytes_max=100_000))
 
     assert (look.ended_by, look.signal) == ("output", signal.SIGTERM)
     assert look.output_bytes > 100_000
@@ -186,15 +186,15 @@ def test_too_much_output_ends_the_agent(folder: Path, place: Path) -> None:
     ids=["polite", "stubborn"],
 )
 def test_the_deadline_ends_the_agent(
-    folder: Path, place: Path, trap: str, grace_s: float, expected: int
+    folder: Path, worktree: Path, trap: str, grace_s: float, expected: int
 ) -> None:
     code = f"{trap}touch begun; exec sleep 60"
 
     def carried_until(limit_s: float) -> ProcessState:
         limits = {"deadline": seconds(limit_s), "grace": seconds(grace_s)}
-        return carried(folder / f"{limit_s}", shell(place, code, **limits))
+        return run_process(folder / f"{limit_s}", shell(worktree, code, **limits))
 
-    look, limit_s = reached(carried_until, lambda _: (place / "begun").exists())
+    look, limit_s = run_until_started(carried_until, lambda _: (worktree / "begun").exists())
 
     assert (look.ended_by, look.signal) == ("deadline", expected)
     assert look.seconds >= limit_s
@@ -202,8 +202,8 @@ def test_the_deadline_ends_the_agent(
 
 @pytest.mark.full
 @pytest.mark.spec("3.8")
-def test_an_inactive_process_tree_counts_as_hung(folder: Path, place: Path) -> None:
-    look = carried(folder, shell(place, "sleep 60; true", hang=seconds(1)))
+def test_an_inactive_process_tree_counts_as_hung(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, shell(worktree, "sleep 60; true", hang=seconds(1)))
 
     assert look.ended_by == "hang"
     assert look.seconds >= 1
@@ -222,9 +222,9 @@ def test_an_inactive_process_tree_counts_as_hung(folder: Path, place: Path) -> N
     ],
     ids=["cpu", "output", "files", "children"],
 )
-def test_any_activity_prevents_the_hang_limit(folder: Path, place: Path, code: str) -> None:
+def test_any_activity_prevents_the_hang_limit(folder: Path, worktree: Path, code: str) -> None:
     """A shim that was stopped counts one second: together with the pauses of the work too few."""
-    look = carried(folder, python(place, f"import os, time\n{code}", hang=seconds(2.2)))
+    look = run_process(folder, python(worktree, f"import os, time\n{code}", hang=seconds(2.2)))
 
     assert (look.ended_by, look.code) == ("", 0)
     assert look.seconds > 2.2
@@ -232,8 +232,8 @@ def test_any_activity_prevents_the_hang_limit(folder: Path, place: Path, code: s
 
 @pytest.mark.full
 @pytest.mark.spec("3.8")
-def test_silence_is_reported_but_not_ended(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+def test_silence_is_reported_but_not_ended(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, shell(worktree, "exec sleep 60"))
 
     until(lambda: PROCESSES.inspect(folder).quiet_seconds > 0.5)
 
@@ -244,9 +244,9 @@ def test_silence_is_reported_but_not_ended(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("11.3", "8.6")
-def test_an_expired_lease_ends_the_whole_tree(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, python(place, FAMILY, lease=seconds(2.5)))
-    pids = family(place, meanwhile=lambda: PROCESSES.renew_lease(folder))
+def test_an_expired_lease_ends_the_whole_tree(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, python(worktree, FAMILY, lease=seconds(2.5)))
+    pids = wait_for_pids(worktree, meanwhile=lambda: PROCESSES.renew_lease(folder))
     assert len(survivors(pids)) == 4
 
     assert exited(folder).ended_by == "lease"
@@ -255,9 +255,9 @@ def test_an_expired_lease_ends_the_whole_tree(folder: Path, place: Path) -> None
 
 @pytest.mark.full
 @pytest.mark.spec("11.3")
-def test_a_renewed_lease_keeps_the_agent_running(folder: Path, place: Path) -> None:
+def test_a_renewed_lease_keeps_the_agent_running(folder: Path, worktree: Path) -> None:
     """A shim that was stopped counts one second, which is less than the lease."""
-    PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(2)))
+    PROCESSES.start(folder, shell(worktree, "exec sleep 60", lease=seconds(2)))
 
     for _ in range(25):
         PROCESSES.renew_lease(folder)
@@ -277,9 +277,9 @@ def test_renewing_a_missing_lease_raises_a_fault(folder: Path) -> None:
 
 @pytest.mark.spec("3.8", "9.5")
 @pytest.mark.parametrize("manner", ["polite", "stubborn"])
-def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: str) -> None:
-    PROCESSES.start(folder, python(place, FAMILY, manner, grace=seconds(0.3)))
-    pids = family(place)
+def test_end_leaves_no_process_of_the_tree(folder: Path, worktree: Path, manner: str) -> None:
+    PROCESSES.start(folder, python(worktree, FAMILY, manner, grace=seconds(0.3)))
+    pids = wait_for_pids(worktree)
 
     look = PROCESSES.end(folder, EndCause.CANCEL)
 
@@ -289,17 +289,17 @@ def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: st
 
 
 @pytest.mark.spec("3.8")
-def test_processes_that_an_agent_leaves_behind_are_ended(folder: Path, place: Path) -> None:
-    look = carried(folder, python(place, FAMILY, "leave"))
+def test_processes_that_an_agent_leaves_behind_are_ended(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, python(worktree, FAMILY, "leave"))
 
     assert (look.code, look.ended_by) == (3, "")
-    assert survivors(family(place)) == []
+    assert survivors(wait_for_pids(worktree)) == []
 
 
 @pytest.mark.spec("3.8", "8.6")
-def test_the_tree_of_a_killed_shim_is_ended(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, python(place, FAMILY))
-    pids = family(place)
+def test_the_tree_of_a_killed_shim_is_ended(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, python(worktree, FAMILY))
+    pids = wait_for_pids(worktree)
 
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.GONE)
@@ -311,19 +311,19 @@ def test_the_tree_of_a_killed_shim_is_ended(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("9.5")
-def test_a_stopped_shim_still_ends_its_tree(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+def test_a_stopped_shim_still_ends_its_tree(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, shell(worktree, "exec sleep 60"))
     os.kill(shim_of(folder), signal.SIGSTOP)
 
     assert PROCESSES.end(folder, EndCause.CANCEL).ended_by == "cancel"
 
 
 @pytest.mark.spec("9.5", "8.6")
-def test_a_shim_that_does_not_finish_is_killed(folder: Path, place: Path) -> None:
+def test_a_shim_that_does_not_finish_is_killed(folder: Path, worktree: Path) -> None:
     """The shim cannot record the exit; the tree is gone, and its state is reported as unknown."""
     impatient = ShimProcesses(patience=seconds(0.5))
-    PROCESSES.start(folder, python(place, FAMILY, grace=seconds(0.2)))
-    pids = family(place)
+    PROCESSES.start(folder, python(worktree, FAMILY, grace=seconds(0.2)))
+    pids = wait_for_pids(worktree)
     (folder / "exit.json.tmp").mkdir()
 
     assert impatient.end(folder, EndCause.CANCEL).phase == ProcessPhase.GONE
@@ -331,8 +331,8 @@ def test_a_shim_that_does_not_finish_is_killed(folder: Path, place: Path) -> Non
     until(lambda: not process_start_time(shim_of(folder)))
 
 
-def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+def test_a_bare_signal_to_the_shim_means_stop(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, shell(worktree, "exec sleep 60"))
 
     for number in (signal.SIGHUP, signal.SIGINT):
         os.kill(shim_of(folder), number)
@@ -342,62 +342,64 @@ def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None
 
 
 @pytest.mark.spec("9.5")
-def test_ending_an_ended_tree_changes_nothing(folder: Path, place: Path) -> None:
-    look = carried(folder, shell(place, "exit 7"))
+def test_ending_an_ended_tree_changes_nothing(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, shell(worktree, "exit 7"))
 
     assert PROCESSES.end(folder, EndCause.CANCEL) == look
 
 
 @pytest.mark.spec("9.5")
-def test_a_process_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
+def test_a_process_cancelled_before_its_start_never_runs(folder: Path, worktree: Path) -> None:
     folder.mkdir()
     assert PROCESSES.end(folder, EndCause.CANCEL).phase == ProcessPhase.ABSENT
 
-    look = carried(folder, shell(place, "touch ran"))
+    look = run_process(folder, shell(worktree, "touch ran"))
 
     assert (look.phase, look.ended_by, look.code) == ("exited", "cancel", None)
-    assert not (place / "ran").exists()
+    assert not (worktree / "ran").exists()
 
 
 # ------------------------------------------------------------------ outliving, and once only
 
 
 @pytest.mark.spec("0.2", "3.7", "8.6")
-def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, place: Path) -> None:
+def test_an_agent_outlives_its_killed_worker_and_is_found_again(
+    folder: Path, worktree: Path
+) -> None:
     code = "until [ -e enough ]; do sleep 0.05; done; exit 7"
-    boss = worker(folder, place, code)
-    (place / "go").touch()
+    boss = worker(folder, worktree, code)
+    (worktree / "go").touch()
     until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING)
 
-    put_away(boss)
+    kill_and_wait(boss)
     assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
-    (place / "enough").touch()
+    (worktree / "enough").touch()
 
     assert exited(folder).code == 7
 
 
 @pytest.mark.spec("0.3")
-def test_concurrent_starts_run_the_process_once(folder: Path, place: Path) -> None:
+def test_concurrent_starts_run_the_process_once(folder: Path, worktree: Path) -> None:
     code = "echo once >> ran; exec sleep 60"
-    workers = [worker(folder, place, code) for _ in range(3)]
-    assert [next_word(boss) for boss in workers] == ["ready"] * 3
-    (place / "go").touch()
-    assert [next_word(boss) for boss in workers] == ["started"] * 3
-    PROCESSES.start(folder, shell(place, code))
+    workers = [worker(folder, worktree, code) for _ in range(3)]
+    assert [read_word(boss) for boss in workers] == ["ready"] * 3
+    (worktree / "go").touch()
+    assert [read_word(boss) for boss in workers] == ["started"] * 3
+    PROCESSES.start(folder, shell(worktree, code))
 
-    until(lambda: has_line(place / "ran"))
+    until(lambda: has_line(worktree / "ran"))
     for boss in workers:
-        put_away(boss)
+        kill_and_wait(boss)
     PROCESSES.end(folder, EndCause.STOP)
-    PROCESSES.start(folder, shell(place, code))
+    PROCESSES.start(folder, shell(worktree, code))
 
-    assert (place / "ran").read_text() == "once\n"
+    assert (worktree / "ran").read_text() == "once\n"
 
 
 @pytest.mark.spec("0.3")
-def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, shell(place, "echo once >> ran; exec sleep 60"))
-    until(lambda: has_line(place / "ran"))
+def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, shell(worktree, "echo once >> ran; exec sleep 60"))
+    until(lambda: has_line(worktree / "ran"))
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.GONE)
 
@@ -413,21 +415,21 @@ def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> No
     second = subprocess.run([sys.executable, "-I", "-S", shim, folder], timeout=40, check=False)
 
     assert second.returncode == 0
-    assert (place / "ran").read_text() == "once\n"
+    assert (worktree / "ran").read_text() == "once\n"
 
 
-def test_a_finished_shim_leaves_no_zombie(folder: Path, place: Path) -> None:
-    carried(folder, shell(place, "exit 0"))
+def test_a_finished_shim_leaves_no_zombie(folder: Path, worktree: Path) -> None:
+    run_process(folder, shell(worktree, "exit 0"))
 
     until(lambda: not Path(f"/proc/{shim_of(folder)}").exists())
 
 
 @pytest.mark.spec("0.2")
-def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, place: Path) -> None:
+def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, worktree: Path) -> None:
     """A folder in place of the file simulates a full disk: the write fails for a while."""
-    PROCESSES.start(folder, shell(place, "until [ -e go ]; do sleep 0.02; done; exit 7"))
+    PROCESSES.start(folder, shell(worktree, "until [ -e go ]; do sleep 0.02; done; exit 7"))
     (folder / "exit.json.tmp").mkdir()
-    (place / "go").touch()
+    (worktree / "go").touch()
     until(lambda: "trying again" in (folder / "shim.log").read_text())
     assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
 
@@ -449,8 +451,8 @@ def test_an_unknown_folder_is_absent(folder: Path) -> None:
 
 
 @pytest.mark.spec("3.2", "4.2")
-def test_a_failed_start_is_reported_with_its_reason(folder: Path, place: Path) -> None:
-    (place / "text").write_text("no program\n")
+def test_a_failed_start_is_reported_with_its_reason(folder: Path, worktree: Path) -> None:
+    (worktree / "text").write_text("no program\n")
     cases = {
         ("no-such-agent",): (ENOENT, "cannot run no-such-agent: No such file or directory"),
         ("./text",): (EACCES, "cannot run ./text: Permission denied"),
@@ -459,7 +461,7 @@ def test_a_failed_start_is_reported_with_its_reason(folder: Path, place: Path) -
     }
 
     for number, (argv, expected) in enumerate(cases.items()):
-        look = carried(folder / str(number), Launch(argv, str(place), {"PATH": PATH}))
+        look = run_process(folder / str(number), Launch(argv, str(worktree), {"PATH": PATH}))
 
         assert (look.start_errno, look.start_error) == expected
         assert not look.cwd_not_entered
@@ -467,11 +469,11 @@ def test_a_failed_start_is_reported_with_its_reason(folder: Path, place: Path) -
 
 
 @pytest.mark.spec("3.2")
-def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -> None:
-    look = carried(folder, shell(place / "nowhere", "exit 0"))
+def test_a_missing_working_folder_is_a_failed_start(folder: Path, worktree: Path) -> None:
+    look = run_process(folder, shell(worktree / "nowhere", "exit 0"))
 
     assert look.start_errno == ENOENT
-    assert look.start_error.startswith(f"cannot enter {place / 'nowhere'}")
+    assert look.start_error.startswith(f"cannot enter {worktree / 'nowhere'}")
     assert look.cwd_not_entered
 
 
@@ -480,18 +482,18 @@ def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -
     ("text", "read"), [(None, ""), ("", ""), ("zeile\r\n世界", "zeile\r\n世界")]
 )
 def test_stdin_is_closed_unless_text_is_given(
-    folder: Path, place: Path, text: str | None, read: str
+    folder: Path, worktree: Path, text: str | None, read: str
 ) -> None:
-    look = carried(folder, shell(place, "cat", stdin=text, deadline=seconds(30)))
+    look = run_process(folder, shell(worktree, "cat", stdin=text, deadline=seconds(30)))
 
     assert (look.code, look.ended_by) == (0, "")
     assert (folder / "out.log").read_bytes().decode() == read
 
 
 @pytest.mark.spec("3.2", "14.2")
-def test_the_environment_is_that_of_the_launch_plus_the_mark(folder: Path, place: Path) -> None:
+def test_the_environment_is_that_of_the_launch_plus_the_mark(folder: Path, worktree: Path) -> None:
     given = {"PATH": PATH, "ODD": "a=b\nü\udcff", "EMPTY": ""}
-    carried(folder, Launch(("env", "-0"), str(place), given))
+    run_process(folder, Launch(("env", "-0"), str(worktree), given))
 
     seen = [os.fsdecode(item) for item in (folder / "out.log").read_bytes().split(b"\0") if item]
     found = dict(item.split("=", 1) for item in seen)
@@ -501,7 +503,7 @@ def test_the_environment_is_that_of_the_launch_plus_the_mark(folder: Path, place
 
 @pytest.mark.spec("3.2")
 def test_the_agent_gets_its_own_session_and_no_descriptors_of_ours(
-    folder: Path, place: Path
+    folder: Path, worktree: Path
 ) -> None:
     code = """
 import os, signal
@@ -510,22 +512,22 @@ print(os.getpid() == os.getsid(0) == os.getpgid(0), sorted(os.listdir("/proc/sel
       len(os.listdir("/proc/self/fd")), ignored, signal.pthread_sigmask(0, []), os.getcwd())
 """
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
-    PROCESSES.start(folder, python(place, code))
+    PROCESSES.start(folder, python(worktree, code))
     signal.pthread_sigmask(signal.SIG_SETMASK, held)
     exited(folder)
 
     # Python itself ignores these two, and the listing of descriptors is one itself.
     own = [signal.SIGPIPE, signal.SIGXFSZ]
-    expected = f"True ['0', '1', '2'] 4 {own} set() {place}\n"
+    expected = f"True ['0', '1', '2'] 4 {own} set() {worktree}\n"
     assert (folder / "out.log").read_text() == expected
 
 
 @pytest.mark.spec("14.2")
-def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> None:
+def test_the_environment_does_not_stay_on_disk(folder: Path, worktree: Path) -> None:
     secret = b"correct horse battery staple"
     given = {"PATH": PATH, "TOKEN": secret.decode()}
-    PROCESSES.start(folder, Launch(("sh", "-c", "touch on; sleep 60"), str(place), given))
-    until((place / "on").exists)
+    PROCESSES.start(folder, Launch(("sh", "-c", "touch on; sleep 60"), str(worktree), given))
+    until((worktree / "on").exists)
     until(lambda: not (folder / "launch.json").exists())
     assert PROCESSES.end(folder, EndCause.STOP).phase == ProcessPhase.EXITED
 
@@ -535,12 +537,12 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
 
 @pytest.mark.spec("3.8", "0.4")
 @pytest.mark.parametrize("name", ["started.json", "beat.json", "exit.json", "end"])
-def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, place: Path, name: str) -> None:
+def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, worktree: Path, name: str) -> None:
     """An agent can write there: anything but a plain file is ignored or ends only the agent."""
     # In one step: without any started.json nobody would have started it.  Again and again, for
     # the shim puts its own in the place.
     script = f"while :; do mkfifo own; mv -f own {name}; sleep 0.1; done"
-    PROCESSES.start(folder, shell(place, f"cd {folder} && {script}"))
+    PROCESSES.start(folder, shell(worktree, f"cd {folder} && {script}"))
     until((folder / name).is_fifo)
 
     look = PROCESSES.end(folder, EndCause.STOP)
@@ -551,7 +553,7 @@ def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, place: Path, nam
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [str, lambda value: json.dumps(value)[1:-1], quote])
 def test_secrets_in_the_output_are_masked_after_the_end(
-    folder: Path, place: Path, form: Callable[[str], str]
+    folder: Path, worktree: Path, form: Callable[[str], str]
 ) -> None:
     secret = 'pass "wörd"/4711'
     said = form(secret)
@@ -560,7 +562,9 @@ def test_secrets_in_the_output_are_masked_after_the_end(
     )
     note = in_outbox(folder) / "result.json"
 
-    look = carried(folder, python(place, code, said, str(note), secrets=(secret, "a", "b\n")))
+    look = run_process(
+        folder, python(worktree, code, said, str(note), secrets=(secret, "a", "b\n"))
+    )
 
     stars = "*" * len(said.encode())
     assert (folder / "out.log").read_text() == f"a {stars} b\n" * 2
@@ -569,7 +573,7 @@ def test_secrets_in_the_output_are_masked_after_the_end(
 
 
 @pytest.mark.spec("14.2")
-def test_a_secret_across_two_pieces_of_a_log_is_masked(folder: Path, place: Path) -> None:
+def test_a_secret_across_two_pieces_of_a_log_is_masked(folder: Path, worktree: Path) -> None:
     """Two overlapping values at every position around the border of the first piece."""
     inside, piece = "abcdef-ghijkl", 1 << 20
     code = """
@@ -581,7 +585,7 @@ for n in range(1, 14):
 while text: del text[: os.write(1, text)]
 """
 
-    carried(folder, python(place, code, secrets=("abcdef-g", "ef-ghijkl")))
+    run_process(folder, python(worktree, code, secrets=("abcdef-g", "ef-ghijkl")))
 
     left = (folder / "out.log").read_bytes()
     assert len(left) == 14 * piece
@@ -590,10 +594,10 @@ while text: del text[: os.write(1, text)]
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_of_an_agent_that_was_ended_are_masked(folder: Path, place: Path) -> None:
+def test_secrets_of_an_agent_that_was_ended_are_masked(folder: Path, worktree: Path) -> None:
     code = "echo correct-horse; touch on; sleep 60"
-    PROCESSES.start(folder, shell(place, code, secrets=("correct-horse",)))
-    until((place / "on").exists)
+    PROCESSES.start(folder, shell(worktree, code, secrets=("correct-horse",)))
+    until((worktree / "on").exists)
     assert (folder / "out.log").read_text() == "correct-horse\n", "stars come at the end"
 
     assert PROCESSES.end(folder, EndCause.CANCEL).ended_by == "cancel"
@@ -602,11 +606,11 @@ def test_secrets_of_an_agent_that_was_ended_are_masked(folder: Path, place: Path
 
 
 @pytest.mark.spec("14.2")
-def test_masking_keeps_the_modification_time_of_a_log(folder: Path, place: Path) -> None:
+def test_masking_keeps_the_modification_time_of_a_log(folder: Path, worktree: Path) -> None:
     """The newest channel shows what an agent waits for."""
     code = "echo correct-horse >&2; touch -d @1000000000 {0}/err.log; echo later"
 
-    carried(folder, shell(place, code.format(folder), secrets=("correct-horse",)))
+    run_process(folder, shell(worktree, code.format(folder), secrets=("correct-horse",)))
 
     assert (folder / "err.log").read_text() == "*" * 13 + "\n"
     assert (folder / "err.log").stat().st_mtime == 1_000_000_000
@@ -624,22 +628,24 @@ def test_masking_keeps_the_modification_time_of_a_log(folder: Path, place: Path)
     ],
 )
 def test_the_exit_is_recorded_even_if_masking_fails(
-    folder: Path, place: Path, meanwhile: str
+    folder: Path, worktree: Path, meanwhile: str
 ) -> None:
     code = f"echo correct-horse > mine; echo correct-horse >&2; {meanwhile}; exit 3"
 
-    look = carried(folder, shell(place, code.format(folder, place), secrets=("correct-horse",)))
+    look = run_process(
+        folder, shell(worktree, code.format(folder, worktree), secrets=("correct-horse",))
+    )
 
     assert (look.phase, look.code) == ("exited", 3)
-    assert (place / "mine").read_text() == "correct-horse\n", "only what lies in the folder"
+    assert (worktree / "mine").read_text() == "correct-horse\n", "only what lies in the folder"
     assert (folder / "err.log").read_text() == "*" * 13 + "\n"
 
 
-def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, place: Path) -> None:
+def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, worktree: Path) -> None:
     broken = ShimProcesses(python="false")
 
     with pytest.raises(Fault, match="the shim failed") as caught:
-        broken.start(folder, shell(place, "exit 0"))
+        broken.start(folder, shell(worktree, "exit 0"))
 
     assert caught.value.transient
     assert PROCESSES.inspect(folder).phase == ProcessPhase.ABSENT
@@ -647,7 +653,7 @@ def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, place: Path
 
 @pytest.mark.spec("16.10")
 def test_a_worker_with_a_thousand_open_files_can_inspect_its_shims(
-    folder: Path, place: Path
+    folder: Path, worktree: Path
 ) -> None:
     """`select` refuses such large descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -657,7 +663,7 @@ def test_a_worker_with_a_thousand_open_files_can_inspect_its_shims(
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
     try:
-        look = carried(folder, python(place, "print('good')"))
+        look = run_process(folder, python(worktree, "print('good')"))
     finally:
         for one in opened:
             os.close(one)

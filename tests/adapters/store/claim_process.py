@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.adapters.store.store_actions import Where, finish, opened
+from tests.adapters.store.store_actions import StoreLocation, finish, open_test_store
 from tests.builders import MINUTE, RUN_ID
 from yaoki.adapters.store import SqlStore
 from yaoki.errors import StoreError
@@ -15,9 +15,9 @@ from yaoki.ports import Claimant
 OPEN_S = 30.0
 
 
-def main(where: str, holder: str, durable: bool) -> None:
-    place = where if "://" in where else Path(where)
-    store = _open_patiently(place, durable=durable)
+def main(store_location: str, holder: str, durable: bool) -> None:
+    project = store_location if "://" in store_location else Path(store_location)
+    store = _open_patiently(project, durable=durable)
     deadline = time.monotonic() + 60
     while not store.is_idle(RUN_ID) and time.monotonic() < deadline:
         for task in store.claim(Claimant(holder, MINUTE), 3):
@@ -26,12 +26,12 @@ def main(where: str, holder: str, durable: bool) -> None:
     store.close()
 
 
-def _open_patiently(place: Where, *, durable: bool) -> SqlStore:
+def _open_patiently(project: StoreLocation, *, durable: bool) -> SqlStore:
     """Retries while the server is being killed: the first connection does not wait by itself."""
     deadline = time.monotonic() + OPEN_S
     while True:
         try:
-            return opened(place, create=False, durable=durable)
+            return open_test_store(project, create=False, durable=durable)
         except StoreError:
             if time.monotonic() > deadline:
                 raise

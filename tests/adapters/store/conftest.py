@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.store import server
-from tests.adapters.store.store_actions import Where, opened
+from tests.adapters.store.store_actions import StoreLocation, open_test_store
 from tests.builders import HandClock
 from yaoki.adapters.store import SqlStore
 
@@ -41,14 +41,14 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def where(database: str, request: pytest.FixtureRequest) -> Where:
-    value: Where = request.getfixturevalue("path" if database == "sqlite" else "url")
+def store_location(database: str, request: pytest.FixtureRequest) -> StoreLocation:
+    value: StoreLocation = request.getfixturevalue("path" if database == "sqlite" else "url")
     return value
 
 
 @pytest.fixture
-def store(where: Where, clock: HandClock) -> Iterator[SqlStore]:
+def store(store_location: StoreLocation, clock: HandClock) -> Iterator[SqlStore]:
     """Not synced to disk: these tests are not about power failures."""
-    opened_store = opened(where, clock)
+    opened_store = open_test_store(store_location, clock)
     yield opened_store
     opened_store.close()

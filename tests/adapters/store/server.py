@@ -53,7 +53,7 @@ def binaries() -> Path | None:
 
 
 def _is_readable_by_all(folder: Path) -> bool:
-    return all(place.stat().st_mode & 1 for place in (folder, *folder.parents))
+    return all(project.stat().st_mode & 1 for project in (folder, *folder.parents))
 
 
 def _version(folder: Path) -> int:

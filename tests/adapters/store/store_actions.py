@@ -1,4 +1,4 @@
-"""Common actions of the store tests."""
+"""Actions that the store tests share."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from yaoki.errors import FatalCode
 from yaoki.ports import Claimant, Clock
 
 # A file, or the URL of a database on a server.
-Where = Path | str
+StoreLocation = Path | str
 
 
-def opened(where: Where, clock: Clock | None = None, **options: Any) -> SqlStore:
+def open_test_store(
+    store_location: StoreLocation, clock: Clock | None = None, **options: Any
+) -> SqlStore:
     """Without syncs; the test's clock counts, and every poll reads the version."""
     defaults: dict[str, Any] = {"durable": False, "server_clock": False, "polls_max": 1}
-    return open_store(where, clock or HandClock(), **{**defaults, **options})
+    return open_store(store_location, clock or HandClock(), **{**defaults, **options})
 
 
 def submit(store: SqlStore, *specs: TaskSpec, run: str = RUN_ID, **options: Any) -> list[TaskId]:
@@ -36,7 +38,7 @@ def plan(**needs: Sequence[str]) -> list[TaskSpec]:
     return [a_spec(name, needs=tuple(need_names)) for name, need_names in needs.items()]
 
 
-def take(store: SqlStore, holder: str = "host:1", **options: Any) -> Task:
+def claim_one(store: SqlStore, holder: str = "host:1", **options: Any) -> Task:
     """Claim exactly one."""
     (task,) = store.claim(Claimant(holder, MINUTE), 1, **options)
     return task
@@ -68,14 +70,14 @@ def events_of(store: SqlStore, task_id: str) -> list[str]:
     return [entry.event for entry in store.journal(task_id=task_id)]
 
 
-def by_hand(where: Where, statement: str, *params: Any) -> list[Any]:
+def run_sql(store_location: StoreLocation, statement: str, *params: Any) -> list[Any]:
     """Read or change the database without the store."""
-    if isinstance(where, Path):
-        with closing(sqlite3.connect(where)) as connection, connection:
+    if isinstance(store_location, Path):
+        with closing(sqlite3.connect(store_location)) as connection, connection:
             return connection.execute(statement, params).fetchall()
     import psycopg
 
-    with psycopg.connect(where) as server:
+    with psycopg.connect(store_location) as server:
         cursor = server.execute(
             statement.replace("?", "%s") if params else statement, params or None
         )

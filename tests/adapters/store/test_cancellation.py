@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.store.store_actions import (
-    Where,
-    by_hand,
+    StoreLocation,
+    claim_one,
     escalate,
     events_of,
     finish,
     lease_of,
     plan,
+    run_sql,
     submit,
-    take,
 )
 from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_spec
 from yaoki.adapters.store import SqlStore
@@ -33,9 +33,9 @@ from yaoki.ports import Claimant
 def test_cancelling_ends_each_state_as_specified(store: SqlStore) -> None:
     """Waiting and escalated tasks end at once, active ones by their holder, done ones stay done."""
     submit(store, *plan(done=[], stuck=[], active=[], waiting=[], behind=["waiting"]))
-    finish(store, take(store))
-    escalate(store, take(store))
-    take(store)
+    finish(store, claim_one(store))
+    escalate(store, claim_one(store))
+    claim_one(store)
 
     at_work = store.cancel_run(RUN_ID, "enough")
 
@@ -69,7 +69,7 @@ def test_a_cancellation_is_journalled_before_its_effects(store: SqlStore) -> Non
 @pytest.mark.spec("9.5", "0.3")
 def test_cancelling_twice_changes_nothing_more(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    take(store)
+    claim_one(store)
     store.cancel_run(RUN_ID, "enough")
     before = store.task(task_id)
 
@@ -82,7 +82,7 @@ def test_cancelling_twice_changes_nothing_more(store: SqlStore) -> None:
 @pytest.mark.spec("9.5")
 def test_the_holder_of_an_active_task_cancels_it(store: SqlStore) -> None:
     submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     store.cancel_run(RUN_ID, "enough")
 
     ended = store.record(lease_of(task), lambda _: (Cancelled("enough", saved_ref="ref"),))
@@ -94,7 +94,7 @@ def test_the_holder_of_an_active_task_cancels_it(store: SqlStore) -> None:
 @pytest.mark.spec("9.5", "11.2")
 def test_a_late_result_of_a_cancelled_task_is_only_journalled(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     store.cancel_run(RUN_ID, "enough")
     ended = store.record(lease_of(task), lambda _: (Cancelled("enough"),))
 
@@ -108,11 +108,11 @@ def test_a_late_result_of_a_cancelled_task_is_only_journalled(store: SqlStore) -
 @pytest.mark.spec("9.5")
 def test_a_cancellation_survives_the_death_of_the_holder(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("a"))
-    take(store, "dead:1")
+    claim_one(store, "dead:1")
     store.cancel_run(RUN_ID, "enough")
     clock.advance(2 * MINUTE)
 
-    assert take(store, "host:2").cancel_requested
+    assert claim_one(store, "host:2").cancel_requested
 
 
 @pytest.mark.spec("9.5")
@@ -128,7 +128,7 @@ def test_one_task_can_be_cancelled_by_itself(store: SqlStore) -> None:
 @pytest.mark.spec("9.5", "0.6")
 def test_a_finished_task_cannot_be_cancelled(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    done = finish(store, take(store))
+    done = finish(store, claim_one(store))
 
     with pytest.raises(NotNow, match="already DONE"):
         store.cancel_task(task_id, "too late")
@@ -143,7 +143,7 @@ def test_cancelling_one_run_leaves_other_runs_alone(store: SqlStore) -> None:
 
     store.cancel_run(RunId("run00001"), "enough")
 
-    assert take(store).run_id == "run00002"
+    assert claim_one(store).run_id == "run00002"
 
 
 @pytest.mark.spec("9.5", "11.6")
@@ -167,14 +167,18 @@ def test_cancelled_tasks_of_another_repository_do_not_starve_those_of_this_one(
 
 
 @pytest.mark.spec("9.6", "11.6")
-def test_a_recalled_task_is_not_marked_as_cancelled(store: SqlStore, where: Where) -> None:
+def test_a_recalled_task_is_not_marked_as_cancelled(
+    store: SqlStore, store_location: StoreLocation
+) -> None:
     """One column once stored both, as the numbers 1 and 2."""
     submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
 
     store.record(lease_of(task), lambda _: (RecallRequested("its ground is gone"),))
 
-    assert by_hand(where, "SELECT cancel_wanted FROM tasks WHERE id = ?", task.id) == [(0,)]
+    assert run_sql(store_location, "SELECT cancel_wanted FROM tasks WHERE id = ?", task.id) == [
+        (0,)
+    ]
     assert task.id in store.tasks_to_stop()
 
 
@@ -185,7 +189,7 @@ def test_a_recalled_task_is_not_marked_as_cancelled(store: SqlStore, where: Wher
 def test_a_failure_blocks_all_levels_of_dependents_with_one_entry(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"], d=["a", "c"], free=[]))
 
-    stuck = escalate(store, take(store))
+    stuck = escalate(store, claim_one(store))
 
     (notice,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "TASK_BLOCKED"]
     assert notice.task_id == notice.data["cause"] == stuck.id
@@ -217,7 +221,7 @@ def test_every_task_of_a_long_chain_is_cancelled(store: SqlStore) -> None:
 def test_a_task_that_awaits_its_rerun_is_cancelled_at_once(store: SqlStore) -> None:
     """No worker may claim it, so none could carry out the request later."""
     (task_id,) = submit(store, a_spec("a"))
-    claimed = take(store)
+    claimed = claim_one(store)
     store.record(lease_of(claimed), lambda _: (AwaitingRerun(a_failure(), Reason.MAX_RETRIES),))
 
     task = store.cancel_task(task_id, "enough")
@@ -229,15 +233,15 @@ def test_a_task_that_awaits_its_rerun_is_cancelled_at_once(store: SqlStore) -> N
 @pytest.mark.spec("9.5", "10.2")
 @pytest.mark.parametrize("column", ["cancel_wanted", "recall_wanted"])
 def test_a_cancel_request_in_an_old_row_of_a_landed_task_is_ignored(
-    store: SqlStore, where: Where, column: str
+    store: SqlStore, store_location: StoreLocation, column: str
 ) -> None:
     """Earlier versions kept the flag of a task that landed before the request was met."""
     (task_id,) = submit(store, a_spec("a"))
-    claimed = take(store)
+    claimed = claim_one(store)
     request = CancelRequested("no") if column == "cancel_wanted" else RecallRequested("no")
     store.amend(task_id, lambda _: (request,))
     finish(store, claimed)
-    by_hand(where, f"UPDATE tasks SET {column} = 1")
+    run_sql(store_location, f"UPDATE tasks SET {column} = 1")
 
     assert store.task(task_id).request is PendingRequest.NONE
     assert store.audit(RUN_ID) == []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.store.store_actions import (
+    claim_one,
     escalate,
     events_of,
     finish,
     names,
     plan,
     submit,
-    take,
 )
 from tests.builders import MINUTE, RUN_ID, a_spec
 from yaoki.adapters.store import SqlStore
@@ -45,7 +45,7 @@ def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_ans
     (root, *_) = submit(store, a_spec("root"), *fan)
     before = store.last_seq()
 
-    escalate(store, take(store))
+    escalate(store, claim_one(store))
 
     (blocked,) = [e for e in store.journal(after=before) if e.event == "TASK_BLOCKED"]
     assert blocked.data["dependents"] == 10_000
@@ -53,7 +53,7 @@ def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_ans
     assert store.is_idle(RUN)
 
     store.amend(root, lambda task: (Answered(Choice.RETRY, "", "", task.counts),))
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     assert events_of(store, root).count("TASK_REVIVED") == 1
     assert len(ready(store)) == 1_000
@@ -63,7 +63,7 @@ def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_ans
 def test_a_replacement_takes_over_the_dependents_and_the_counts(store: SqlStore) -> None:
     """Four levels and a diamond: exactly the dependents of the replaced task go on."""
     root, *_ = submit(store, *DIAMOND, a_spec("other"))
-    failed = escalate(store, take(store))
+    failed = escalate(store, claim_one(store))
 
     (heir,) = store.add_tasks(RUN, [a_spec("heir")], replaces={"heir": root}, event="PLAN_EXTENDED")
 
@@ -111,7 +111,7 @@ def test_dependents_of_a_plan_task_depend_on_the_tasks_that_it_plans(store: SqlS
 @pytest.mark.spec("8.5", "9.6")
 def test_no_task_starts_on_work_that_is_about_to_be_reverted(store: SqlStore) -> None:
     one, _ = submit(store, *plan(one=[], two=["one"]))
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     store.amend(one, lambda task: (UndoRequested(task.landed_commit),))
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from tests.adapters.store.store_actions import Where, opened, submit
+from tests.adapters.store.store_actions import StoreLocation, open_test_store, submit
 from tests.builders import MINUTE, a_spec
 from yaoki.core.model import Catalogue, RunId
 from yaoki.ports import Claimant
@@ -22,9 +22,11 @@ def count_catalogues() -> int:
 @pytest.mark.full
 @pytest.mark.sqlite(why="what a process caches does not depend on the database")
 @pytest.mark.spec("15", "0.4")
-def test_a_process_caches_the_catalogues_of_the_newest_runs_only(where: Where) -> None:
+def test_a_process_caches_the_catalogues_of_the_newest_runs_only(
+    store_location: StoreLocation,
+) -> None:
     """A daemon once cached the catalogue of every run that it ever served."""
-    store = opened(where, limits={"pending_runs_max": RUNS})
+    store = open_test_store(store_location, limits={"pending_runs_max": RUNS})
     before = count_catalogues()
 
     for n in range(RUNS):

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.adapters.store.store_actions import finish, lease_of, plan, submit, take
+from tests.adapters.store.store_actions import claim_one, finish, lease_of, plan, submit
 from tests.builders import MINUTE, RUN_ID, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables import journal_pages, run_changes
@@ -22,7 +22,7 @@ def test_reloaded_rows_are_the_current_rows_of_the_tasks_that_changed(
 ) -> None:
     first, second, third = submit(store, *plan(one=[], two=["one"], three=[]))
     seq = store.last_seq()
-    task, other = take(store), take(store)
+    task, other = claim_one(store), claim_one(store)
     store.heartbeat([lease_of(other)], timedelta(hours=1))
 
     result = run_changes.find_changed_tasks(store.database, RUN, seq, 100)

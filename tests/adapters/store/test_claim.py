@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.store.store_actions import (
-    Where,
+    StoreLocation,
+    claim_one,
     escalate,
     finish,
     lease_of,
     names,
-    opened,
+    open_test_store,
     plan,
     submit,
-    take,
 )
 from tests.builders import (
     MINUTE,
@@ -52,7 +52,7 @@ def claim(store: SqlStore, limit: int = 99, holder: str = "host:1") -> list[Task
 def test_a_claim_is_a_lease_with_a_new_epoch(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
 
-    task = take(store, "host:7")
+    task = claim_one(store, "host:7")
 
     assert (task.state, task.stage) == (State.ACTIVE, Stage.PREPARE)
     assert task.lease == Lease(task_id, "host:7", 1, NOW + MINUTE)
@@ -101,7 +101,7 @@ def test_a_higher_priority_starts_first_until_waiting_outweighs_it(
 @pytest.mark.spec("5.1", "5.4")
 def test_a_task_is_not_claimed_before_its_due_date(store: SqlStore, clock: HandClock) -> None:
     submit(store, *plan(a=[], b=[]))
-    task = take(store)
+    task = claim_one(store)
     store.record(lease_of(task), lambda _: (a_retry(due_at=NOW + 10 * SECOND),))
 
     assert names(claim(store)) == ["b"]
@@ -130,7 +130,7 @@ def test_a_chain_becomes_ready_task_by_task(store: SqlStore) -> None:
 @pytest.mark.spec("1.1", "0.3")
 def test_the_end_of_a_diamond_is_ready_when_both_sides_are_done(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["a"], d=["b", "c"]))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     left, right = claim(store)
 
     finish(store, left)
@@ -144,7 +144,7 @@ def test_the_end_of_a_diamond_is_ready_when_both_sides_are_done(store: SqlStore)
 def test_all_dependents_of_one_task_become_ready_at_once(store: SqlStore) -> None:
     submit(store, a_spec("root"), *(a_spec(f"leaf{n}", needs=("root",)) for n in range(50)))
 
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     assert len(claim(store)) == 50
 
@@ -153,7 +153,7 @@ def test_all_dependents_of_one_task_become_ready_at_once(store: SqlStore) -> Non
 def test_a_need_named_twice_counts_once(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a", "a"]))
 
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     assert names(claim(store)) == ["b"]
 
@@ -163,13 +163,13 @@ def test_dependents_of_a_failed_task_are_not_ready_until_it_is_answered_and_done
     store: SqlStore,
 ) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"]))
-    failed = escalate(store, take(store))
+    failed = escalate(store, claim_one(store))
 
     assert claim(store) == []
     assert store.is_idle(RUN_ID)
 
     store.amend(failed.id, lambda _: (Answered(Choice.RETRY, "again"),))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     assert names(claim(store)) == ["b"]
 
 
@@ -276,10 +276,12 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("0.3", "11.1", "11.8", "13.3")
-def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> None:
+def test_many_processes_claim_each_task_once(
+    store: SqlStore, store_location: StoreLocation
+) -> None:
     """Each process opens the store itself; all start together and claim until nothing is left."""
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 40}",) if n >= 40 else ()) for n in range(120)))
-    command = [sys.executable, "-m", "tests.adapters.store.claim_process", str(where)]
+    command = [sys.executable, "-m", "tests.adapters.store.claim_process", str(store_location)]
     claimers = [
         subprocess.Popen([*command, f"host:{n}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for n in range(4)
@@ -294,8 +296,10 @@ def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> N
 
 
 @pytest.mark.spec("13.1")
-def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: Where) -> None:
-    other = opened(where)
+def test_a_store_opened_twice_sees_what_the_other_wrote(
+    store: SqlStore, store_location: StoreLocation
+) -> None:
+    other = open_test_store(store_location)
     before = other.version()
 
     (task_id,) = submit(store, a_spec("a"))
@@ -312,7 +316,7 @@ def test_competing_tasks_on_the_same_branch_are_listed_with_their_refused_landin
     store: SqlStore,
 ) -> None:
     submit(store, a_spec("a"), a_spec("b"), a_spec("fresh"))
-    a, b = (take(store) for _ in range(2))
+    a, b = (claim_one(store) for _ in range(2))
     refuse(store, a)
     refuse(store, b)
 

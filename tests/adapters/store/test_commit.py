@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.store.store_actions import (
-    Where,
+    StoreLocation,
+    claim_one,
     events_of,
     finish,
     lease_of,
-    opened,
+    open_test_store,
     submit,
-    take,
 )
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.adapters.store import SqlStore, open_store
@@ -95,7 +95,7 @@ class CommitBlocker:
 @pytest.mark.spec("0.3", "10.1")
 def test_a_rule_that_raises_changes_nothing(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     before = store.journal()
 
     with pytest.raises(Boom):
@@ -108,7 +108,7 @@ def test_a_rule_that_raises_changes_nothing(store: SqlStore) -> None:
 def test_an_illegal_event_refuses_the_whole_transaction(store: SqlStore) -> None:
     """The first two events are legal, the third skips the judgment: none is stored."""
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     started, finished, _, landed = to_land()
 
     with pytest.raises(RowInvalid):
@@ -122,7 +122,7 @@ def test_an_illegal_event_refuses_the_whole_transaction(store: SqlStore) -> None
 def test_a_change_and_its_journal_entry_are_one_transaction(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
 
-    done = finish(store, take(store))
+    done = finish(store, claim_one(store))
 
     assert done == store.task(task_id)
     assert events_of(store, task_id) == [
@@ -197,7 +197,7 @@ def test_a_failed_transaction_does_not_affect_others_in_its_batch(store: SqlStor
 def test_a_transaction_that_the_database_refuses_does_not_affect_others(store: SqlStore) -> None:
     """The same run is submitted a second time: only that caller gets the error."""
     submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
 
     raised = CommitBlocker(store.database).together(
         [
@@ -248,7 +248,7 @@ def test_a_full_disk_is_reported_and_nothing_is_stored(store: SqlStore) -> None:
 @pytest.mark.spec("0.2", "0.6")
 def test_a_full_disk_is_reported_to_every_caller_of_the_commit(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     before = store.journal()
     pages_left(store, 2)
 
@@ -268,7 +268,7 @@ def test_a_full_disk_is_reported_to_every_caller_of_the_commit(store: SqlStore) 
 @pytest.mark.spec("0.2")
 def test_the_store_works_again_when_there_is_space(store: SqlStore) -> None:
     submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     pages_left(store, 2)
     with pytest.raises(StoreFull):
         store.note(RUN_ID, "WARNING", BIG)
@@ -345,12 +345,14 @@ def test_every_commit_changes_the_version(store: SqlStore) -> None:
     assert store.version() == seen[-1]
 
 
-def test_a_closed_store_can_be_opened_again(where: Where, clock: HandClock) -> None:
-    store = opened(where, clock)
+def test_a_closed_store_can_be_opened_again(
+    store_location: StoreLocation, clock: HandClock
+) -> None:
+    store = open_test_store(store_location, clock)
     store.submit(a_run(), [a_spec("a")], {})
     store.close()
 
-    again = opened(where, clock, create=False)
+    again = open_test_store(store_location, clock, create=False)
 
     assert len(again.rows(RUN_ID)) == 1
     again.close()
@@ -358,7 +360,7 @@ def test_a_closed_store_can_be_opened_again(where: Where, clock: HandClock) -> N
 
 def test_an_event_without_effect_does_not_change_the_row(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
 
     assert (
         store.record(lease_of(task), lambda _: (JournalNote("WARNING", {"message": "m"}),)) == task

@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.adapters.store.store_actions import Where, finish, opened, plan, submit, take
+from tests.adapters.store.store_actions import (
+    StoreLocation,
+    claim_one,
+    finish,
+    open_test_store,
+    plan,
+    submit,
+)
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, an_agent
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, Task
@@ -23,9 +30,9 @@ RUN = RunId(RUN_ID)
 
 
 @pytest.fixture
-def stores(store: SqlStore, where: Where) -> Iterator[list[SqlStore]]:
+def stores(store: SqlStore, store_location: StoreLocation) -> Iterator[list[SqlStore]]:
     """One store per simulated machine."""
-    others = [opened(where) for _ in range(4)]
+    others = [open_test_store(store_location) for _ in range(4)]
     yield [store, *others]
     for other in others:
         other.close()
@@ -140,9 +147,11 @@ def test_the_limit_of_a_machine_holds_for_concurrent_claims(stores: list[SqlStor
 
 @pytest.mark.spec("11.5", "0.6")
 def test_concurrent_submits_do_not_exceed_the_limit_together(
-    where: Where, clock: HandClock
+    store_location: StoreLocation, clock: HandClock
 ) -> None:
-    limited = [opened(where, clock, limits={"pending_runs_max": 3}) for _ in range(4)]
+    limited = [
+        open_test_store(store_location, clock, limits={"pending_runs_max": 3}) for _ in range(4)
+    ]
 
     works = [lambda n=n: submit(limited[n % 4], a_spec("a"), run=f"run0000{n}") for n in range(8)]
     raised = at_once(works)
@@ -173,7 +182,7 @@ def test_a_cancellation_during_claims_ends_every_task(stores: list[SqlStore]) ->
 @pytest.mark.spec("11.2", "0.3")
 def test_the_same_result_recorded_concurrently_counts_once(stores: list[SqlStore]) -> None:
     (task_id,) = submit(stores[0], a_spec("a"))
-    task = take(stores[0])
+    task = claim_one(stores[0])
 
     raised = at_once([lambda s=store: finish(s, task) for store in stores])  # type: ignore[misc]
 

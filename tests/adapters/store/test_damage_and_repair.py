@@ -17,7 +17,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 from tests.builders import HandClock
 from yaoki.adapters.store import StorePaths, open_store
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
@@ -26,17 +34,17 @@ NAMES = ("one", "two", "three", "four")
 TABLES = ("runs", "tasks", "needs", "accounts", "journal")
 
 
-def the_plan(place: Place) -> str:
+def the_plan(project: Project) -> str:
     """The third task continues after the worker was killed."""
     acts = {
         "one": [writes("one.txt")],
         "two": [writes("two.txt", "bad\n"), writes("two.txt")],
-        "three": [[waits_for(place.folder / "killed"), *writes("three.txt")]],
+        "three": [[waits_for(project.folder / "killed"), *writes("three.txt")]],
         "four": [writes("four.txt")],
     }
     needs = {"one": [], "two": ["one"], "three": ["two"], "four": ["three"]}
     tasks = [{"id": name, "checks": [name], "needs": held} for name, held in needs.items()]
-    return place.plan(a_plan(acts, tasks, {name: holds(f"{name}.txt") for name in NAMES}))
+    return project.plan(a_plan(acts, tasks, {name: file_contains(f"{name}.txt") for name in NAMES}))
 
 
 class InterruptedRun:
@@ -44,15 +52,15 @@ class InterruptedRun:
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         (folder / "place").mkdir()
-        self.place = Place(folder / "place", pycache)
-        self.db = self.place.repo / ".yaoki" / "state.db"
+        self.project = Project(folder / "place", pycache)
+        self.db = self.project.repo / ".yaoki" / "state.db"
         self.saved, self.with_log = folder / "saved", folder / "with-log"
         self._make()
 
     def _make(self) -> None:
-        worker = self.place.start("run", the_plan(self.place))
+        worker = self.project.start("run", the_plan(self.project))
         try:
-            until(self._at_work, "the third task is at work")
+            wait_until(self._at_work, "the third task is at work")
         finally:
             worker.kill()
             worker.communicate(timeout=BOUND_S)
@@ -60,10 +68,10 @@ class InterruptedRun:
         shutil.copytree(self.db.parent, self.with_log)
         assert (self.with_log / "state.db-wal").stat().st_size > 100_000
         # A command that looks leaves everything in the database itself.
-        self.before = self.place.status()
+        self.before = self.project.status()
         assert not (self.db.parent / "state.db-wal").exists()
         self.rows = rows(self.db)
-        shutil.copytree(self.place.folder, self.saved, symlinks=True)
+        shutil.copytree(self.project.folder, self.saved, symlinks=True)
 
     def _at_work(self) -> bool:
         if not self.db.exists():
@@ -79,16 +87,16 @@ class InterruptedRun:
 
     def settle(self, marker: str) -> None:
         """Let the agent that waits for it end, and with it the last process here."""
-        (self.place.folder / marker).touch()
-        until(lambda: not self._processes(), "its agent ended")
+        (self.project.folder / marker).touch()
+        wait_until(lambda: not self._processes(), "its agent ended")
 
     def _processes(self) -> list[str]:
-        mark = str(self.place.home).encode()
+        mark = str(self.project.home).encode()
         result = []
-        for place in Path("/proc").glob("[0-9]*"):
+        for project in Path("/proc").glob("[0-9]*"):
             try:
-                if mark in (place / "environ").read_bytes():
-                    result.append(place.name)
+                if mark in (project / "environ").read_bytes():
+                    result.append(project.name)
             except OSError:
                 continue
         return result
@@ -100,10 +108,10 @@ class InterruptedRun:
         saved_bytes = self.saved / "repo" / ".yaoki"
         shutil.copytree(saved_bytes, self.db.parent, dirs_exist_ok=True)
 
-    def again(self) -> Place:
-        shutil.rmtree(self.place.folder)
-        shutil.copytree(self.saved, self.place.folder, symlinks=True)
-        return self.place
+    def again(self) -> Project:
+        shutil.rmtree(self.project.folder)
+        shutil.copytree(self.saved, self.project.folder, symlinks=True)
+        return self.project
 
 
 @pytest.fixture(scope="module")
@@ -200,9 +208,9 @@ GONE_ON_WITH = [half, middle_pages, gone, no_log]
 
 @pytest.mark.full
 def test_the_fixture_is_an_interrupted_run(middle: InterruptedRun) -> None:
-    place = middle.again()
+    project = middle.again()
 
-    states = [task["state"] for task in place.status()["tasks"]]
+    states = [task["state"] for task in project.status()["tasks"]]
 
     assert states == ["DONE", "DONE", "ACTIVE", "WAITING"]
     assert len(list((middle.db.parent / "backups").iterdir())) == 1
@@ -215,14 +223,14 @@ def test_the_fixture_is_an_interrupted_run(middle: InterruptedRun) -> None:
 def test_a_damaged_store_is_moved_to_quarantine_and_restored(
     middle: InterruptedRun, harm: Callable[[Path], None]
 ) -> None:
-    place = middle.again()
+    project = middle.again()
     harm(middle.db)
     harmed = middle.db.read_bytes() if middle.db.exists() else None
 
-    done = place.yaoki("status", "--json")
+    done = project.yaoki("status", "--json")
     after = rows(middle.db)
-    quiet = place.yaoki("status", "--json")
-    healthy = place.yaoki("doctor")
+    quiet = project.yaoki("status", "--json")
+    healthy = project.yaoki("doctor")
 
     (aside,) = (middle.db.parent / "quarantine").iterdir()
     assert str(aside) in done.err
@@ -237,25 +245,25 @@ def test_a_damaged_store_is_moved_to_quarantine_and_restored(
     assert (quiet.err, healthy.code) == ("", 0), healthy.out
     assert str(aside) in healthy.out
     if harm in GONE_ON_WITH:
-        _continue_run(place)
+        _continue_run(project)
 
 
 def _tasks(document: dict[str, Any]) -> list[tuple[str, ...]]:
     return [(task["id"], task["state"], task["attempt"]) for task in document["tasks"]]
 
 
-def _continue_run(place: Place) -> None:
+def _continue_run(project: Project) -> None:
     """Continue to the end; landed work has landed once."""
-    resumed = place.yaoki("resume")
+    resumed = project.yaoki("resume")
     assert resumed.code == 0, resumed.out + resumed.err
-    status = place.status()
+    status = project.status()
     branch = status["run_branch"]
-    assert [place.show(branch, f"{name}.txt") for name in NAMES] == ["good"] * 4
+    assert [project.show(branch, f"{name}.txt") for name in NAMES] == ["good"] * 4
     format_ = "--format=%(trailers:key=Yaoki-Task)"
-    trailers = place.git("log", "--first-parent", format_, branch).splitlines()
+    trailers = project.git("log", "--first-parent", format_, branch).splitlines()
     landed = Counter(line for line in trailers if line.strip())
     assert sorted(landed.values()) == [1] * 4
-    entries = place.yaoki("trace", "--json").document["entries"]
+    entries = project.yaoki("trace", "--json").document["entries"]
     output = [entry["data"] for entry in entries if entry["event"] == "RECONCILED"]
     assert "corrupt store" in {data["mismatch"] for data in output}
 
@@ -264,15 +272,15 @@ def _continue_run(place: Place) -> None:
 @pytest.mark.spec("8.7", "0.2")
 def test_a_lost_log_is_noticed(middle: InterruptedRun) -> None:
     """The files of a killed worker, without the write-ahead log."""
-    place = middle.again()
+    project = middle.again()
     for name in ("state.db", "state.db-shm"):
         shutil.copy(middle.with_log / name, middle.db.parent / name)
 
-    done = place.yaoki("status", "--json")
+    done = project.yaoki("status", "--json")
 
     assert "quarantine" in done.err
     assert _tasks(done.document) == _tasks(middle.before)
-    assert place.yaoki("doctor").code == 0
+    assert project.yaoki("doctor").code == 0
 
 
 @pytest.mark.quick_cases(2)
@@ -280,7 +288,7 @@ def test_a_lost_log_is_noticed(middle: InterruptedRun) -> None:
 @pytest.mark.spec("8.7", "0.2")
 @pytest.mark.parametrize("harm", [half, zeros, header])
 def test_a_damaged_backup_is_skipped(middle: InterruptedRun, harm: Callable[[Path], None]) -> None:
-    place = middle.again()
+    project = middle.again()
     store = open_store(middle.db, HandClock(datetime.now(UTC)))
     newest = store.backups.take(datetime.now(UTC))
     older = store.backups.list_newest_first()[1]
@@ -288,16 +296,16 @@ def test_a_damaged_backup_is_skipped(middle: InterruptedRun, harm: Callable[[Pat
     for file in (newest, middle.db):
         harm(file)
 
-    done = place.yaoki("status", "--json")
+    done = project.yaoki("status", "--json")
 
     assert f"restored from {older}" in done.err
     assert _tasks(done.document) == _tasks(middle.before)
-    (line,) = (e for e in _entries(place) if e["event"] == "RECONCILED")
+    (line,) = (e for e in _entries(project) if e["event"] == "RECONCILED")
     assert line["data"]["damaged_backups"] == [newest.name]
 
 
-def _entries(place: Place) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = place.yaoki("trace", "--json").document["entries"]
+def _entries(project: Project) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = project.yaoki("trace", "--json").document["entries"]
     return result
 
 
@@ -307,15 +315,15 @@ def _entries(place: Place) -> list[dict[str, Any]]:
 def test_without_a_backup_the_store_is_rebuilt_from_the_journal_file(
     middle: InterruptedRun,
 ) -> None:
-    place = middle.again()
+    project = middle.again()
     shutil.rmtree(middle.db.parent / "backups")
     half(middle.db)
 
-    done = place.yaoki("status", "--json")
+    done = project.yaoki("status", "--json")
 
     assert "the journal file alone" in done.err
     assert _tasks(done.document) == _tasks(middle.before)
-    _continue_run(place)
+    _continue_run(project)
 
 
 @pytest.mark.acceptance
@@ -324,11 +332,11 @@ def test_without_a_journal_file_the_backup_and_git_restore_the_run(
     middle: InterruptedRun,
 ) -> None:
     """The backup is older than the work; what landed since does not land twice."""
-    place = middle.again()
+    project = middle.again()
     shutil.rmtree(middle.db.parent / "journal")
     gone(middle.db)
 
-    done = place.yaoki("status", "--json")
+    done = project.yaoki("status", "--json")
 
     assert "restored from" in done.err
     assert {task["state"] for task in done.document["tasks"]} == {"WAITING"}
@@ -341,19 +349,19 @@ def test_without_a_journal_file_the_backup_and_git_restore_the_run(
 def test_without_backup_and_journal_file_the_repair_is_refused(
     middle: InterruptedRun, harm: Callable[[Path], None]
 ) -> None:
-    place = middle.again()
+    project = middle.again()
     for name in ("journal", "backups"):
         shutil.rmtree(middle.db.parent / name)
     harm(middle.db)
     harmed = middle.db.read_bytes() if middle.db.exists() else None
 
-    for words in (("status",), ("run", the_plan(place)), ("resume",)):
-        refused = place.yaoki(*words)
+    for words in (("status",), ("run", the_plan(project)), ("resume",)):
+        refused = project.yaoki(*words)
         assert refused.code == 1
         assert "neither a good backup nor a journal file" in refused.err
         assert "start over" in refused.err
         assert "Traceback" not in refused.err
-    assert "neither a good backup" in place.yaoki("doctor").out
+    assert "neither a good backup" in project.yaoki("doctor").out
     assert (middle.db.read_bytes() if middle.db.exists() else None) == harmed
 
 
@@ -365,7 +373,7 @@ def test_a_landing_that_the_journal_file_lost_is_found_on_the_branch(
     middle: InterruptedRun, lost: int
 ) -> None:
     """The end of the file is torn: the landing of `two`, then its verification, is lost."""
-    place = middle.again()
+    project = middle.again()
     witness = JournalFile(StorePaths(middle.db).journal)
     result = [line for _, line in witness.read_lines() if line is not None]
     at = [n for n, line in enumerate(result) if line["event"] == "TASK_LANDED"][-1]
@@ -374,14 +382,14 @@ def test_a_landing_that_the_journal_file_lost_is_found_on_the_branch(
     segment.write_bytes(b"\n".join(saved_bytes)[:-20])
     zeros(middle.db)
     branch = middle.before["run_branch"]
-    head = place.git("rev-parse", branch)
+    head = project.git("rev-parse", branch)
 
-    place.yaoki("status")
+    project.yaoki("status")
 
-    assert place.git("rev-parse", branch) == head
-    assert place.task("two")["state"] != "DONE"
-    _continue_run(place)
-    landed = [e for e in _entries(place) if e["event"] == "TASK_LANDED"]
+    assert project.git("rev-parse", branch) == head
+    assert project.task("two")["state"] != "DONE"
+    _continue_run(project)
+    landed = [e for e in _entries(project) if e["event"] == "TASK_LANDED"]
     two = next(e["data"] for e in landed if e["task"].endswith("-2"))
     assert two.get("already") is True
 
@@ -390,16 +398,16 @@ def test_a_landing_that_the_journal_file_lost_is_found_on_the_branch(
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.3")
 def test_concurrent_commands_repair_the_store_once(middle: InterruptedRun) -> None:
-    place = middle.again()
+    project = middle.again()
     half(middle.db)
 
-    commands = [place.start("status") for _ in range(4)]
+    commands = [project.start("status") for _ in range(4)]
     done = [each.communicate(timeout=BOUND_S)[0] for each in commands]
 
-    assert [each.returncode for each in commands] == [place.yaoki("status").code] * 4
+    assert [each.returncode for each in commands] == [project.yaoki("status").code] * 4
     assert len([words for words in done if "quarantine" in words]) == 1
     assert len(list((middle.db.parent / "quarantine").iterdir())) == 1
-    assert _tasks(place.status()) == _tasks(middle.before)
+    assert _tasks(project.status()) == _tasks(middle.before)
 
 
 KILLED = """
@@ -424,14 +432,14 @@ open_store(Path(sys.argv[1]), HandClock()).close()
 def test_the_next_opening_completes_a_repair_that_was_killed(middle: InterruptedRun) -> None:
     """Killed at every file operation, one after the other, until a repair completes."""
     killed = 0
-    place = middle.again()
+    project = middle.again()
     for touch in range(1, 100):
         middle.store_again()
         middle_pages(middle.db)
         ended = subprocess.run(
             (sys.executable, "-c", KILLED, str(middle.db), str(touch)),
             cwd=Path(__file__).parents[3],
-            env=place.env,
+            env=project.env,
             check=False,
             timeout=BOUND_S,
         )
@@ -453,14 +461,14 @@ def test_the_next_opening_completes_a_repair_that_was_killed(middle: Interrupted
 def test_a_worker_with_the_replaced_file_stops_and_reports_it(middle: InterruptedRun) -> None:
     """Another command found damage and replaced the store; what the worker would write is refused,
     and nothing of it reaches the journal file."""
-    place = middle.again()
-    acts = {"slow": [[waits_for(place.folder / "enough")]]}
-    slow = a_plan(acts, [{"id": "slow", "checks": ["x"]}], {"x": holds("x")})
-    worker = place.start("run", place.plan(slow))
+    project = middle.again()
+    acts = {"slow": [[waits_for(project.folder / "enough")]]}
+    slow = a_plan(acts, [{"id": "slow", "checks": ["x"]}], {"x": file_contains("x")})
+    worker = project.start("run", project.plan(slow))
     try:
-        until(lambda: _prompted(middle.db, "slow"), "the agent is at work")
+        wait_until(lambda: _prompted(middle.db, "slow"), "the agent is at work")
         gone(middle.db)
-        place.yaoki("status")
+        project.yaoki("status")
         output = worker.communicate(timeout=BOUND_S)[0]
     finally:
         worker.kill()
@@ -470,7 +478,7 @@ def test_a_worker_with_the_replaced_file_stops_and_reports_it(middle: Interrupte
 
     assert worker.returncode == 1
     assert "deleted or replaced while this worker used it" in output
-    doctor = place.yaoki("doctor")
+    doctor = project.yaoki("doctor")
     assert doctor.code == 0, doctor.out
 
 
@@ -491,19 +499,19 @@ def _prompted(path: Path, name: str) -> bool:
 @pytest.mark.spec("8.7", "0.6")
 def test_the_doctor_finds_damage_that_needs_a_thorough_check(middle: InterruptedRun) -> None:
     """A journal entry was changed inside the database; every page is well formed."""
-    place = middle.again()
+    project = middle.again()
     content = middle.db.read_bytes()
     assert content.count(b'"reasoning":"') >= 1
     middle.db.write_bytes(content.replace(b'"reasoning":"', b'"reasonink":"'))
 
-    noticed = place.yaoki("doctor")
-    repaired = place.yaoki("status")
+    noticed = project.yaoki("doctor")
+    repaired = project.yaoki("status")
 
     assert noticed.code == 1
     assert "is not what was written" in noticed.out
     assert noticed.out.endswith("next: yaoki status\n")
     assert "restored from" in repaired.err
-    assert place.yaoki("doctor").code == 0
+    assert project.yaoki("doctor").code == 0
 
 
 @pytest.mark.acceptance
@@ -511,18 +519,18 @@ def test_the_doctor_finds_damage_that_needs_a_thorough_check(middle: Interrupted
 def test_the_doctor_reports_a_damaged_journal_file_and_it_is_written_again(
     middle: InterruptedRun,
 ) -> None:
-    place = middle.again()
+    project = middle.again()
     folder = middle.db.parent / "journal"
     (segment,) = folder.iterdir()
     content = segment.read_bytes()
     segment.write_bytes(content[:3000] + b"#" + content[3001:])
 
-    noticed = place.yaoki("doctor")
+    noticed = project.yaoki("doctor")
     subprocess.run(noticed.out.splitlines()[-1].removeprefix("next: "), shell=True, check=True)
-    place.yaoki("status")
+    project.yaoki("status")
 
     assert noticed.code == 1
     assert folder.with_suffix(".old").is_dir()
     assert "lacks 1 line," in noticed.out
-    assert place.yaoki("doctor").code == 0
+    assert project.yaoki("doctor").code == 0
     assert segment.read_bytes() == content

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Completed, Place, a_plan, holds, writes
+from tests.acceptance.project import BOUND_S, Completed, Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import submit
 from tests.adapters.store.test_journal_file import journal, rows, written
 from tests.builders import RUN_ID, HandClock, a_spec
@@ -114,28 +114,28 @@ def test_a_journal_file_on_a_full_disk_warns_once_and_is_completed_later(
 def test_a_run_on_a_full_disk_reports_it_and_continues_when_there_is_space(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, size: int
 ) -> None:
-    place = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    project = Project(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
     names = [f"t{n}" for n in range(3)]
-    plan = place.plan(
+    plan = project.plan(
         a_plan(
             {name: [writes(f"{name}.txt")] for name in names},
             [{"id": name, "checks": [name], "goal": "x" * 4000} for name in names],
-            {name: holds(f"{name}.txt") for name in names},
+            {name: file_contains(f"{name}.txt") for name in names},
         )
     )
 
-    full = yaoki_with_file_limit(place, size, "run", plan)
-    db = place.repo / ".yaoki" / "state.db"
+    full = yaoki_with_file_limit(project, size, "run", plan)
+    db = project.repo / ".yaoki" / "state.db"
     submitted = db.exists() and bool(rows_of(db))
-    went_on = place.yaoki("resume") if submitted else place.yaoki("run", plan)
+    went_on = project.yaoki("resume") if submitted else project.yaoki("run", plan)
 
     assert full.code == 1, full.out + full.err
     assert "free some space" in full.err
     assert "Traceback" not in full.err
     assert went_on.code == 0, went_on.out + went_on.err
-    assert {task["state"] for task in place.status()["tasks"]} == {"DONE"}
+    assert {task["state"] for task in project.status()["tasks"]} == {"DONE"}
     assert not (db.parent / "quarantine").exists()
-    assert place.yaoki("doctor").code == 0
+    assert project.yaoki("doctor").code == 0
 
 
 def rows_of(db: Path) -> list[object]:
@@ -145,15 +145,15 @@ def rows_of(db: Path) -> list[object]:
         return []
 
 
-def yaoki_with_file_limit(place: Place, bytes_: int, *words: str) -> Completed:
+def yaoki_with_file_limit(project: Project, bytes_: int, *words: str) -> Completed:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, resource.RLIM_INFINITY))
 
     done = subprocess.run(
         (sys.executable, "-m", "yaoki", *words),
-        cwd=place.repo,
+        cwd=project.repo,
         # A truncated file of compiled code would be believed by everybody after us.
-        env={**place.env, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**project.env, "PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

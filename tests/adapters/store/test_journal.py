@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.store.store_actions import (
-    Where,
-    by_hand,
+    StoreLocation,
+    claim_one,
     escalate,
     finish,
     lease_of,
-    opened,
+    open_test_store,
     plan,
+    run_sql,
     submit,
-    take,
 )
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_spec, to_land
 from tests.core.test_task_life import any_report
@@ -36,7 +36,7 @@ from yaoki.ports import Claimant
 def test_an_entry_has_its_time_its_task_and_its_event(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("a"))
     clock.advance(SECOND)
-    task = take(store)
+    task = claim_one(store)
     store.record(lease_of(task), lambda _: to_land()[:1])
 
     entry = store.journal()[-1]
@@ -78,7 +78,7 @@ def test_the_journal_can_be_read_by_run_or_by_task(store: SqlStore) -> None:
 # ------------------------------------------------------------------ the fold
 
 
-def live(store: SqlStore, clock: HandClock, dice: Random) -> None:
+def act_randomly(store: SqlStore, clock: HandClock, dice: Random) -> None:
     """A random action of a worker or a person; it may be refused."""
     clock.advance(dice.choice([SECOND, 20 * SECOND]))
     rows = store.rows(RUN_ID)
@@ -129,7 +129,7 @@ def test_after_random_work_the_journal_folds_to_the_rows(tmp_path: Path, seed: i
     store = open_store(path, clock, durable=False)
     submit(store, *plan(a=[], b=["a"], c=["a"], d=["b", "c"], e=[], f=["e"]))
     for _ in range(60):
-        live(store, clock, dice)
+        act_randomly(store, clock, dice)
 
     wrong = store.audit(RUN_ID)
     landed = [e.task_id for e in store.journal() if e.event == "TASK_LANDED"]
@@ -148,7 +148,7 @@ def test_nothing_starts_before_its_needs_are_done(store: SqlStore, clock: HandCl
     submit(store, *plan(a=[], b=["a"], c=["a", "b"]))
     needs, dice = store.needs(RUN_ID), Random(7)
     for _ in range(200):
-        live(store, clock, dice)
+        act_randomly(store, clock, dice)
     done: set[str] = set()
     for entry in store.journal():
         if entry.event == "TASK_CLAIMED":
@@ -182,16 +182,16 @@ CHANGES = {
 @pytest.mark.spec("10.2")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_an_audit_finds_a_changed_row_or_journal(
-    store: SqlStore, where: Where, clock: HandClock, change: str
+    store: SqlStore, store_location: StoreLocation, clock: HandClock, change: str
 ) -> None:
     submit(store, *plan(a=[], b=[]))
-    task = take(store)
+    task = claim_one(store)
     store.record(lease_of(task), lambda _: (*to_land()[:2], a_retry()))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     assert store.audit(RUN_ID) == []
 
-    by_hand(where, change)
-    other = opened(where, clock)
+    run_sql(store_location, change)
+    other = open_test_store(store_location, clock)
     wrong = other.audit(RUN_ID)
     other.close()
 
@@ -200,10 +200,12 @@ def test_an_audit_finds_a_changed_row_or_journal(
 
 
 @pytest.mark.spec("10.2")
-def test_an_audit_finds_a_wrong_count_of_open_needs(store: SqlStore, where: Where) -> None:
+def test_an_audit_finds_a_wrong_count_of_open_needs(
+    store: SqlStore, store_location: StoreLocation
+) -> None:
     submit(store, *plan(a=[], b=["a"]))
 
-    by_hand(where, "UPDATE tasks SET open_needs = 0 WHERE n = 2")
+    run_sql(store_location, "UPDATE tasks SET open_needs = 0 WHERE n = 2")
 
     assert store.audit(RUN_ID) == [f"{RUN_ID}-2: 0 open needs stored, 1 counted"]
 
@@ -211,12 +213,12 @@ def test_an_audit_finds_a_wrong_count_of_open_needs(store: SqlStore, where: Wher
 @pytest.mark.spec("13.2", "1.3")
 @pytest.mark.parametrize("stored", ["", "NO_SUCH_REASON"])
 def test_a_blocked_row_without_a_reason_reads_as_unknown(
-    store: SqlStore, where: Where, stored: str
+    store: SqlStore, store_location: StoreLocation, stored: str
 ) -> None:
     submit(store, a_spec("a"))
-    stuck = escalate(store, take(store))
+    stuck = escalate(store, claim_one(store))
 
-    by_hand(where, "UPDATE tasks SET reason = ?", stored)
+    run_sql(store_location, "UPDATE tasks SET reason = ?", stored)
 
     assert store.task(stuck.id).reason is Reason.UNKNOWN
     assert store.rows(RUN_ID)[0].reason == "UNKNOWN"
@@ -228,7 +230,7 @@ def test_a_blocked_row_without_a_reason_reads_as_unknown(
 @pytest.mark.spec("1.1", "1.3")
 def test_a_screen_row_has_the_fields_of_its_task(store: SqlStore) -> None:
     submit(store, a_spec("a"), a_spec("b", required=False, needs=("a",)))
-    stuck = escalate(store, take(store))
+    stuck = escalate(store, claim_one(store))
 
     first, second = store.rows(RUN_ID)
 
@@ -246,7 +248,7 @@ def test_a_screen_row_has_the_fields_of_its_task(store: SqlStore) -> None:
 @pytest.mark.spec("9.6", "8.5")
 def test_dependents_of_reverted_work_are_no_longer_ready(store: SqlStore) -> None:
     ids = submit(store, *plan(a=[], b=["a"]))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     asked = Question("Again?", (Choice.RETRY, Choice.ABORT))
 
     store.amend(ids[0], lambda task: (UndoCompleted(task.landed_commit, asked),))
@@ -261,7 +263,7 @@ def test_dependents_of_reverted_work_are_no_longer_ready(store: SqlStore) -> Non
 @pytest.mark.spec("8.5")
 def test_an_answer_journals_the_dependents_that_it_revives(store: SqlStore) -> None:
     ids = submit(store, *plan(a=[], b=["a"], c=["b"]))
-    stuck = escalate(store, take(store))
+    stuck = escalate(store, claim_one(store))
 
     store.amend(stuck.id, lambda _: (Answered(Choice.RETRY),))
 
@@ -272,9 +274,9 @@ def test_an_answer_journals_the_dependents_that_it_revives(store: SqlStore) -> N
 @pytest.mark.spec("11.8")
 def test_a_returned_claim_stays_at_its_stage(store: SqlStore) -> None:
     submit(store, a_spec("a"))
-    task = store.record(lease_of(take(store)), lambda _: to_land()[:1])
+    task = store.record(lease_of(claim_one(store)), lambda _: to_land()[:1])
 
     back = store.record(lease_of(task), lambda _: (LeaseReleased("host:1", 1),))
 
     assert back == replace(task, state=State.WAITING, lease=None)
-    assert take(store).stage is task.stage
+    assert claim_one(store).stage is task.stage

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.store.store_actions import escalate, finish, lease_of, names, plan, submit, take
+from tests.adapters.store.store_actions import (
+    claim_one,
+    escalate,
+    finish,
+    lease_of,
+    names,
+    plan,
+    submit,
+)
 from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_retry, a_spec, an_agent
 from yaoki.adapters.store import SqlStore, StorePaths, open_store
 from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decode_line, encode_lines
@@ -57,7 +65,7 @@ def segment(path: Path) -> Path:
     return JournalFile(StorePaths(path).journal).list_segments()[-1]
 
 
-def live(store: SqlStore, clock: HandClock) -> None:
+def make_every_change(store: SqlStore, clock: HandClock) -> None:
     """At least one of every kind of change to a row."""
     paid = an_agent("paid", account="shared", concurrency=2)
     submit(
@@ -66,7 +74,7 @@ def live(store: SqlStore, clock: HandClock) -> None:
         a_spec("limited", agents=(paid,), priority=3),
         a_spec("limited-too", agents=(paid,)),
     )
-    limited = take(store)
+    limited = claim_one(store)
     wait = a_retry(a_failure(FailureKind.RATE_LIMIT), due_at=clock.now() + 5 * MINUTE)
     store.record(lease_of(limited), lambda _: (wait,))
     done = finish(store, take(store), "c0ffee")
@@ -97,7 +105,7 @@ def live(store: SqlStore, clock: HandClock) -> None:
 def test_the_journal_file_has_every_committed_entry_once(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
-    live(store, clock)
+    make_every_change(store, clock)
 
     assert written(path) == journal(path)
     assert None not in lines(path)
@@ -131,7 +139,7 @@ def test_two_processes_write_one_file(store: SqlStore, path: Path, clock: HandCl
 def test_a_rolled_back_transaction_is_not_in_the_journal_file(store: SqlStore, path: Path) -> None:
     submit(store, a_spec("a"))
     with pytest.raises(ZeroDivisionError):
-        store.record(lease_of(take(store)), lambda _: [1 // 0])  # type: ignore[list-item]
+        store.record(lease_of(claim_one(store)), lambda _: [1 // 0])  # type: ignore[list-item]
 
     assert written(path) == journal(path)
 
@@ -142,7 +150,7 @@ def test_entries_missing_after_a_kill_are_appended_later(
     store: SqlStore, path: Path, clock: HandClock, torn_bytes: int
 ) -> None:
     """The commit was stored, the append cut off: the lines follow, and the torn one is reported."""
-    live(store, clock)
+    make_every_change(store, clock)
     content = segment(path).read_bytes()
     segment(path).write_bytes(content[:-torn_bytes])
 
@@ -150,7 +158,9 @@ def test_entries_missing_after_a_kill_are_appended_later(
 
     assert written(path) == journal(path)
     torn = [
-        place for place, line in JournalFile(StorePaths(path).journal).read_lines() if line is None
+        project
+        for project, line in JournalFile(StorePaths(path).journal).read_lines()
+        if line is None
     ]
     assert len(torn) <= 1
     assert store.lines_missing_in_journal_file() == []
@@ -175,7 +185,7 @@ def test_another_process_appends_missing_entries_with_its_next_commit(
 def test_a_deleted_journal_file_is_written_again(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
-    live(store, clock)
+    make_every_change(store, clock)
     segment(path).unlink()
 
     open_store(path, clock, durable=False).close()
@@ -189,7 +199,7 @@ def test_full_segments_are_compressed_and_new_ones_started(path: Path, clock: Ha
     witness = JournalFile(StorePaths(path).journal, segment_bytes=2000)
     assert isinstance(store.database, SqliteDatabase)
     store.database.journal_file = witness
-    live(store, clock)
+    make_every_change(store, clock)
     plain = len(witness.list_segments())
 
     witness.compress_old_segments()
@@ -218,7 +228,7 @@ def test_a_plain_segment_is_deleted_after_its_archive_is_synced(
     witness = JournalFile(StorePaths(path).journal, segment_bytes=2000)
     assert isinstance(store.database, SqliteDatabase)
     store.database.journal_file = witness
-    live(store, clock)
+    make_every_change(store, clock)
     store.close()
     many = len(witness.list_segments()) - 1
     calls: list[str] = []
@@ -243,10 +253,10 @@ def test_a_damaged_line_is_not_decoded() -> None:
     (line,) = encode_lines([row]).splitlines()
     assert decode_line(line) == dict(zip(COLUMNS, row, strict=True))
 
-    for place in range(len(line)):
-        changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+    for project in range(len(line)):
+        changed = line[:project] + bytes([line[project] ^ 1]) + line[project + 1 :]
         assert decode_line(changed) is None, changed
-        assert decode_line(line[:place]) is None
+        assert decode_line(line[:project]) is None
 
 
 # ------------------------------------------------------------------ replay
@@ -257,7 +267,7 @@ def test_the_journal_file_alone_rebuilds_every_row(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
     """Runs, tasks with rank and claim, needs, accounts with probe, and the journal."""
-    live(store, clock)
+    make_every_change(store, clock)
     before = rows(path)
     assert before["accounts"]
     for file in StorePaths(path).files:
@@ -283,7 +293,7 @@ def test_a_replay_rebuilds_replacements_pauses_and_notices(path: Path, clock: Ha
     limits = {"notices": NoticeSelection(("desktop", "webhook"))}
     store = open_store(path, clock, durable=False, limits=limits)
     submit(store, *plan(a=[], b=["a"], c=["b"]))
-    escalate(store, take(store))
+    escalate(store, claim_one(store))
     store.add_tasks(RUN_ID, plan(again=[]), replaces={"again": f"{RUN_ID}-1"})
     store.pause(RUN_ID, Pause(PauseCause.BUDGET, "all of it is used"))
     store.unpause(RUN_ID, "go on")
@@ -308,7 +318,7 @@ def test_a_replay_rebuilds_replacements_pauses_and_notices(path: Path, clock: Ha
 def test_an_archived_run_stays_archived(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock, durable=False)
     submit(store, a_spec("a"), run="run00007")
-    finish(store, take(store))
+    finish(store, claim_one(store))
     store.update_run(RunId("run00007"), "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
     submit(store, a_spec("b"))
     with store.database.read() as connection:
@@ -339,7 +349,7 @@ def test_a_restored_backup_is_completed_from_the_journal_file(path: Path, clock:
     submit(store, *plan(one=[], two=["one"]), run="run00009")
     backup = store.backups.take(clock.now())
     count = len(journal(path))
-    live(store, clock)
+    make_every_change(store, clock)
     before = rows(path)
     store.close()
     path.write_bytes(b"\0" * 20_000)
@@ -362,7 +372,7 @@ def test_a_lost_line_is_counted_and_dependent_lines_become_notes(
     and the task goes on from before it."""
     store = open_store(path, clock, durable=False)
     submit(store, a_spec("a"), a_spec("b"))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     store.close()
     content = segment(path).read_bytes()
     assert content.count(b'"ATTEMPT_STARTED"') == 1

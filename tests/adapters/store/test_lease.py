@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.store.store_actions import (
+    claim_one,
     events_of,
     finish,
     lease_of,
     names,
     plan,
     submit,
-    take,
 )
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_spec, to_land
 from yaoki.adapters.store import SqlStore
@@ -26,11 +26,11 @@ from yaoki.ports import Claimant
 @pytest.mark.spec("11.3", "3.7", "5.2")
 def test_an_expired_claim_goes_to_the_next_holder(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    first = take(store, "dead:1")
+    first = claim_one(store, "dead:1")
     store.record(lease_of(first), lambda _: to_land()[:1])
     clock.advance(MINUTE + SECOND)
 
-    second = take(store, "host:2")
+    second = claim_one(store, "host:2")
 
     assert (second.epoch, second.stage, second.attempt) == (2, "WORK", 1)
     assert second.counts.deliveries == 1
@@ -40,7 +40,7 @@ def test_an_expired_claim_goes_to_the_next_holder(store: SqlStore, clock: HandCl
 @pytest.mark.spec("11.1")
 def test_a_claim_is_valid_until_its_lease_expires(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("a"))
-    take(store)
+    claim_one(store)
     clock.advance(MINUTE)
 
     assert store.claim(Claimant("host:2", MINUTE), 1) == []
@@ -52,7 +52,7 @@ def test_a_living_holder_keeps_its_task_for_a_bounded_time(
 ) -> None:
     """At most half an hour after the lease expired, even if the process lives."""
     (task_id,) = submit(store, a_spec("a"))
-    first = take(store, "here:1")
+    first = claim_one(store, "here:1")
     clock.advance(MINUTE + SECOND)
     for _ in range(29):
         clock.advance(MINUTE)
@@ -72,7 +72,7 @@ def test_a_living_holder_keeps_its_task_for_a_bounded_time(
 def test_a_worker_does_not_claim_its_own_expired_task(store: SqlStore, clock: HandClock) -> None:
     """A worker that slept past its lease continues its task; it does not claim it a second time."""
     (task_id,) = submit(store, a_spec("a"))
-    first = take(store, "here:1")
+    first = claim_one(store, "here:1")
     clock.advance(300 * MINUTE)
 
     assert store.claim(Claimant("here:1", MINUTE, is_alive=lambda _: True), 1) == []
@@ -88,9 +88,9 @@ def test_a_worker_does_not_claim_its_own_expired_task(store: SqlStore, clock: Ha
 def test_a_replaced_holder_cannot_write(store: SqlStore, clock: HandClock) -> None:
     """The first worker slept through its lease; its late success must not count."""
     (task_id,) = submit(store, a_spec("login"))
-    late = lease_of(take(store, "sleeper"))
+    late = lease_of(claim_one(store, "sleeper"))
     clock.advance(2 * MINUTE)
-    take(store, "successor")
+    claim_one(store, "successor")
     before = store.task(task_id)
 
     with pytest.raises(LeaseLost, match=f"sleeper no longer holds {task_id}"):
@@ -102,9 +102,9 @@ def test_a_replaced_holder_cannot_write(store: SqlStore, clock: HandClock) -> No
 @pytest.mark.spec("11.2", "0.3", "10.1")
 def test_a_late_result_is_journalled_once(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("login"))
-    late = lease_of(take(store, "sleeper"))
+    late = lease_of(claim_one(store, "sleeper"))
     clock.advance(2 * MINUTE)
-    take(store, "successor")
+    claim_one(store, "successor")
 
     for _ in range(3):
         with pytest.raises(LeaseLost):
@@ -123,9 +123,9 @@ def test_each_superseded_claim_has_its_own_refusal(store: SqlStore, clock: HandC
     (task_id,) = submit(store, a_spec("login"))
     leases = []
     for n in range(11):
-        leases.append(lease_of(take(store, f"host:{n}")))
+        leases.append(lease_of(claim_one(store, f"host:{n}")))
         clock.advance(2 * MINUTE)
-    take(store, "last")
+    claim_one(store, "last")
 
     for lease in (leases[0], leases[10], leases[0]):
         with pytest.raises(LeaseLost):
@@ -138,7 +138,7 @@ def test_each_superseded_claim_has_its_own_refusal(store: SqlStore, clock: HandC
 @pytest.mark.spec("11.2")
 def test_a_result_for_finished_work_is_refused(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("login"))
-    task = take(store)
+    task = claim_one(store)
     done = finish(store, task)
 
     with pytest.raises(LeaseLost):
@@ -150,7 +150,7 @@ def test_a_result_for_finished_work_is_refused(store: SqlStore) -> None:
 @pytest.mark.spec("11.2")
 def test_the_right_epoch_with_the_wrong_holder_is_refused(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("login"))
-    forged = replace(lease_of(take(store, "host:1")), holder="host:2")
+    forged = replace(lease_of(claim_one(store, "host:1")), holder="host:2")
 
     with pytest.raises(LeaseLost, match="host:2"):
         store.record(forged, lambda _: (Landed("abc123"),))
@@ -167,9 +167,9 @@ def test_a_result_for_an_unknown_task_is_refused_by_name(store: SqlStore) -> Non
 @pytest.mark.spec("11.2")
 def test_a_refused_result_does_not_run_its_rule(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("login"))
-    late = lease_of(take(store, "sleeper"))
+    late = lease_of(claim_one(store, "sleeper"))
     clock.advance(2 * MINUTE)
-    take(store, "successor")
+    claim_one(store, "successor")
     calls: list[str] = []
 
     def ask(task: Task) -> tuple[Event, ...]:
@@ -202,9 +202,9 @@ def test_a_heartbeat_extends_every_lease_it_names(store: SqlStore, clock: HandCl
 @pytest.mark.spec("11.1", "13.3")
 def test_a_heartbeat_does_not_revive_a_lost_claim(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    old = lease_of(take(store, "host:1"))
+    old = lease_of(claim_one(store, "host:1"))
     clock.advance(2 * MINUTE)
-    new = take(store, "host:2")
+    new = claim_one(store, "host:2")
 
     beat = store.heartbeat([old], 10 * MINUTE)
 
@@ -215,7 +215,7 @@ def test_a_heartbeat_does_not_revive_a_lost_claim(store: SqlStore, clock: HandCl
 @pytest.mark.spec("11.1", "9.5")
 def test_a_heartbeat_does_not_revive_a_cancelled_task(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store)
+    task = claim_one(store)
     store.cancel_task(task_id, "enough")
     store.record(lease_of(task), lambda _: (Cancelled("enough"),))
 
@@ -231,7 +231,7 @@ def test_a_heartbeat_reports_cancellations_of_its_own_tasks_only(
     store: SqlStore,
 ) -> None:
     ids = submit(store, *plan(a=[], b=[]))
-    mine, other = take(store, "host:1"), take(store, "host:2")
+    mine, other = claim_one(store, "host:1"), claim_one(store, "host:2")
     store.cancel_run(RUN_ID, "enough")
 
     assert store.heartbeat([lease_of(mine)], MINUTE).cancel_requested == {ids[0]}
@@ -254,8 +254,8 @@ def test_the_claims_of_a_dead_holder_are_returned_at_once(
     store: SqlStore, counted: bool, deliveries: int
 ) -> None:
     ids = submit(store, *plan(a=[], b=[]))
-    take(store, "dead:1")
-    alive = take(store, "alive:1")
+    claim_one(store, "dead:1")
+    alive = claim_one(store, "alive:1")
 
     back = store.expire_claims(lambda holder: holder.startswith("dead"), counted=counted)
 

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.store.store_actions import Where, by_hand, finish, opened, submit, take
+from tests.adapters.store.store_actions import (
+    StoreLocation,
+    claim_one,
+    finish,
+    open_test_store,
+    run_sql,
+    submit,
+)
 from tests.builders import NOW, RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.migrations import (
@@ -98,13 +105,13 @@ def test_a_failed_migration_leaves_the_old_version_intact(tmp_path: Path) -> Non
 
 @pytest.mark.spec("13.2")
 def test_a_newer_store_is_refused_and_not_changed(
-    store: SqlStore, where: Where, clock: HandClock
+    store: SqlStore, store_location: StoreLocation, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"))
-    by_hand(where, "INSERT INTO schema_version (version) VALUES (999)")
+    run_sql(store_location, "INSERT INTO schema_version (version) VALUES (999)")
 
     with pytest.raises(StoreNewer, match="version 999") as refused:
-        opened(where, clock)
+        open_test_store(store_location, clock)
 
     assert "update yaoki" in refused.value.hint
     assert refused.value.exit_code == 6
@@ -129,7 +136,7 @@ def test_a_file_that_is_no_database_is_refused_and_not_changed(
 @pytest.mark.spec("0.6")
 def test_a_foreign_database_is_refused_and_not_changed(path: Path, clock: HandClock) -> None:
     path.parent.mkdir()
-    by_hand(path, "CREATE TABLE photos (id INTEGER)")
+    run_sql(path, "CREATE TABLE photos (id INTEGER)")
 
     with pytest.raises(StoreCorrupt, match="not a yaoki store"):
         open_store(path, clock)
@@ -174,7 +181,7 @@ def test_a_backup_is_complete_and_can_be_opened(
     store: SqlStore, tmp_path: Path, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"), a_spec("b"))
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     backup = store.backups.take(NOW)
     submit(store, a_spec("later"), run="run00002")
@@ -186,7 +193,7 @@ def test_a_backup_is_complete_and_can_be_opened(
     assert restored.rows(RUN_ID) == store.rows(RUN_ID)
     assert len(restored.runs()) == 1
     assert restored.audit(RUN_ID) == []
-    finish(restored, take(restored))
+    finish(restored, claim_one(restored))
     assert restored.count_by_state(RUN_ID) == {(State.DONE, True): 2}
     restored.close()
 
@@ -243,17 +250,17 @@ def test_a_backup_is_taken_when_the_last_is_old_enough(store: SqlStore, clock: H
 def tables(path: Path) -> set[str]:
     return {
         row[0]
-        for row in look(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
+        for row in query(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
         if not row[0].startswith("sqlite_")
     }
 
 
 def version(path: Path) -> int:
-    number: int = look(path, "SELECT max(version) FROM schema_version")[0][0]
+    number: int = query(path, "SELECT max(version) FROM schema_version")[0][0]
     return number
 
 
-def look(path: Path, statement: str) -> list[tuple[Any, ...]]:
+def query(path: Path, statement: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(path)
     try:
         return connection.execute(statement).fetchall()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.store.store_actions import escalate, finish, plan, submit, take
+from tests.adapters.store.store_actions import claim_one, escalate, finish, plan, submit
 from tests.builders import HandClock
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.tables.retention import (
@@ -27,7 +27,7 @@ def ended(store: SqlStore, clock: HandClock, run: RunId) -> int:
     """A finished run of two tasks; returns the number of its last entry."""
     submit(store, *plan(a=[], b=["a"]), run=run)
     for _ in range(2):
-        finish(store, take(store))
+        finish(store, claim_one(store))
     now_ms = round(clock.now().timestamp() * 1000)
     store.update_run(run, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=now_ms)
     with store.database.read() as tx:
@@ -80,7 +80,7 @@ def test_a_reopened_run_is_not_deleted(store: SqlStore, clock: HandClock) -> Non
 def test_the_open_work_of_a_run_is_described(store: SqlStore) -> None:
     submit(store, *plan(a=[]), run=OLD)
     waiting = read_lifetimes(store.database)[0].open_reason
-    task = take(store)
+    task = claim_one(store)
     working = read_lifetimes(store.database)[0].open_reason
     escalate(store, task)
     asking = read_lifetimes(store.database)[0].open_reason

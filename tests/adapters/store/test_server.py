@@ -14,7 +14,15 @@ import pytest
 
 from tests.adapters.store.proxy import Wire
 from tests.adapters.store.server import ROOT, Server, a_database, binaries
-from tests.adapters.store.store_actions import by_hand, finish, lease_of, opened, plan, submit, take
+from tests.adapters.store.store_actions import (
+    claim_one,
+    finish,
+    lease_of,
+    open_test_store,
+    plan,
+    run_sql,
+    submit,
+)
 from tests.builders import HOUR, MINUTE, RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore, is_store_known, open_store
 from yaoki.adapters.store.database import Transaction
@@ -41,35 +49,35 @@ def until(condition: Callable[[], bool], bound_s: float = 60) -> None:
 def test_a_missing_store_is_not_created_without_create(url: str, clock: HandClock) -> None:
     assert not is_store_known(url)
     with pytest.raises(StoreError, match="no store here yet"):
-        opened(url, clock, create=False)
-    assert by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+        open_test_store(url, clock, create=False)
+    assert run_sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
 
-    opened(url, clock).close()
+    open_test_store(url, clock).close()
     assert is_store_known(url)
 
 
 @pytest.mark.spec("0.6")
 def test_a_foreign_database_is_refused_and_not_changed(url: str) -> None:
-    by_hand(url, "CREATE TABLE photos (id INTEGER)")
+    run_sql(url, "CREATE TABLE photos (id INTEGER)")
 
     with pytest.raises(StoreCorrupt, match="not a yaoki store: it has the tables photos"):
-        opened(url)
+        open_test_store(url)
 
-    found = by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    found = run_sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     assert found == [("photos",)]
 
 
 @pytest.mark.spec("13.2", "13.1")
 def test_concurrent_openings_create_a_store_once(url: str) -> None:
     made: list[SqlStore] = []
-    threads = [threading.Thread(target=lambda: made.append(opened(url))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: made.append(open_test_store(url))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
 
     assert len(made) == 8
-    versions = by_hand(url, "SELECT version FROM schema_version")
+    versions = run_sql(url, "SELECT version FROM schema_version")
     assert len(versions) == len(set(versions))
     for store in made:
         store.close()
@@ -81,7 +89,7 @@ def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
     by_hand_alone(server_url, f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
     try:
         with pytest.raises(StoreError, match="encoding of the database is LATIN1") as refused:
-            opened(server_url.replace("/postgres", f"/{name}", 1))
+            open_test_store(server_url.replace("/postgres", f"/{name}", 1))
         assert "createdb" in refused.value.hint
     finally:
         # Our session may still be on its way out at the server.
@@ -110,7 +118,7 @@ SECRETIVE = [
 @pytest.mark.parametrize("address", SECRETIVE)
 def test_no_message_contains_the_password(address: str) -> None:
     with pytest.raises(StoreError) as refused:
-        opened(address)
+        open_test_store(address)
 
     said = f"{refused.value.sentence} {refused.value.hint} {refused.value.__cause__}"
     assert "hush" not in said
@@ -144,9 +152,9 @@ def test_a_wrong_clock_on_one_machine_does_not_affect_leases(url: str, wrong: ti
     right = open_store(url, HandClock(datetime.now(UTC)), durable=False)
     skewed = open_store(url, HandClock(datetime.now(UTC) + wrong), durable=False)
     submit(right, *plan(a=[], b=[]))
-    take(right, "right:1")
+    claim_one(right, "right:1")
 
-    held = take(skewed, "skewed:1")
+    held = claim_one(skewed, "skewed:1")
 
     assert skewed.claim(Claimant("skewed:1", MINUTE), 9) == []
     assert right.claim(Claimant("right:1", MINUTE), 9) == []
@@ -165,7 +173,7 @@ def test_a_wrong_clock_on_one_machine_does_not_affect_leases(url: str, wrong: ti
 
 @pytest.mark.spec("13.1")
 def test_a_notification_makes_a_poll_read_the_version(url: str, clock: HandClock) -> None:
-    store, other = opened(url, clock), opened(url, clock, polls_max=10**9)
+    store, other = open_test_store(url, clock), open_test_store(url, clock, polls_max=10**9)
     other.version()
     until(lambda: other.database._listener.listening)  # type: ignore[attr-defined]
     before = other.version()
@@ -182,12 +190,12 @@ def test_a_notification_makes_a_poll_read_the_version(url: str, clock: HandClock
 def test_without_a_notification_the_version_is_read_after_some_polls(
     url: str, clock: HandClock
 ) -> None:
-    store = opened(url, clock, polls_max=4)
+    store = open_test_store(url, clock, polls_max=4)
     store.version()
     until(lambda: store.database._listener.listening)  # type: ignore[attr-defined]
     before = store.version()
 
-    by_hand(url, "INSERT INTO connections (id, commits, at_ms) VALUES ('silent', 1, 0)")
+    run_sql(url, "INSERT INTO connections (id, commits, at_ms) VALUES ('silent', 1, 0)")
 
     assert store.version() in {before, before + 1}
     assert before + 1 in [store.version() for _ in range(4)]
@@ -197,7 +205,7 @@ def test_without_a_notification_the_version_is_read_after_some_polls(
 @pytest.mark.spec("10.1", "10.2")
 def test_a_reader_that_follows_the_journal_misses_no_entry(url: str, clock: HandClock) -> None:
     """An entry is numbered before it is committed; a late one must not be skipped."""
-    store = opened(url, clock)
+    store = open_test_store(url, clock)
     submit(store, a_spec("a"))
     start = store.last_seq()
     written, go_on = threading.Event(), threading.Event()
@@ -230,7 +238,7 @@ def test_a_reader_that_follows_the_journal_misses_no_entry(url: str, clock: Hand
 @pytest.mark.spec("0.3", "13.1")
 def test_two_deadlocked_transactions_both_succeed(url: str, clock: HandClock) -> None:
     """The server aborts one of them, and that one is repeated."""
-    store = opened(url, clock)
+    store = open_test_store(url, clock)
     ids = submit(store, *plan(a=[], b=[]))
     both, tries = threading.Barrier(2, timeout=60), list[str]()
 
@@ -273,10 +281,10 @@ def test_a_commit_without_an_answer_is_stored_exactly_once(
     wire: Wire, clock: HandClock, cut: str
 ) -> None:
     """Whether the server got the COMMIT or not, the caller gets its result, stored once."""
-    store = opened(wire.url, clock)
+    store = open_test_store(wire.url, clock)
     (task_id,) = submit(store, a_spec("a"))
     wire.cut = cut
-    task = take(store)
+    task = claim_one(store)
     wire.cut = cut
     store.note(RUN, "WARNING", {"message": "once"})
     wire.cut = cut
@@ -292,7 +300,7 @@ def test_a_commit_without_an_answer_is_stored_exactly_once(
 
 @pytest.mark.spec("0.6", "0.4")
 def test_a_long_outage_is_reported_within_a_bound(wire: Wire, clock: HandClock) -> None:
-    store = opened(wire.url, clock, outage=timedelta(seconds=0.3))
+    store = open_test_store(wire.url, clock, outage=timedelta(seconds=0.3))
     submit(store, a_spec("a"))
     wire.__exit__()
 
@@ -316,7 +324,7 @@ def test_a_server_crash_loses_nothing_and_stops_no_worker() -> None:
     try:
         server.start()
         with a_database(server.url) as url:
-            store = opened(url, durable=True)
+            store = open_test_store(url, durable=True)
             needs = {n: (f"t{n - 30}",) if n >= 30 else () for n in range(240)}
             submit(store, *(a_spec(f"t{n}", needs=wanted) for n, wanted in needs.items()))
             claimers = [claimer(url, f"host{n}:1") for n in range(3)]
@@ -356,7 +364,7 @@ def test_an_unbounded_wait_for_the_server_is_reported_and_can_be_stopped(
     said: list[str] = []
     failed: list[BaseException] = []
     with Wire(url) as wire:
-        store = opened(wire.url, clock, outage=timedelta(days=10_000), warn=said.append)
+        store = open_test_store(wire.url, clock, outage=timedelta(days=10_000), warn=said.append)
         submit(store, a_spec("a"))
 
     def write() -> None:

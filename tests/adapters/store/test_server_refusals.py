@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Place
+from tests.acceptance.project import SETTINGS, Project
 from tests.adapters.store.server import Server, binaries, missing
 from yaoki.adapters.store import open_store
 from yaoki.adapters.system.clock import SystemClock
@@ -47,8 +47,8 @@ def strict() -> Iterator[Server]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
 
 
 REFUSED = [
@@ -84,14 +84,14 @@ def test_a_refused_connection_reports_the_cause_and_the_remedy(
 @pytest.mark.full
 @pytest.mark.acceptance
 def test_a_refused_command_reports_the_cause_and_does_not_wait(
-    strict: Server, place: Place
+    strict: Server, project: Project
 ) -> None:
     """`worker` waits without bound for an unreachable store, but not for one that refuses."""
     url = f"postgresql://secretive:hush@/postgres?host={strict.folder}"
-    (place.repo / "yaoki.toml").write_text(f'{SETTINGS}\n[store]\nurl = "{url}"\n')
+    (project.repo / "yaoki.toml").write_text(f'{SETTINGS}\n[store]\nurl = "{url}"\n')
 
-    for words in (("status",), ("worker",), ("plan", "submit", place.plan({"goal": "x"}))):
-        done = place.yaoki(*words)
+    for words in (("status",), ("worker",), ("plan", "submit", project.plan({"goal": "x"}))):
+        done = project.yaoki(*words)
 
         assert done.code in {1, 2}
         assert "hush" not in done.out + done.err

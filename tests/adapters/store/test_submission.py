@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.store.store_actions import Where, finish, names, opened, plan, submit, take
+from tests.adapters.store.store_actions import (
+    StoreLocation,
+    claim_one,
+    finish,
+    names,
+    open_test_store,
+    plan,
+    submit,
+)
 from tests.builders import NOW, RUN_ID, HandClock, a_check, a_run, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, TaskId
@@ -16,8 +24,10 @@ from yaoki.errors import OverLimit, StoreCorrupt, StoreError, Unknown
 from yaoki.ports import Claimant
 
 
-def open_with_limits(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:
-    return opened(where, clock, limits=limits)
+def open_with_limits(
+    store_location: StoreLocation, clock: HandClock, limits: Mapping[str, Any]
+) -> SqlStore:
+    return open_test_store(store_location, clock, limits=limits)
 
 
 @pytest.mark.spec("1.4", "2.6", "10.1")
@@ -36,10 +46,12 @@ def test_a_run_is_stored_completely(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("2.6")
-def test_a_task_is_read_with_its_specification(store: SqlStore, where: Where) -> None:
+def test_a_task_is_read_with_its_specification(
+    store: SqlStore, store_location: StoreLocation
+) -> None:
     spec = a_spec(scope=("src/**",), checks=(a_check(argv=("own",)),), priority=2)
     (task_id,) = submit(store, spec)
-    other = opened(where)
+    other = open_test_store(store_location)
 
     read = other.task(task_id)
     other.close()
@@ -86,8 +98,10 @@ def test_the_same_run_is_not_stored_twice(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_too_many_tasks_are_refused_with_the_numbers(where: Where, clock: HandClock) -> None:
-    store = open_with_limits(where, clock, {"pending_tasks_max": 3})
+def test_too_many_tasks_are_refused_with_the_numbers(
+    store_location: StoreLocation, clock: HandClock
+) -> None:
+    store = open_with_limits(store_location, clock, {"pending_tasks_max": 3})
 
     with pytest.raises(OverLimit, match="4 is over the limit of 3") as refused:
         submit(store, *(a_spec(f"t{n}") for n in range(4)))
@@ -99,8 +113,10 @@ def test_too_many_tasks_are_refused_with_the_numbers(where: Where, clock: HandCl
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_too_many_runs_are_refused_until_one_is_finished(where: Where, clock: HandClock) -> None:
-    store = open_with_limits(where, clock, {"pending_runs_max": 2})
+def test_too_many_runs_are_refused_until_one_is_finished(
+    store_location: StoreLocation, clock: HandClock
+) -> None:
+    store = open_with_limits(store_location, clock, {"pending_runs_max": 2})
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
     before = store.journal()
@@ -109,15 +125,15 @@ def test_too_many_runs_are_refused_until_one_is_finished(where: Where, clock: Ha
         submit(store, a_spec("a"), run="run00003")
 
     assert store.journal() == before
-    finish(store, take(store, runs=[RunId("run00001")]))
+    finish(store, claim_one(store, runs=[RunId("run00001")]))
     store.update_run(RunId("run00001"), "FINAL_SUMMARY", {}, summed_ms=1)
     assert submit(store, a_spec("a"), run="run00003")
     store.close()
 
 
 @pytest.mark.spec("11.5")
-def test_tasks_added_later_count_too(where: Where, clock: HandClock) -> None:
-    store = open_with_limits(where, clock, {"pending_tasks_max": 3})
+def test_tasks_added_later_count_too(store_location: StoreLocation, clock: HandClock) -> None:
+    store = open_with_limits(store_location, clock, {"pending_tasks_max": 3})
     submit(store, a_spec("a"), a_spec("b"))
 
     with pytest.raises(OverLimit, match="4 is over the limit of 3"):
@@ -144,7 +160,7 @@ def test_a_task_is_added_once(store: SqlStore) -> None:
 @pytest.mark.spec("9.2")
 def test_an_added_task_waits_for_its_unfinished_needs(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=[]))
-    finish(store, take(store))
+    finish(store, claim_one(store))
 
     store.add_tasks(RUN_ID, plan(c=["a"], d=["b"], e=["c"]))
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.adapters.store.store_actions import escalate, lease_of, names, submit, take
+from tests.adapters.store.store_actions import claim_one, escalate, lease_of, names, submit
 from tests.builders import MINUTE, SECOND, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Answered, AttemptStarted, LeaseReleased
@@ -26,7 +26,7 @@ def test_a_worker_is_listed_with_its_tasks_until_its_heartbeat_is_old(
     (task_id,) = submit(store, a_spec("a"))
     began = clock.now()
     store.record_worker_heartbeat(HERE, MINUTE)
-    take(store, HERE.holder)
+    claim_one(store, HERE.holder)
     clock.advance(30 * SECOND)
     store.record_worker_heartbeat(HERE, MINUTE)
 
@@ -73,7 +73,7 @@ def test_a_task_returned_until_a_date_is_not_claimed_before_it(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"))
-    lease = lease_of(take(store))
+    lease = lease_of(claim_one(store))
     back = LeaseReleased(lease.holder, lease.epoch, "no port is free", clock.now() + 5 * SECOND)
     task = store.record(lease, lambda _: (back,))
 
@@ -129,7 +129,7 @@ def test_a_task_that_a_person_took_over_is_claimed_only_on_the_same_machine(
     store: SqlStore,
 ) -> None:
     (task_id,) = submit(store, a_spec("a"))
-    task = take(store, "desk:1")
+    task = claim_one(store, "desk:1")
     begun = AttemptStarted(1, "small", "ba5e", "/w/a", "desk", True)
     store.record(lease_of(task), lambda _: (begun,))
     escalate(store, task)

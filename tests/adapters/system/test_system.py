@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.time_limits import has_line, reached
+from tests.time_limits import has_line, run_until_started
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import (
@@ -76,7 +76,7 @@ def test_a_command_is_ended_with_its_children_at_its_timeout(tmp_path: Path) -> 
             )
         return caught.value
 
-    fault, limit_s = reached(ended, lambda _: has_line(child))
+    fault, limit_s = run_until_started(ended, lambda _: has_line(child))
 
     assert re.fullmatch(rf"sh -c .* did not end within {limit_s:g} s", fault.sentence)
     assert fault.transient

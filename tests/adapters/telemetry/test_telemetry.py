@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.acceptance.project import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
 from tests.adapters.telemetry.collector import ReceivedSpan, Receiver, run_receiver
 from tests.builders import NOW
 from tests.faces.web.conftest import SECRET, the_plan
-from tests.faces.web.page_server import Client, Served, serving
+from tests.faces.web.page_server import Client, PageServer, run_page_server
 from yaoki.adapters.telemetry.collector import find_collector
 from yaoki.adapters.telemetry.prometheus import format_samples
 from yaoki.ports import JournalEntry
@@ -38,23 +38,23 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Place:
-    return Place(tmp_path, pycache)
+def project(tmp_path: Path, pycache: Path) -> Project:
+    return Project(tmp_path, pycache)
 
 
 @pytest.fixture(scope="session")
-def finished_place(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+def finished_place(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
     """A finished run with a false claim and its retry, a question, and a task that waits for it."""
-    place = Place(tmp_path_factory.mktemp("observed"), pycache)
-    place.env["MY_API_KEY"] = SECRET
-    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    project = Project(tmp_path_factory.mktemp("observed"), pycache)
+    project.env["MY_API_KEY"] = SECRET
+    done = project.yaoki("run", project.plan(the_plan()), "--json")
     assert done.code == 4, done.out + done.err
-    return place
+    return project
 
 
 @pytest.fixture(scope="session")
-def served(finished_place: Place) -> Iterator[Served]:
-    with serving(finished_place) as server:
+def served(finished_place: Project) -> Iterator[PageServer]:
+    with run_page_server(finished_place) as server:
         yield server
 
 
@@ -87,7 +87,9 @@ def read(text: str) -> dict[str, Series]:
 
 @pytest.mark.full
 @pytest.mark.spec("14.1")
-def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, served: Served) -> None:
+def test_a_scraper_with_a_token_reads_what_happened(
+    finished_place: Project, served: PageServer
+) -> None:
     token = finished_place.yaoki("metrics", "--token").out.strip()
 
     answer = Client(served.port, token).ask("GET", "/metrics")
@@ -95,7 +97,7 @@ def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, serve
     assert answer.status == 200, answer.body
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     found = read(answer.body.decode())
-    story = Counter(finished_place.story())
+    story = Counter(finished_place.event_names())
     assert found["yaoki_tasks"] == {
         (("state", state),): n
         for state, n in {
@@ -121,12 +123,12 @@ def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, serve
 @pytest.mark.full
 @pytest.mark.spec("14.1", "14.2")
 def test_metrics_contain_no_names_and_require_a_token(
-    finished_place: Place, served: Served
+    finished_place: Project, served: PageServer
 ) -> None:
     token = finished_place.yaoki("metrics", "--token").out.strip()
 
     refused = [Client(served.port, given).ask("GET", "/metrics") for given in ("", "x", token[:-1])]
-    with_the_link = served.looker.ask("GET", "/metrics")
+    with_the_link = served.read_only_client.ask("GET", "/metrics")
     elsewhere = Client(served.port, token).get("/runs")
     foreign = Client(served.port, token).ask("GET", "/metrics", Host="evil.example")
 
@@ -141,16 +143,18 @@ def test_metrics_contain_no_names_and_require_a_token(
     assert SECRET not in text
 
 
-def test_the_command_prints_the_same_as_the_server(finished_place: Place, served: Served) -> None:
+def test_the_command_prints_the_same_as_the_server(
+    finished_place: Project, served: PageServer
+) -> None:
     printed = finished_place.yaoki("metrics")
 
     assert printed.code == 0
-    assert printed.out == served.looker.ask("GET", "/metrics").body.decode()
+    assert printed.out == served.read_only_client.ask("GET", "/metrics").body.decode()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kept", ["", "{", '{"store": 1}', '{"after": "x", "values": [[1]]}', "[]"])
-def test_counting_again_gives_the_same_numbers(finished_place: Place, kept: str) -> None:
+def test_counting_again_gives_the_same_numbers(finished_place: Project, kept: str) -> None:
     """The file of counters only saves time; a damaged file is counted again."""
     before = finished_place.yaoki("metrics").out
     (finished_place.repo / ".yaoki" / "metrics.json").write_text(kept)
@@ -160,27 +164,29 @@ def test_counting_again_gives_the_same_numbers(finished_place: Place, kept: str)
 
 @pytest.mark.full
 @pytest.mark.spec("11.7")
-def test_archiving_old_runs_does_not_decrease_counters(place: Place) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+def test_archiving_old_runs_does_not_decrease_counters(project: Project) -> None:
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
     for _ in range(2):
-        assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
-    before = read(place.yaoki("metrics").out)
-    place.settings("[archive]\nafter_days = 0\nruns_max = 1\nruns_kept = 1\n")
+        assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    before = read(project.yaoki("metrics").out)
+    project.settings("[archive]\nafter_days = 0\nruns_max = 1\nruns_kept = 1\n")
 
-    assert place.yaoki("prune").code == 0
+    assert project.yaoki("prune").code == 0
 
-    after = read(place.yaoki("metrics").out)
+    after = read(project.yaoki("metrics").out)
     assert before["yaoki_runs"][(("status", "finished"),)] == 2
     assert after["yaoki_runs"][(("status", "finished"),)] == 1
     assert after["yaoki_landings_total"] == before["yaoki_landings_total"] == {(): 2}
 
 
-def test_metrics_exist_before_the_first_run(place: Place) -> None:
-    printed = place.yaoki("metrics")
+def test_metrics_exist_before_the_first_run(project: Project) -> None:
+    printed = project.yaoki("metrics")
 
     assert printed.code == 0
     assert read(printed.out)["yaoki_landings_total"] == {(): 0}
-    assert not (place.repo / ".yaoki").exists(), "who only looks makes nothing"
+    assert not (project.repo / ".yaoki").exists(), "who only looks makes nothing"
 
 
 def entry(event: str, at: float = 0.0, task: str = "r-1", **data: Any) -> JournalEntry:
@@ -293,9 +299,9 @@ def test_every_metric_is_in_the_guide() -> None:
 # ------------------------------------------------------------------ traces
 
 
-def set_collector(place: Place, receiver: Receiver, **more: str) -> None:
-    place.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
-    place.env.update(more)
+def set_collector(project: Project, receiver: Receiver, **more: str) -> None:
+    project.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
+    project.env.update(more)
 
 
 def by_id(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
@@ -325,11 +331,11 @@ def drop_repeats(spans: list[ReceivedSpan]) -> list[ReceivedSpan]:
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("protocol", ["http/protobuf", "http/json"])
 def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
-    place: Place, protocol: str
+    project: Project, protocol: str
 ) -> None:
     with run_receiver() as receiver:
         set_collector(
-            place,
+            project,
             receiver,
             OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
             OTEL_EXPORTER_OTLP_HEADERS="x-own=a%20b",
@@ -338,7 +344,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
             MY_API_KEY=SECRET,
         )
         plan = {**the_plan(), "goal": f"Rehearse {SECRET}"}
-        done = place.yaoki("run", place.plan(plan), "--json")
+        done = project.yaoki("run", project.plan(plan), "--json")
 
     assert (done.code, done.err) == (4, "")
     assert set(receiver.paths) == {"/v1/traces"}
@@ -346,7 +352,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
     assert receiver.resources[0]["service.name"] == "yaoki"
     assert receiver.resources[0]["deployment.environment"] == "tests"
     assert SECRET not in repr(receiver.spans)
-    known, story = assert_complete(receiver.spans), Counter(place.story())
+    known, story = assert_complete(receiver.spans), Counter(project.event_names())
     names = Counter(span.name for span in receiver.spans)
     assert names["attempt"] == story["ATTEMPT_STARTED"]
     assert names["check"] == story["CHECK_FINISHED"]
@@ -371,45 +377,52 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
 
 @pytest.mark.full
 @pytest.mark.spec("0.2")
-def test_a_restart_after_a_kill_continues_the_same_trace(place: Place) -> None:
+def test_a_restart_after_a_kill_continues_the_same_trace(project: Project) -> None:
     """Every span arrives, from either process; the agent outlives its worker."""
-    gate = place.folder / "go"
+    gate = project.folder / "go"
     acts = [{"say": "begun"}, waits_for(gate), *writes("b.txt")]
     plan = a_plan(
         {"a": [writes("a.txt")], "b": [acts]},
         [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], "needs": ["a"]}],
-        {"a": holds("a.txt"), "b": holds("b.txt")},
+        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
     )
     with run_receiver() as receiver:
-        set_collector(place, receiver)
-        first = place.start("run", place.plan(plan))
-        until(lambda: place.stored() and "PROMPT_SENT" in place.story("b"), "b is at work")
-        until(lambda: "attempt" in [span.name for span in receiver.spans], "a's attempt was sent")
+        set_collector(project, receiver)
+        first = project.start("run", project.plan(plan))
+        wait_until(
+            lambda: project.has_store() and "PROMPT_SENT" in project.event_names("b"),
+            "b is at work",
+        )
+        wait_until(
+            lambda: "attempt" in [span.name for span in receiver.spans], "a's attempt was sent"
+        )
         first.kill()
         first.communicate()
         gate.touch()
-        second = place.yaoki("resume", "--json")
+        second = project.yaoki("resume", "--json")
 
     assert second.code == 0, second.err
     spans = drop_repeats(receiver.spans)
     assert_complete(spans)
     names = Counter(span.name for span in spans)
-    assert names["attempt"] == Counter(place.story())["ATTEMPT_STARTED"]
+    assert names["attempt"] == Counter(project.event_names())["ATTEMPT_STARTED"]
     assert names["summary"] == 1
     landed = [s for s in spans if s.attributes.get("yaoki.outcome") == "LANDED"]
     assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
 
 
 @pytest.mark.full
-def test_an_unavailable_collector_gets_all_spans_later(place: Place) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+def test_an_unavailable_collector_gets_all_spans_later(project: Project) -> None:
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
     with run_receiver() as receiver:
-        set_collector(place, receiver)
+        set_collector(project, receiver)
         receiver.answer = 503
-        away = place.yaoki("run", place.plan(plan), "--quiet")
+        away = project.yaoki("run", project.plan(plan), "--quiet")
         refused, receiver.answer = receiver.refused, 200
         assert not receiver.spans
-        later = place.yaoki("resume", "--quiet")
+        later = project.yaoki("resume", "--quiet")
 
     assert (away.code, later.code) == (0, 0)
     assert refused >= 1
@@ -418,12 +431,16 @@ def test_an_unavailable_collector_gets_all_spans_later(place: Place) -> None:
     assert {"attempt", "summary", "check"} <= {span.name for span in receiver.spans}
 
 
-def test_spans_that_a_collector_refuses_for_good_are_skipped_with_a_warning(place: Place) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+def test_spans_that_a_collector_refuses_for_good_are_skipped_with_a_warning(
+    project: Project,
+) -> None:
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
     with run_receiver() as receiver:
-        set_collector(place, receiver)
+        set_collector(project, receiver)
         receiver.answer = 400
-        done = place.yaoki("run", place.plan(plan), "--quiet")
+        done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0
     assert "answered 400; those spans are left out" in done.err
@@ -460,17 +477,17 @@ def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warn
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "14.2")
-def test_a_worker_logs_one_json_object_per_line(place: Place) -> None:
-    place.env["MY_API_KEY"] = SECRET
+def test_a_worker_logs_one_json_object_per_line(project: Project) -> None:
+    project.env["MY_API_KEY"] = SECRET
     plan = a_plan(
         {"a": [writes("a.txt", "bad\n"), writes("a.txt")]},
         [{"id": "a", "checks": ["a"]}],
-        {"a": holds("a.txt")},
+        {"a": file_contains("a.txt")},
     )
-    assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
-    worker = place.start("worker", "--log-format", "json")
+    assert project.yaoki("plan", "submit", project.plan(plan)).code == 0
+    worker = project.start("worker", "--log-format", "json")
     try:
-        until(lambda: "FINAL_SUMMARY" in place.story(), "the run is over")
+        wait_until(lambda: "FINAL_SUMMARY" in project.event_names(), "the run is over")
     finally:
         worker.send_signal(signal.SIGTERM)
         out, _ = worker.communicate(timeout=40)
@@ -481,7 +498,7 @@ def test_a_worker_logs_one_json_object_per_line(place: Place) -> None:
     assert worker.returncode == 0
     assert told[0]["message"].startswith("worker: serving every open run")
     assert {"TASK_CLAIMED", "RETRY_DECISION", "TASK_LANDED", "FINAL_SUMMARY"} <= set(events)
-    assert landed["task"] == place.task("a")["id"]
+    assert landed["task"] == project.task("a")["id"]
     assert (landed["attempt"], landed["level"]) == (2, "info")
     assert next(one for one in told if one.get("event") == "RETRY_DECISION")["level"] == "warning"
     assert all({"at", "level"} <= one.keys() for one in told)

@@ -34,7 +34,7 @@ HEADS = "refs/heads/yaoki"
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Clones:
+def two_clones(tmp_path: Path) -> Clones:
     return clones(tmp_path)
 
 
@@ -65,21 +65,23 @@ def together(acts: list[Callable[[], object]]) -> None:
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_work_landed_by_one_machine_is_the_base_on_another(two: Clones) -> None:
-    one, other = two.worlds
+def test_work_landed_by_one_machine_is_the_base_on_another(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
 
     complete_task(one, 1, adding("first"))
     complete_task(other, 2, adding("second"))
 
-    assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
+    assert two_clones.steps() == ["task1: Do 1.", "task2: Do 2."]
     assert (
         one.workspace.branches.head(one.run)
         == other.workspace.branches.head(other.run)
-        == two.head()
+        == two_clones.head()
     )
-    assert {"first", "second"} <= one.files(two.head())
-    assert [step.commit for step in one.workspace.branches.list_landings(one.run)][-1] == two.head()
-    assert two.remote_refs()["refs/yaoki/runs/ab12cd34"] == two.head()
+    assert {"first", "second"} <= one.files(two_clones.head())
+    assert [step.commit for step in one.workspace.branches.list_landings(one.run)][
+        -1
+    ] == two_clones.head()
+    assert two_clones.remote_refs()["refs/yaoki/runs/ab12cd34"] == two_clones.head()
     assert one.workspace.branches.describe_drift(one.run) == ""
 
 
@@ -105,10 +107,10 @@ def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path)
 
 @pytest.mark.spec("3.4")
 def test_the_same_landing_on_two_machines_lands_once(
-    two: Clones,
+    two_clones: Clones,
 ) -> None:
     """A superseded worker and its successor."""
-    one, other = two.worlds
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     git(other.repo, "fetch", "-q", str(one.repo), found.commit)
@@ -116,29 +118,29 @@ def test_the_same_landing_on_two_machines_lands_once(
     heads = [w.workspace.landings.land(w.run, found.commit, found.onto) for w in (one, other)]
 
     assert heads == [found.commit, found.commit]
-    assert two.steps() == ["task1: Do 1."]
+    assert two_clones.steps() == ["task1: Do 1."]
 
 
 @pytest.mark.spec("3.4", "13.3")
-def test_a_late_landing_on_an_old_head_is_refused(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_late_landing_on_an_old_head_is_refused(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     late = run_attempt(one, one.task(1), adding("late"))
     found = one.workspace.landings.build_candidate(one.run, late)
     complete_task(other, 2, adding("quick"))
-    before = two.remote_refs()
+    before = two_clones.remote_refs()
 
     head = one.workspace.landings.land(one.run, found.commit, found.onto)
 
-    assert head == two.head() != found.commit
+    assert head == two_clones.head() != found.commit
     assert not one.workspace.branches.branch_contains(one.run, found.commit)
-    assert {k: v for k, v in two.remote_refs().items() if k in before} == before
+    assert {k: v for k, v in two_clones.remote_refs().items() if k in before} == before
 
 
 @pytest.mark.spec("3.4", "0.2")
 def test_a_checkout_of_the_run_branch_stays_unchanged_while_other_machines_land(
-    two: Clones,
+    two_clones: Clones,
 ) -> None:
-    one, other = two.worlds
+    one, other = two_clones.worlds
     git(one.repo, "checkout", "-q", one.run.branch)
     before = user_state(one.repo)
 
@@ -147,20 +149,20 @@ def test_a_checkout_of_the_run_branch_stays_unchanged_while_other_machines_land(
 
     assert user_state(one.repo) == before
     assert git(one.repo, "status", "--porcelain") == ""
-    assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
+    assert two_clones.steps() == ["task1: Do 1.", "task2: Do 2."]
 
 
 @pytest.mark.spec("0.2")
-def test_a_users_commit_on_the_local_copy_of_the_run_branch_is_saved(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_users_commit_on_the_local_copy_of_the_run_branch_is_saved(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     git(one.repo, "checkout", "-q", one.run.branch)
     theirs = commit_of(one, "by hand")
     git(one.repo, "checkout", "-q", "main")
 
     complete_task(other, 1, adding("first"))
 
-    assert one.workspace.branches.head(one.run) == two.head()
-    assert git(one.repo, "rev-parse", one.run.branch) == two.head()
+    assert one.workspace.branches.head(one.run) == two_clones.head()
+    assert git(one.repo, "rev-parse", one.run.branch) == two_clones.head()
     assert one.workspace.contents.is_reachable(theirs)
 
 
@@ -171,42 +173,42 @@ def commit_of(world: World, name: str) -> str:
 
 @pytest.mark.spec("0.6")
 def test_a_run_branch_deleted_at_the_remote_is_reported_and_never_created_again(
-    two: Clones,
+    two_clones: Clones,
 ) -> None:
-    one, other = two.worlds
+    one, other = two_clones.worlds
     complete_task(one, 1, adding("first"))
-    git(two.bare, "update-ref", "-d", f"refs/heads/{one.run.branch}")
+    git(two_clones.bare, "update-ref", "-d", f"refs/heads/{one.run.branch}")
 
     for world in (one, other):
         with pytest.raises(GitFailed, match="is gone"):
             open_workspace(world.repo, world.root).branches.open_run_branch(world.run)
-    assert f"refs/heads/{one.run.branch}" not in two.remote_refs()
+    assert f"refs/heads/{one.run.branch}" not in two_clones.remote_refs()
 
 
 @pytest.mark.spec("3.4", "4.8")
-def test_a_rejected_push_is_reported_and_nothing_lands(two: Clones) -> None:
-    one, _ = two.worlds
+def test_a_rejected_push_is_reported_and_nothing_lands(two_clones: Clones) -> None:
+    one, _ = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
-    hook = two.bare / "hooks" / "pre-receive"
+    hook = two_clones.bare / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    before = two.remote_refs()
+    before = two_clones.remote_refs()
 
     with pytest.raises(GitFailed, match="hook declined") as refused:
         one.workspace.landings.land(one.run, found.commit, found.onto)
 
     assert not refused.value.transient
-    assert two.remote_refs() == before
+    assert two_clones.remote_refs() == before
 
 
 @pytest.mark.full
 @pytest.mark.spec("4.8")
-def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clones) -> None:
-    one, _ = two.worlds
+def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two_clones: Clones) -> None:
+    one, _ = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
-    lock = two.bare / "refs" / "heads" / "yaoki" / "ab12cd34.lock"
+    lock = two_clones.bare / "refs" / "heads" / "yaoki" / "ab12cd34.lock"
     lock.touch()
 
     with pytest.raises(GitFailed) as refused:
@@ -222,25 +224,25 @@ def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clone
 
 @pytest.mark.full
 @pytest.mark.spec("13.3", "4.8", "0.2")
-def test_an_interrupted_push_lands_nothing_and_loses_nothing(two: Clones) -> None:
-    one, other = two.worlds
+def test_an_interrupted_push_lands_nothing_and_loses_nothing(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.disconnect()
+    two_clones.disconnect()
 
     kept = one.workspace.worktrees.commit_attempt(one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
     with pytest.raises(GitFailed, match="cannot be used") as cut:
         one.workspace.landings.build_candidate(one.run, task)
-    two.reconnect()
+    two_clones.reconnect()
 
     assert cut.value.transient
-    assert any("not pushed yet" in words for words in two.warnings)
-    assert kept.head not in two.remote_refs().values()
+    assert any("not pushed yet" in words for words in two_clones.warnings)
+    assert kept.head not in two_clones.remote_refs().values()
     open_workspace(one.repo, one.root).remote.catch_up_with_remote()
-    assert two.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
+    assert two_clones.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
     land(other, task_at(other, task))
-    assert two.steps() == ["task1: Do 1."]
+    assert two_clones.steps() == ["task1: Do 1."]
 
 
 def task_at(world: World, task: Task) -> Task:
@@ -251,32 +253,32 @@ def task_at(world: World, task: Task) -> Task:
 
 @pytest.mark.full
 @pytest.mark.spec("13.3")
-def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
-    one, _ = two.worlds
+def test_a_task_interrupted_before_landing_lands_later(two_clones: Clones) -> None:
+    one, _ = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
-    two.disconnect()
+    two_clones.disconnect()
 
     with pytest.raises(GitFailed) as cut:
         one.workspace.landings.land(one.run, found.commit, found.onto)
     with pytest.raises(GitFailed):
         one.workspace.branches.branch_contains(one.run, found.commit)
-    two.reconnect()
+    two_clones.reconnect()
 
     assert cut.value.transient
-    assert two.steps() == []
+    assert two_clones.steps() == []
     assert one.workspace.landings.land(one.run, found.commit, found.onto) == found.commit
 
 
 @pytest.mark.full
 @pytest.mark.spec("8.2", "13.3")
-def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones) -> None:
-    one, other = two.worlds
+def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.disconnect()
+    two_clones.disconnect()
     kept = one.workspace.worktrees.commit_attempt(one.run, begun)
-    two.reconnect()
+    two_clones.reconnect()
     task = replace(begun, work=replace(begun.work, head=kept.head))
 
     with pytest.raises(GitFailed, match="not at the remote yet") as waits:
@@ -292,8 +294,8 @@ def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones
 
 
 @pytest.mark.spec("13.3", "8.2", "3.3")
-def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
-    one, other = two.worlds
+def test_another_machine_continues_a_task_at_verify(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
     one.repo.rename(one.repo.with_name("gone"))
 
@@ -302,13 +304,13 @@ def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
 
     assert found.changed == ("a.txt", "new")
     assert other.workspace.landings.land(other.run, found.commit, found.onto) == found.commit
-    assert two.head() == found.commit
+    assert two_clones.head() == found.commit
 
 
 @pytest.mark.spec("13.3", "3.4")
-def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clones) -> None:
+def test_a_task_continued_by_another_machine_at_land_is_verified_again(two_clones: Clones) -> None:
     """The verified commit is only on the machine that is gone; nothing unverified lands."""
-    one, other = two.worlds
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
 
@@ -318,12 +320,12 @@ def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clon
     assert not other.workspace.branches.branch_contains(other.run, found.commit)
     other.workspace.worktrees.rebuild_worktree(task)
     assert land(other, task) == 0
-    assert two.steps() == ["task1: Do 1."]
+    assert two_clones.steps() == ["task1: Do 1."]
 
 
 @pytest.mark.spec("13.3", "3.4", "0.3")
-def test_an_unrecorded_landing_is_found_by_the_next_machine(two: Clones) -> None:
-    one, other = two.worlds
+def test_an_unrecorded_landing_is_found_by_the_next_machine(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     one.workspace.landings.land(one.run, found.commit, found.onto)
@@ -335,8 +337,8 @@ def test_an_unrecorded_landing_is_found_by_the_next_machine(two: Clones) -> None
 
 
 @pytest.mark.spec("3.7", "13.3")
-def test_a_retry_on_another_machine_continues_from_the_saved_work(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_retry_on_another_machine_continues_from_the_saved_work(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     first = run_attempt(one, one.task(), adding("half"))
     failed = replace(first, feedback=Failure(FailureKind.QUALITY_FAILURE, "not all"))
 
@@ -346,24 +348,24 @@ def test_a_retry_on_another_machine_continues_from_the_saved_work(two: Clones) -
     assert other.files(second.work.head) >= {"half", "rest"}
     assert one.files(third.work.head) >= {"half", "rest", "more"}
     land(one, third)
-    assert {"half", "rest", "more"} <= one.files(two.head())
+    assert {"half", "rest", "more"} <= one.files(two_clones.head())
 
 
 @pytest.mark.spec("3.7")
-def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     first = run_attempt(one, one.task(1), adding("half"))
     complete_task(one, 2, adding("landed"))
 
     second = start_attempt(other, replace(first, needs_fresh_worktree=True))
 
-    assert second.work.base == two.head()
+    assert second.work.base == two_clones.head()
     assert not (Path(second.work.worktree) / "half").exists()
 
 
 @pytest.mark.spec("10.4", "0.2")
-def test_a_persons_work_on_another_machine_is_waited_for(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_persons_work_on_another_machine_is_waited_for(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), adding("half"))
     write(Path(task.work.worktree), by_hand="h")
 
@@ -379,8 +381,8 @@ def test_a_persons_work_on_another_machine_is_waited_for(two: Clones) -> None:
 
 
 @pytest.mark.spec("8.2", "8.1")
-def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> None:
-    one, other = two.worlds
+def test_saved_work_and_snapshots_are_recovered_on_any_machine(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
     write(Path(begun.work.worktree), new="n\n")
@@ -399,47 +401,52 @@ def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> N
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_work_saved_under_one_name_on_two_machines_is_kept_twice(two: Clones) -> None:
+def test_work_saved_under_one_name_on_two_machines_is_kept_twice(two_clones: Clones) -> None:
     """Both machines prepared the same attempt, one of them disconnected."""
     works = [
-        run_attempt(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)
+        run_attempt(world, world.task(), adding(f"by{n}"))
+        for n, world in enumerate(two_clones.worlds)
     ]
 
-    for world in two.worlds:
+    for world in two_clones.worlds:
         assert {work.commit for work in world.workspace.recovery.list_saved_work()} == {
             t.work.head for t in works
         }
-    assert {task.work.head for task in works} <= set(two.remote_refs().values())
+    assert {task.work.head for task in works} <= set(two_clones.remote_refs().values())
 
 
 @pytest.mark.spec("8.1")
-def test_two_snapshots_under_one_name_are_both_kept(two: Clones) -> None:
-    for n, world in enumerate(two.worlds):
+def test_two_snapshots_under_one_name_are_both_kept(two_clones: Clones) -> None:
+    for n, world in enumerate(two_clones.worlds):
         begun = start_attempt(world, world.task())
         write(Path(begun.work.worktree), **{f"by{n}": "x"})
         world.workspace.worktrees.take_snapshot(begun, 1)
 
-    held = [two.worlds[0].files(c) for c in two.remote_refs().values() if readable(two, c)]
+    held = [
+        two_clones.worlds[0].files(c)
+        for c in two_clones.remote_refs().values()
+        if readable(two_clones, c)
+    ]
 
     assert any("by0" in files for files in held)
     assert any("by1" in files for files in held)
 
 
-def readable(two: Clones, commit_: str) -> bool:
-    two.worlds[0].workspace.recovery.list_saved_work()
-    return two.worlds[0].workspace.contents.is_reachable(commit_)
+def readable(two_clones: Clones, commit_: str) -> bool:
+    two_clones.worlds[0].workspace.recovery.list_saved_work()
+    return two_clones.worlds[0].workspace.contents.is_reachable(commit_)
 
 
 @pytest.mark.spec("8.1")
-def test_expired_snapshots_are_deleted_at_the_remote(two: Clones) -> None:
-    one, other = two.worlds
+def test_expired_snapshots_are_deleted_at_the_remote(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
 
     gone = other_expired(other)
 
     assert gone == ["ab12cd34-1-1"]
-    assert not [ref for ref in two.remote_refs() if ref.startswith("refs/yaoki/snapshots/")]
+    assert not [ref for ref in two_clones.remote_refs() if ref.startswith("refs/yaoki/snapshots/")]
 
 
 def other_expired(world: World) -> list[str]:
@@ -448,8 +455,8 @@ def other_expired(world: World) -> list[str]:
 
 
 @pytest.mark.spec("8.1")
-def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_snapshot_taken_elsewhere_is_restored(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), before="b\n")
     one.workspace.worktrees.take_snapshot(begun, 1)
@@ -461,15 +468,15 @@ def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_a_finished_task_leaves_saved_work_and_no_branch_at_the_remote(two: Clones) -> None:
-    one, _ = two.worlds
+def test_a_finished_task_leaves_saved_work_and_no_branch_at_the_remote(two_clones: Clones) -> None:
+    one, _ = two_clones.worlds
     task = run_attempt(one, one.task(), adding("new"))
-    assert f"{HEADS}/ab12cd34-1" in two.remote_refs()
+    assert f"{HEADS}/ab12cd34-1" in two_clones.remote_refs()
 
     one.workspace.worktrees.remove_worktree(task)
 
-    assert f"{HEADS}/ab12cd34-1" not in two.remote_refs()
-    assert two.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
+    assert f"{HEADS}/ab12cd34-1" not in two_clones.remote_refs()
+    assert two_clones.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
     assert list((one.root / ".unpushed").iterdir()) == []
 
 
@@ -478,13 +485,13 @@ def test_a_finished_task_leaves_saved_work_and_no_branch_at_the_remote(two: Clon
 
 @pytest.mark.spec("8.3")
 def test_different_machines_open_land_roll_back_and_close_a_group_branch(
-    two: Clones,
+    two_clones: Clones,
 ) -> None:
-    one, other = two.worlds
+    one, other = two_clones.worlds
     group = "ab12cd34-9"
-    lines = [w.workspace.groups.open_group_branch(w.run, group) for w in two.worlds]
+    lines = [w.workspace.groups.open_group_branch(w.run, group) for w in two_clones.worlds]
     assert lines[0] == lines[1]
-    for world, line, n in zip(two.worlds, lines, (1, 2), strict=True):
+    for world, line, n in zip(two_clones.worlds, lines, (1, 2), strict=True):
         own = replace(world, run=line)
         task = run_attempt(own, own.task(n), adding(f"sub{n}"))
         land(own, task)
@@ -499,16 +506,16 @@ def test_different_machines_open_land_roll_back_and_close_a_group_branch(
         == one.workspace.branches.head(one.workspace.groups.open_group_branch(one.run, group))
         == one.run.base
     )
-    assert two.remote_refs()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
+    assert two_clones.remote_refs()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
     one.workspace.groups.close_group_branch(one.run, group)
-    assert not [ref for ref in two.remote_refs() if ref.endswith(("-group", f"/{group}"))]
+    assert not [ref for ref in two_clones.remote_refs() if ref.endswith(("-group", f"/{group}"))]
 
 
 @pytest.mark.spec("8.3")
-def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two: Clones) -> None:
+def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two_clones: Clones) -> None:
     group = "ab12cd34-9"
     held = []
-    for n, world in enumerate(two.worlds, start=1):
+    for n, world in enumerate(two_clones.worlds, start=1):
         own = replace(world, run=world.workspace.groups.open_group_branch(world.run, group))
         land(own, run_attempt(own, own.task(n), adding(f"sub{n}")))
         held.append(
@@ -518,12 +525,12 @@ def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two: Clones) -> No
         )
 
     refs = [f"refs/yaoki/work/{group}/0-rollback-{n}" for n in (1, 2)]
-    assert [two.remote_refs()[ref] for ref in refs] == held
+    assert [two_clones.remote_refs()[ref] for ref in refs] == held
 
 
 @pytest.mark.spec("9.6")
-def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two: Clones) -> None:
-    one, other = two.worlds
+def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     task = land_task(one, one.task(), adding("new"))
 
     heads = [
@@ -531,14 +538,14 @@ def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two: Clo
         for w in (other, one)
     ]
 
-    assert heads[0] == heads[1] == two.head()
-    assert "new" not in other.files(two.head())
-    assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+    assert heads[0] == heads[1] == two_clones.head()
+    assert "new" not in other.files(two_clones.head())
+    assert two_clones.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones) -> None:
-    one, other = two.worlds
+def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     complete_task(one, 1, adding("new"))
     git(other.repo, "checkout", "-q", "main")
     before = user_state(other.repo)
@@ -546,14 +553,14 @@ def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones
     merged = other.workspace.landings.merge(other.run, approve=approve)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
-    assert two.remote_refs()["refs/heads/main"] == two.head() == merged.commit
+    assert two_clones.remote_refs()["refs/heads/main"] == two_clones.head() == merged.commit
     assert user_state(other.repo) == before
     assert one.workspace.landings.merge(one.run, approve=approve).how == "already"
 
 
 @pytest.mark.spec("9.6")
-def test_merging_includes_a_concurrent_push_to_the_base_branch(two: Clones) -> None:
-    one, other = two.worlds
+def test_merging_includes_a_concurrent_push_to_the_base_branch(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     complete_task(one, 1, adding("new"))
     commit_of(other, "theirs")
     git(other.repo, "push", "-q", "origin", "main")
@@ -561,13 +568,13 @@ def test_merging_includes_a_concurrent_push_to_the_base_branch(two: Clones) -> N
     merged = one.workspace.landings.merge(one.run, approve=approve)
 
     assert merged.how == "merge"
-    assert two.remote_refs()["refs/heads/main"] == merged.commit
+    assert two_clones.remote_refs()["refs/heads/main"] == merged.commit
     assert {"new", "theirs"} <= one.files(merged.commit)
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_merging_refuses_a_run_branch_with_foreign_commits(two: Clones) -> None:
-    one, other = two.worlds
+def test_merging_refuses_a_run_branch_with_foreign_commits(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     git(other.repo, "fetch", "-q", "origin", one.run.branch)
     git(other.repo, "checkout", "-q", "--detach", "FETCH_HEAD")
     commit_of(other, "stranger")
@@ -605,13 +612,15 @@ def test_the_restore_command_works_in_any_clone(tmp_path: Path, typing: int) -> 
 
 @pytest.mark.spec("11.7", "0.2")
 def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
-    two: Clones, tmp_path: Path
+    two_clones: Clones, tmp_path: Path
 ) -> None:
-    one, other = two.worlds
-    tasks = [run_attempt(w, w.task(n), adding(f"f{n}")) for n, w in enumerate(two.worlds, start=1)]
+    one, other = two_clones.worlds
+    tasks = [
+        run_attempt(w, w.task(n), adding(f"f{n}")) for n, w in enumerate(two_clones.worlds, start=1)
+    ]
     land(one, tasks[0])
-    head = two.head()
-    for world, task in zip(two.worlds, tasks, strict=True):
+    head = two_clones.head()
+    for world, task in zip(two_clones.worlds, tasks, strict=True):
         world.workspace.worktrees.remove_worktree(task)
     archiving, file = other.workspace.recovery.ref_archive(), tmp_path / "run.bundle"
 
@@ -622,8 +631,8 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
 
     assert {task.work.head for task in tasks} <= set(refs.values())
     assert stays == [f"{HEADS}/ab12cd34"]
-    assert set(two.remote_refs()) == {"refs/heads/main", f"{HEADS}/ab12cd34"}
-    assert two.head() == head
+    assert set(two_clones.remote_refs()) == {"refs/heads/main", f"{HEADS}/ab12cd34"}
+    assert two_clones.head() == head
 
 
 # ------------------------------------------------------------------ which remote
@@ -684,9 +693,9 @@ def test_tasks_run_in_a_clone_with_alternates(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.4", "14.2")
-def test_an_agent_cannot_redirect_pushes(two: Clones, tmp_path: Path) -> None:
+def test_an_agent_cannot_redirect_pushes(two_clones: Clones, tmp_path: Path) -> None:
     """The agent writes another address and a transport program into the shared config."""
-    one, _ = two.worlds
+    one, _ = two_clones.worlds
     thief = tmp_path / "thief.git"
     git(tmp_path, "init", "-q", "--bare", str(thief))
     guards = one.workspace.protection.hash_protected_files()
@@ -719,16 +728,16 @@ def test_a_password_in_the_address_is_never_shown(tmp_path: Path) -> None:
     assert "hunter2secret" not in failed.value.sentence + failed.value.hint
 
 
-def test_two_clones_on_one_machine_have_different_hosts(two: Clones) -> None:
-    hosts = {world.workspace.remote.worktree_host("m1") for world in two.worlds}
+def test_two_clones_on_one_machine_have_different_hosts(two_clones: Clones) -> None:
+    hosts = {world.workspace.remote.worktree_host("m1") for world in two_clones.worlds}
 
     assert len(hosts) == 2
     assert all(host.startswith("m1:") for host in hosts)
 
 
 @pytest.mark.spec("0.2")
-def test_the_users_repository_is_unchanged_while_tasks_run(two: Clones) -> None:
-    one, other = two.worlds
+def test_the_users_repository_is_unchanged_while_tasks_run(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     write(one.repo, untracked="u", README="changed\n")
     before = user_state(one.repo)
 
@@ -741,8 +750,8 @@ def test_the_users_repository_is_unchanged_while_tasks_run(two: Clones) -> None:
     assert user_state(one.repo) == before
 
 
-def test_a_task_without_work_has_nothing_to_fetch(two: Clones) -> None:
-    _, other = two.worlds
+def test_a_task_without_work_has_nothing_to_fetch(two_clones: Clones) -> None:
+    _, other = two_clones.worlds
     task = replace(other.task(), attempt=1, work=Work(base=other.run.base))
 
     assert other.workspace.worktrees.rebuild_worktree(task)

@@ -98,13 +98,15 @@ class Killer:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Clones:
+def two_clones(tmp_path: Path) -> Clones:
     return clones(tmp_path)
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_a_landing_killed_between_push_and_copy_counts_once(two: Clones, tmp_path: Path) -> None:
-    one, other = two.worlds
+def test_a_landing_killed_between_push_and_copy_counts_once(
+    two_clones: Clones, tmp_path: Path
+) -> None:
+    one, other = two_clones.worlds
     task = run_attempt(one, one.task(), lambda at: write(at, new="n"))
     found = one.workspace.landings.build_candidate(one.run, task)
     killer = Killer(one, tmp_path)
@@ -113,18 +115,20 @@ def test_a_landing_killed_between_push_and_copy_counts_once(two: Clones, tmp_pat
     copy = git(one.repo, "rev-parse", one.run.branch)
 
     assert copy == found.onto
-    assert two.head() == found.commit
+    assert two_clones.head() == found.commit
     again = open_workspace(one.repo, one.root)
     assert again.branches.branch_contains(one.run, found.commit)
     assert again.landings.land(one.run, found.commit, found.onto) == found.commit
     assert other.workspace.branches.branch_contains(other.run, found.commit)
-    assert two.steps() == ["task1: Do 1."]
+    assert two_clones.steps() == ["task1: Do 1."]
     assert git(one.repo, "rev-parse", one.run.branch) == found.commit
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_an_undo_killed_between_push_and_copy_counts_once(two: Clones, tmp_path: Path) -> None:
-    one, _ = two.worlds
+def test_an_undo_killed_between_push_and_copy_counts_once(
+    two_clones: Clones, tmp_path: Path
+) -> None:
+    one, _ = two_clones.worlds
     task = land_task(one, one.task(), lambda at: write(at, new="n"))
 
     Killer(one, tmp_path).after_push("landings.undo", one.run, task.landed_commit, task.id, approve)
@@ -132,16 +136,16 @@ def test_an_undo_killed_between_push_and_copy_counts_once(two: Clones, tmp_path:
         one.run, task.landed_commit, task.id, approve=approve
     )
 
-    assert head == two.head()
-    assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+    assert head == two_clones.head()
+    assert two_clones.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("8.3")
 def test_a_group_roll_back_killed_between_push_and_copy_happens_once(
-    two: Clones, tmp_path: Path
+    two_clones: Clones, tmp_path: Path
 ) -> None:
-    one, other = two.worlds
+    one, other = two_clones.worlds
     line = one.workspace.groups.open_group_branch(one.run, "ab12cd34-9")
     land(replace(one, run=line), run_attempt(replace(one, run=line), one.task(), _new))
     held = one.workspace.branches.head(line)
@@ -152,8 +156,8 @@ def test_a_group_roll_back_killed_between_push_and_copy_happens_once(
     )
 
     assert to == other.run.base == open_workspace(one.repo, one.root).branches.head(line)
-    kept = [ref for ref in two.remote_refs() if "rollback" in ref]
-    assert [two.remote_refs()[ref] for ref in kept] == [held]
+    kept = [ref for ref in two_clones.remote_refs() if "rollback" in ref]
+    assert [two_clones.remote_refs()[ref] for ref in kept] == [held]
 
 
 def _new(at: Path) -> None:
@@ -176,16 +180,16 @@ def test_a_run_opening_killed_between_push_and_copy_happens_once(tmp_path: Path)
 
 @pytest.mark.spec("8.2")
 def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
-    two: Clones, tmp_path: Path
+    two_clones: Clones, tmp_path: Path
 ) -> None:
     """The remote is unreachable and the worker is killed; a later worker pushes the work."""
-    one, other = two.worlds
+    one, other = two_clones.worlds
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.disconnect()
+    two_clones.disconnect()
     Killer(one, tmp_path).after_push("worktrees.commit_attempt", one.run, begun)
-    two.reconnect()
-    assert "refs/yaoki/work/ab12cd34-1/1" not in two.remote_refs()
+    two_clones.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/1" not in two_clones.remote_refs()
 
     complete_task(
         replace(one, workspace=open_workspace(one.repo, one.root)), 2, lambda at: write(at, b="b")
@@ -201,9 +205,9 @@ def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
 @pytest.mark.full
 @pytest.mark.spec("3.1", "3.2", "3.3", "3.4", "8.2", "0.3")
 def test_a_task_killed_after_any_git_command_lands_once_at_the_remote(
-    two: Clones, tmp_path: Path
+    two_clones: Clones, tmp_path: Path
 ) -> None:
-    one, other = two.worlds
+    one, other = two_clones.worlds
     complete_task(other, 2, lambda at: write(at, other="o"))
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
@@ -216,10 +220,10 @@ def test_a_task_killed_after_any_git_command_lands_once_at_the_remote(
     killer.everywhere("worktrees.remove_worktree", task)
 
     assert killer.kills > 20
-    assert head == found.commit == two.head() == other.workspace.branches.head(other.run)
-    assert two.steps() == ["task2: Do 2.", "task1: Do 1."]
+    assert head == found.commit == two_clones.head() == other.workspace.branches.head(other.run)
+    assert two_clones.steps() == ["task2: Do 2.", "task1: Do 1."]
     assert [
         w.commit for w in other.workspace.recovery.list_saved_work() if w.task_id == task.id
     ] == [kept.head]
-    assert "refs/heads/yaoki/ab12cd34-1" not in two.remote_refs()
-    assert git(two.bare, "fsck", "--no-dangling") == ""
+    assert "refs/heads/yaoki/ab12cd34-1" not in two_clones.remote_refs()
+    assert git(two_clones.bare, "fsck", "--no-dangling") == ""

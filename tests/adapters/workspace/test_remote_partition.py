@@ -17,7 +17,7 @@ import pytest
 
 from tests.acceptance.project import a_plan, writes
 from tests.repositories import a_repository, git
-from tests.trusted_folders import trust_below
+from tests.trusted_folders import trust_folder
 from yaoki.app.build import App
 from yaoki.app.plan_input import read_plan
 from yaoki.app.submit import submit_plan
@@ -106,7 +106,7 @@ class Machines:
 @pytest.fixture
 def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machines]:
     monkeypatch.setenv("YAOKI_HOME", str(tmp_path / "home"))
-    trust_below(tmp_path / "home", tmp_path)
+    trust_folder(tmp_path / "home", tmp_path)
     with ExitStack() as stack:
         yield Machines(tmp_path, stack)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import a_plan, until, waits_for, writes
+from tests.acceptance.project import a_plan, wait_until, waits_for, writes
 from tests.repositories import a_repository, git
-from tests.trusted_folders import trust_below
+from tests.trusted_folders import trust_folder
 
 TASKS = 12
 ATTEMPTS = 6
@@ -49,7 +49,7 @@ class Machine:
         self.repo = home / "repo"
         (self.repo / "yaoki.toml").write_text(SETTINGS.format(store=folder / "state.db"))
         self._env = {**os.environ, "YAOKI_HOME": str(home / "state")}
-        trust_below(home / "state", home)
+        trust_folder(home / "state", home)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -92,10 +92,10 @@ def test_two_clones_execute_one_run_and_one_of_them_is_killed(tmp_path: Path) ->
     one, other = (Machine(tmp_path, bare, name) for name in ("one", "other"))
 
     first = one.start("run", the_plan(tmp_path), "--parallel", "2")
-    until(lambda: one.document("status").get("run"), "the run is stored")
+    wait_until(lambda: one.document("status").get("run"), "the run is stored")
     run_id = str(one.document("status")["run"])
     second = other.start("resume", run_id, "--parallel", "4")
-    until(lambda: len(other.hosts(run_id)) == len((one, other)), "both have begun")
+    wait_until(lambda: len(other.hosts(run_id)) == len((one, other)), "both have begun")
     first.kill()
     first.communicate(timeout=30)
     third = one.start("resume", run_id, "--parallel", "4")

@@ -18,7 +18,7 @@ GROUP = "ab12cd34-9"
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Clones:
+def two_clones(tmp_path: Path) -> Clones:
     return clones(tmp_path)
 
 
@@ -28,31 +28,31 @@ def adding(name: str) -> Callable[[Path], None]:
 
 @pytest.mark.full
 @pytest.mark.spec("13.3", "4.8")
-def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> None:
-    space = two.worlds[0].workspace
+def test_an_unreachable_remote_is_a_problem_until_it_answers(two_clones: Clones) -> None:
+    space = two_clones.worlds[0].workspace
     before = space.remote.remote_problem()
-    two.disconnect()
+    two_clones.disconnect()
 
     with pytest.raises(RemoteUnreachable, match="the remote origin cannot be used") as told:
-        space.branches.head(two.run)
+        space.branches.head(two_clones.run)
 
     assert before == ""
     assert space.remote.remote_problem() == told.value.sentence
     assert told.value.hint.startswith("git ls-remote origin")
-    two.reconnect()
+    two_clones.reconnect()
     assert space.remote.check_remote() == "origin"
     assert space.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3")
-def test_missing_credentials_are_not_retried(two: Clones) -> None:
+def test_missing_credentials_are_not_retried(two_clones: Clones) -> None:
     """Waiting does not help: this machine needs credentials."""
-    one = two.worlds[0]
+    one = two_clones.worlds[0]
     git(one.repo, "remote", "set-url", "origin", "ext::sh -c 'exit 1'")
     space = replace(one, workspace=type(one.workspace)(one.repo, one.root, remote="origin"))
 
     with pytest.raises(GitFailed, match="not allowed") as told:
-        space.workspace.branches.head(two.run)
+        space.workspace.branches.head(two_clones.run)
 
     assert not isinstance(told.value, RemoteUnreachable)
     assert not told.value.transient
@@ -60,29 +60,29 @@ def test_missing_credentials_are_not_retried(two: Clones) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("8.2", "0.2")
-def test_pending_work_is_pushed_during_idle_upkeep(two: Clones) -> None:
-    one = two.worlds[0]
+def test_pending_work_is_pushed_during_idle_upkeep(two_clones: Clones) -> None:
+    one = two_clones.worlds[0]
     done = run_attempt(one, one.task(), adding("new"))
-    two.disconnect()
+    two_clones.disconnect()
     kept = replace(done, attempt=2)
     one.workspace.worktrees.commit_attempt(one.run, kept)
     with pytest.raises(RemoteUnreachable):
         one.workspace.remote.catch_up_with_remote()
-    two.reconnect()
-    assert "refs/yaoki/work/ab12cd34-1/2" not in two.remote_refs()
+    two_clones.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/2" not in two_clones.remote_refs()
 
     one.workspace.remote.catch_up_with_remote()
 
-    assert "refs/yaoki/work/ab12cd34-1/2" in two.remote_refs()
+    assert "refs/yaoki/work/ab12cd34-1/2" in two_clones.remote_refs()
     assert one.workspace.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3", "8.2")
-def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) -> None:
-    one, other = two.worlds
+def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two_clones: Clones) -> None:
+    one, other = two_clones.worlds
     done = run_attempt(one, one.task(), adding("new"))
-    for ref in [ref for ref in two.remote_refs() if "/work/" in ref]:
-        git(two.bare, "update-ref", "-d", ref)
+    for ref in [ref for ref in two_clones.remote_refs() if "/work/" in ref]:
+        git(two_clones.bare, "update-ref", "-d", ref)
 
     with pytest.raises(RemoteUnreachable, match="saved on another machine"):
         other.workspace.landings.build_candidate(other.run, done)
@@ -94,9 +94,9 @@ def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) 
 
 
 @pytest.mark.spec("8.3", "0.2")
-def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
+def test_a_late_roll_back_does_not_remove_later_landings(two_clones: Clones) -> None:
     """Both machines roll back one group; a retry has landed before the second one acts."""
-    one, other = two.worlds
+    one, other = two_clones.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
     land(own, run_attempt(own, own.task(1), adding("first")))
@@ -110,7 +110,7 @@ def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
 
     assert told.value.transient
     assert other.workspace.branches.head(line) == head
-    assert [ref for ref in two.remote_refs() if "rollback" in ref] == [
+    assert [ref for ref in two_clones.remote_refs() if "rollback" in ref] == [
         f"refs/yaoki/work/{GROUP}/0-rollback-1"
     ]
 
@@ -119,9 +119,9 @@ def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
 
 
 @pytest.mark.spec("11.7", "0.2")
-def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: Path) -> None:
+def test_an_archive_contains_the_refs_of_a_dead_machine(two_clones: Clones, tmp_path: Path) -> None:
     """Its task branch and group branch are at the remote and in no other clone."""
-    one, other = two.worlds
+    one, other = two_clones.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
     land(own, run_attempt(own, own.task(1), adding("new")))
@@ -135,5 +135,5 @@ def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: P
 
     assert refs[f"{HEADS}/{GROUP}-group"] == held
     assert f"{HEADS}/ab12cd34-1" in refs
-    assert set(two.remote_refs()) == {"refs/heads/main"}
+    assert set(two_clones.remote_refs()) == {"refs/heads/main"}
     assert held in git(tmp_path, "bundle", "list-heads", str(file))

@@ -138,10 +138,10 @@ class Terminal:
             assert time.monotonic() < give_up, f"still not: {what}\n{self.text}"
         return self.text
 
-    def shows(self, *words: str) -> str:
+    def wait_for_text(self, *words: str) -> str:
         return self.until(lambda text: all(word in text for word in words), f"{words} are shown")
 
-    def hides(self, word: str) -> str:
+    def wait_until_hidden(self, word: str) -> str:
         return self.until(lambda text: word not in text, f"{word!r} is gone")
 
     def press(self, keys: str) -> None:
@@ -176,7 +176,7 @@ def _sized(descriptor: int, rows: int, cols: int) -> None:
 
 
 @contextmanager
-def on_a_terminal(
+def run_on_terminal(
     cwd: Path,
     env: Mapping[str, str],
     *words: str,

@@ -22,11 +22,13 @@ def read_only() -> Path:
 
 @pytest.mark.spec("12.2", "0.5")
 def test_doctor_does_not_recommend_chmod_on_a_read_only_file_system() -> None:
-    place = read_only()
-    if place == Path():
+    project = read_only()
+    if project == Path():
         pytest.skip("this machine has no read-only file system")
 
-    line = unwritable_condition("store", f"{place} is not writable", place, "git clone REPO DIR")
+    line = unwritable_condition(
+        "store", f"{project} is not writable", project, "git clone REPO DIR"
+    )
 
     assert not line.ok
     assert "its file system is read-only" in line.words

@@ -13,9 +13,17 @@ import psutil
 import pytest
 from rich.cells import cell_len
 
-from tests.acceptance.project import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 from tests.builders import NOW
-from tests.faces.cli.terminal import Terminal, on_a_terminal
+from tests.faces.cli.terminal import Terminal, run_on_terminal
 from tests.views.test_views import RUN, a_row, chain
 from yaoki.core.model import Choice, Question, Spend, State
 from yaoki.faces.cli.live.estimate import Pace, duration_words, remaining_work, time_left
@@ -43,9 +51,9 @@ def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
     made.end_started()
 
 
-def the_plan(place: Place) -> dict[str, Any]:
+def the_plan(project: Project) -> dict[str, Any]:
     """`asks` asks and is cured by an answer; `slow` works and is checked until a file is there."""
-    work, check = place.folder / "work", place.folder / "check"
+    work, check = project.folder / "work", project.folder / "check"
     wait = waits_for(check)["run"][-1]
     return a_plan(
         {
@@ -64,18 +72,18 @@ def the_plan(place: Place) -> dict[str, Any]:
             "patient": {
                 "shell": f"{wait.replace('exit 0', 'break').replace('; exit 1', '')}; ls slow.txt"
             },
-            "asks": holds("asks.txt"),
-            "after": holds("after.txt"),
-            "poster": holds("poster.txt"),
+            "asks": file_contains("asks.txt"),
+            "after": file_contains("after.txt"),
+            "poster": file_contains("poster.txt"),
         },
     )
 
 
-def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
+def test_a_run_is_followed_and_answered_from_the_terminal(project: Project) -> None:
     """Questions first, then who works at which stage, then who waits for whom; the end is whole."""
-    plan = place.plan(the_plan(place))
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
-        shown = terminal.shows("needs you", "running", "waiting", "agent actor, ")
+    plan = project.plan(the_plan(project))
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
+        shown = terminal.wait_for_text("needs you", "running", "waiting", "agent actor, ")
 
         order = [shown.index(word) for word in ("needs you", "running", "waiting", "0/4 landed")]
         assert order[3] < order[0] < order[1] < order[2]
@@ -89,63 +97,63 @@ def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
         _look_around(terminal)
         _answer(terminal)
 
-        (place.folder / "work").touch()
+        (project.folder / "work").touch()
         terminal.until(lambda text: "VERIFY" in text and "check patient" in text, "the check")
-        (place.folder / "check").touch()
+        (project.folder / "check").touch()
         assert terminal.ended() == 0, terminal.text
         assert terminal.modes() == terminal.before, "the terminal is as it was"
         assert not terminal.grid.second
         assert "next: git merge" in terminal.text, "the report stands on the first screen"
-    assert place.task("asks")["attempt"] == 2
+    assert project.task("asks")["attempt"] == 2
 
 
 def _look_around(terminal: Terminal) -> None:
     """`asks` stands first, `slow` below it."""
     terminal.press("?")
-    terminal.shows("explain its state")
+    terminal.wait_for_text("explain its state")
     terminal.press("q")
-    terminal.shows("needs you")
+    terminal.wait_for_text("needs you")
     terminal.press("jj")
     terminal.until(lambda _: "▸" in terminal.line(" slow "), "slow is chosen")
     terminal.press("l")
-    terminal.shows("log of slow", "chopping wood")
+    terminal.wait_for_text("log of slow", "chopping wood")
     terminal.press("q")
     terminal.press("k")
     terminal.until(lambda t: "needs you" in t and "▸" in terminal.line(" asks"), "asks is chosen")
     terminal.press("w")
-    terminal.shows("why asks", "last decision", "rule", "ESCALATE_REQUIRED")
+    terminal.wait_for_text("why asks", "last decision", "rule", "ESCALATE_REQUIRED")
     terminal.press("\x1b")
-    terminal.shows("needs you")
+    terminal.wait_for_text("needs you")
     terminal.press("d")
-    terminal.shows("diff of asks", "changed nothing")
+    terminal.wait_for_text("diff of asks", "changed nothing")
     terminal.press("q")
     terminal.press("q")
-    terminal.shows("this terminal runs the tasks; Ctrl-C stops")
+    terminal.wait_for_text("this terminal runs the tasks; Ctrl-C stops")
 
 
 def _answer(terminal: Terminal) -> None:
     terminal.press("a")
-    terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
-    terminal.shows("the task is tried again; the agent gets your words")
-    terminal.shows("the task is cancelled; its work is saved")
+    terminal.wait_for_text("answer asks", "Owl or daruma?", "r  retry", "a  abort")
+    terminal.wait_for_text("the task is tried again; the agent gets your words")
+    terminal.wait_for_text("the task is cancelled; its work is saved")
     terminal.press("r")
-    terminal.shows("words for the agent", "> _")
+    terminal.wait_for_text("words for the agent", "> _")
     terminal.press("A darumo\x7fa. q")
-    terminal.shows("> A daruma. q_")
+    terminal.wait_for_text("> A daruma. q_")
     terminal.press("\r")
-    terminal.shows("asks is answered: retry")
+    terminal.wait_for_text("asks is answered: retry")
     terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
 
 
 @pytest.mark.full
-def test_an_open_answer_delays_the_end_and_is_sent(place: Place) -> None:
+def test_an_open_answer_delays_the_end_and_is_sent(project: Project) -> None:
     """The run rests while somebody types; no key goes to a shell, and no word is lost."""
-    plan = place.plan(the_plan(place))
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+    plan = project.plan(the_plan(project))
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
         _open_answer(terminal, "A dar")
-        (place.folder / "work").touch()
-        (place.folder / "check").touch()
-        shown = terminal.shows("> A dar_", "the run waits for your answer")
+        (project.folder / "work").touch()
+        (project.folder / "check").touch()
+        shown = terminal.wait_for_text("> A dar_", "the run waits for your answer")
         assert "Enter sends  Escape back" in shown
         assert terminal.grid.second
 
@@ -153,21 +161,21 @@ def test_an_open_answer_delays_the_end_and_is_sent(place: Place) -> None:
 
         assert terminal.ended() == 0, terminal.text
         assert terminal.modes() == terminal.before
-    assert place.task("asks")["attempt"] == 2
-    assert "A daruma." in place.prompt(place.task("asks"), 2)
+    assert project.task("asks")["attempt"] == 2
+    assert "A daruma." in project.prompt(project.task("asks"), 2)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("keys", "told"), [("\x1b\x1b", False), ("", True)], ids=["let go", "^C"])
 def test_a_discarded_answer_ends_the_view_and_is_printed_as_a_command(
-    place: Place, keys: str, told: bool
+    project: Project, keys: str, told: bool
 ) -> None:
-    plan = place.plan(the_plan(place))
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+    plan = project.plan(the_plan(project))
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
         _open_answer(terminal, "It's a daruma")
-        (place.folder / "work").touch()
-        (place.folder / "check").touch()
-        terminal.shows("the run waits for your answer")
+        (project.folder / "work").touch()
+        (project.folder / "check").touch()
+        terminal.wait_for_text("the run waits for your answer")
 
         for key in keys:
             terminal.press(key)
@@ -176,98 +184,102 @@ def test_a_discarded_answer_ends_the_view_and_is_printed_as_a_command(
 
         assert terminal.ended() == 4, terminal.text
         said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
-    command = f"""not sent: yaoki answer {place.task("asks")["id"]} retry 'It'"'"'s a daruma'"""
+    command = f"""not sent: yaoki answer {project.task("asks")["id"]} retry 'It'"'"'s a daruma'"""
     assert (command in said) is told
 
 
 def _open_answer(terminal: Terminal, words: str) -> None:
-    terminal.shows("needs you", "agent actor, ")
+    terminal.wait_for_text("needs you", "agent actor, ")
     terminal.press("a")
-    terminal.shows("answer asks", "the letter of a choice")
+    terminal.wait_for_text("answer asks", "the letter of a choice")
     terminal.press("r")
-    terminal.shows("words for the agent")
+    terminal.wait_for_text("words for the agent")
     terminal.press(words)
-    terminal.shows(f"> {words}_")
+    terminal.wait_for_text(f"> {words}_")
 
 
 @pytest.mark.full
-def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(place: Place) -> None:
-    plan = place.plan(the_plan(place))
-    carrier = place.start("run", plan, "--quiet")
-    until(lambda: place.stored() and place.events("asks"), "asks is there")
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(
+    project: Project,
+) -> None:
+    plan = project.plan(the_plan(project))
+    carrier = project.start("run", plan, "--quiet")
+    wait_until(lambda: project.has_store() and project.events("asks"), "asks is there")
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "watch") as terminal:
         _open_answer(terminal, "A daruma.")
-        (place.folder / "work").touch()
-        (place.folder / "check").touch()
+        (project.folder / "work").touch()
+        (project.folder / "check").touch()
         assert carrier.wait(BOUND_S) == 4
-        terminal.shows("> A daruma._", "the run waits for your answer")
+        terminal.wait_for_text("> A daruma._", "the run waits for your answer")
 
         terminal.press("\r")
 
-        terminal.shows("asks is answered: retry", "no worker is running this: yaoki resume")
+        terminal.wait_for_text("asks is answered: retry", "no worker is running this: yaoki resume")
         terminal.press("q")
         assert terminal.ended() == 5
     assert carrier.stdout is not None
     carrier.stdout.close()
-    assert place.yaoki("resume").code == 0
+    assert project.yaoki("resume").code == 0
 
 
 @pytest.mark.full
-def test_unread_keys_do_not_reach_the_shell(still: Place) -> None:
+def test_unread_keys_do_not_reach_the_shell(still: Project) -> None:
     shell = '"$@"; code=$?; stty -icanon min 0 time 3; echo "left over: $(wc -c)."; exit $code'
-    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
-        terminal.shows("4 waiting")
+    with run_on_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
+        terminal.wait_for_text("4 waiting")
         watcher = psutil.Process(terminal.process.pid).children()[0]
         watcher.suspend()
         terminal.press("rm -rf precious")
         watcher.terminate()
         watcher.resume()
 
-        terminal.shows("left over: 0.")
+        terminal.wait_for_text("left over: 0.")
 
 
 @pytest.mark.full
-def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) -> None:
+def test_the_key_to_leave_is_shown_only_to_watchers(project: Project, still: Project) -> None:
     """`yaoki run` carries the run; q cannot end that."""
-    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+    with run_on_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
-        terminal.shows("explain its state", "quit; the run continues")
-    plan = place.plan(the_plan(place))
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
-        assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")
+        terminal.wait_for_text("explain its state", "quit; the run continues")
+    plan = project.plan(the_plan(project))
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
+        assert "leave" not in terminal.wait_for_text("needs you", "Ctrl-C stop")
         terminal.press("?")
-        assert "leave" not in terminal.shows("explain its state", "Ctrl-C")
+        assert "leave" not in terminal.wait_for_text("explain its state", "Ctrl-C")
         for name in ("work", "check"):
-            (place.folder / name).touch()
+            (project.folder / name).touch()
         assert terminal.ended() == 4, "nothing that is open holds it"
 
 
 @pytest.mark.full
-def test_a_shortened_name_ends_with_an_ellipsis(place: Place) -> None:
+def test_a_shortened_name_ends_with_an_ellipsis(project: Project) -> None:
     name = "the-longest-name-that-anybody-ever-gave"
-    plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
-    assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
-        assert "the-longest-name-that-an… " in terminal.shows("the-longest-name")
+    plan = a_plan(
+        {name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
+    assert project.yaoki("plan", "submit", project.plan(plan)).code == 0
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "watch") as terminal:
+        assert "the-longest-name-that-an… " in terminal.wait_for_text("the-longest-name")
 
 
 @pytest.fixture(scope="session")
-def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
     """A run that nobody carries, so a screen of it stands still; tests only look at it."""
-    place = Place(tmp_path_factory.mktemp("still"), pycache)
-    assert place.yaoki("plan", "submit", place.plan(the_plan(place))).code == 0
-    return place
+    project = Project(tmp_path_factory.mktemp("still"), pycache)
+    assert project.yaoki("plan", "submit", project.plan(the_plan(project))).code == 0
+    return project
 
 
 @pytest.mark.full
-def test_the_screen_fits_any_terminal_size(still: Place) -> None:
-    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
-        terminal.shows("no worker is running this", "4 waiting", "q leave")
+def test_the_screen_fits_any_terminal_size(still: Project) -> None:
+    with run_on_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.wait_for_text("no worker is running this", "4 waiting", "q leave")
 
         for rows, cols in ((12, 40), (6, 40), (24, 72), (40, 200)):
             terminal.resize(rows, cols)
             keys = ("q: leave" if cols == 40 else "q leave",) if rows > 10 else ()
-            terminal.shows("4 waiting", "0/4 landed", *keys)
+            terminal.wait_for_text("4 waiting", "0/4 landed", *keys)
             # A frame of the size before may have been under way; from now on none is.
             terminal.grid.wrapped = False
             terminal.press("G")
@@ -282,9 +294,9 @@ def test_the_screen_fits_any_terminal_size(still: Place) -> None:
         assert terminal.modes() == terminal.before
 
 
-def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Place) -> None:
-    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
-        terminal.shows("4 waiting")
+def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Project) -> None:
+    with run_on_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.wait_for_text("4 waiting")
         assert terminal.modes() != terminal.before
 
         terminal.process.send_signal(signal.SIGTERM)
@@ -306,11 +318,11 @@ def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Place) -> Non
     ids=["all of it", "no colour", "no unicode", "no unicode by LANG"],
 )
 def test_a_terminal_gets_only_supported_characters(
-    still: Place, env: dict[str, str], coloured: bool, ascii_only: bool
+    still: Project, env: dict[str, str], coloured: bool, ascii_only: bool
 ) -> None:
     around = {k: v for k, v in still.env.items() if not k.startswith("LC_") and k != "LANG"}
-    with on_a_terminal(still.repo, {**around, **env}, "watch") as terminal:
-        terminal.shows("4 waiting", "0/4 landed")
+    with run_on_terminal(still.repo, {**around, **env}, "watch") as terminal:
+        terminal.wait_for_text("4 waiting", "0/4 landed")
         terminal.press("j")
         terminal.until(lambda _: ">" in terminal.line("slow") or "▸" in terminal.line("slow"), "it")
         terminal.press("q")
@@ -322,13 +334,15 @@ def test_a_terminal_gets_only_supported_characters(
 
 
 @pytest.mark.full
-def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
-    small = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    env = {**place.env, "TERM": "dumb"}
+def test_a_dumb_terminal_and_a_pipe_get_plain_lines(project: Project) -> None:
+    small = a_plan(
+        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    )
+    env = {**project.env, "TERM": "dumb"}
 
-    with on_a_terminal(place.repo, env, "run", place.plan(small)) as terminal:
+    with run_on_terminal(project.repo, env, "run", project.plan(small)) as terminal:
         code = terminal.ended()
-    piped = place.yaoki("run", place.plan(small), env={"TERM": "xterm-256color"})
+    piped = project.yaoki("run", project.plan(small), env={"TERM": "xterm-256color"})
 
     assert (code, piped.code) == (0, 0)
     for said in (terminal.raw.decode(), piped.out):
@@ -338,19 +352,19 @@ def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place) -> None:
+def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(project: Project) -> None:
     words = "the colour of the bikeshed is a matter of taste, so which one shall it be then?"
     plan = a_plan(
         {"asks": [[{"ask": words}]]},
         [{"id": "asks", "checks": ["done"]}],
-        {"done": holds("asks.txt")},
+        {"done": file_contains("asks.txt")},
     )
-    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
 
-    with on_a_terminal(place.repo, place.env | UTF8, "status", cols=60) as terminal:
+    with run_on_terminal(project.repo, project.env | UTF8, "status", cols=60) as terminal:
         assert terminal.ended() == 0
         shown, wrapped = terminal.text, terminal.grid.wrapped
-    piped = place.yaoki("status")
+    piped = project.yaoki("status")
 
     assert words in " ".join(shown.split())
     assert not wrapped, shown
@@ -358,11 +372,13 @@ def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place
 
 
 @pytest.mark.full
-def test_a_wait_says_why_and_counts_down(place: Place) -> None:
+def test_a_wait_says_why_and_counts_down(project: Project) -> None:
     limited = [[{"rate_limit": {"retry_after": 60}}], writes("a.txt")]
-    plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", place.plan(plan)) as terminal:
-        terminal.shows("next try in ", "after RATE_LIMIT")
+    plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")})
+    with run_on_terminal(
+        project.repo, {**project.env, **UTF8}, "run", project.plan(plan)
+    ) as terminal:
+        terminal.wait_for_text("next try in ", "after RATE_LIMIT")
         seen: set[str] = set()
 
         def counts_down(text: str) -> bool:
@@ -375,14 +391,14 @@ def test_a_wait_says_why_and_counts_down(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_output_beside_the_screen_is_printed_after_it(place: Place) -> None:
+def test_output_beside_the_screen_is_printed_after_it(project: Project) -> None:
     """A warning would vanish with the second screen."""
-    plan = place.plan(the_plan(place))
-    bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
-    with on_a_terminal(place.repo, bad, "run", plan) as terminal:
-        terminal.shows("traces: http://127.0.0.1:9 cannot be reached")
-        (place.folder / "work").touch()
-        (place.folder / "check").touch()
+    plan = project.plan(the_plan(project))
+    bad = {**project.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    with run_on_terminal(project.repo, bad, "run", plan) as terminal:
+        terminal.wait_for_text("traces: http://127.0.0.1:9 cannot be reached")
+        (project.folder / "work").touch()
+        (project.folder / "check").touch()
         assert terminal.ended() == 4
         said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.project import WHO, Place
+from tests.acceptance.project import GIT_IDENTITY, Project
 from yaoki.app.build import App
 from yaoki.faces.cli.commands.hook import session_status_document
 from yaoki.faces.hooks.sessions import begin_phase, list_sessions
@@ -27,20 +27,20 @@ shell = "echo $$ > ../pid; sleep 600; test -f a.txt"
 BOUND_S = 60
 
 
-class Hooked(Place):
+class HookedProject(Project):
     """A repository whose one check needs `good` in a.txt, and agents that call the hook."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         super().__init__(folder, pycache)
         self.configure(CHECK)
-        self.work("bad\n")
+        self.write_work("bad\n")
         self.git("add", "-A")
-        self.git(*WHO, "commit", "-qm", "a check")
+        self.git(*GIT_IDENTITY, "commit", "-qm", "a check")
 
     def configure(self, text: str) -> None:
         (self.repo / "yaoki.toml").write_text(text)
 
-    def work(self, text: str) -> None:
+    def write_work(self, text: str) -> None:
         (self.repo / "a.txt").write_text(text)
 
     def popen(
@@ -71,7 +71,7 @@ class Hooked(Place):
         said = {"session_id": session, "hook_event_name": "Stop", "cwd": str(self.repo), **more}
         return self.call(said, *words)
 
-    def says(self, text: str, session: str = "s1") -> dict[str, Any]:
+    def send_prompt(self, text: str, session: str = "s1") -> dict[str, Any]:
         said = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}
         return self.call({**said, "cwd": str(self.repo)})
 
@@ -81,7 +81,7 @@ class Hooked(Place):
             found = (one for one in list_sessions(app)[1] if one.key == key)
             return next((session_status_document(one) for one in found), {})
 
-    def tries(self, number: int) -> None:
+    def start_phase(self, number: int) -> None:
         """A new phase with so many tries."""
         with closing(App(self.repo, create=True)) as app:
             begin_phase(app, "p", "", number)

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import until
+from tests.acceptance.project import wait_until
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.faces.hooks.hooked_repository import BOUND_S, CHECK, HANG, Hooked, alive, context
-from tests.time_limits import has_line, reached
+from tests.faces.hooks.hooked_repository import BOUND_S, CHECK, HANG, HookedProject, alive, context
+from tests.time_limits import has_line, run_until_started
 
 
 @pytest.fixture
-def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooked]:
-    place = Hooked(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
-    yield place
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookedProject]:
+    project = HookedProject(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    yield project
     pid = tmp_path / "pid"
     if pid.exists() and alive(int(pid.read_text())):
         os.kill(int(pid.read_text()), signal.SIGKILL)
@@ -31,11 +31,11 @@ def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.mark.spec("12.6")
-def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) -> None:
-    refused = place.stop()
-    stood = place.session()
-    place.work("good\n")
-    passed = place.stop(stop_hook_active=True)
+def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(project: HookedProject) -> None:
+    refused = project.stop()
+    stood = project.session()
+    project.write_work("good\n")
+    passed = project.stop(stop_hook_active=True)
 
     assert refused["decision"] == "block"
     assert "# What failed in the last attempt" in refused["reason"]
@@ -44,52 +44,52 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) 
     assert (stood["count"], stood["asked"], stood["to_inject"]) == (1, False, False)
     assert "a.txt does not hold good" in stood["reason"]
     assert passed == {}
-    assert place.session()["count"] == 0
+    assert project.session()["count"] == 0
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
 def test_a_session_is_shown_as_verified_only_if_the_checks_passed_in_this_phase(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
     def told() -> str:
-        lines = place.yaoki("hook", "status").out.splitlines()
+        lines = project.yaoki("hook", "status").out.splitlines()
         return next(line for line in lines if line.startswith("session "))
 
-    place.stop()
+    project.stop()
     assert "session s1: sent back after 1 try" in told()
-    place.work("good\n")
-    place.stop()
+    project.write_work("good\n")
+    project.stop()
     assert told() == "session s1: proven"
 
-    place.yaoki("hook", "begin", "--phase", "two")
+    project.yaoki("hook", "begin", "--phase", "two")
     assert told() == "session s1: nothing is proven yet"
-    assert place.session()["proven"] is False
+    assert project.session()["proven"] is False
 
-    place.stop()
+    project.stop()
     assert told() == "session s1: proven"
-    assert place.session()["proven"] is True
-    place.work("bad\n")
-    place.stop()
+    assert project.session()["proven"] is True
+    project.write_work("bad\n")
+    project.stop()
     assert "session s1: sent back after 1 try" in told()
-    assert place.session()["proven"] is False
+    assert project.session()["proven"] is False
 
 
 @pytest.mark.spec("12.6", "7.1")
-def test_the_reason_uses_the_prompt_template_of_the_project(place: Hooked) -> None:
-    folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
+def test_the_reason_uses_the_prompt_template_of_the_project(project: HookedProject) -> None:
+    folder = project.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
     folder.mkdir(parents=True)
     (folder / "f_failed.md").write_text("---\nparams: []\n---\nOur own words.\n")
 
-    assert "Our own words." in place.stop()["reason"]
+    assert "Our own words." in project.stop()["reason"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
-def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(place: Hooked) -> None:
-    place.tries(2)
+def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(project: HookedProject) -> None:
+    project.start_phase(2)
 
-    first, second, third = place.stop(), place.stop(), place.stop()
+    first, second, third = project.stop(), project.stop(), project.stop()
 
     assert first["decision"] == "block"
     assert "try 1 of 2 in phase p" in first["reason"]
@@ -99,54 +99,56 @@ def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(place: Hooked) -
     assert "yaoki hook answer" in second["stopReason"]
     assert len(second["stopReason"]) <= 520
     assert list(third) == ["systemMessage"], "told again, and let through"
-    stood = place.session()
+    stood = project.session()
     assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p")
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(place: Hooked) -> None:
-    place.tries(2)
-    place.stop()
-    place.stop()
+def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(project: HookedProject) -> None:
+    project.start_phase(2)
+    project.stop()
+    project.stop()
 
-    silent = place.says("what now?")
-    brought = place.says("yaoki: go on, but leave b.txt alone")
-    after = place.says("and?")
+    silent = project.send_prompt("what now?")
+    brought = project.send_prompt("yaoki: go on, but leave b.txt alone")
+    after = project.send_prompt("and?")
 
     assert silent == after == {}
     assert "a.txt does not hold good" in context(brought)
     assert "but leave b.txt alone" in context(brought)
-    assert place.session()["count"] == 0
-    assert place.stop()["decision"] == "block"
+    assert project.session()["count"] == 0
+    assert project.stop()["decision"] == "block"
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
-def test_an_aborted_session_is_not_checked_until_a_new_phase(place: Hooked) -> None:
-    place.tries(1)
-    place.stop()
+def test_an_aborted_session_is_not_checked_until_a_new_phase(project: HookedProject) -> None:
+    project.start_phase(1)
+    project.stop()
 
-    said = place.says("yaoki: abort")
-    left = place.stop()
-    place.tries(2)
+    said = project.send_prompt("yaoki: abort")
+    left = project.stop()
+    project.start_phase(2)
 
     assert said["decision"] == "block", "the words were for yaoki, not for the agent"
     assert "not checked" in left["systemMessage"]
-    assert place.stop()["decision"] == "block"
+    assert project.stop()["decision"] == "block"
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
-def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hooked) -> None:
-    place.tries(4)
-    sent_back = [place.stop(key) for key in ("one", "two", "three")]
+def test_a_refused_session_may_be_aborted_before_the_person_is_asked(
+    project: HookedProject,
+) -> None:
+    project.start_phase(4)
+    sent_back = [project.stop(key) for key in ("one", "two", "three")]
 
-    aborted = place.says("yaoki: abort", "one")
-    which = place.yaoki("hook", "answer", "abort")
-    over = place.yaoki("hook", "answer", "take-over", "--session", "two")
-    only = place.yaoki("hook", "answer", "abort", "--json")
-    unasked = place.says("yaoki: go on", "one")
+    aborted = project.send_prompt("yaoki: abort", "one")
+    which = project.yaoki("hook", "answer", "abort")
+    over = project.yaoki("hook", "answer", "take-over", "--session", "two")
+    only = project.yaoki("hook", "answer", "abort", "--json")
+    unasked = project.send_prompt("yaoki: go on", "one")
 
     assert [answer["decision"] for answer in sent_back] == ["block"] * 3
     assert "no longer checked" in aborted["reason"]
@@ -155,7 +157,7 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
     assert "there is no open question" in unasked["systemMessage"]
-    left = [place.stop(key)["systemMessage"] for key in ("one", "two", "three")]
+    left = [project.stop(key)["systemMessage"] for key in ("one", "two", "three")]
     assert ["not checked" in words for words in left] == [True, False, True]
     assert "still not proven" in left[1]
 
@@ -163,52 +165,52 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
 def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
-    place.tries(1)
-    place.stop()
-    answered = place.yaoki("hook", "answer", "take-over")
+    project.start_phase(1)
+    project.stop()
+    answered = project.yaoki("hook", "answer", "take-over")
 
-    failing = place.stop()
-    place.work("good\n")
-    passing = place.stop()
-    place.work("bad\n")
-    place.tries(2)
+    failing = project.stop()
+    project.write_work("good\n")
+    passing = project.stop()
+    project.write_work("bad\n")
+    project.start_phase(2)
 
     assert answered.code == 0, answered.err
     assert "still not proven" in failing["systemMessage"]
     assert "decision" not in failing
     assert "all checks pass now" in passing["systemMessage"]
-    assert place.stop()["decision"] == "block"
+    assert project.stop()["decision"] == "block"
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_a_new_phase_starts_with_a_count_of_zero(place: Hooked) -> None:
-    place.tries(3)
-    place.stop()
-    place.stop()
-    place.yaoki("hook", "begin", "--phase", "q", "--subtask", "q.1", "--max-iterations", "3")
+def test_a_new_phase_starts_with_a_count_of_zero(project: HookedProject) -> None:
+    project.start_phase(3)
+    project.stop()
+    project.stop()
+    project.yaoki("hook", "begin", "--phase", "q", "--subtask", "q.1", "--max-iterations", "3")
 
-    assert "try 1 of 3 in phase q (q.1)" in place.stop()["reason"]
-    stood = place.session()
+    assert "try 1 of 3 in phase q (q.1)" in project.stop()["reason"]
+    stood = project.session()
     assert (stood["phase"], stood["subtask"], stood["count"]) == ("q", "q.1", 1)
     assert stood["at"]
 
 
 @pytest.mark.spec("12.6")
-def test_the_checks_of_a_phase_are_fixed_at_its_start(place: Hooked) -> None:
+def test_the_checks_of_a_phase_are_fixed_at_its_start(project: HookedProject) -> None:
     """An agent that edits the settings does not loosen the phase that it works on."""
-    begun = place.yaoki("hook", "begin", "--phase", "p", "--check", "good")
-    place.configure('[checks.good]\nrun = ["true"]\n')
+    begun = project.yaoki("hook", "begin", "--phase", "p", "--check", "good")
+    project.configure('[checks.good]\nrun = ["true"]\n')
 
     assert begun.code == 0, begun.err
-    assert place.stop()["decision"] == "block"
+    assert project.stop()["decision"] == "block"
 
 
 @pytest.mark.spec("12.6", "14.1")
-def test_an_unknown_check_is_refused_by_name(place: Hooked) -> None:
-    refused = place.yaoki("hook", "begin", "--phase", "p", "--check", "no-such")
+def test_an_unknown_check_is_refused_by_name(project: HookedProject) -> None:
+    refused = project.yaoki("hook", "begin", "--phase", "p", "--check", "no-such")
 
     assert refused.code == 6
     assert "the settings have no check 'no-such'" in refused.err
@@ -216,7 +218,7 @@ def test_an_unknown_check_is_refused_by_name(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "2.5")
-def test_a_phase_of_a_plan_defines_its_checks_and_attempts(place: Hooked) -> None:
+def test_a_phase_of_a_plan_defines_its_checks_and_attempts(project: HookedProject) -> None:
     task = {"id": "one", "goal": "Do.", "checks": ["mine"], "max_iterations": 1}
     plan = {
         "goal": "Rehearse",
@@ -225,37 +227,37 @@ def test_a_phase_of_a_plan_defines_its_checks_and_attempts(place: Hooked) -> Non
         "checks": {"mine": {"shell": "echo mine fails; exit 1"}},
         "phases": [{"id": "p7", "tasks": [task]}],
     }
-    file = place.plan(plan)
+    file = project.plan(plan)
 
-    begun = place.yaoki("hook", "begin", "--phase", "p7", "--plan", file, "--json")
-    unknown = place.yaoki("hook", "begin", "--phase", "p8", "--plan", file)
+    begun = project.yaoki("hook", "begin", "--phase", "p7", "--plan", file, "--json")
+    unknown = project.yaoki("hook", "begin", "--phase", "p8", "--plan", file)
 
     assert begun.document["checks"] == ["mine"], begun.err
-    assert "mine fails" in place.stop()["stopReason"], "one try: the person is asked at once"
+    assert "mine fails" in project.stop()["stopReason"], "one try: the person is asked at once"
     assert unknown.code == 6
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_an_agent_is_not_refused_more_often_than_it_accepts(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
     """Claude Code ignores a ninth refusal, so the person is asked at the eighth try."""
-    place.tries(20)
+    project.start_phase(20)
 
-    assert "try 1 of 8 " in place.stop()["reason"]
-    said = {"session_id": "s2", "hook_event_name": "Stop", "cwd": str(place.repo)}
-    assert "try 1 of 20 " in place.call(said, agent="codex")["reason"]
+    assert "try 1 of 8 " in project.stop()["reason"]
+    said = {"session_id": "s2", "hook_event_name": "Stop", "cwd": str(project.repo)}
+    assert "try 1 of 20 " in project.call(said, agent="codex")["reason"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_each_agent_is_answered_in_its_own_format(place: Hooked) -> None:
-    place.tries(1)
-    said = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(place.repo)}
+def test_each_agent_is_answered_in_its_own_format(project: HookedProject) -> None:
+    project.start_phase(1)
+    said = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(project.repo)}
 
-    gemini = place.call(said, agent="gemini")
-    qwen = place.call({**said, "session_id": "q", "hook_event_name": "Stop"}, agent="qwen")
+    gemini = project.call(said, agent="gemini")
+    qwen = project.call({**said, "session_id": "q", "hook_event_name": "Stop"}, agent="qwen")
 
     assert gemini["continue"] is False
     assert "yaoki: go on" not in gemini["stopReason"], "it has no hook at its prompts"
@@ -278,17 +280,19 @@ def test_each_agent_is_answered_in_its_own_format(place: Hooked) -> None:
     ],
     ids=["empty", "words", "deep", "types", "huge"],
 )
-def test_a_stop_with_unreadable_input_is_checked_like_any_other(place: Hooked, said: bytes) -> None:
-    answer = place.call(said)
+def test_a_stop_with_unreadable_input_is_checked_like_any_other(
+    project: HookedProject, said: bytes
+) -> None:
+    answer = project.call(said)
 
     assert "a.txt does not hold good" in answer["reason"]
-    assert place.session("unknown")["count"] == 1
+    assert project.session("unknown")["count"] == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
-def test_input_that_never_ends_is_not_awaited(place: Hooked) -> None:
-    process = place.popen("--limit", "5")
+def test_input_that_never_ends_is_not_awaited(project: HookedProject) -> None:
+    process = project.popen("--limit", "5")
 
     assert process.stdin is not None
     assert process.stdout is not None
@@ -304,13 +308,13 @@ def test_input_that_never_ends_is_not_awaited(place: Hooked) -> None:
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("event", ["SubagentStop", "Brand-new"])
-def test_other_hook_events_are_ignored(place: Hooked, event: str) -> None:
-    assert place.call({"session_id": "s1", "hook_event_name": event}) == {}
+def test_other_hook_events_are_ignored(project: HookedProject, event: str) -> None:
+    assert project.call({"session_id": "s1", "hook_event_name": event}) == {}
 
 
 @pytest.mark.spec("12.6")
-def test_a_stop_with_background_tasks_is_not_checked(place: Hooked) -> None:
-    answer = place.stop(background_tasks=[{"id": "b1"}])
+def test_a_stop_with_background_tasks_is_not_checked(project: HookedProject) -> None:
+    answer = project.stop(background_tasks=[{"id": "b1"}])
 
     assert "decision" not in answer
     assert "not checked yet" in answer["systemMessage"]
@@ -318,46 +322,48 @@ def test_a_stop_with_background_tasks_is_not_checked(place: Hooked) -> None:
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
-def test_the_hook_is_disabled_by_a_variable(place: Hooked, name: str) -> None:
+def test_the_hook_is_disabled_by_a_variable(project: HookedProject, name: str) -> None:
     """A person can switch the hook off; agents that yaoki started are checked by yaoki."""
-    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}
+    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)}
 
-    assert place.call(said, env={name: "off"}) == {}
+    assert project.call(said, env={name: "off"}) == {}
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_a_stop_outside_a_repository_is_refused_once_and_then_allowed_with_a_notice(
-    place: Hooked, tmp_path: Path
+    project: HookedProject, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(elsewhere)}
 
-    first, second = place.call(said, cwd=elsewhere), place.call(said, cwd=elsewhere)
+    first, second = project.call(said, cwd=elsewhere), project.call(said, cwd=elsewhere)
 
     assert "is not in a git repository" in first["reason"]
     assert "Nothing is proven" in second["systemMessage"]
-    assert place.call(said, "--if-configured", cwd=elsewhere) == {}
+    assert project.call(said, "--if-configured", cwd=elsewhere) == {}
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_an_agent_that_was_refused_before_is_not_refused_for_a_fault_of_yaoki(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
-    place.configure("[checks\n")
+    project.configure("[checks\n")
 
-    assert "decision" not in place.stop(stop_hook_active=True)
-    assert "yaoki.toml" in place.stop()["reason"]
+    assert "decision" not in project.stop(stop_hook_active=True)
+    assert "yaoki.toml" in project.stop()["reason"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
-def test_a_stop_without_checks_is_refused_once_and_then_the_person_is_asked(place: Hooked) -> None:
-    place.configure("")
+def test_a_stop_without_checks_is_refused_once_and_then_the_person_is_asked(
+    project: HookedProject,
+) -> None:
+    project.configure("")
 
-    first, second = place.stop(), place.stop()
+    first, second = project.stop(), project.stop()
 
     assert "no check is configured" in first["reason"]
     assert "no check is configured" in second["stopReason"]
@@ -365,22 +371,24 @@ def test_a_stop_without_checks_is_refused_once_and_then_the_person_is_asked(plac
 
 @pytest.mark.spec("12.6", "4.8")
 def test_a_check_that_cannot_run_is_refused_once_and_then_the_person_is_asked(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
-    place.configure('[checks.gone]\nrun = ["no-such-program-anywhere"]\n')
+    project.configure('[checks.gone]\nrun = ["no-such-program-anywhere"]\n')
 
-    first, second = place.stop(), place.stop()
+    first, second = project.stop(), project.stop()
 
     assert "gone could not run" in first["reason"]
     assert second["continue"] is False
 
 
 @pytest.mark.spec("12.6", "6.3")
-def test_a_check_that_hangs_is_ended_and_refused_in_time(place: Hooked, tmp_path: Path) -> None:
-    place.configure(HANG)
+def test_a_check_that_hangs_is_ended_and_refused_in_time(
+    project: HookedProject, tmp_path: Path
+) -> None:
+    project.configure(HANG)
 
-    answer, _ = reached(
-        lambda limit_s: place.stop(f"s{limit_s}", "--limit", f"{limit_s:g}"),
+    answer, _ = run_until_started(
+        lambda limit_s: project.stop(f"s{limit_s}", "--limit", f"{limit_s:g}"),
         lambda seen: "was not ready" not in seen["reason"] and has_line(tmp_path / "pid"),
         (8.0, 20.0, BOUND_S * 0.9),
     )
@@ -389,15 +397,15 @@ def test_a_check_that_hangs_is_ended_and_refused_in_time(place: Hooked, tmp_path
     assert "was still running" in answer["reason"]
     assert "--timeout" in answer["reason"]
     pid = int((tmp_path / "pid").read_text())
-    until(lambda: not alive(pid), "the check has ended")
+    wait_until(lambda: not alive(pid), "the check has ended")
 
 
 @pytest.mark.spec("12.6", "3.3")
-def test_a_check_that_changes_a_tracked_file_does_not_pass(place: Hooked) -> None:
-    place.work("good\n")
-    place.configure('[checks.writes]\nshell = "echo more >> README && test -s README"\n')
+def test_a_check_that_changes_a_tracked_file_does_not_pass(project: HookedProject) -> None:
+    project.write_work("good\n")
+    project.configure('[checks.writes]\nshell = "echo more >> README && test -s README"\n')
 
-    answer = place.stop()
+    answer = project.stop()
 
     assert "files changed while the checks ran" in answer["reason"]
     assert "README" in answer["reason"]
@@ -405,27 +413,27 @@ def test_a_check_that_changes_a_tracked_file_does_not_pass(place: Hooked) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
-def test_the_hook_does_not_change_the_checkout(place: Hooked) -> None:
-    place.git("add", "a.txt")
-    place.work("half\n")
-    (place.repo / "new.txt").write_text("new\n")
-    index = (place.repo / ".git" / "index").read_bytes()
-    seen = place.git("status", "--porcelain=v2"), place.git("stash", "list")
+def test_the_hook_does_not_change_the_checkout(project: HookedProject) -> None:
+    project.git("add", "a.txt")
+    project.write_work("half\n")
+    (project.repo / "new.txt").write_text("new\n")
+    index = (project.repo / ".git" / "index").read_bytes()
+    seen = project.git("status", "--porcelain=v2"), project.git("stash", "list")
 
-    place.stop()
+    project.stop()
 
-    assert (place.repo / ".git" / "index").read_bytes() == index
-    assert (place.git("status", "--porcelain=v2"), place.git("stash", "list")) == seen
+    assert (project.repo / ".git" / "index").read_bytes() == index
+    assert (project.git("status", "--porcelain=v2"), project.git("stash", "list")) == seen
 
 
 # ------------------------------------------------------------------ at once, and killed
 
 
 @pytest.mark.spec("12.6", "0.3")
-def test_concurrent_sessions_have_separate_counts(place: Hooked) -> None:
-    said = {"hook_event_name": "Stop", "cwd": str(place.repo)}
+def test_concurrent_sessions_have_separate_counts(project: HookedProject) -> None:
+    said = {"hook_event_name": "Stop", "cwd": str(project.repo)}
     names = ("one", "two")
-    running = [place.popen() for _ in names]
+    running = [project.popen() for _ in names]
     for process, name in zip(running, names, strict=True):
         assert process.stdin is not None
         process.stdin.write(json.dumps({**said, "session_id": name}).encode())
@@ -435,80 +443,80 @@ def test_concurrent_sessions_have_separate_counts(place: Hooked) -> None:
     answers = [json.loads(process.communicate(timeout=BOUND_S)[0]) for process in running]
 
     assert [answer["decision"] for answer in answers] == ["block", "block"]
-    assert [place.session(name)["count"] for name in names] == [1, 1]
+    assert [project.session(name)["count"] for name in names] == [1, 1]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.3")
-def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) -> None:
+def test_a_hook_installed_in_two_files_runs_once(project: HookedProject, tmp_path: Path) -> None:
     """Both are called at the same moment; the first decides, the other adds nothing."""
     gate, at_work = tmp_path / "gate", tmp_path / "at-work"
     loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
-    place.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')
-    said = json.dumps({"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)})
-    first = place.popen()
+    project.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')
+    said = json.dumps({"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)})
+    first = project.popen()
     assert first.stdin is not None
     first.stdin.write(said.encode())
     first.stdin.close()
     first.stdin = None
-    until(at_work.exists, "the first is at its check")
+    wait_until(at_work.exists, "the first is at its check")
 
-    second = place.call(said.encode())
+    second = project.call(said.encode())
     gate.touch()
 
     assert second == {}
     assert json.loads(first.communicate(timeout=BOUND_S)[0])["decision"] == "block"
-    assert place.session()["count"] == 1
+    assert project.session()["count"] == 1
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_hook_counts_no_attempt_and_leaves_no_process(
-    place: Hooked, tmp_path: Path, number: signal.Signals
+    project: HookedProject, tmp_path: Path, number: signal.Signals
 ) -> None:
-    place.configure(f"[limits]\nlease_s = 6\nheartbeat_s = 1\n{HANG}")
-    process = place.popen()
+    project.configure(f"[limits]\nlease_s = 6\nheartbeat_s = 1\n{HANG}")
+    process = project.popen()
     assert process.stdin is not None
     process.stdin.write(b'{"session_id": "s1", "hook_event_name": "Stop"}')
     process.stdin.close()
     process.stdin = None
     file = tmp_path / "pid"
-    until(lambda: file.exists() and file.read_text().strip(), "the check runs")
+    wait_until(lambda: file.exists() and file.read_text().strip(), "the check runs")
 
     process.send_signal(number)
     out, _ = process.communicate(timeout=BOUND_S)
 
     assert out == b"", "whoever ended it wants no answer"
-    until(lambda: not alive(int(file.read_text())), "the check has ended")
-    assert place.session() == {}
-    place.configure(CHECK)
-    assert "try 1 of 4" in place.stop()["reason"]
+    wait_until(lambda: not alive(int(file.read_text())), "the check has ended")
+    assert project.session() == {}
+    project.configure(CHECK)
+    assert "try 1 of 4" in project.stop()["reason"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_an_undelivered_reason_is_added_to_the_next_prompt_once(
-    place: Hooked,
+    project: HookedProject,
 ) -> None:
     """The agent went away while the checks ran, and comes back later."""
     gone, ours = os.pipe()
     os.close(gone)
-    process = place.popen(stdout=ours)
+    process = project.popen(stdout=ours)
     os.close(ours)
     process.communicate(b'{"session_id": "s1", "hook_event_name": "Stop"}', timeout=BOUND_S)
 
-    kept = place.session()
-    first, second = place.says("hello again"), place.says("and again")
+    kept = project.session()
+    first, second = project.send_prompt("hello again"), project.send_prompt("and again")
 
     assert (kept["count"], kept["to_inject"]) == (1, True)
     assert "a.txt does not hold good" in context(first)
     assert second == {}
-    assert place.session()["to_inject"] is False
+    assert project.session()["to_inject"] is False
 
 
 @pytest.mark.spec("12.6")
-def test_a_prompt_hook_without_a_message_imports_few_modules(place: Hooked) -> None:
+def test_a_prompt_hook_without_a_message_imports_few_modules(project: HookedProject) -> None:
     """Agents call it at each prompt: it must start nearly as fast as the interpreter."""
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(['hook', 'event', 'claude-code']);"
@@ -517,7 +525,13 @@ def test_a_prompt_hook_without_a_message_imports_few_modules(place: Hooked) -> N
     said = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "hi", "session_id": "s1"})
     argv = (sys.executable, "-c", script)
     done = subprocess.run(
-        argv, cwd=place.repo, env=place.env, input=said, capture_output=True, text=True, check=True
+        argv,
+        cwd=project.repo,
+        env=project.env,
+        input=said,
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     answer, modules = done.stdout.splitlines()
@@ -530,15 +544,15 @@ def test_a_prompt_hook_without_a_message_imports_few_modules(place: Hooked) -> N
 
 
 @pytest.mark.spec("12.6", "1.5")
-def test_an_answer_must_name_its_session_when_several_ask(place: Hooked) -> None:
-    place.tries(1)
-    place.stop("one")
-    place.stop("two")
+def test_an_answer_must_name_its_session_when_several_ask(project: HookedProject) -> None:
+    project.start_phase(1)
+    project.stop("one")
+    project.stop("two")
 
-    unsaid = place.yaoki("hook", "answer", "go-on")
-    said = place.yaoki("hook", "answer", "abort", "--session", "two")
-    rest = place.yaoki("hook", "answer", "go-on", "with", "care", "--json")
-    none = place.yaoki("hook", "answer", "abort")
+    unsaid = project.yaoki("hook", "answer", "go-on")
+    said = project.yaoki("hook", "answer", "abort", "--session", "two")
+    rest = project.yaoki("hook", "answer", "go-on", "with", "care", "--json")
+    none = project.yaoki("hook", "answer", "abort")
 
     assert (unsaid.code, "2 sessions have an open question" in unsaid.err) == (6, True)
     assert said.code == 0, said.err
@@ -549,11 +563,11 @@ def test_an_answer_must_name_its_session_when_several_ask(place: Hooked) -> None
 
 @pytest.mark.spec("14.3", "12.6")
 def test_a_judge_of_a_session_runs_in_the_sandbox_with_a_copy_of_its_folder(
-    place: Hooked, tmp_path: Path
+    project: HookedProject, tmp_path: Path
 ) -> None:
     """As in a run: it may keep its conversation, and write nowhere else."""
     needs_bubblewrap()
-    place.work("good\n")
+    project.write_work("good\n")
     home, programs, outside = tmp_path / "person", tmp_path / "bin", tmp_path / "outside"
     (home / ".claude").mkdir(parents=True)
     programs.mkdir()
@@ -562,12 +576,12 @@ def test_a_judge_of_a_session_runs_in_the_sandbox_with_a_copy_of_its_folder(
     acts = f"touch {outside} 2>&-\ntouch $HOME/.claude/own || exit 3\n"
     (programs / "claude").write_text(f"#!/bin/sh\n{acts}cat <<'END'\n{event}\nEND\n")
     (programs / "claude").chmod(0o755)
-    place.env |= {"HOME": str(home), "PATH": f"{programs}:{place.env['PATH']}"}
+    project.env |= {"HOME": str(home), "PATH": f"{programs}:{project.env['PATH']}"}
     judge = '[checks.review.judge]\nagent = "critic"\nask = "Is it good?"\n'
     agent = '[agents.critic]\npreset = "claude"\n'
-    place.configure(f'{CHECK}{judge}{agent}[sandbox]\nmode = "on"\n')
+    project.configure(f'{CHECK}{judge}{agent}[sandbox]\nmode = "on"\n')
 
-    assert place.stop() == {}
+    assert project.stop() == {}
 
     assert not (home / ".claude" / "own").exists()
     assert not outside.exists()

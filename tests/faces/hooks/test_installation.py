@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.hooks.installation import HookTarget, install, installed_entries, uninstall
 from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
@@ -42,7 +42,7 @@ def written(top: Path, text: str) -> HookTarget:
     return made
 
 
-def held(text: str) -> dict[str, Any]:
+def parse_settings(text: str) -> dict[str, Any]:
     """The settings as an agent reads them: without a byte order mark; an empty file has none."""
     parsed: dict[str, Any] = json.loads(text.removeprefix("\ufeff").strip() or "{}")
     return parsed
@@ -59,14 +59,16 @@ def test_uninstalling_restores_the_file_byte_for_byte(tmp_path: Path, before: st
     again = install(made, 600)
     same = made.file.read_bytes()
     install(made, 900)
-    longer = held(made.file.read_text())
+    longer = parse_settings(made.file.read_text())
     out = uninstall(made)
 
     assert (changed, again, out) == (True, False, True)
     assert put == same
-    stops = held(put.decode())["hooks"]["Stop"]
+    stops = parse_settings(put.decode())["hooks"]["Stop"]
     assert sum("hook event" in json.dumps(one) for one in stops) == 1
-    assert {key for key in held(before) if key != "hooks"} <= set(held(put.decode()))
+    assert {key for key in parse_settings(before) if key != "hooks"} <= set(
+        parse_settings(put.decode())
+    )
     assert put.startswith("\ufeff".encode()) is before.startswith("\ufeff")
     assert longer["hooks"]["Stop"][-1]["hooks"][0]["timeout"] == 900
     assert made.file.read_bytes() == before.encode()
@@ -86,7 +88,7 @@ def test_uninstalling_without_a_backup_keeps_the_other_settings(
 
     uninstall(made)
 
-    left, was = held(made.file.read_text()), held(before)
+    left, was = parse_settings(made.file.read_text()), parse_settings(before)
     empty = {"hooks": {name: one for name, one in was.get("hooks", {}).items() if one}}
     assert left.get("hooks", {}) == empty["hooks"]
     assert {**left, **empty} == {**was, **empty}
@@ -203,45 +205,45 @@ def test_an_agent_without_a_stop_hook_is_refused_with_the_reason(agent: str) -> 
 def test_user_settings_are_changed_only_with_the_option_user(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    place = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    project = Project(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
     home = tmp_path / "person"
     home.mkdir()
     env = {"HOME": str(home)}
 
-    place.yaoki("hook", "install", "claude-code", env=env)
+    project.yaoki("hook", "install", "claude-code", env=env)
     untouched = list(home.iterdir())
-    place.yaoki("hook", "install", "claude-code", "--user", env=env)
+    project.yaoki("hook", "install", "claude-code", "--user", env=env)
     text = (home / ".claude" / "settings.json").read_text()
-    out = place.yaoki("hook", "uninstall", "claude-code", "--user", "--json", env=env)
+    out = project.yaoki("hook", "uninstall", "claude-code", "--user", "--json", env=env)
 
     assert untouched == []
     assert "--if-configured" in text
     assert out.document["changed"] is True
     assert list(home.iterdir()) == []
-    assert (place.repo / ".claude" / "settings.json").exists()
+    assert (project.repo / ".claude" / "settings.json").exists()
 
 
 @pytest.fixture
-def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    made = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
     (tmp_path / "person").mkdir()
     made.env["HOME"] = str(tmp_path / "person")
     return made
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_an_unreadable_settings_file_does_not_hide_the_others(place: Place) -> None:
-    place.yaoki("hook", "install", "claude-code")
-    broken = place.repo / ".gemini" / "settings.json"
+def test_an_unreadable_settings_file_does_not_hide_the_others(project: Project) -> None:
+    project.yaoki("hook", "install", "claude-code")
+    broken = project.repo / ".gemini" / "settings.json"
     broken.parent.mkdir()
     broken.write_text("{")
 
-    people, told = place.look("hook", "status"), place.look("hook", "status", "--json")
+    people, told = project.query("hook", "status"), project.query("hook", "status", "--json")
 
     assert (people.code, told.code) == (0, 0), people.err
     assert f"{broken} is not JSON" in people.out
     files = {one["file"]: one for one in told.document["files"]}
-    assert files[str(place.repo / ".claude" / "settings.json")]["installed"] is True
+    assert files[str(project.repo / ".claude" / "settings.json")]["installed"] is True
     assert files[str(broken)]["installed"] is None
     assert "is not JSON" in files[str(broken)]["defect"]
 
@@ -252,28 +254,30 @@ def test_an_unreadable_settings_file_does_not_hide_the_others(place: Place) -> N
     [("claude-code", "CLAUDE_CONFIG_DIR", "settings.json"), ("codex", "CODEX_HOME", "hooks.json")],
 )
 def test_the_user_settings_file_follows_the_variable_of_the_agent(
-    place: Place, tmp_path: Path, agent: str, variable: str, name: str
+    project: Project, tmp_path: Path, agent: str, variable: str, name: str
 ) -> None:
-    place.env[variable] = str(tmp_path / "moved")
+    project.env[variable] = str(tmp_path / "moved")
 
-    put = place.yaoki("hook", "install", agent, "--user", "--json")
+    put = project.yaoki("hook", "install", agent, "--user", "--json")
 
     assert put.document["file"] == str(tmp_path / "moved" / name)
     assert list((tmp_path / "person").iterdir()) == []
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_a_file_in_place_of_the_state_folder_is_an_error_without_a_traceback(place: Place) -> None:
-    home = place.repo / ".yaoki"
+def test_a_file_in_place_of_the_state_folder_is_an_error_without_a_traceback(
+    project: Project,
+) -> None:
+    home = project.repo / ".yaoki"
     home.write_text("mine\n")
-    said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(place.repo)})
+    said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(project.repo)})
 
-    refused = place.yaoki("hook", "install", "claude-code")
-    doctor = place.yaoki("doctor")
+    refused = project.yaoki("hook", "install", "claude-code")
+    doctor = project.yaoki("doctor")
     stopped = subprocess.run(
         (sys.executable, "-m", "yaoki", "hook", "event", "claude-code"),
-        cwd=place.repo,
-        env=place.env,
+        cwd=project.repo,
+        env=project.env,
         input=said,
         capture_output=True,
         text=True,

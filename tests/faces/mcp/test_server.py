@@ -67,7 +67,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {**around, "YAOKI_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp")}
 
 
-class Piped:
+class PipedServer:
     """A server and the two ends of its pipes."""
 
     def __init__(self, repo: Path, env: Mapping[str, str]) -> None:
@@ -92,8 +92,8 @@ class Piped:
 
 
 @pytest.fixture
-def piped(repo: Path, env: dict[str, str]) -> Iterator[Piped]:
-    server = Piped(repo, env)
+def piped(repo: Path, env: dict[str, str]) -> Iterator[PipedServer]:
+    server = PipedServer(repo, env)
     yield server
     server.process.communicate(timeout=BOUND_S)
 
@@ -136,14 +136,14 @@ GARBAGE = {
 
 
 @pytest.mark.spec("12.7", "14.4")
-def test_invalid_input_is_an_error_and_the_server_continues(piped: Piped) -> None:
+def test_invalid_input_is_an_error_and_the_server_continues(piped: PipedServer) -> None:
     for what, (frame, code) in GARBAGE.items():
         assert piped.ask(frame)["error"]["code"] == code, what
         assert piped.ask(framed("ping", id=what)) == {"jsonrpc": "2.0", "id": what, "result": {}}
 
 
 @pytest.mark.spec("12.7")
-def test_a_notification_gets_no_response(piped: Piped) -> None:
+def test_a_notification_gets_no_response(piped: PipedServer) -> None:
     piped.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     piped.send(b'{"jsonrpc": "2.0", "id": 7, "result": {}}')
     piped.send(b"  ")
@@ -182,7 +182,7 @@ def test_a_client_without_a_handshake_gets_complete_results() -> None:
 
 
 @pytest.mark.spec("12.7", "14.4", "0.6")
-def test_a_failing_tool_reports_cause_and_remedy(piped: Piped) -> None:
+def test_a_failing_tool_reports_cause_and_remedy(piped: PipedServer) -> None:
     """Without a run; a lone surrogate and a null do not crash the server."""
     nothing = piped.ask(call("status", {"run": "\0"}))["result"]
     half = piped.ask(call("status", {"run": "\ud800"}))["result"]
@@ -199,7 +199,7 @@ def test_a_failing_tool_reports_cause_and_remedy(piped: Piped) -> None:
 @pytest.mark.full
 @pytest.mark.spec("12.7", "14.4")
 def test_a_plan_with_a_lone_surrogate_is_refused_and_stores_nothing(
-    piped: Piped, repo: Path, env: dict[str, str]
+    piped: PipedServer, repo: Path, env: dict[str, str]
 ) -> None:
     plan = {"goal": "\ud800", "tasks": [{"id": "one", "goal": "x" * 300_000}]}
 

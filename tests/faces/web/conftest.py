@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, writes
-from tests.faces.web.page_server import Served, serving
+from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.faces.web.page_server import PageServer, run_page_server
 
 SECRET = "hunter2-hunter2-hunter2"
 
@@ -31,10 +31,10 @@ def the_plan() -> dict[str, Any]:
             {"id": "waits", "checks": ["waits"], "needs": ["asks", "cured"]},
         ],
         {
-            "lie": {**holds("lie.txt"), "pattern": "test-failed"},
-            "cured": holds("cured.txt"),
-            "asks": holds("said.txt"),
-            "waits": holds("waits.txt"),
+            "lie": {**file_contains("lie.txt"), "pattern": "test-failed"},
+            "cured": file_contains("cured.txt"),
+            "asks": file_contains("said.txt"),
+            "waits": file_contains("waits.txt"),
         },
     )
 
@@ -47,15 +47,15 @@ def a_whole_plan() -> dict[str, Any]:
     return a_plan(
         {name: [writes(f"{name}.txt")] for name in names},
         [pair, {"id": "alone", "checks": ["alone"]}],
-        {name: holds(f"{name}.txt") for name in names},
+        {name: file_contains(f"{name}.txt") for name in names},
         done_when=["alone", "foot"],
     )
 
 
-def a_place(folder: Path, pycache: Path) -> Place:
-    place = Place(folder, pycache)
-    place.env["MY_API_KEY"] = SECRET
-    return place
+def a_place(folder: Path, pycache: Path) -> Project:
+    project = Project(folder, pycache)
+    project.env["MY_API_KEY"] = SECRET
+    return project
 
 
 @pytest.fixture(scope="session")
@@ -72,30 +72,30 @@ def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+def finished_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
     """Run until it needs a person; tests only read it."""
-    place = a_place(tmp_path_factory.mktemp("played"), pycache)
-    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    project = a_place(tmp_path_factory.mktemp("played"), pycache)
+    done = project.yaoki("run", project.plan(the_plan()), "--json")
     assert done.code == 4, done.out + done.err
-    return place
+    return project
 
 
 @pytest.fixture(scope="session")
-def served(played: Place) -> Iterator[Served]:
-    with serving(played) as server:
+def page_server(finished_project: Project) -> Iterator[PageServer]:
+    with run_page_server(finished_project) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def run_id(played: Place) -> str:
-    return str(played.status()["run"])
+def run_id(finished_project: Project) -> str:
+    return str(finished_project.status()["run"])
 
 
 @pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
+def whole_server(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
     """A run that is done, with a group and a final check."""
-    place = a_place(tmp_path_factory.mktemp("whole"), pycache)
-    done = place.yaoki("run", place.plan(a_whole_plan()), "--json")
+    project = a_place(tmp_path_factory.mktemp("whole"), pycache)
+    done = project.yaoki("run", project.plan(a_whole_plan()), "--json")
     assert done.code == 0, done.out + done.err
-    with serving(place) as server:
+    with run_page_server(project) as server:
         yield server

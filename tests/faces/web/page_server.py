@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPResponse
 from random import Random
 from typing import Any
 
-from tests.acceptance.project import BOUND_S, Place
+from tests.acceptance.project import BOUND_S, Project
 
 LINK = re.compile(r"(?:the page|to look only): (http://(\S+?):(\d+)/enter\?token=(\S+))")
 
@@ -94,7 +94,7 @@ class Client:
 
 
 @dataclass(frozen=True)
-class Heard:
+class StreamedEvent:
     """One server-sent event."""
 
     event: str
@@ -108,17 +108,19 @@ class Stream:
     def __init__(self, response: HTTPResponse) -> None:
         self.response = response
 
-    def __iter__(self) -> Iterator[Heard]:
+    def __iter__(self) -> Iterator[StreamedEvent]:
         told: dict[str, str] = {}
         while line := self.response.readline():
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name:
                 told[name] = value
             elif "data" in told:
-                yield Heard(told.get("event", ""), told.get("id", ""), json.loads(told["data"]))
+                yield StreamedEvent(
+                    told.get("event", ""), told.get("id", ""), json.loads(told["data"])
+                )
                 told = {}
 
-    def up_to(self, seq: int) -> list[Heard]:
+    def up_to(self, seq: int) -> list[StreamedEvent]:
         """All events up to this journal entry, however many heartbeats come meanwhile."""
         heard = []
         for one in self:
@@ -127,7 +129,7 @@ class Stream:
                 return heard
         raise AssertionError(f"the stream ended before {seq}: {heard[-3:]}")
 
-    def until(self, event: str) -> list[Heard]:
+    def until(self, event: str) -> list[StreamedEvent]:
         """All events up to the first journal entry, or stream event, of this name."""
         heard = []
         for one in self:
@@ -138,13 +140,13 @@ class Stream:
 
 
 @dataclass
-class Served:
+class PageServer:
     """The process and its links."""
 
     process: subprocess.Popen[str]
     port: int
     token: str
-    look_token: str
+    read_only_token: str
     said: list[str]
 
     @property
@@ -152,8 +154,8 @@ class Served:
         return Client(self.port, self.token)
 
     @property
-    def looker(self) -> Client:
-        return Client(self.port, self.look_token)
+    def read_only_client(self) -> Client:
+        return Client(self.port, self.read_only_token)
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -162,7 +164,7 @@ class Served:
         return self.process.returncode
 
 
-def a_port_to_come_back_to() -> int:
+def free_port() -> int:
     """A free port that the system does not assign to others while the server is down."""
     dice = Random()
     for _ in range(100):
@@ -173,8 +175,8 @@ def a_port_to_come_back_to() -> int:
 
 
 @contextmanager
-def serving(place: Place, *words: str, port: int = 0) -> Iterator[Served]:
-    process = place.start("ui", "--port", str(port), "--read-only-link", *words)
+def run_page_server(project: Project, *words: str, port: int = 0) -> Iterator[PageServer]:
+    process = project.start("ui", "--port", str(port), "--read-only-link", *words)
     try:
         yield _begun(process)
     finally:
@@ -183,7 +185,7 @@ def serving(place: Place, *words: str, port: int = 0) -> Iterator[Served]:
         process.communicate()
 
 
-def _begun(process: subprocess.Popen[str]) -> Served:
+def _begun(process: subprocess.Popen[str]) -> PageServer:
     assert process.stdout is not None
     said: list[str] = []
     found: list[re.Match[str]] = []
@@ -193,4 +195,4 @@ def _begun(process: subprocess.Popen[str]) -> Served:
         said.append(line.rstrip("\n"))
         found += filter(None, [LINK.search(line)])
     act, look = found
-    return Served(process, int(act[3]), act[4], look[4], said)
+    return PageServer(process, int(act[3]), act[4], look[4], said)

@@ -7,40 +7,44 @@ from http.client import HTTPConnection
 
 import pytest
 
-from tests.acceptance.project import WHO, Place, a_plan, holds
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains
 from tests.faces.web.conftest import SECRET
-from tests.faces.web.page_server import Client, Served, serving
+from tests.faces.web.page_server import Client, PageServer, run_page_server
 
 pytestmark = pytest.mark.spec("14.1")
 
 
-def cookie_of(server: Served, token: str) -> str:
+def cookie_of(server: PageServer, token: str) -> str:
     entered = Client(server.port).ask("GET", f"/enter?token={token}")
     assert entered.status == 303, entered.body
     return entered.headers["set-cookie"]
 
 
-def test_the_link_sets_a_cookie_that_is_http_only_and_same_site(served: Served) -> None:
-    entered = Client(served.port).ask("GET", f"/enter?token={served.token}")
+def test_the_link_sets_a_cookie_that_is_http_only_and_same_site(page_server: PageServer) -> None:
+    entered = Client(page_server.port).ask("GET", f"/enter?token={page_server.token}")
     cookie = entered.headers["set-cookie"].lower()
-    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+    browser = Client(
+        page_server.port, headers={"Cookie": cookie_of(page_server, page_server.token)}
+    )
 
     assert (entered.status, entered.headers["location"]) == (303, "/")
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert served.token.lower() not in cookie, "what is in the address is not what is kept"
+    assert page_server.token.lower() not in cookie, "what is in the address is not what is kept"
     assert browser.document("/session")["may"] == "act"
 
 
 @pytest.mark.parametrize("token", ["", "x", "act.9999999999.x.y", "act..", "é", "a" * 5000])
-def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
-    wrong = Client(served.port, headers={"Cookie": f"yaoki-{served.port}={token}"} if token else {})
+def test_a_wrong_token_is_refused(page_server: PageServer, token: str) -> None:
+    wrong = Client(
+        page_server.port, headers={"Cookie": f"yaoki-{page_server.port}={token}"} if token else {}
+    )
     if token.isascii():
-        entered = Client(served.port).ask("GET", f"/enter?token={token}")
+        entered = Client(page_server.port).ask("GET", f"/enter?token={token}")
         assert (entered.status, entered.code) == (401, "WRONG_TOKEN")
         assert "set-cookie" not in entered.headers
     if token:
-        bearer = Client(served.port).get("/runs", Authorization=f"Bearer {token}")
+        bearer = Client(page_server.port).get("/runs", Authorization=f"Bearer {token}")
         assert (bearer.status, bearer.code) == (401, "WRONG_TOKEN")
 
     answer = wrong.get("/runs")
@@ -50,8 +54,8 @@ def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served) -> None:
-    stranger, accept = Client(served.port), "text/html,application/xhtml+xml,*/*;q=0.8"
+def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(page_server: PageServer) -> None:
+    stranger, accept = Client(page_server.port), "text/html,application/xhtml+xml,*/*;q=0.8"
     path = "/enter?token=act.9999999999.made-up.made-up"
 
     seen, program = stranger.ask("GET", path, Accept=accept), stranger.ask("GET", path)
@@ -61,21 +65,23 @@ def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served)
     assert (program.status, program.code) == (401, "WRONG_TOKEN")
 
 
-def test_a_token_with_one_changed_letter_is_refused(served: Served) -> None:
+def test_a_token_with_one_changed_letter_is_refused(page_server: PageServer) -> None:
     """Including the part that names the permission."""
-    raised = served.look_token.replace("look.", "act.", 1)
-    turned = served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
+    raised = page_server.read_only_token.replace("look.", "act.", 1)
+    turned = page_server.token[:-1] + ("A" if page_server.token[-1] != "A" else "B")
 
-    answers = [Client(served.port, token).get("/runs") for token in (raised, turned)]
+    answers = [Client(page_server.port, token).get("/runs") for token in (raised, turned)]
 
     assert [answer.status for answer in answers] == [401, 401]
 
 
-def test_a_cookie_is_refused_as_a_link_and_a_link_as_a_cookie(served: Served) -> None:
-    kept = cookie_of(served, served.token).partition("=")[2].partition(";")[0]
+def test_a_cookie_is_refused_as_a_link_and_a_link_as_a_cookie(page_server: PageServer) -> None:
+    kept = cookie_of(page_server, page_server.token).partition("=")[2].partition(";")[0]
 
-    as_link = Client(served.port).ask("GET", f"/enter?token={kept}")
-    as_cookie = Client(served.port, headers={"Cookie": f"yaoki-{served.port}={served.token}"})
+    as_link = Client(page_server.port).ask("GET", f"/enter?token={kept}")
+    as_cookie = Client(
+        page_server.port, headers={"Cookie": f"yaoki-{page_server.port}={page_server.token}"}
+    )
 
     assert as_link.status == 401
     assert as_cookie.get("/runs").status == 401
@@ -84,32 +90,34 @@ def test_a_cookie_is_refused_as_a_link_and_a_link_as_a_cookie(served: Served) ->
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1:{port}", ""]
 )
-def test_a_rebound_host_name_is_refused(served: Served, host: str) -> None:
-    named = host.format(port=served.port)
+def test_a_rebound_host_name_is_refused(page_server: PageServer, host: str) -> None:
+    named = host.format(port=page_server.port)
 
     answers = [
-        served.client.get("/runs", Host=named),
-        served.client.ask("GET", "/", Host=named),
-        Client(served.port).ask("GET", f"/enter?token={served.token}", Host=named),
+        page_server.client.get("/runs", Host=named),
+        page_server.client.ask("GET", "/", Host=named),
+        Client(page_server.port).ask("GET", f"/enter?token={page_server.token}", Host=named),
     ]
 
     assert [answer.status for answer in answers] == [421, 421, 421]
     assert {answer.code for answer in answers} == {"WRONG_HOST"}
 
 
-def test_loopback_names_are_accepted_also_through_a_tunnel(served: Served) -> None:
-    hosts = [f"localhost:{served.port}", "127.0.0.1:9999", "[::1]:1234", "LOCALHOST"]
+def test_loopback_names_are_accepted_also_through_a_tunnel(page_server: PageServer) -> None:
+    hosts = [f"localhost:{page_server.port}", "127.0.0.1:9999", "[::1]:1234", "LOCALHOST"]
 
-    assert {served.client.get("/session", Host=host).status for host in hosts} == {200}
+    assert {page_server.client.get("/session", Host=host).status for host in hosts} == {200}
 
 
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://localhost:1", "https://x"]
 )
 def test_a_foreign_page_can_neither_act_nor_listen(
-    served: Served, origin: str, run_id: str
+    page_server: PageServer, origin: str, run_id: str
 ) -> None:
-    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+    browser = Client(
+        page_server.port, headers={"Cookie": cookie_of(page_server, page_server.token)}
+    )
 
     acted = browser.post(f"/runs/{run_id}/cancel", {}, Origin=origin)
     heard = browser.get("/events", Origin=origin)
@@ -120,44 +128,50 @@ def test_a_foreign_page_can_neither_act_nor_listen(
     assert browser.document(f"/runs/{run_id}")["cancel_wanted"] is False
 
 
-def test_a_cookie_without_an_origin_cannot_act(served: Served, run_id: str) -> None:
+def test_a_cookie_without_an_origin_cannot_act(page_server: PageServer, run_id: str) -> None:
     """A browser always sends the origin of a POST; a request without one is not from our page."""
-    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+    browser = Client(
+        page_server.port, headers={"Cookie": cookie_of(page_server, page_server.token)}
+    )
 
     bare = browser.post(f"/runs/{run_id}/go", {})
     embedded = [
         browser.get("/runs", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors")
         for site in ("cross-site", "same-site")
     ]
-    own = browser.post(f"/runs/{run_id}/go", {}, Origin=f"http://127.0.0.1:{served.port}")
+    own = browser.post(f"/runs/{run_id}/go", {}, Origin=f"http://127.0.0.1:{page_server.port}")
 
     assert (bare.status, bare.code) == (403, "WRONG_ORIGIN")
     assert [answer.status for answer in embedded] == [403, 403]
     assert own.status == 409, "it gets through, and the run is not paused"
 
 
-def test_the_read_only_link_can_only_read(served: Served, run_id: str) -> None:
+def test_the_read_only_link_can_only_read(page_server: PageServer, run_id: str) -> None:
     posts = [f"/runs/{run_id}/cancel", f"/tasks/{run_id}-3/answer", f"/tasks/{run_id}-3/retry"]
-    cookie = Client(served.port, headers={"Cookie": cookie_of(served, served.look_token)})
+    cookie = Client(
+        page_server.port, headers={"Cookie": cookie_of(page_server, page_server.read_only_token)}
+    )
 
-    looked = [served.looker.get("/runs"), cookie.get("/needs-you")]
-    acted = [served.looker.post(path, {"choice": "retry"}) for path in posts]
-    acted.append(cookie.post(posts[0], {}, Origin=f"http://127.0.0.1:{served.port}"))
+    looked = [page_server.read_only_client.get("/runs"), cookie.get("/needs-you")]
+    acted = [page_server.read_only_client.post(path, {"choice": "retry"}) for path in posts]
+    acted.append(cookie.post(posts[0], {}, Origin=f"http://127.0.0.1:{page_server.port}"))
 
     assert [answer.status for answer in looked] == [200, 200]
-    assert served.looker.document("/session")["may"] == "look"
+    assert page_server.read_only_client.document("/session")["may"] == "look"
     assert {(answer.status, answer.code) for answer in acted} == {(403, "READ_ONLY")}
-    assert served.client.document(f"/runs/{run_id}")["cancel_wanted"] is False
+    assert page_server.client.document(f"/runs/{run_id}")["cancel_wanted"] is False
 
 
-def test_only_bounded_json_is_accepted(served: Served, run_id: str) -> None:
+def test_only_bounded_json_is_accepted(page_server: PageServer, run_id: str) -> None:
     path = f"/runs/{run_id}/go"
-    form = served.client.post(path, b"words=x", Content_Type="application/x-www-form-urlencoded")
-    text = served.client.post(path, b"{}", Content_Type="text/plain")
-    huge = served.client.post(path, b'{"words": "' + b"x" * 70_000 + b'"}')
-    broken = [served.client.post(path, raw) for raw in (b"{", b"[]", b"[" * 60_000, b"\xff")]
-    strange = served.client.post(path, {"wrods": "x"})
-    typed = served.client.post(path, {"words": 3})
+    form = page_server.client.post(
+        path, b"words=x", Content_Type="application/x-www-form-urlencoded"
+    )
+    text = page_server.client.post(path, b"{}", Content_Type="text/plain")
+    huge = page_server.client.post(path, b'{"words": "' + b"x" * 70_000 + b'"}')
+    broken = [page_server.client.post(path, raw) for raw in (b"{", b"[]", b"[" * 60_000, b"\xff")]
+    strange = page_server.client.post(path, {"wrods": "x"})
+    typed = page_server.client.post(path, {"words": 3})
 
     assert [(answer.status, answer.code) for answer in (form, text)] == [(415, "NOT_JSON")] * 2
     assert (huge.status, huge.code) == (413, "TOO_LONG")
@@ -169,8 +183,8 @@ def test_only_bounded_json_is_accepted(served: Served, run_id: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/static/index.html", "/api/v1/runs", "/api/v1/none", "/enter"]
 )
-def test_every_answer_has_the_strict_headers(served: Served, path: str) -> None:
-    answer = served.client.ask("GET", path)
+def test_every_answer_has_the_strict_headers(page_server: PageServer, path: str) -> None:
+    answer = page_server.client.ask("GET", path)
 
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
@@ -186,9 +200,9 @@ def test_every_answer_has_the_strict_headers(served: Served, path: str) -> None:
 
 
 def test_the_page_is_served_without_a_token_and_contains_no_data(
-    served: Served, run_id: str
+    page_server: PageServer, run_id: str
 ) -> None:
-    stranger = Client(served.port)
+    stranger = Client(page_server.port)
     page, view = stranger.ask("GET", "/"), stranger.ask("GET", f"/runs/{run_id}")
 
     again = stranger.ask("GET", "/", If_None_Match=page.headers["etag"])
@@ -207,10 +221,10 @@ def test_the_page_is_served_without_a_token_and_contains_no_data(
 
 @pytest.mark.spec("12.5")
 def test_browsers_cache_the_files_of_the_page_until_they_change(
-    served: Served,
+    page_server: PageServer,
 ) -> None:
     """Their address contains a hash of their content, so a second visit fetches none of them."""
-    stranger = Client(served.port)
+    stranger = Client(page_server.port)
     page = stranger.ask("GET", "/").body.decode()
     named = re.findall(r'"(/static/[^"]+)"', page)
 
@@ -230,11 +244,11 @@ def test_browsers_cache_the_files_of_the_page_until_they_change(
     assert (old.status, old.headers["cache-control"]) == (404, "no-store")
 
 
-def test_the_server_listens_on_loopback_by_default(place: Place) -> None:
-    with serving(place) as server:
+def test_the_server_listens_on_loopback_by_default(project: Project) -> None:
+    with run_page_server(project) as server:
         assert "127.0.0.1" in server.said[0]
         assert not [line for line in server.said if "warning" in line]
-    with serving(place, "--host", "0.0.0.0") as server:
+    with run_page_server(project, "--host", "0.0.0.0") as server:
         address = server.client.get("/session", Host="192.0.2.7")
         name = server.client.get("/session", Host="evil.example")
 
@@ -243,18 +257,18 @@ def test_the_server_listens_on_loopback_by_default(place: Place) -> None:
         assert name.status == 421
 
 
-def test_a_port_in_use_is_reported(place: Place, served: Served) -> None:
-    done = place.yaoki("ui", "--port", str(served.port))
+def test_a_port_in_use_is_reported(project: Project, page_server: PageServer) -> None:
+    done = project.yaoki("ui", "--port", str(page_server.port))
 
     assert done.code == 6
-    assert f"cannot listen on 127.0.0.1 port {served.port}" in done.err
+    assert f"cannot listen on 127.0.0.1 port {page_server.port}" in done.err
 
 
 @pytest.mark.full
-def test_secrets_are_masked_in_every_answer(place: Place) -> None:
+def test_secrets_are_masked_in_every_answer(project: Project) -> None:
     # The content of the base may land; otherwise the task would be retried.
-    (place.repo / "README").write_text(f"{SECRET}\n")
-    place.git(*WHO, "commit", "-qam", "known")
+    (project.repo / "README").write_text(f"{SECRET}\n")
+    project.git(*GIT_IDENTITY, "commit", "-qam", "known")
     acts = [
         {"run": ["sh", "-c", f"echo {SECRET}; echo {SECRET} >&2"]},
         {"write": {"a.txt": f"{SECRET}\n"}},
@@ -262,9 +276,9 @@ def test_secrets_are_masked_in_every_answer(place: Place) -> None:
     plan = a_plan(
         {"a": [acts]},
         [{"id": "a", "goal": f"Write {SECRET}.", "checks": ["a"]}],
-        {"a": holds("a.txt", SECRET)},
+        {"a": file_contains("a.txt", SECRET)},
     )
-    done = place.yaoki("run", place.plan(plan), "--json")
+    done = project.yaoki("run", project.plan(plan), "--json")
     assert done.code == 0, done.out + done.err
     run = done.document["run"]
     paths = [
@@ -273,7 +287,7 @@ def test_secrets_are_masked_in_every_answer(place: Place) -> None:
         *(f"/tasks/{run}-1/attempts/1/log?file={name}" for name in ("out", "err", "prompt")),
         *(f"/tasks/{run}-1/attempts/1/diff", f"/runs/{run}/report", "/config"),
     ]
-    with serving(place) as server:
+    with run_page_server(project) as server:
         bodies = {path: server.client.get(path) for path in paths}
 
     assert {answer.status for answer in bodies.values()} == {200}
@@ -281,11 +295,11 @@ def test_secrets_are_masked_in_every_answer(place: Place) -> None:
     assert b"[masked]" in bodies[f"/tasks/{run}-1/diff"].body
 
 
-def test_garbage_ends_only_its_own_connection(served: Served) -> None:
-    link = HTTPConnection("127.0.0.1", served.port, timeout=10)
+def test_garbage_ends_only_its_own_connection(page_server: PageServer) -> None:
+    link = HTTPConnection("127.0.0.1", page_server.port, timeout=10)
     link.connect()
     link.sock.sendall(b"\x16\x03\x01 not http at all\r\n\r\n" * 10)
     link.sock.recv(4096)
     link.close()
 
-    assert served.client.get("/session").status == 200
+    assert page_server.client.get("/session").status == 200

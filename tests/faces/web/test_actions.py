@@ -6,25 +6,33 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 from tests.faces.web.conftest import the_plan
-from tests.faces.web.page_server import serving
+from tests.faces.web.page_server import run_page_server
 from tests.faces.web.test_documents import wrong
 
 pytestmark = pytest.mark.spec("12.5")
 
 
-def carried(place: Place, plan: dict[str, Any], code: int) -> str:
-    done = place.yaoki("run", place.plan(plan), "--json")
+def run_plan(project: Project, plan: dict[str, Any], code: int) -> str:
+    done = project.yaoki("run", project.plan(plan), "--json")
     assert done.code == code, done.out + done.err
     return str(done.document["run"])
 
 
 @pytest.mark.spec("10.4")
-def test_an_answer_on_the_page_continues_the_run(place: Place) -> None:
-    run = carried(place, the_plan(), 4)
+def test_an_answer_on_the_page_continues_the_run(project: Project) -> None:
+    run = run_plan(project, the_plan(), 4)
     asks = f"{run}-3"
-    with serving(place) as server:
+    with run_page_server(project) as server:
         ask = server.client
         openapi = ask.document("/openapi.json")
         asking = ask.document("/needs-you")
@@ -36,7 +44,7 @@ def test_an_answer_on_the_page_continues_the_run(place: Place) -> None:
         refused = ask.post(f"/tasks/{asks}/answer", {"choice": "waive", "check": "none"})
         answer = ask.post(f"/tasks/{asks}/answer", {"choice": "retry", "words": "an owl, please"})
         again = ask.post(f"/tasks/{asks}/retry", {"words": "or not"})
-        resumed = place.yaoki("resume", "--json")
+        resumed = project.yaoki("resume", "--json")
         after = ask.document("/needs-you")
 
     (question,) = asking["asking"]
@@ -49,22 +57,22 @@ def test_an_answer_on_the_page_continues_the_run(place: Place) -> None:
     assert wrong(answer.document, "Answered", openapi) == []
     assert (again.status, again.code) == (409, "REFUSED")
     assert resumed.code == 0, resumed.out + resumed.err
-    assert "an owl, please" in place.prompt({"id": asks}, 2)
+    assert "an owl, please" in project.prompt({"id": asks}, 2)
     assert (after["asking"], after["total"]) == ([], 0)
 
 
 @pytest.mark.full
 @pytest.mark.spec("9.1")
-def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
-    gate = place.folder / "gate"
+def test_a_run_is_cancelled_while_its_worker_works(project: Project) -> None:
+    gate = project.folder / "gate"
     plan = a_plan(
         {"slow": [[waits_for(gate), *writes("slow.txt")]]},
         [{"id": "slow", "checks": ["slow"]}],
-        {"slow": holds("slow.txt")},
+        {"slow": file_contains("slow.txt")},
     )
-    with serving(place) as server:
-        worker = place.start("run", place.plan(plan), "--quiet")
-        until(lambda: "PROMPT_SENT" in place.story(), "the agent works")
+    with run_page_server(project) as server:
+        worker = project.start("run", project.plan(plan), "--quiet")
+        wait_until(lambda: "PROMPT_SENT" in project.event_names(), "the agent works")
         run = server.client.document("/runs")["runs"][0]["run"]
         cancelled = server.client.post(f"/runs/{run}/cancel", {})
         out, _ = worker.communicate(timeout=BOUND_S)
@@ -75,13 +83,13 @@ def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
     assert worker.returncode == 3, out
     assert again.status == 200, "twice is once"
     assert (head["status"], head["actions"]) == ("CANCELLED", [])
-    assert place.story().count("TASK_CANCELLED") == 1
+    assert project.event_names().count("TASK_CANCELLED") == 1
 
 
 @pytest.mark.full
-def test_a_task_is_cancelled_and_a_landed_task_is_undone(place: Place) -> None:
-    run = carried(place, the_plan(), 4)
-    with serving(place) as server:
+def test_a_task_is_cancelled_and_a_landed_task_is_undone(project: Project) -> None:
+    run = run_plan(project, the_plan(), 4)
+    with run_page_server(project) as server:
         ask = server.client
         openapi = ask.document("/openapi.json")
         cancelled = ask.post(f"/tasks/{run}-3/cancel", {})
@@ -102,7 +110,7 @@ def test_a_task_is_cancelled_and_a_landed_task_is_undone(place: Place) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("10.6")
-def test_a_paused_run_can_be_continued(place: Place) -> None:
+def test_a_paused_run_can_be_continued(project: Project) -> None:
     names = ("one", "two")
     plan = a_plan(
         {name: [writes(f"{name}.txt")] for name in names},
@@ -110,11 +118,11 @@ def test_a_paused_run_can_be_continued(place: Place) -> None:
             {"id": "one", "checks": ["one"]},
             {"id": "two", "checks": ["two"], "needs": ["one"]},
         ],
-        {name: holds(f"{name}.txt") for name in names},
+        {name: file_contains(f"{name}.txt") for name in names},
         budget={"attempts": 1},
     )
-    run = carried(place, plan, 5)
-    with serving(place) as server:
+    run = run_plan(project, plan, 5)
+    with run_page_server(project) as server:
         ask = server.client
         openapi = ask.document("/openapi.json")
         needs = ask.document("/needs-you")
@@ -131,4 +139,4 @@ def test_a_paused_run_can_be_continued(place: Place) -> None:
     assert went.status == 200, went.body
     assert wrong(went.document, "Went", openapi) == []
     assert again.status == 409
-    assert place.yaoki("resume").code == 0
+    assert project.yaoki("resume").code == 0

@@ -8,8 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from tests.acceptance.project import Place
-from tests.faces.web.page_server import Served, serving
+from tests.acceptance.project import Project
+from tests.faces.web.page_server import PageServer, run_page_server
 from yaoki.faces.web.routes import BASE, ROUTES
 
 # Fields that only the list of runs has.
@@ -37,14 +37,14 @@ def wrong(document: Any, name: str, openapi: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def openapi(served: Served) -> dict[str, Any]:
-    return served.client.document("/openapi.json")
+def openapi(page_server: PageServer) -> dict[str, Any]:
+    return page_server.client.document("/openapi.json")
 
 
 @pytest.fixture(scope="module")
-def parts(played: Place) -> dict[str, str]:
-    lie = played.task("lie")["id"]
-    return {"run": played.status()["run"], "task": lie, "attempt": "1", "seq": "3"}
+def parts(finished_project: Project) -> dict[str, str]:
+    lie = finished_project.task("lie")["id"]
+    return {"run": finished_project.status()["run"], "task": lie, "attempt": "1", "seq": "3"}
 
 
 @pytest.mark.spec("12.5")
@@ -78,11 +78,11 @@ def test_a_list_in_the_query_is_published_with_its_separator_and_values(
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("route", GETS, ids=lambda route: route.operation_id)
 def test_an_answer_has_the_published_shape(
-    served: Served, openapi: dict[str, Any], parts: dict[str, str], route: Any
+    page_server: PageServer, openapi: dict[str, Any], parts: dict[str, str], route: Any
 ) -> None:
     path = route.path.format(**parts)
 
-    answer = served.client.get(path)
+    answer = page_server.client.get(path)
 
     assert answer.status == 200, answer.body
     assert answer.headers["content-type"] == "application/json"
@@ -90,29 +90,33 @@ def test_an_answer_has_the_published_shape(
 
 
 @pytest.mark.spec("12.5")
-def test_an_error_has_the_published_shape(served: Served, openapi: dict[str, Any]) -> None:
-    answers = [served.client.get(path) for path in ("/nothing", "/runs/zzz", "/tasks/zzzzzzzz-1")]
-    answers.append(served.client.get("/journal?limit=0"))
+def test_an_error_has_the_published_shape(page_server: PageServer, openapi: dict[str, Any]) -> None:
+    answers = [
+        page_server.client.get(path) for path in ("/nothing", "/runs/zzz", "/tasks/zzzzzzzz-1")
+    ]
+    answers.append(page_server.client.get("/journal?limit=0"))
 
     assert [answer.status for answer in answers] == [404, 404, 404, 400]
     assert all(wrong(answer.document, "Error", openapi) == [] for answer in answers)
 
 
 @pytest.mark.spec("12.5", "12.1")
-def test_documents_equal_those_of_the_command_line(played: Place, served: Served) -> None:
-    run = played.status()["run"]
-    task = played.task("asks")["id"]
-    ask = served.client.document
+def test_documents_equal_those_of_the_command_line(
+    finished_project: Project, page_server: PageServer
+) -> None:
+    run = finished_project.status()["run"]
+    task = finished_project.task("asks")["id"]
+    ask = page_server.client.document
 
-    status = played.status()
+    status = finished_project.status()
     head, tasks = ask(f"/runs/{run}"), ask(f"/runs/{run}/tasks")["tasks"]
-    why = played.look("why", task, "--json").document
-    trace = played.events(run)
-    journal = list(served.client.pages("/journal?limit=7", "entries"))
-    stats = played.look("stats", "prompts", "--json").document
-    config = played.look("config", "show", "--json").document
-    diff = played.look("diff", "lie", "--json").document
-    told = ask(f"/tasks/{played.task('lie')['id']}/diff")
+    why = finished_project.query("why", task, "--json").document
+    trace = finished_project.events(run)
+    journal = list(page_server.client.pages("/journal?limit=7", "entries"))
+    stats = finished_project.query("stats", "prompts", "--json").document
+    config = finished_project.query("config", "show", "--json").document
+    diff = finished_project.query("diff", "lie", "--json").document
+    told = ask(f"/tasks/{finished_project.task('lie')['id']}/diff")
 
     assert {key: head[key] for key in status if key != "tasks"} == {
         key: held for key, held in status.items() if key != "tasks"
@@ -125,7 +129,7 @@ def test_documents_equal_those_of_the_command_line(played: Place, served: Served
         key: value for key, value in why.items() if key != "task"
     }
     runs = [{k: v for k, v in one.items() if k not in MORE} for one in ask("/runs")["runs"]]
-    assert runs == played.look("status", "--all", "--json").document["runs"]
+    assert runs == finished_project.query("status", "--all", "--json").document["runs"]
     assert [entry["seq"] for entry in reversed(journal)] == [entry["seq"] for entry in trace]
     assert ask("/prompts")["prompts"] == stats["prompts"]
     assert ask("/config")["settings"] == config["settings"]
@@ -134,9 +138,11 @@ def test_documents_equal_those_of_the_command_line(played: Place, served: Served
 
 @pytest.mark.full
 @pytest.mark.spec("12.5")
-def test_all_lists_are_empty_before_the_first_run(place: Place, openapi: dict[str, Any]) -> None:
+def test_all_lists_are_empty_before_the_first_run(
+    project: Project, openapi: dict[str, Any]
+) -> None:
     lists = ("/session", "/runs", "/journal", "/needs-you", "/workers", "/limits", "/prompts")
-    with serving(place) as server:
+    with run_page_server(project) as server:
         answers = {path: server.client.get(path) for path in (*lists, "/reliability", "/config")}
         missing = server.client.get("/runs/any")
         told = answers["/session"].document
@@ -147,4 +153,4 @@ def test_all_lists_are_empty_before_the_first_run(place: Place, openapi: dict[st
         assert wrong(answer.document, by_path[path], openapi) == []
     assert (told["has_store"], told["cursor"]) == (False, 0)
     assert missing.status == 404
-    assert not (place.repo / ".yaoki").exists(), "looking makes nothing"
+    assert not (project.repo / ".yaoki").exists(), "looking makes nothing"

@@ -10,9 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.faces.web.conftest import the_plan
-from tests.faces.web.page_server import Client, Heard, Served, a_port_to_come_back_to, serving
+from tests.faces.web.page_server import (
+    Client,
+    PageServer,
+    StreamedEvent,
+    free_port,
+    run_page_server,
+)
 from yaoki.app.build import App
 from yaoki.faces.web.events import LISTENERS_MAX, PAGE, EventHub
 from yaoki.faces.web.request_context import RequestContext
@@ -20,17 +26,17 @@ from yaoki.faces.web.request_context import RequestContext
 pytestmark = pytest.mark.spec("12.5")
 
 
-def numbers(heard: list[Heard]) -> list[int]:
+def numbers(heard: list[StreamedEvent]) -> list[int]:
     return [one.data["seq"] for one in heard if one.event == "journal"]
 
 
-def journal(place: Place, after: int = 0) -> list[int]:
-    return [entry["seq"] for entry in place.events() if entry["seq"] > after]
+def journal(project: Project, after: int = 0) -> list[int]:
+    return [entry["seq"] for entry in project.events() if entry["seq"] > after]
 
 
-def note_often(place: Place, run_id: str, times: int) -> None:
+def write_many_notes(project: Project, run_id: str, times: int) -> None:
     """Many entries in few commits."""
-    app = App(place.repo)
+    app = App(project.repo)
     try:
         with ThreadPoolExecutor(64) as threads:
             told = [{"message": f"number {n}"} for n in range(times)]
@@ -40,15 +46,15 @@ def note_often(place: Place, run_id: str, times: int) -> None:
 
 
 @pytest.mark.full
-def test_a_listener_receives_a_run_that_starts_later(place: Place) -> None:
-    with serving(place) as server, server.client.listening() as stream:
+def test_a_listener_receives_a_run_that_starts_later(project: Project) -> None:
+    with run_page_server(project) as server, server.client.listening() as stream:
         first = next(iter(stream))
-        done = place.yaoki("run", place.plan(the_plan()), "--json")
-        heard = stream.up_to(journal(place)[-1])
+        done = project.yaoki("run", project.plan(the_plan()), "--json")
+        heard = stream.up_to(journal(project)[-1])
 
     assert done.code == 4, done.out + done.err
     assert (first.event, first.data["cursor"]) == ("hello", 0)
-    assert numbers(heard) == journal(place), "each once, in order"
+    assert numbers(heard) == journal(project), "each once, in order"
     assert all(one.id == str(one.data["seq"]) for one in heard if one.event == "journal")
     cure = [one.data["words"] for one in heard if one.data.get("event") == "RETRY_DECISION"]
     assert "lie.txt does not hold good" in cure[0]
@@ -59,11 +65,11 @@ def test_a_listener_receives_a_run_that_starts_later(place: Place) -> None:
 
 
 @pytest.mark.full
-def test_a_listener_that_reconnects_after_a_restart_misses_no_entry(place: Place) -> None:
+def test_a_listener_that_reconnects_after_a_restart_misses_no_entry(project: Project) -> None:
     """The cookie and the cursor stay valid; the server announced its stop."""
-    done = place.yaoki("run", place.plan(the_plan()), "--json")
-    asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
-    with serving(place, port=port) as server:
+    done = project.yaoki("run", project.plan(the_plan()), "--json")
+    asks, port = f"{done.document['run']}-3", free_port()
+    with run_page_server(project, port=port) as server:
         cookie = (
             Client(server.port).ask("GET", f"/enter?token={server.token}").headers["set-cookie"]
         )
@@ -76,27 +82,27 @@ def test_a_listener_that_reconnects_after_a_restart_misses_no_entry(place: Place
     assert code == 0
     assert rest[-1].event == "gone"
     last = (before + rest)[-1 if rest[-1].id else -2].id
-    answered = place.yaoki("answer", asks, "retry", "an owl")
-    resumed = place.yaoki("resume", "--json")
+    answered = project.yaoki("answer", asks, "retry", "an owl")
+    resumed = project.yaoki("resume", "--json")
     with (
-        serving(place, port=port),
+        run_page_server(project, port=port),
         browser.listening("/events?after=0", Last_Event_ID=last) as stream,
     ):
-        after = stream.up_to(journal(place)[-1])
+        after = stream.up_to(journal(project)[-1])
 
     assert (answered.code, resumed.code) == (0, 0), resumed.out + resumed.err
-    assert numbers(before + rest + after) == journal(place)
+    assert numbers(before + rest + after) == journal(project)
 
 
 def test_a_listener_may_start_at_any_entry_and_filter_by_run(
-    served: Served, played: Place, run_id: str
+    page_server: PageServer, finished_project: Project, run_id: str
 ) -> None:
-    all_ = journal(played)
+    all_ = journal(finished_project)
     middle = all_[len(all_) // 2]
 
     def heard(path: str, count: int, **headers: str) -> list[int]:
-        with served.client.listening(path, **headers) as stream:
-            found: list[Heard] = []
+        with page_server.client.listening(path, **headers) as stream:
+            found: list[StreamedEvent] = []
             for one in stream:
                 found.append(one)
                 if len(numbers(found)) == count:
@@ -112,73 +118,75 @@ def test_a_listener_may_start_at_any_entry_and_filter_by_run(
 @pytest.mark.parametrize(
     "query", ["?after=x", "?after=-1", "?after=1&after=2", "?what=1", "?run=zz"]
 )
-def test_an_invalid_query_is_refused_before_the_stream_starts(served: Served, query: str) -> None:
-    assert served.client.get(f"/events?{query}").status in {400, 404}
+def test_an_invalid_query_is_refused_before_the_stream_starts(
+    page_server: PageServer, query: str
+) -> None:
+    assert page_server.client.get(f"/events?{query}").status in {400, 404}
 
 
-def test_a_cursor_from_another_journal_makes_the_page_reload(served: Served) -> None:
-    with served.client.listening("/events?after=999999") as stream:
+def test_a_cursor_from_another_journal_makes_the_page_reload(page_server: PageServer) -> None:
+    with page_server.client.listening("/events?after=999999") as stream:
         heard = list(stream)
 
     assert [one.event for one in heard] == ["gone"]
 
 
 @pytest.mark.full
-def test_listeners_over_the_limit_are_refused(played: Place) -> None:
+def test_listeners_over_the_limit_are_refused(finished_project: Project) -> None:
     """One follower serves all; beyond the limit a listener is refused until another leaves."""
-    with serving(played) as server, ExitStack() as open_:
+    with run_page_server(finished_project) as server, ExitStack() as open_:
         streams = [
             open_.enter_context(server.client.listening("/events?after=0"))
             for _ in range(LISTENERS_MAX)
         ]
         first = [next(iter(stream)).event for stream in streams]
         refused = server.client.get("/events")
-        heard = [stream.up_to(journal(played)[-1]) for stream in streams[:8]]
+        heard = [stream.up_to(journal(finished_project)[-1]) for stream in streams[:8]]
 
     assert set(first) == {"hello"}
     assert (refused.status, refused.code) == (429, "TOO_MANY")
-    assert {tuple(numbers(one)) for one in heard} == {tuple(journal(played))}
+    assert {tuple(numbers(one)) for one in heard} == {tuple(journal(finished_project))}
 
 
 @pytest.mark.full
-def test_a_slow_listener_gets_every_entry_and_blocks_no_other(place: Place) -> None:
+def test_a_slow_listener_gets_every_entry_and_blocks_no_other(project: Project) -> None:
     """One listener does not read while thousands of entries arrive; another reads them at once."""
-    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    done = project.yaoki("run", project.plan(the_plan()), "--json")
     run = done.document["run"]
-    with serving(place) as server:
+    with run_page_server(project) as server:
         slow = server.client.listening("/events?after=0")
         quick = server.client.listening("/events?after=0")
         with slow as late, quick as prompt:
             assert next(iter(late)).event == "hello"
-            note_often(place, run, 5 * PAGE)
-            end = journal(place)[-1]
+            write_many_notes(project, run, 5 * PAGE)
+            end = journal(project)[-1]
             for heard in (prompt, late):
-                assert numbers(heard.up_to(end)) == journal(place)
+                assert numbers(heard.up_to(end)) == journal(project)
 
 
 @pytest.mark.full
-def test_a_replaced_store_is_detected(place: Place) -> None:
+def test_a_replaced_store_is_detected(project: Project) -> None:
     """Deleted while the server runs, and created again by the next process."""
-    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    done = project.yaoki("run", project.plan(the_plan()), "--json")
     run = done.document["run"]
-    with serving(place) as server:
+    with run_page_server(project) as server:
         with server.client.listening() as stream:
             assert next(iter(stream)).event == "hello"
-            for file in (place.repo / ".yaoki").glob("state.db*"):
+            for file in (project.repo / ".yaoki").glob("state.db*"):
                 file.unlink()
             gone = stream.until("gone")
         with server.client.listening("/events?after=0") as stream:
-            heard = stream.up_to(journal(place)[-1])
+            heard = stream.up_to(journal(project)[-1])
         stands = server.client.document(f"/runs/{run}")
 
     assert "replaced" in gone[-1].data["why"]
-    assert numbers(heard) == journal(place)
+    assert numbers(heard) == journal(project)
     assert stands["status"] == "ESCALATED"
 
 
-def test_a_quiet_stream_sends_heartbeats(played: Place) -> None:
+def test_a_quiet_stream_sends_heartbeats(finished_project: Project) -> None:
     async def first_beat() -> list[bytes]:
-        desk = RequestContext(played.repo)
+        desk = RequestContext(finished_project.repo)
         hub = EventHub(desk, beat_s=0.05)
         following = asyncio.create_task(hub.follow())
         heard = await _some(hub.listen(None, ""), 4)
@@ -189,7 +197,7 @@ def test_a_quiet_stream_sends_heartbeats(played: Place) -> None:
 
     told = asyncio.run(asyncio.wait_for(first_beat(), 30))
 
-    end = journal(played)[-1]
+    end = journal(finished_project)[-1]
     assert [piece.split(b"event: ")[1].split(b"\n")[0] for piece in told[1:]] == [
         *(b"hello", b"beat", b"beat")
     ]

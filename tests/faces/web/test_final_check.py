@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, a_plan, holds, until, waits_for
-from tests.faces.web.page_server import Served, serving
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for
+from tests.faces.web.page_server import PageServer, run_page_server
 
 pytestmark = pytest.mark.spec("12.5")
 
 
 @pytest.mark.full
-def test_the_final_check_is_counted_separately_from_the_tasks(whole: Served) -> None:
-    (listed,) = whole.client.document("/runs")["runs"]
-    run = whole.client.document(f"/runs/{listed['run']}")
-    last = whole.client.document(f"/runs/{run['run']}/burndown")["points"][-1]
-    rows = whole.client.document(f"/runs/{run['run']}/timeline")
+def test_the_final_check_is_counted_separately_from_the_tasks(whole_server: PageServer) -> None:
+    (listed,) = whole_server.client.document("/runs")["runs"]
+    run = whole_server.client.document(f"/runs/{listed['run']}")
+    last = whole_server.client.document(f"/runs/{run['run']}/burndown")["points"][-1]
+    rows = whole_server.client.document(f"/runs/{run['run']}/timeline")
 
     assert listed["proofs"] == run["proofs"] == {"DONE": 1}
     assert run["counts"]["DONE"] - run["proofs"]["DONE"] == run["planned"] == 4
@@ -26,9 +26,9 @@ def test_the_final_check_is_counted_separately_from_the_tasks(whole: Served) -> 
     assert rows["until"] >= rows["rows"][-1]["attempts"][-1]["until"], "it ends after its proof"
 
 
-def test_the_final_check_is_drawn_after_all_tasks(whole: Served) -> None:
-    run = whole.client.document("/runs")["runs"][0]["run"]
-    graph = whole.client.document(f"/runs/{run}/graph")
+def test_the_final_check_is_drawn_after_all_tasks(whole_server: PageServer) -> None:
+    run = whole_server.client.document("/runs")["runs"][0]["run"]
+    graph = whole_server.client.document(f"/runs/{run}/graph")
     nodes = [dict(zip(graph["fields"], node, strict=True)) for node in graph["nodes"]]
     (proof,) = [node for node in nodes if node["proof"]]
     before = {node["n"]: node for node in nodes if [node["n"], proof["n"]] in graph["edges"]}
@@ -39,32 +39,34 @@ def test_the_final_check_is_drawn_after_all_tasks(whole: Served) -> None:
 
 
 @pytest.mark.full
-def test_the_duration_of_a_run_does_not_decrease_when_its_worker_is_killed(place: Place) -> None:
+def test_the_duration_of_a_run_does_not_decrease_when_its_worker_is_killed(
+    project: Project,
+) -> None:
     """An agent works for long without a journal entry; this time counts too."""
-    gate = place.folder / "gate"
+    gate = project.folder / "gate"
     script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}
-    plan = a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})
-    with serving(place) as served:
-        worker = place.start("run", place.plan(plan))
-        until(lambda: "PROMPT_SENT" in place.story(), "the agent is at work")
-        run = place.status()["run"]
+    plan = a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": file_contains("slow.txt")})
+    with run_page_server(project) as page_server:
+        worker = project.start("run", project.plan(plan))
+        wait_until(lambda: "PROMPT_SENT" in project.event_names(), "the agent is at work")
+        run = project.status()["run"]
 
         def head() -> dict[str, Any]:
-            return served.client.document(f"/runs/{run}")
+            return page_server.client.document(f"/runs/{run}")
 
         def beyond() -> bool:
-            (newest,) = served.client.document(f"/journal?run={run}&limit=1")["entries"]
+            (newest,) = page_server.client.document(f"/journal?run={run}&limit=1")["entries"]
             return instant(head()["moved_at"]) > instant(newest["at"])
 
-        until(beyond, "time goes on beyond the last line")
+        wait_until(beyond, "time goes on beyond the last line")
         known = instant(head()["moved_at"])
         worker.kill()
         worker.communicate()
-        until(lambda: not head()["carried"], "it is missed")
+        wait_until(lambda: not head()["carried"], "it is missed")
 
         assert instant(head()["moved_at"]) >= known
         gate.touch()
-        assert place.yaoki("resume").code == 0
+        assert project.yaoki("resume").code == 0
 
 
 def instant(text: str) -> datetime:

@@ -6,15 +6,15 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.acceptance.project import Place
-from tests.faces.web.page_server import Served
+from tests.acceptance.project import Project
+from tests.faces.web.page_server import PageServer
 
 pytestmark = pytest.mark.spec("12.5")
 
 
-def test_tasks_are_paged_and_filtered(served: Served, run_id: str) -> None:
+def test_tasks_are_paged_and_filtered(page_server: PageServer, run_id: str) -> None:
     path = f"/runs/{run_id}/tasks"
-    ask = served.client
+    ask = page_server.client
 
     all_ = list(ask.pages(f"{path}?limit=1", "tasks"))
     some = ask.document(f"{path}?state=DONE,ESCALATED&limit=2")
@@ -36,16 +36,20 @@ def test_tasks_are_paged_and_filtered(served: Served, run_id: str) -> None:
         *("what=1", "limit=1&limit=2", f"text={'x' * 300}", "ids=" + ",".join("a" * 101)),
     ],
 )
-def test_an_invalid_parameter_is_refused_by_name(served: Served, run_id: str, query: str) -> None:
-    answer = served.client.get(f"/runs/{run_id}/tasks?{quote(query, safe='=&,')}")
+def test_an_invalid_parameter_is_refused_by_name(
+    page_server: PageServer, run_id: str, query: str
+) -> None:
+    answer = page_server.client.get(f"/runs/{run_id}/tasks?{quote(query, safe='=&,')}")
 
     assert (answer.status, answer.code) == (400, "BAD_REQUEST")
     assert query.partition("=")[0] in answer.document["error"]["sentence"]
 
 
-def test_the_journal_is_read_from_both_ends(served: Served, played: Place, run_id: str) -> None:
-    ask = served.client
-    told = played.events(run_id)
+def test_the_journal_is_read_from_both_ends(
+    page_server: PageServer, finished_project: Project, run_id: str
+) -> None:
+    ask = page_server.client
+    told = finished_project.events(run_id)
     seqs = [entry["seq"] for entry in told]
 
     newest = [entry["seq"] for entry in ask.pages("/journal?limit=7", "entries")]
@@ -65,24 +69,24 @@ def test_the_journal_is_read_from_both_ends(served: Served, played: Place, run_i
 
 
 def test_long_data_are_omitted_from_lists_and_available_per_entry(
-    served: Served, played: Place
+    page_server: PageServer, finished_project: Project
 ) -> None:
-    told = {entry["seq"]: entry for entry in played.events()}
-    listed = list(served.client.pages("/journal?limit=500", "entries"))
+    told = {entry["seq"]: entry for entry in finished_project.events()}
+    listed = list(page_server.client.pages("/journal?limit=500", "entries"))
 
     for entry in listed:
-        whole = served.client.document(f"/journal/{entry['seq']}")["entry"]
-        assert whole["data"] == told[entry["seq"]]["data"]
-        assert entry["data"] == ({} if entry["cut"] else whole["data"])
+        whole_server = page_server.client.document(f"/journal/{entry['seq']}")["entry"]
+        assert whole_server["data"] == told[entry["seq"]]["data"]
+        assert entry["data"] == ({} if entry["cut"] else whole_server["data"])
 
 
-def test_a_log_is_read_in_pieces_that_fit_together(served: Served, run_id: str) -> None:
-    ask = served.client
+def test_a_log_is_read_in_pieces_that_fit_together(page_server: PageServer, run_id: str) -> None:
+    ask = page_server.client
     path = f"/tasks/{run_id}-1/attempts/2/log"
     attempt = ask.document(f"/tasks/{run_id}-1/attempts/2")
     sizes = {log["file"]: log["bytes"] for log in attempt["logs"]}
 
-    whole = ask.document(f"{path}?file=prompt&from=0&bytes=1048576")
+    whole_server = ask.document(f"{path}?file=prompt&from=0&bytes=1048576")
     pieces, at = [], 0
     while at < sizes["prompt"]:
         piece = ask.document(f"{path}?file=prompt&from={at}&bytes=100")
@@ -92,9 +96,9 @@ def test_a_log_is_read_in_pieces_that_fit_together(served: Served, run_id: str) 
         at = piece["until"]
     tail = ask.document(f"{path}?file=prompt&bytes=60")
 
-    assert "".join(pieces) == whole["text"]
-    assert whole["text"].endswith(tail["text"])
-    assert "lie.txt does not hold good" in whole["text"], "the words about the failure"
+    assert "".join(pieces) == whole_server["text"]
+    assert whole_server["text"].endswith(tail["text"])
+    assert "lie.txt does not hold good" in whole_server["text"], "the words about the failure"
     assert attempt["prompt"]["pattern"] == "test-failed"
     assert "check:lie" in sizes
     assert ask.document(f"{path}?file=check:lie")["bytes"] == sizes["check:lie"]
@@ -104,11 +108,11 @@ def test_a_log_is_read_in_pieces_that_fit_together(served: Served, run_id: str) 
 
 
 def test_an_attempt_has_its_prompt_its_findings_and_its_decision(
-    served: Served, run_id: str
+    page_server: PageServer, run_id: str
 ) -> None:
-    first = served.client.document(f"/tasks/{run_id}-1/attempts/1")
-    diff = served.client.document(f"/tasks/{run_id}-1/attempts/1/diff")
-    missing = served.client.get(f"/tasks/{run_id}-1/attempts/7")
+    first = page_server.client.document(f"/tasks/{run_id}-1/attempts/1")
+    diff = page_server.client.document(f"/tasks/{run_id}-1/attempts/1/diff")
+    missing = page_server.client.get(f"/tasks/{run_id}-1/attempts/7")
 
     (finding, *_) = [one for one in first["findings"] if one["check"] == "lie"]
     assert (first["ended"], first["decision"]["decision"]) == ("RETRY", "RETRY")
@@ -119,8 +123,8 @@ def test_an_attempt_has_its_prompt_its_findings_and_its_decision(
     assert missing.status == 404
 
 
-def test_the_graph_is_compact_and_edges_lead_downward(served: Served, run_id: str) -> None:
-    graph = served.client.document(f"/runs/{run_id}/graph")
+def test_the_graph_is_compact_and_edges_lead_downward(page_server: PageServer, run_id: str) -> None:
+    graph = page_server.client.document(f"/runs/{run_id}/graph")
 
     nodes = [dict(zip(graph["fields"], node, strict=True)) for node in graph["nodes"]]
     layer = {node["n"]: node["layer"] for node in nodes}
@@ -130,8 +134,10 @@ def test_the_graph_is_compact_and_edges_lead_downward(served: Served, run_id: st
     assert [node["blocked"] for node in nodes] == [False, False, False, True]
 
 
-def test_the_timeline_shows_stages_waits_and_their_causes(served: Served, run_id: str) -> None:
-    told = served.client.document(f"/runs/{run_id}/timeline")
+def test_the_timeline_shows_stages_waits_and_their_causes(
+    page_server: PageServer, run_id: str
+) -> None:
+    told = page_server.client.document(f"/runs/{run_id}/timeline")
 
     rows = {row["name"]: row for row in told["rows"]}
     ends = [attempt["ended"] for attempt in rows["lie"]["attempts"]]
@@ -150,10 +156,10 @@ def test_the_timeline_shows_stages_waits_and_their_causes(served: Served, run_id
             assert spans == sorted(spans), "stages follow one another"
 
 
-def test_the_burndown_ends_at_the_current_state(served: Served, run_id: str) -> None:
-    head = served.client.document(f"/runs/{run_id}")
-    all_ = served.client.document(f"/runs/{run_id}/burndown?points=1000")
-    few = served.client.document(f"/runs/{run_id}/burndown?points=2")
+def test_the_burndown_ends_at_the_current_state(page_server: PageServer, run_id: str) -> None:
+    head = page_server.client.document(f"/runs/{run_id}")
+    all_ = page_server.client.document(f"/runs/{run_id}/burndown?points=1000")
+    few = page_server.client.document(f"/runs/{run_id}/burndown?points=2")
 
     last = all_["points"][-1]
     assert all_["complete"]
@@ -162,13 +168,13 @@ def test_the_burndown_ends_at_the_current_state(served: Served, run_id: str) -> 
     assert few["points"] == [all_["points"][0], last]
 
 
-def test_the_report_is_served_as_a_download(served: Served, run_id: str) -> None:
+def test_the_report_is_served_as_a_download(page_server: PageServer, run_id: str) -> None:
     forms = {"html": "text/html", "markdown": "text/markdown", "json": "application/json"}
     for form, media in forms.items():
-        answer = served.client.get(f"/runs/{run_id}/report?format={form}")
+        answer = page_server.client.get(f"/runs/{run_id}/report?format={form}")
 
         assert answer.status == 200, answer.body
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"].startswith("attachment; filename=")
         assert run_id.encode() in answer.body
-    assert served.client.get(f"/runs/{run_id}/report?format=pdf").status == 400
+    assert page_server.client.get(f"/runs/{run_id}/report?format=pdf").status == 400

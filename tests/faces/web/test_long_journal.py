@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.builders import RUN_ID
-from tests.faces.web.browser.large_runs import crowd
+from tests.faces.web.browser.large_runs import store_large_run
 from yaoki.adapters.store.tables.journal_pages import JournalQuery as Lines
 from yaoki.faces.web import journal
 from yaoki.faces.web.parameters import PageRequest, read_query
@@ -50,10 +50,10 @@ def line(seq: int, told: str, gone: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[RequestContext]:
-    place = Place(tmp_path_factory.mktemp("long"), pycache)
-    crowd(place, 40, wide=8, done=10)
-    lengthen(place.repo / ".yaoki" / "state.db", LONG)
-    desk = RequestContext(place.repo)
+    project = Project(tmp_path_factory.mktemp("long"), pycache)
+    store_large_run(project, 40, wide=8, done=10)
+    lengthen(project.repo / ".yaoki" / "state.db", LONG)
+    desk = RequestContext(project.repo)
     yield desk
     desk.close()
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place, holds
+from tests.acceptance.project import Project, file_contains
 from tests.builders import in_outbox
-from tests.faces.web.page_server import Served, serving
+from tests.faces.web.page_server import PageServer, run_page_server
 from yaoki.adapters.agents.result_file import read_result
 from yaoki.adapters.agents.structured_output.summary import text_at, texts_at
 from yaoki.app.build import App
@@ -38,26 +38,26 @@ def a_plan() -> dict[str, Any]:
     agent = {"command": [sys.executable, "-c", ASKS], "prompt": "file"}
     task = {"id": "asks", "goal": "Ask.", "checks": ["good"]}
     base = {"goal": "Ask", "agents": {"mine": agent}, "agent": "mine", "tasks": [task]}
-    return {**base, "checks": {"good": holds("a.txt")}}
+    return {**base, "checks": {"good": file_contains("a.txt")}}
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory, pycache: Any) -> Place:
-    place = Place(tmp_path_factory.mktemp("odd"), pycache)
-    done = place.yaoki("run", place.plan(a_plan()), "--json")
+def asking_project(tmp_path_factory: pytest.TempPathFactory, pycache: Any) -> Project:
+    project = Project(tmp_path_factory.mktemp("odd"), pycache)
+    done = project.yaoki("run", project.plan(a_plan()), "--json")
     assert done.code == 4, done.out + done.err
-    return place
+    return project
 
 
 @pytest.fixture
-def server(asked: Place) -> Iterator[Served]:
-    with serving(asked) as served:
-        yield served
+def server(asking_project: Project) -> Iterator[PageServer]:
+    with run_page_server(asking_project) as page_server:
+        yield page_server
 
 
-def noted(place: Place, run_id: str, message: str) -> None:
+def noted(project: Project, run_id: str, message: str) -> None:
     """An entry as an older version may have written it."""
-    app = App(place.repo)
+    app = App(project.repo)
     try:
         app.store.note(run_id, "WARNING", {"message": message})  # type: ignore[arg-type]
     finally:
@@ -65,52 +65,57 @@ def noted(place: Place, run_id: str, message: str) -> None:
 
 
 @pytest.mark.full
-def test_a_lone_surrogate_from_an_agent_is_replaced_on_input(asked: Place, server: Served) -> None:
+def test_a_lone_surrogate_from_an_agent_is_replaced_on_input(
+    asking_project: Project, server: PageServer
+) -> None:
     needs = server.client.document("/needs-you")
 
     (question,) = [one["task"]["question"] for one in needs["asking"]]
     assert question == f"lone {MARK} half, or a pair \U0001f600?"
-    assert HALF not in json.dumps(asked.events(), ensure_ascii=False)
+    assert HALF not in json.dumps(asking_project.events(), ensure_ascii=False)
 
 
 @pytest.mark.full
 def test_a_lone_surrogate_in_an_answer_is_replaced(
-    place: Place,
+    project: Project,
 ) -> None:
     """From the page as JSON, and from a terminal as bytes that are not UTF-8."""
-    run = place.yaoki("run", place.plan(a_plan()), "--json").document["run"]
+    run = project.yaoki("run", project.plan(a_plan()), "--json").document["run"]
     task = f"{run}-1"
-    with serving(place) as server:
+    with run_page_server(project) as server:
         sent = server.client.post(
             f"/tasks/{task}/answer", {"choice": "retry", "words": f"a {HALF}"}
         )
         told = server.client.get(f"/tasks/{task}")
         journal = server.client.document("/journal?limit=500")
-    place.yaoki("resume")
-    typed = place.yaoki("answer", task, "retry", "b \udcff")
+    project.yaoki("resume")
+    typed = project.yaoki("answer", task, "retry", "b \udcff")
 
     assert (sent.status, told.status) == (200, 200), told.body
     assert typed.code == 0, typed.err
-    answers = [e["data"]["words"] for e in place.events() if e["event"] == "ESCALATION_ANSWERED"]
+    answers = [e["data"]["words"] for e in project.events() if e["event"] == "ESCALATION_ANSWERED"]
     assert answers == [f"a {MARK}", f"b {MARK}"]
     assert journal["entries"]
 
 
 @pytest.mark.full
-def test_an_old_entry_with_a_lone_surrogate_is_skipped(asked: Place) -> None:
+def test_an_old_entry_with_a_lone_surrogate_is_skipped(asking_project: Project) -> None:
     """Lists, the stream and the command line skip it."""
-    run = asked.status()["run"]
-    noted(asked, run, f"old {HALF} words")
-    with serving(asked) as server, server.client.listening("/events?after=0") as stream:
+    run = asking_project.status()["run"]
+    noted(asking_project, run, f"old {HALF} words")
+    with (
+        run_page_server(asking_project) as server,
+        server.client.listening("/events?after=0") as stream,
+    ):
         heard = stream.until("WARNING")
         listed = server.client.document("/journal?limit=500")["entries"]
 
     assert heard[-1].data["data"] == {"message": f"old {MARK} words"}
     assert f"old {MARK} words" in [entry["data"].get("message") for entry in listed]
-    assert asked.yaoki("trace").code == 0
+    assert asking_project.yaoki("trace").code == 0
 
 
-def test_the_message_of_a_refusal_is_bounded(server: Served) -> None:
+def test_the_message_of_a_refusal_is_bounded(server: PageServer) -> None:
     _, document = internal_error_document(ValueError("x" * 100_000))
 
     assert len(document["error"]["sentence"]) <= SENTENCE_MAX
@@ -137,13 +142,13 @@ class Failing(RequestContext):
 
 
 def test_the_event_stream_survives_a_failing_read(
-    asked: Place, capsys: pytest.CaptureFixture[str]
+    asking_project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It reports while it gets nothing; an entry that cannot be shown keeps its number."""
-    run = asked.status()["run"]
+    run = asking_project.status()["run"]
 
     async def heard() -> list[bytes]:
-        desk = Failing(asked.repo)
+        desk = Failing(asking_project.repo)
         hub = EventHub(desk, stall_s=0.0)
         following = asyncio.create_task(hub.follow())
         frames = []
@@ -151,8 +156,8 @@ def test_the_event_stream_survives_a_failing_read(
             async for frame in hub.listen(None, ""):
                 frames.append(frame)
                 if b"event: hello" in frame:
-                    noted(asked, run, "strange")
-                    noted(asked, run, "plain again")
+                    noted(asking_project, run, "strange")
+                    noted(asking_project, run, "plain again")
                 if b"plain again" in frame:
                     break
         finally:
@@ -198,13 +203,13 @@ def test_a_result_with_lone_surrogates_is_encodable(tmp_path: Any) -> None:
 
 @pytest.mark.spec("12.4")
 def test_a_receipt_with_a_lone_surrogate_is_refused_without_an_internal_error(
-    asked: Place,
+    asking_project: Project,
 ) -> None:
     body = canonical.seal({"goal": f"g {HALF}", "landed": [], "line": []})
-    file = asked.folder / "receipt.json"
+    file = asking_project.folder / "receipt.json"
     file.write_text(json.dumps(body))
 
-    done = asked.yaoki("verify", str(file))
+    done = asking_project.yaoki("verify", str(file))
 
     assert "internal error" not in done.out + done.err
     assert done.code not in (0, 70), done.out + done.err
@@ -217,8 +222,8 @@ def test_lone_surrogates_in_agent_events_are_replaced() -> None:
     assert texts_at(event, "all") == ("a", MARK)
 
 
-def test_an_incomplete_entry_is_shown_without_a_description(asked: Place) -> None:
-    desk = RequestContext(asked.repo)
+def test_an_incomplete_entry_is_shown_without_a_description(asking_project: Project) -> None:
+    desk = RequestContext(asking_project.repo)
     try:
         shown = entry_with_words(
             desk, JournalEntry(7, desk.now, "r", "", 1, "CHECK_FINISHED", {"odd": HALF})

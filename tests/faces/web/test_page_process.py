@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.acceptance.project import Place, until
+from tests.acceptance.project import Project, wait_until
 from tests.faces.web.conftest import the_plan
 from tests.faces.web.page_server import LINK, Client
 from yaoki.errors import NotNow
 from yaoki.faces.web.listen_address import PORT, bind
 
 
-def link_of(place: Place) -> Client:
+def link_of(project: Project) -> Client:
     """The link that `yaoki ui` prints while the background worker serves the page."""
-    said = place.yaoki("ui")
+    said = project.yaoki("ui")
     found = LINK.search(said.out)
     assert found, said.out + said.err
     assert "the background worker serves it" in said.out
@@ -36,20 +36,20 @@ def answers(client: Client) -> int:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.5", "11.8")
-def test_the_background_worker_serves_the_page_and_executes_runs(place: Place) -> None:
-    up = place.yaoki("up", "--json").document
+def test_the_background_worker_serves_the_page_and_executes_runs(project: Project) -> None:
+    up = project.yaoki("up", "--json").document
     try:
         page = urlsplit(up["page"])
-        client = link_of(place)
-        run = place.yaoki("run", place.plan(the_plan()), "--detach", "--json")
-        until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
+        client = link_of(project)
+        run = project.yaoki("run", project.plan(the_plan()), "--detach", "--json")
+        wait_until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
         workers = client.document("/workers")["workers"]
         asks = client.document("/needs-you")["asking"][0]["task"]["id"]
         answer = client.post(f"/tasks/{asks}/answer", {"choice": "retry", "words": "an owl"})
-        until(lambda: client.document("/runs")["runs"][0]["status"] == "DONE", "it is done")
-        stopped = place.yaoki("down", "--json").document
+        wait_until(lambda: client.document("/runs")["runs"][0]["status"] == "DONE", "it is done")
+        stopped = project.yaoki("down", "--json").document
     finally:
-        place.yaoki("down", "--wait", "0")
+        project.yaoki("down", "--wait", "0")
 
     assert run.code == 0, run.out + run.err
     assert (page.hostname, page.port) == ("127.0.0.1", client.port)
@@ -62,18 +62,18 @@ def test_the_background_worker_serves_the_page_and_executes_runs(place: Place) -
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("11.8")
-def test_a_worker_executes_runs_without_a_page(place: Place) -> None:
+def test_a_worker_executes_runs_without_a_page(project: Project) -> None:
     """With the default port taken it uses another; switched off it uses none."""
     with ExitStack() as open_:
         ours = False
         with suppress(NotNow):
             open_.enter_context(bind(port=PORT).socket)
             ours = True
-        beside = place.yaoki("up", "--json").document
-        place.yaoki("down", "--wait", "0")
-    (place.repo / "yaoki.toml").write_text("[ui]\nbackground = false\n")
-    without = place.yaoki("up", "--json").document
-    place.yaoki("down", "--wait", "0")
+        beside = project.yaoki("up", "--json").document
+        project.yaoki("down", "--wait", "0")
+    (project.repo / "yaoki.toml").write_text("[ui]\nbackground = false\n")
+    without = project.yaoki("up", "--json").document
+    project.yaoki("down", "--wait", "0")
 
     assert (beside["up"], without["up"]) == (True, True)
     # Another process may have the port for any time.
@@ -84,15 +84,15 @@ def test_a_worker_executes_runs_without_a_page(place: Place) -> None:
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
-def test_a_command_without_a_page_imports_no_web_module(place: Place, words: list[str]) -> None:
+def test_a_command_without_a_page_imports_no_web_module(project: Project, words: list[str]) -> None:
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(sys.argv[1:]);"
         " print([m for m in ('starlette', 'uvicorn', 'anyio') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *words],
-        cwd=place.repo,
-        env=place.env,
+        cwd=project.repo,
+        env=project.env,
         capture_output=True,
         text=True,
         check=True,

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.adapters.store.store_actions import escalate, finish, lease_of
 from tests.builders import RUN_ID, a_run, a_spec
 from tests.faces.web.browser.large_runs import specs
@@ -31,10 +31,10 @@ STEPS = 60
 
 
 @contextmanager
-def an_app(place: Place, count: int = 24, wide: int = 6) -> Iterator[App]:
-    app = App(place.repo, create=True)
+def an_app(project: Project, count: int = 24, wide: int = 6) -> Iterator[App]:
+    app = App(project.repo, create=True)
     try:
-        run = a_run(RUN_ID, created_at=app.clock.now(), repo=str(place.repo))
+        run = a_run(RUN_ID, created_at=app.clock.now(), repo=str(project.repo))
         app.store.submit(run, specs(count, wide), {"argv": ["run", "plan.yaml"]})
         yield app
     finally:
@@ -122,9 +122,9 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_cached_run_equals_one_that_is_read_again(place: Place, seed: int) -> None:
+def test_a_cached_run_equals_one_that_is_read_again(project: Project, seed: int) -> None:
     dice = Random(seed)
-    with an_app(place) as app:
+    with an_app(project) as app:
         watch = RunWatch(app, RUN)
         for _ in range(STEPS):
             act = dice.choices([*ACTS], [*ACTS.values()])[0]
@@ -138,12 +138,12 @@ def test_a_cached_run_equals_one_that_is_read_again(place: Place, seed: int) -> 
 
 @pytest.mark.spec("12.4")
 @pytest.mark.parametrize("seed", range(2))
-def test_the_live_table_shows_the_current_rows(place: Place, seed: int) -> None:
+def test_the_live_table_shows_the_current_rows(project: Project, seed: int) -> None:
     """Only the tasks that an entry named were read again: a task that waited for a landed one
     kept its old count of open needs, so the table never said why no worker takes it.
     """
     dice = Random(seed)
-    with an_app(place) as app:
+    with an_app(project) as app:
         board = TaskTable(app, app.store.run(RUN))
         for step in range(1, STEPS):
             seq = app.store.last_seq()
@@ -174,9 +174,9 @@ def _told(row: TaskRow) -> tuple[object, ...]:
 
 
 @pytest.mark.spec("12.5")
-def test_only_changed_tasks_are_read_again(place: Place) -> None:
+def test_only_changed_tasks_are_read_again(project: Project) -> None:
     """A landing changes one of two hundred tasks, and those that waited for it."""
-    with an_app(place, 200, 10) as app:
+    with an_app(project, 200, 10) as app:
         store, database = app.store, app.store.database
         (task,) = store.claim(Claimant("elsewhere:1:1:a", LEASE), 1)
         (other,) = store.claim(Claimant("elsewhere:1:1:a", LEASE), 1)
@@ -198,9 +198,9 @@ def test_only_changed_tasks_are_read_again(place: Place) -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_changes_are_found_through_indexes(place: Place) -> None:
+def test_changes_are_found_through_indexes(project: Project) -> None:
     """With any length of the journal and any number of tasks."""
-    with an_app(place) as app, app.store.database.read() as link:
+    with an_app(project) as app, app.store.database.read() as link:
         ids = {f"id{n}": TaskId(f"{RUN_ID}-{n}") for n in range(4)}
         given = {"run_id": RUN, "after": 3, "limit": 9, **ids}
         for statement in (run_changes.CHANGED, run_changes.ACTIVE, run_changes.select_by_ids(4)):

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Place
-from tests.adapters.store.store_actions import lease_of, opened, take
+from tests.acceptance.project import Project
+from tests.adapters.store.store_actions import claim_one, lease_of, open_test_store
 from tests.builders import NOW, HandClock, a_run, a_spec
 from tests.faces.web.test_charts import at
-from tests.report.test_report import a_line, a_story, entry, landed, report_of
+from tests.report.test_report import a_branch, a_story, entry, landed, report_of
 from tests.views.test_views import RUN, a_row
 from yaoki.adapters.store import SqlStore
 from yaoki.core.decide.failure_response import ClockAndChance
@@ -144,7 +144,7 @@ PATIENT = RetryPolicy(
 
 def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
     """The agent of the next task gets a 429."""
-    task = take(store)
+    task = claim_one(store)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
     left = AgentFinished(AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait), "c0", "t")
     store.record(lease_of(task), lambda _: (began, left))
@@ -157,20 +157,20 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
 @pytest.mark.spec("5.4")
 def test_a_rate_limit_of_another_run_is_shown_as_a_limit(tmp_path: Path, pycache: Path) -> None:
     """Its agent has another name there, but the same account."""
-    place, clock = Place(tmp_path, pycache), HandClock()
-    file = place.repo / ".yaoki" / "state.db"
+    project, clock = Project(tmp_path, pycache), HandClock()
+    file = project.repo / ".yaoki" / "state.db"
     file.parent.mkdir(exist_ok=True)
-    with closing(opened(file, clock)) as store:
+    with closing(open_test_store(file, clock)) as store:
         for run, agent in (("first000", "paid"), ("second00", "also")):
             spec = AgentSpec(agent, account="shared")
             held = Catalogue(agents={agent: spec}, policies={"default": PATIENT})
-            made = a_run(run, catalogue=held, created_at=clock.now(), repo=str(place.repo))
+            made = a_run(run, catalogue=held, created_at=clock.now(), repo=str(project.repo))
             store.submit(made, [a_spec("one", agents=(spec,), policy=PATIENT)], {})
             if run == "first000":
                 hit_by(store, clock, spec, timedelta(seconds=30))
                 clock.advance(timedelta(seconds=10))
 
-    with closing(RequestContext(place.repo)) as desk:
+    with closing(RequestContext(project.repo)) as desk:
         query = {"state": (), "text": "", "ids": (), "cursor": "", "limit": 10}
         (row,) = get_timeline(desk, PageRequest({"run": "second00"}, query))["rows"]
 
@@ -289,7 +289,7 @@ def test_a_subtask_left_out_of_its_group_is_drawn_in_the_group() -> None:
 @pytest.mark.spec("12.2")
 def test_claims_of_one_dead_worker_are_not_counted_as_workers() -> None:
     gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
-    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
+    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_branch(2))
 
     html = render_page(made)
 

@@ -24,13 +24,13 @@ SAID: list[tuple[str, str]] = [
 PLACE = re.compile(r"\{(\w+)\}")
 
 
-def held(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """The pattern in Python's syntax for named groups."""
     return re.compile(pattern.replace("(?<", "(?P<"), re.DOTALL)
 
 
-def known(sentence: str) -> bool:
-    return any(held(pattern).fullmatch(sentence) for pattern, _ in SAID)
+def is_translated(sentence: str) -> bool:
+    return any(compile_pattern(pattern).fullmatch(sentence) for pattern, _ in SAID)
 
 
 def a_stuck_task(kind: TaskKind = TaskKind.CHANGE, failed: int = 3, faults: int = 0) -> Task:
@@ -58,7 +58,7 @@ def decisions() -> list[tuple[Task, Failure, RetryDecision]]:
 
 def test_every_placeholder_of_a_sentence_is_filled() -> None:
     for pattern, words in SAID:
-        assert set(PLACE.findall(words)) == set(held(pattern).groupindex), pattern
+        assert set(PLACE.findall(words)) == set(compile_pattern(pattern).groupindex), pattern
         assert words.strip(), pattern
 
 
@@ -68,7 +68,7 @@ def test_the_reasoning_of_decisions_is_translated() -> None:
     said = {words for one in made for words in (one.reasoning, one.otherwise)}
 
     assert len(said) > 20
-    assert {words for words in said if not known(words)} == set()
+    assert {words for words in said if not is_translated(words)} == set()
 
 
 @pytest.mark.spec("12.5")
@@ -80,16 +80,16 @@ def test_questions_of_yaoki_are_translated() -> None:
     }
 
     assert any("take over, waive or abort" in words for words in asked), asked
-    assert {words for words in asked if not known(words)} == set()
+    assert {words for words in asked if not is_translated(words)} == set()
     can = {re.sub(r".*\. ([^.]+) or abort\?$", r"\1", words) for words in asked}
-    assert {words for words in can if not known(words)} == set()
+    assert {words for words in can if not is_translated(words)} == set()
 
 
 def test_warnings_repairs_and_waivers_are_translated() -> None:
     warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
     told = (warned, "waived by a person", "orphan worktree", "saved and removed", "stale lease")
 
-    assert [words for words in told if not known(words)] == []
+    assert [words for words in told if not is_translated(words)] == []
 
 
 def test_every_rule_and_decision_is_translated() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.time_limits import has_line, reached
+from tests.time_limits import has_line, run_until_started
 from yaoki.adapters.agents.availability import probe_presets
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.checks.readers.choice import recognise_reader
@@ -36,13 +36,13 @@ PYTEST = "python -m pytest -q --junit-xml {report}"
 PACKAGE = {"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": ""}}
 
 
-def found(files: Mapping[str, str]) -> Discovery:
+def discover(files: Mapping[str, str]) -> Discovery:
     texts = {path: text for path, text in files.items() if is_text_needed(path)}
     return find_checks(RepositoryFiles(frozenset(files), texts))
 
 
 def commands(files: Mapping[str, str]) -> dict[str, str]:
-    return {one.name: one.command for one in found(files).checks}
+    return {one.name: one.command for one in discover(files).checks}
 
 
 def package(**held: object) -> str:
@@ -220,7 +220,7 @@ def test_parts_of_a_mixed_repository_are_found_in_their_folders() -> None:
         "Makefile": "test:\n\tmake -C backend test\n",
     }
 
-    held = {one.name: one.folder for one in found(files).checks}
+    held = {one.name: one.folder for one in discover(files).checks}
 
     assert held == {
         "tests-backend": "backend",
@@ -237,8 +237,8 @@ def test_a_makefile_that_may_check_more_than_another_folder_is_listed() -> None:
     apart = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
     together = {"pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
 
-    assert [one.command for one in found(apart).skipped_checks] == ["make test"]
-    assert [one.command for one in found(together).skipped_checks] == []
+    assert [one.command for one in discover(apart).skipped_checks] == ["make test"]
+    assert [one.command for one in discover(together).skipped_checks] == []
     assert "make-lint" in commands(apart)
 
 
@@ -269,7 +269,7 @@ def test_an_unreadable_manifest_is_skipped() -> None:
 
 @pytest.mark.spec("12.3")
 def test_projects_over_the_limit_are_counted() -> None:
-    held = found({f"s{number:03}/go.mod": "module x\n" for number in range(100)})
+    held = discover({f"s{number:03}/go.mod": "module x\n" for number in range(100)})
 
     assert len(held.checks) == 40
     assert held.left_out > 0
@@ -279,7 +279,7 @@ def test_projects_over_the_limit_are_counted() -> None:
 def test_a_source_layout_is_tested_in_the_worktree() -> None:
     files = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/app/__init__.py": ""}
 
-    [tests] = found(files).checks
+    [tests] = discover(files).checks
 
     assert tests.env == {"PYTHONPATH": "src"}
 
@@ -290,11 +290,11 @@ def test_every_tool_has_a_remedy_and_every_check_a_unique_name() -> None:
         for tool in language.tool:
             installs = [tool.install, *(manager.install for manager in language.manager)]
             assert any(installs), f"{language.name}: {tool.name}"
-    held = found({path: text for files, _ in CASES.values() for path, text in files.items()})
+    held = discover({path: text for files, _ in CASES.values() for path, text in files.items()})
     names = [one.name for one in held.checks]
     assert len(names) == len(set(names)) > 30
     assert install_command("go") == "apt install golang-go, or brew install go"
-    assert recognise_reader(found(CASES["uv"][0]).checks[0].run) == "pytest"
+    assert recognise_reader(discover(CASES["uv"][0]).checks[0].run) == "pytest"
 
 
 # ------------------------------------------------------------------ what is written
@@ -384,7 +384,7 @@ def test_agents_are_queried_concurrently_and_a_hanging_one_is_ended(tmp_path: Pa
     programs = (good, hangs, falls, str(tmp_path / "none"))
     asked = [replace(about, program=program) for program in programs]
 
-    held, limit_s = reached(
+    held, limit_s = run_until_started(
         lambda limit_s: probe_presets(asked, timedelta(seconds=limit_s)),
         lambda seen: (
             has_line(pid)

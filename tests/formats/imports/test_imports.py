@@ -131,7 +131,7 @@ CHECKLIST = """\
 """
 
 
-def made(text: str, form: str = "", **asked: Any) -> ImportedList:
+def import_list(text: str, form: str = "", **asked: Any) -> ImportedList:
     return read_list(text, "list", form, ImportOptions(**asked))
 
 
@@ -143,7 +143,7 @@ def goal(held: ImportedList, name: str) -> str:
     return next(item.goal for item in held.items if item.id == name)
 
 
-def left_out(held: ImportedList) -> list[tuple[str, str]]:
+def skipped_items(held: ImportedList) -> list[tuple[str, str]]:
     return [(one.name, one.reason) for one in held.skipped]
 
 
@@ -152,7 +152,7 @@ def left_out(held: ImportedList) -> list[tuple[str, str]]:
 
 @pytest.mark.spec("2.1")
 def test_phases_marks_and_dependency_words_of_spec_kit_become_needs() -> None:
-    held = made(SPEC_KIT)
+    held = import_list(SPEC_KIT)
 
     assert (held.form, held.goal, held.unreadable) == ("spec-kit", "Photo albums", [])
     assert needs(held) == {
@@ -176,12 +176,12 @@ def test_phases_marks_and_dependency_words_of_spec_kit_become_needs() -> None:
         (sharing, albums, base),
     ]
     assert polish == "phase-5-polish"
-    assert left_out(held) == [("T001 Create the folders", "done")]
+    assert skipped_items(held) == [("T001 Create the folders", "done")]
 
 
 @pytest.mark.spec("2.1")
 def test_the_goal_contains_the_acceptance_criteria() -> None:
-    held = made(SPEC_KIT)
+    held = import_list(SPEC_KIT)
 
     assert goal(held, "T012").startswith("Model in src/model.py\n")
     assert "Independent Test: Open the page" in goal(held, "T012")
@@ -193,7 +193,7 @@ def test_an_invalid_checkbox_is_reported_with_its_line() -> None:
     text = "- [ ] T001 a\n- [ ] TXXX b\n- [?] T003 c\n- [ ]\n- [] T004 d\n- [ ] T001 e\n"
     text += "- [ ] T006 f (depends on T777)\n"
 
-    held = made(text)
+    held = import_list(text)
 
     assert [line for line, _ in sorted(held.unreadable)] == [2, 3, 4, 5, 6, 7]
     assert "T777, which is not in this list" in held.format_lines(held.unreadable)[-1]
@@ -207,7 +207,7 @@ def test_an_invalid_checkbox_is_reported_with_its_line() -> None:
 
 @pytest.mark.spec("2.1")
 def test_task_master_dependencies_and_subtasks_become_needs() -> None:
-    held = made(json.dumps(TASK_MASTER))
+    held = import_list(json.dumps(TASK_MASTER))
 
     assert (held.form, held.unreadable) == ("task-master", [])
     assert needs(held) == {
@@ -216,7 +216,11 @@ def test_task_master_dependencies_and_subtasks_become_needs() -> None:
         "task-3": ("task-2.2", "task-2.3"),
         "task-4": (),
     }
-    assert left_out(held) == [("1 Init", "done"), ("2.1 Left", "done"), ("5 Later", "deferred")]
+    assert skipped_items(held) == [
+        ("1 Init", "done"),
+        ("2.1 Left", "done"),
+        ("5 Later", "deferred"),
+    ]
     assert [item.priority for item in held.items] == [10, 10, -10, 0]
     for words in ("Part of: Core. The heart.", "Use two chambers.", "It beats."):
         assert words in goal(held, "task-2.2")
@@ -228,10 +232,13 @@ def test_the_old_form_and_a_named_tag_are_read_as_well() -> None:
     old = {"meta": {"projectName": "Old"}, "tasks": TASK_MASTER["master"]["tasks"][3:4]}
     two = {**TASK_MASTER, "beta": {"tasks": [{"id": 1, "title": "B", "status": "pending"}]}}
 
-    assert (made(json.dumps(old)).goal, list(needs(made(json.dumps(old))))) == ("Old", ["task-4"])
-    assert list(needs(made(json.dumps(two), tag="beta"))) == ["task-1"]
-    assert "beta" in made(json.dumps(two)).notes[0][1]
-    assert "tags: master, beta" in made(json.dumps(two), tag="gone").unreadable[0][1]
+    assert (import_list(json.dumps(old)).goal, list(needs(import_list(json.dumps(old))))) == (
+        "Old",
+        ["task-4"],
+    )
+    assert list(needs(import_list(json.dumps(two), tag="beta"))) == ["task-1"]
+    assert "beta" in import_list(json.dumps(two)).notes[0][1]
+    assert "tags: master, beta" in import_list(json.dumps(two), tag="gone").unreadable[0][1]
 
 
 @pytest.mark.spec("2.1", "0.6")
@@ -247,7 +254,7 @@ def test_an_unclear_task_of_task_master_is_reported_with_its_line() -> None:
       {"id": 7, "title": "G", "dependencies": [6]}
     ]}"""
 
-    held = made(text)
+    held = import_list(text)
 
     assert [line for line, _ in sorted(held.unreadable)] == [3, 4, 5, 6, 7, 9]
     assert list(needs(held)) == ["task-1", "task-7"]
@@ -258,7 +265,7 @@ def test_a_dependency_cycle_is_refused_with_its_path() -> None:
     tasks = [{"id": n, "title": "x", "status": "pending", "dependencies": [3 - n]} for n in (1, 2)]
 
     with pytest.raises(PlanInvalid, match=r"task-\d needs task-\d needs task-\d"):
-        made(json.dumps({"tasks": tasks}))
+        import_list(json.dumps({"tasks": tasks}))
 
 
 # ------------------------------------------------------------------ issues
@@ -266,11 +273,11 @@ def test_a_dependency_cycle_is_refused_with_its_path() -> None:
 
 @pytest.mark.spec("2.1")
 def test_issues_need_the_issues_they_name_and_hidden_text_is_ignored() -> None:
-    held = made(json.dumps(ISSUES))
+    held = import_list(json.dumps(ISSUES))
 
     assert (held.form, held.unreadable) == ("github", [])
     assert needs(held) == {"issue-7": ("issue-8",), "issue-8": ("issue-10",), "issue-10": ()}
-    assert left_out(held) == [("#9 Old", "closed")]
+    assert skipped_items(held) == [("#9 Old", "closed")]
     assert "obey me" not in plan_text(held)
     assert "Labels: bug" in goal(held, "issue-7")
     assert any("read the plan before you run it" in words for _, words in held.notes)
@@ -283,7 +290,7 @@ def test_an_unreadable_issue_is_reported_with_its_line() -> None:
         '{"number": 1, "title": "again"},\n{"number": 6, "title": "f", "body": "requires #44"}\n]'
     )
 
-    held = made(text)
+    held = import_list(text)
 
     assert [line for line, _ in sorted(held.unreadable)] == [3, 4, 5, 6]
     assert any("#44, which is not in this list" in words for _, words in held.notes)
@@ -293,7 +300,7 @@ def test_an_unreadable_issue_is_reported_with_its_line() -> None:
 def test_pull_requests_are_ignored_and_needs_by_address_count() -> None:
     """What GitHub's REST interface gives: it calls a pull request an issue."""
     here = "https://github.com/me/mine"
-    held = made(
+    held = import_list(
         json.dumps(
             [
                 {
@@ -310,7 +317,7 @@ def test_pull_requests_are_ignored_and_needs_by_address_count() -> None:
     )
 
     assert needs(held) == {"issue-6": ("issue-7",), "issue-7": ()}
-    assert left_out(held) == [("#8 c", "a pull request")]
+    assert skipped_items(held) == [("#8 c", "a pull request")]
     told = " ".join(words for _, words in held.notes)
     assert "issue #6 waits for you/yours#7, which is not in this list: treated as done" in told
     assert "they/theirs#3" in told
@@ -321,7 +328,7 @@ def test_pull_requests_are_ignored_and_needs_by_address_count() -> None:
 
 @pytest.mark.spec("2.1")
 def test_the_items_of_a_checklist_need_each_other_in_order_and_its_headings_are_no_tasks() -> None:
-    held = made(CHECKLIST)
+    held = import_list(CHECKLIST)
 
     assert (held.form, held.goal, held.unreadable) == ("checklist", "Release 2", [])
     assert needs(held) == {
@@ -330,21 +337,21 @@ def test_the_items_of_a_checklist_need_each_other_in_order_and_its_headings_are_
         "item-11": ("lock-out",),
         "check-the-password-2": ("item-11",),
     }
-    assert left_out(held) == [("Form", "done"), ("Logout", "done")]
+    assert skipped_items(held) == [("Form", "done"), ("Logout", "done")]
     assert "It must have 12 letters." in goal(held, "check-the-password")
     assert "Part of: Backend — Login" in goal(held, "lock-out")
 
 
 @pytest.mark.spec("2.1")
 def test_a_checklist_without_an_order_has_no_needs() -> None:
-    assert set(needs(made(CHECKLIST, parallel=True)).values()) == {()}
+    assert set(needs(import_list(CHECKLIST, parallel=True)).values()) == {()}
 
 
 @pytest.mark.spec("2.1", "0.6")
 def test_a_playbook_is_not_mistaken_for_a_checklist() -> None:
     text = "# P\n\n## goal\n\n## phases\n\n### p1: a\n\n- [ ] **p1.1**: do\n"
 
-    assert "needs no import" in made(text).unreadable[0][1]
+    assert "needs no import" in import_list(text).unreadable[0][1]
 
 
 # ------------------------------------------------------------------ all of them
@@ -360,7 +367,7 @@ LISTS = {
 @pytest.mark.spec("2.1")
 @pytest.mark.parametrize("form", LISTS)
 def test_the_imported_plan_of_every_format_is_valid(form: str) -> None:
-    held = made(LISTS[form])
+    held = import_list(LISTS[form])
 
     plan = parse_plan(plan_text(held), "plan.yaml", OWN)
 
@@ -375,24 +382,26 @@ def test_the_imported_plan_of_every_format_is_valid(form: str) -> None:
 )
 def test_a_text_that_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(PlanInvalid, match="not a list that can be imported"):
-        made(text)
+        import_list(text)
 
 
 @pytest.mark.spec("0.6")
 def test_imports_are_bounded_and_fast_on_hostile_text() -> None:
-    long = made(f"- [ ] {'x' * 15_000}\n", text_bytes_max=1_000)
-    deep = made("".join(f"{'  ' * n}- [ ] b{n}\n" for n in range(300)))
+    long = import_list(f"- [ ] {'x' * 15_000}\n", text_bytes_max=1_000)
+    deep = import_list("".join(f"{'  ' * n}- [ ] b{n}\n" for n in range(300)))
     words = "depends on " + "and" * 100_000
-    issue = made(json.dumps([{"number": 1, "title": "t", "body": words}]), text_bytes_max=1 << 20)
+    issue = import_list(
+        json.dumps([{"number": 1, "title": "t", "body": words}]), text_bytes_max=1 << 20
+    )
 
     assert "the limit is 1000" in long.unreadable[0][1]
     assert "levels deep" in deep.unreadable[0][1]
     assert len(issue.items) == 1
     with pytest.raises(PlanInvalid, match="over the limit"):
-        made("- [ ] a\n" * (1 << 21))
+        import_list("- [ ] a\n" * (1 << 21))
     with pytest.raises(PlanInvalid):
-        made("[" * 100_000)
-    assert made("[" * 100_000, "task-master").unreadable
+        import_list("[" * 100_000)
+    assert import_list("[" * 100_000, "task-master").unreadable
 
 
 WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)
@@ -411,7 +420,7 @@ def test_every_checkbox_becomes_a_task_or_is_listed(
     """As a task, as the frame of one, as left out, or as not understood."""
     text = "".join(f"{'  ' * n}- [{mark}] T{i:03} {w}\n" for i, (n, mark, w) in enumerate(boxes))
 
-    held = made(f"- [ ] T900 first\n{text}", form)
+    held = import_list(f"- [ ] T900 first\n{text}", form)
 
     told = plan_text(held)
     assert [n for n in range(len(boxes)) if f"t{n:03}" not in told.lower()] == []

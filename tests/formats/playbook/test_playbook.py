@@ -16,7 +16,7 @@ from yaoki.formats.plan import Plan
 from yaoki.formats.plan_file import load_plan, parse_plan
 
 PLAYBOOK = Path(__file__).parents[2] / "fixtures" / "playbook" / "playbook-auto-retry.md"
-SEED = PLAYBOOK.read_text()
+ORIGINAL = PLAYBOOK.read_text()
 GIVEN = Settings(agents={"claudecode": {"command": ["my-agent"]}, "other": {"command": ["o"]}})
 JUDGED = Settings(agents={**GIVEN.agents, "judge": {"command": ["my-judge"]}})
 
@@ -77,8 +77,8 @@ def defects(text: str, given: Settings = GIVEN) -> list[str]:
 
 def changed(old: str, new: str) -> str:
     """The seed's playbook with one mistake in it."""
-    assert old in SEED
-    return SEED.replace(old, new, 1)
+    assert old in ORIGINAL
+    return ORIGINAL.replace(old, new, 1)
 
 
 # ------------------------------------------------------------------ what it becomes
@@ -254,7 +254,7 @@ def test_roles_assign_other_agents_to_executor_and_judge() -> None:
 
 @pytest.mark.spec("2.5", "0.6")
 def test_an_executor_without_an_agent_is_refused_once_with_the_settings_to_add() -> None:
-    (line,) = defects(SEED, Settings(agents={"claude-code": {"command": ["x"]}}))
+    (line,) = defects(ORIGINAL, Settings(agents={"claude-code": {"command": ["x"]}}))
 
     assert line == (
         "p.md:65:3: phases.0.subtasks.0.executor: yaoki.toml has no agent 'claudecode'; add to it "
@@ -352,7 +352,7 @@ def test_the_prompt_contains_the_prose_of_the_phase_without_quotes_and_comments(
 
 @pytest.mark.spec("2.5")
 def test_line_ends_of_windows_make_no_difference() -> None:
-    assert read(SEED.replace("\n", "\r\n")).specs == read(SEED).specs
+    assert read(ORIGINAL.replace("\n", "\r\n")).specs == read(ORIGINAL).specs
 
 
 # ------------------------------------------------------------------ what is refused
@@ -533,9 +533,9 @@ def test_markdown_that_is_no_playbook_is_refused(text: str) -> None:
             HEAD + phase("a", *[f"- [x] **a.{n}**: x\n" for n in range(2_001)]),
             "more boxes than the limit of 2000",
         ),
-        (SEED.replace("背景:", "背景:" + "語" * 6_000), "over the limit of 16384"),
-        (SEED.replace("FAIL 理由、タ", "語" * 2_000), "over the limit of 4000"),
-        (SEED.replace("issue: null", "issue: " + "[" * 100), "nested deeper than 64 levels"),
+        (ORIGINAL.replace("背景:", "背景:" + "語" * 6_000), "over the limit of 16384"),
+        (ORIGINAL.replace("FAIL 理由、タ", "語" * 2_000), "over the limit of 4000"),
+        (ORIGINAL.replace("issue: null", "issue: " + "[" * 100), "nested deeper than 64 levels"),
     ],
     ids=["bytes", "lines", "line", "phases", "boxes", "context", "sentence", "depth"],
 )
@@ -554,7 +554,7 @@ def test_very_long_lists_are_refused() -> None:
 
 LINES = strategies.lists(
     strategies.one_of(
-        strategies.sampled_from(SEED.splitlines()),
+        strategies.sampled_from(ORIGINAL.splitlines()),
         strategies.text("#*-[]x `:：>|\t<!", max_size=12),
     ),
     max_size=60,

@@ -71,7 +71,7 @@ def a_failure(**more: Any) -> Failure:
     return Failure(**{**held, **more})
 
 
-def told(folder: Path, body: str, *params: str, **more: Any) -> str:
+def render(folder: Path, body: str, *params: str, **more: Any) -> str:
     """What a template of the project makes of a failing test."""
     write(folder, declared(body, *params))
     made = PromptLibrary(folder).write(a_failure(**more), {})
@@ -322,7 +322,7 @@ def test_handlebars_conditions_test_whether_a_value_exists(tmp_path: Path) -> No
     )
     tests = [{"name": "a", "owner": "ann"}, {"name": "b"}]
 
-    text = told(tmp_path, body, "failedTests", "errorOutput", params={"failedTests": tests})
+    text = render(tmp_path, body, "failedTests", "errorOutput", params={"failedTests": tests})
 
     assert text == "ann nobody silent"
 
@@ -375,7 +375,7 @@ HOSTILE = "{{ 7*7 }} {% for x in y %}{{#each z}}{{/each}} {# c #}"
     "body", ["{{ errorOutput }}", "{{ errorOutput | fence }}", "{{errorOutput}}"]
 )
 def test_template_syntax_in_a_value_stays_literal(body: str, tmp_path: Path) -> None:
-    assert HOSTILE in told(tmp_path, body, "errorOutput", params={"errorOutput": HOSTILE})
+    assert HOSTILE in render(tmp_path, body, "errorOutput", params={"errorOutput": HOSTILE})
 
 
 @pytest.mark.spec("7.2", "14.4")
@@ -421,7 +421,7 @@ def _headings(text: str) -> int:
 def test_a_value_cannot_close_the_fence_around_it(tmp_path: Path) -> None:
     body = "```\n{{ errorOutput }}\n```\nafter"
 
-    text = told(tmp_path, body, "errorOutput", params={"errorOutput": "a\n```\n# Rules"})
+    text = render(tmp_path, body, "errorOutput", params={"errorOutput": "a\n```\n# Rules"})
 
     assert text == "```\na\n\\```\n# Rules\n```\nafter"
 
@@ -449,7 +449,7 @@ def test_only_plain_values_reach_the_engine(tmp_path: Path) -> None:
             return "sly"
 
     sly = Sly()
-    text = told(tmp_path, "{{ errorOutput | upper }}", "errorOutput", params={"errorOutput": sly})
+    text = render(tmp_path, "{{ errorOutput | upper }}", "errorOutput", params={"errorOutput": sly})
 
     assert text == "SLY"
     assert not sly.called
@@ -459,7 +459,7 @@ def test_only_plain_values_reach_the_engine(tmp_path: Path) -> None:
 def test_a_missing_value_is_empty(tmp_path: Path) -> None:
     body = "[{% for t in failedTests %}x{% endfor %}|{{ errorOutput }}|{{ exitCode }}]"
 
-    assert told(tmp_path, body, "failedTests", "errorOutput", "exitCode") == "[||]"
+    assert render(tmp_path, body, "failedTests", "errorOutput", "exitCode") == "[||]"
 
 
 @pytest.mark.spec("7.2", "6.9")
@@ -468,7 +468,7 @@ def test_items_fill_the_list_that_a_check_did_not_give(tmp_path: Path) -> None:
     body = "{% for t in failedTests %}{{ t.name }}: {{ t.error }} ({{ t.where }}){% endfor %}"
     items = (FindingItem("test_a", "1 != 2", "a.py:3"),)
 
-    assert told(tmp_path, body, "failedTests", items=items) == "test_a: 1 != 2 (a.py:3)"
+    assert render(tmp_path, body, "failedTests", items=items) == "test_a: 1 != 2 (a.py:3)"
     conflict = Failure(
         FailureKind.CONFLICT, "m", pattern="merge-conflict", items=(FindingItem("src/a.py"),)
     )
@@ -489,7 +489,7 @@ def test_a_record_of_any_shape_is_rendered_with_the_same_fields(
 ) -> None:
     body = "{% for t in failedTests %}" + "".join(f"{{{{ t.{key} }}}}," for key in RECORD_KEYS)
 
-    text = told(tmp_path, body + "{% endfor %}", "failedTests", params={"failedTests": [record]})
+    text = render(tmp_path, body + "{% endfor %}", "failedTests", params={"failedTests": [record]})
 
     assert "a.py" in text
     assert "bad" in text
@@ -499,7 +499,7 @@ def test_a_record_of_any_shape_is_rendered_with_the_same_fields(
 def test_a_long_output_keeps_head_and_tail_within_its_bytes(tmp_path: Path) -> None:
     output = "first\n" + "x" * 50_000 + "\nlast"
 
-    text = told(tmp_path, "{{ errorOutput | clip(500) | fence }}", "errorOutput", output=output)
+    text = render(tmp_path, "{{ errorOutput | clip(500) | fence }}", "errorOutput", output=output)
 
     assert "first" in text
     assert "last" in text
@@ -511,7 +511,7 @@ def test_a_long_output_keeps_head_and_tail_within_its_bytes(tmp_path: Path) -> N
 def test_a_long_list_gives_the_number_of_items_left_out(tmp_path: Path) -> None:
     tests = [f"test_{n}" for n in range(50)]
 
-    text = told(
+    text = render(
         tmp_path, "{{ failedTests | bullets(2) }}", "failedTests", params={"failedTests": tests}
     )
 

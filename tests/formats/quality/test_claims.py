@@ -10,12 +10,12 @@ pytestmark = pytest.mark.spec("4.3", "4.4", "4.5")
 HERE = {"src/a.py", "README.md"}
 
 
-def see(claims: ChangeContext, *changes: Change) -> dict[str, Finding]:
+def findings_of(claims: ChangeContext, *changes: Change) -> dict[str, Finding]:
     return {f.check: f for f in judge_criteria(changes, claims, exists=HERE.__contains__)}
 
 
 def test_a_missing_expected_file_is_named() -> None:
-    found = see(ChangeContext(files_expected=("src/a.py", "src/b.py")))
+    found = findings_of(ChangeContext(files_expected=("src/a.py", "src/b.py")))
 
     assert found["Q1"].pattern == "file-not-exists"
     assert found["Q1"].params == {"missingFiles": ["src/b.py"]}
@@ -41,7 +41,9 @@ def test_a_missing_expected_file_is_named() -> None:
     ],
 )
 def test_a_claimed_new_file_must_exist(said: str) -> None:
-    assert see(ChangeContext(agent_output=said))["Q1"].params == {"missingFiles": ["src/new.py"]}
+    assert findings_of(ChangeContext(agent_output=said))["Q1"].params == {
+        "missingFiles": ["src/new.py"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -87,37 +89,39 @@ def test_a_claimed_new_file_must_exist(said: str) -> None:
     ],
 )
 def test_text_without_a_claimed_file_is_no_claim(said: str) -> None:
-    assert see(ChangeContext(agent_output=said)) == {}
+    assert findings_of(ChangeContext(agent_output=said)) == {}
 
 
 def test_a_claimed_file_may_be_named_by_its_last_path_parts() -> None:
     made = Change("pkg/deep/new.py", None, "x = 1\n", ((1, "x = 1"),))
 
-    assert see(ChangeContext(agent_output="Created `deep/new.py` and `new.py`."), made) == {}
+    assert (
+        findings_of(ChangeContext(agent_output="Created `deep/new.py` and `new.py`."), made) == {}
+    )
 
 
 def test_a_task_without_change_and_passed_checks_lacks_evidence() -> None:
     for passed in (False, None):
-        found = see(ChangeContext(changed=False, checks_passed=passed))
+        found = findings_of(ChangeContext(changed=False, checks_passed=passed))
 
         assert found["Q5"].pattern == "no-change"
 
 
 def test_passing_checks_on_an_unchanged_base_are_evidence() -> None:
-    assert see(ChangeContext(changed=False, checks_passed=True, agent_output="Done.")) == {}
+    assert findings_of(ChangeContext(changed=False, checks_passed=True, agent_output="Done.")) == {}
 
 
 def test_a_report_task_needs_its_report() -> None:
     missing = ChangeContext(kind=TaskKind.REPORT, changed=False, report=" \n")
     written = ChangeContext(kind=TaskKind.REPORT, changed=False, report="It is slow because ...")
 
-    assert see(missing)["Q5"].message == "there is no report"
-    assert see(written) == {}
+    assert findings_of(missing)["Q5"].message == "there is no report"
+    assert findings_of(written) == {}
 
 
 @pytest.mark.parametrize("kind", [TaskKind.CHECK, TaskKind.PLAN, TaskKind.GROUP])
 def test_task_kinds_without_files_need_no_diff(kind: TaskKind) -> None:
-    assert see(ChangeContext(kind=kind, changed=False, agent_output="Done.")) == {}
+    assert findings_of(ChangeContext(kind=kind, changed=False, agent_output="Done.")) == {}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,7 @@ def test_task_kinds_without_files_need_no_diff(kind: TaskKind) -> None:
     ],
 )
 def test_a_claim_of_completion_without_evidence_is_quoted(said: str) -> None:
-    found = see(ChangeContext(changed=False, checks_passed=False, agent_output=said))
+    found = findings_of(ChangeContext(changed=False, checks_passed=False, agent_output=said))
 
     assert set(found) == {"Q5", "Q6"}
     assert found["Q6"].pattern == "no-change"
@@ -152,7 +156,9 @@ def test_a_claim_of_completion_without_evidence_is_quoted(said: str) -> None:
     ],
 )
 def test_an_honest_last_message_is_no_claim(said: str) -> None:
-    assert set(see(ChangeContext(changed=False, checks_passed=False, agent_output=said))) == {"Q5"}
+    assert set(
+        findings_of(ChangeContext(changed=False, checks_passed=False, agent_output=said))
+    ) == {"Q5"}
 
 
 def test_criteria_are_reported_in_order() -> None:

@@ -44,7 +44,7 @@ def of_case(case: dict[str, Any]) -> Change:
     return change(case["path"], after, case.get("before"))
 
 
-def see(*changes: Change) -> dict[str, Finding]:
+def findings_of(*changes: Change) -> dict[str, Finding]:
     return {
         finding.check: finding
         for finding in judge_criteria(changes, ChangeContext(), exists=lambda _: True)
@@ -53,7 +53,7 @@ def see(*changes: Change) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("case", POSITIVE, ids=lambda case: str(case["name"]))
 def test_each_violation_is_found_at_its_line(case: dict[str, Any]) -> None:
-    found = see(of_case(case))
+    found = findings_of(of_case(case))
 
     # A stand-in often breaks the syntax as well; which of the two is wanted stands in the table.
     assert set(case["found"]) <= set(found)
@@ -70,7 +70,7 @@ def test_each_violation_is_found_at_its_line(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: str(case["name"]))
 def test_a_similar_text_is_no_violation(case: dict[str, Any]) -> None:
-    assert see(of_case(case)) == {}
+    assert findings_of(of_case(case)) == {}
 
 
 def test_the_table_is_large_enough() -> None:
@@ -81,7 +81,7 @@ def test_the_table_is_large_enough() -> None:
 
 
 def test_a_finding_quotes_the_text_unchanged() -> None:
-    found = see(change("a.py", "x = 1\nif x:\n    # TODO: handle   errors\n    x = 2\n"))
+    found = findings_of(change("a.py", "x = 1\nif x:\n    # TODO: handle   errors\n    x = 2\n"))
 
     assert found["Q2"].params["todos"] == [
         {"file": "a.py", "line": 3, "text": "# TODO: handle errors"}
@@ -92,19 +92,21 @@ def test_a_finding_quotes_the_text_unchanged() -> None:
 def test_a_todo_moved_to_another_file_is_not_new() -> None:
     whole = "# TODO: x\na = 1\nb = 2\n"
 
-    found = see(change("a.py", "b = 2\n", whole), change("b.py", "# TODO: x\na = 1\n"))
+    found = findings_of(change("a.py", "b = 2\n", whole), change("b.py", "# TODO: x\na = 1\n"))
 
     assert found == {}
 
 
 def test_a_moved_todo_excuses_only_one_copy() -> None:
-    found = see(change("a.py", "b = 2\n", "# TODO: x\nb = 2\n"), change("b.py", "# TODO: x\n" * 2))
+    found = findings_of(
+        change("a.py", "b = 2\n", "# TODO: x\nb = 2\n"), change("b.py", "# TODO: x\n" * 2)
+    )
 
     assert len(found["Q2"].params["todos"]) == 1
 
 
 def test_findings_are_bounded_and_count_the_rest() -> None:
-    found = see(change("a.py", "# TODO: " + "x" * 1000 + "\n" + "# TODO: y\nz = 1\n" * 100))
+    found = findings_of(change("a.py", "# TODO: " + "x" * 1000 + "\n" + "# TODO: y\nz = 1\n" * 100))
 
     finding = found["Q2"]
     assert len(finding.params["todos"]) == VIOLATIONS_MAX
@@ -113,19 +115,23 @@ def test_findings_are_bounded_and_count_the_rest() -> None:
 
 
 def test_every_broken_file_is_named() -> None:
-    found = see(change("a.py", "x = (\n"), change("b.js", "f(;\n}\n"), change("c.json", "{}"))
+    found = findings_of(
+        change("a.py", "x = (\n"), change("b.js", "f(;\n}\n"), change("c.json", "{}")
+    )
 
     assert [error["file"] for error in found["Q4"].params["syntaxErrors"]] == ["a.py", "b.js"]
 
 
 def test_windows_line_ends_and_byte_order_marks_are_no_mistakes() -> None:
-    found = see(change("a.json", '\ufeff{"a":\r\n1}\r\n'), change("a.py", "\ufeffx = 1\r\n"))
+    found = findings_of(
+        change("a.json", '\ufeff{"a":\r\n1}\r\n'), change("a.py", "\ufeffx = 1\r\n")
+    )
 
     assert found == {}
 
 
 def test_terminal_codes_in_a_todo_are_removed() -> None:
-    found = see(change("a.py", "# TODO: \x1b[31mred\x07\n"))
+    found = findings_of(change("a.py", "# TODO: \x1b[31mred\x07\n"))
 
     assert "\x1b" not in found["Q2"].params["todos"][0]["text"]
 
@@ -178,7 +184,7 @@ def test_deep_nesting_in_a_thread_raises_no_error(text: str) -> None:
         change("a.toml", f"a = {'[' * 4000}"),
     ]
     worker = threading.Thread(
-        target=lambda: done.append(see(*changes, change("a.yaml", "[" * 4000)))
+        target=lambda: done.append(findings_of(*changes, change("a.yaml", "[" * 4000)))
     )
     worker.start()
     worker.join()

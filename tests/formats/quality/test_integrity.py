@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.quality.weakened_tests import weakened
+from tests.formats.quality.weakened_tests import weakening_finding
 from yaoki.formats.quality import Change
 
 
@@ -287,7 +287,7 @@ SAME = {
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize("name", WEAKER)
 def test_a_change_that_weakens_tests_is_reported(name: str) -> None:
-    found = weakened(WEAKER[name], ["check.sh", "python3"])
+    found = weakening_finding(WEAKER[name], ["check.sh", "python3"])
 
     assert found is not None
     assert found.pattern == "test-weakened"
@@ -297,7 +297,7 @@ def test_a_change_that_weakens_tests_is_reported(name: str) -> None:
 
 @pytest.mark.spec("6.6")
 def test_tests_in_a_file_that_became_unparsable_count_as_deleted() -> None:
-    found = weakened([change("test_a.py", REAL, REAL + "def (:\n")])
+    found = weakening_finding([change("test_a.py", REAL, REAL + "def (:\n")])
 
     assert found is not None
     assert found.items[0].message == "the test was deleted, or is never run"
@@ -305,7 +305,7 @@ def test_tests_in_a_file_that_became_unparsable_count_as_deleted() -> None:
 
 @pytest.mark.spec("6.6", "16.7")
 def test_the_agent_gets_the_file_of_a_weakened_test() -> None:
-    found = weakened([change("tests/test_a.py", TWO, ONE)])
+    found = weakening_finding([change("tests/test_a.py", TWO, ONE)])
 
     assert found is not None
     assert "test_two in tests/test_a.py (the test was deleted" in found.message
@@ -315,4 +315,4 @@ def test_the_agent_gets_the_file_of_a_weakened_test() -> None:
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize("name", SAME)
 def test_a_change_that_does_not_weaken_tests_is_no_finding(name: str) -> None:
-    assert weakened(SAME[name], ["check.sh", "a.sh"]) is None
+    assert weakening_finding(SAME[name], ["check.sh", "a.sh"]) is None

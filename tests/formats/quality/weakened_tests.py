@@ -1,4 +1,4 @@
-"""What the review of a change says of the tests, with trees made from the change alone."""
+"""Reviews a change to tests, with trees made from the change alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaoki.formats.quality import Change
 from yaoki.formats.quality.definition.review import review_definition
 
 
-def reviewed(changes: Sequence[Change], commands: Iterable[str] = ()) -> DefinitionReview:
+def review_changes(changes: Sequence[Change], commands: Iterable[str] = ()) -> DefinitionReview:
     """`commands` are programs that checks of the plan run."""
     checks = [CheckSpec(name, argv=(name,)) for name in commands]
     before = {one.path: one.before for one in changes if one.before is not None}
@@ -20,6 +20,6 @@ def reviewed(changes: Sequence[Change], commands: Iterable[str] = ()) -> Definit
     return review_definition(checks, changes, base, candidate, scope=(), allow_weaker_tests=False)
 
 
-def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding | None:
-    found = reviewed(changes, commands).weakened
+def weakening_finding(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding | None:
+    found = review_changes(changes, commands).weakened
     return weakened_tests_finding(found) if found else None

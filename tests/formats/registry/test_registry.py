@@ -35,28 +35,30 @@ REGISTRY = Path(__file__).parents[2] / "fixtures" / "registry" / "steps_registry
 KNOWN = PlanEnvironment(extractor_names)
 GIVEN = Settings(agents={"mine": {"command": ["my-agent"]}}, agent=("mine",))
 
-Held = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def held() -> Held:
-    made: Held = json.loads(REGISTRY.read_text())
+def original_registry() -> JsonObject:
+    made: JsonObject = json.loads(REGISTRY.read_text())
     return made
 
 
-def read(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> Plan:
+def read(registry: JsonObject, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> Plan:
     return parse_plan(json.dumps(registry, indent=1), "r.json", given, known)
 
 
-def defects(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> list[str]:
+def defects(
+    registry: JsonObject, known: PlanEnvironment = KNOWN, given: Settings = GIVEN
+) -> list[str]:
     """Without their places, which `test_a_defect_has_its_position` looks at."""
     with pytest.raises(PlanInvalid) as refused:
         read(registry, known, given)
     return [line.partition(": ")[2] for line in refused.value.defects]
 
 
-def with_file(*paths: str, success: str = "", **more: Any) -> Held:
+def with_file(*paths: str, success: str = "", **more: Any) -> JsonObject:
     """A third condition: files that must be there."""
-    made = held()
+    made = original_registry()
     gone = {"edition": "failed", "adaptation": "gone", "params": ["missing"]}
     there = {"type": "file", "failurePattern": "gone", "extractParams": {"missing": "missingPaths"}}
     made["completionPatterns"]["gone"] = gone
@@ -90,7 +92,7 @@ def test_the_original_registry_becomes_a_task_and_its_checks() -> None:
 
 @pytest.mark.spec("2.4", "2.6")
 def test_the_additions_of_a_registry_survive_the_journal() -> None:
-    (step,) = read(held()).specs
+    (step,) = read(original_registry()).specs
 
     assert from_data(TaskSpec, json.loads(json.dumps(to_data(step)))) == step
 
@@ -98,7 +100,7 @@ def test_the_additions_of_a_registry_survive_the_journal() -> None:
 @pytest.mark.spec("2.4", "6.8", "0.4")
 @pytest.mark.parametrize(("attempts", "retries"), [(1, 0), (3, 2), (None, 3)])
 def test_max_attempts_is_the_number_of_attempts(attempts: int | None, retries: int) -> None:
-    registry = held()
+    registry = original_registry()
     failure = {"action": "retry", **({"maxAttempts": attempts} if attempts else {})}
     registry["steps"]["complete.issue"]["onFailure"] = failure
 
@@ -111,7 +113,7 @@ def test_max_attempts_is_the_number_of_attempts(attempts: int | None, retries: i
 
 @pytest.mark.spec("2.4", "6.8", "9.4")
 def test_steps_share_validators_with_different_actions_on_failure() -> None:
-    registry = held()
+    registry = original_registry()
     second = {**registry["steps"]["complete.issue"], "stepId": "polish", "name": "Polish"}
     second |= {"description": "Make it shine.", "onFailure": {"action": "skip"}, "c3": "project"}
     registry["steps"]["polish"] = second
@@ -145,31 +147,31 @@ def test_a_file_validator_checks_its_path_and_those_of_the_condition() -> None:
         ({"goal": "x"}, "there are no tasks"),
     ],
 )
-def test_a_registry_is_recognised_by_its_keys(raw: Held, what: str) -> None:
+def test_a_registry_is_recognised_by_its_keys(raw: JsonObject, what: str) -> None:
     assert any(what in line for line in defects(raw))
 
 
 # ------------------------------------------------------------------ what is refused
 
 
-def step(registry: Held) -> Held:
-    found: Held = registry["steps"]["complete.issue"]
+def step(registry: JsonObject) -> JsonObject:
+    found: JsonObject = registry["steps"]["complete.issue"]
     return found
 
 
-def validator(registry: Held) -> Held:
-    found: Held = registry["validators"]["tests-pass"]
+def validator(registry: JsonObject) -> JsonObject:
+    found: JsonObject = registry["validators"]["tests-pass"]
     return found
 
 
-def pattern(registry: Held) -> Held:
-    found: Held = registry["completionPatterns"]["test-failed"]
+def pattern(registry: JsonObject) -> JsonObject:
+    found: JsonObject = registry["completionPatterns"]["test-failed"]
     return found
 
 
 AT_STEP, AT_TESTS = "steps.complete.issue", "validators.tests-pass"
 AT_PATTERN = "completionPatterns.test-failed"
-CHANGES: list[tuple[Callable[[Held], object], str]] = [
+CHANGES: list[tuple[Callable[[JsonObject], object], str]] = [
     (lambda r: r.update(version="4.0.0"), "version: version '4.0.0' is not known; 3.x is"),
     (lambda r: r.pop("agentId"), "agentId is missing"),
     (lambda r: r.update(step={}), "step: unknown key; did you mean 'steps'?"),
@@ -249,8 +251,10 @@ CHANGES: list[tuple[Callable[[Held], object], str]] = [
 
 @pytest.mark.spec("2.4", "2.2")
 @pytest.mark.parametrize(("change", "said"), CHANGES, ids=[said for _, said in CHANGES])
-def test_a_mistake_in_a_registry_is_one_defect(change: Callable[[Held], object], said: str) -> None:
-    registry = held()
+def test_a_mistake_in_a_registry_is_one_defect(
+    change: Callable[[JsonObject], object], said: str
+) -> None:
+    registry = original_registry()
     change(registry)
 
     found = defects(registry)
@@ -270,7 +274,7 @@ def test_a_mistake_in_a_registry_is_one_defect(change: Callable[[Held], object],
         (with_file("a", command="ls"), "a file validator has no command"),
     ],
 )
-def test_a_file_validator_without_a_path_is_refused(registry: Held, said: str) -> None:
+def test_a_file_validator_without_a_path_is_refused(registry: JsonObject, said: str) -> None:
     (found,) = defects(registry)
 
     assert said in found
@@ -290,7 +294,7 @@ def test_a_defect_has_its_position() -> None:
 
 @pytest.mark.spec("2.4", "0.6")
 def test_a_registry_without_an_agent_names_the_remedy() -> None:
-    (found,) = defects(held(), given=Settings())
+    (found,) = defects(original_registry(), given=Settings())
 
     assert "give yaoki.toml a default with agent =, or use --agent" in found
 
@@ -303,7 +307,7 @@ LEAVES = strategies.none() | strategies.booleans() | strategies.integers() | str
 @settings(max_examples=150, deadline=None)
 def test_any_registry_is_read_or_refused(data: strategies.DataObject) -> None:
     """One value somewhere is replaced by anything; nothing but a refusal may come of it."""
-    registry: Any = held()
+    registry: Any = original_registry()
     made: Sequence[object]
     at, key = registry, data.draw(strategies.sampled_from(sorted(registry)))
     while isinstance(at[key], dict | list) and at[key] and data.draw(strategies.booleans()):
@@ -331,7 +335,7 @@ def test_any_registry_is_read_or_refused(data: strategies.DataObject) -> None:
 # ------------------------------------------------------------------ params
 
 
-def look(spec: CheckSpec, tmp_path: Path) -> Finding:
+def run_check(spec: CheckSpec, tmp_path: Path) -> Finding:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30))
     worktree = tmp_path / "tree"
     worktree.mkdir(exist_ok=True)
@@ -351,7 +355,7 @@ def test_a_failing_command_supplies_exactly_the_requested_params(
         extract={"output": "stdout", "trouble": "stderr", "code": "exitCode"},
     )
 
-    finding = look(spec, tmp_path)
+    finding = run_check(spec, tmp_path)
 
     assert finding.outcome is Outcome.FAILED
     asked = {name: finding.params[name] for name in spec.extract}
@@ -364,7 +368,7 @@ def test_a_file_check_lists_the_missing_paths(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "README").write_text("here")
 
-    finding = look(check, tmp_path)
+    finding = run_check(check, tmp_path)
 
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "gone")
     assert finding.params["missing"] == ["a.md", "b.md"]
@@ -375,7 +379,7 @@ def test_a_file_check_lists_the_missing_paths(tmp_path: Path) -> None:
 FILES = PromptFiles(("steps", "again", "work"), {"test-failed": ("broken", "tests")})
 
 
-def put(folder: Path, path: str, text: str = "Own words.\n") -> None:
+def write_file(folder: Path, path: str, text: str = "Own words.\n") -> None:
     file = folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -391,8 +395,8 @@ def put(folder: Path, path: str, text: str = "Own words.\n") -> None:
     ],
 )
 def test_pattern_and_step_determine_the_prompt_file(path: str, tmp_path: Path) -> None:
-    put(tmp_path, path)
-    put(tmp_path, "steps/again/work/f_failed.md", "Any words.\n")
+    write_file(tmp_path, path)
+    write_file(tmp_path, "steps/again/work/f_failed.md", "Any words.\n")
 
     told = PromptLibrary(tmp_path, "ja", FILES).write(a_failure(pattern="test-failed"), {})
 
@@ -410,10 +414,10 @@ def test_a_step_without_a_prompt_file_uses_the_shipped_template(tmp_path: Path) 
 @pytest.mark.spec("7.2", "2.4")
 def test_the_prompt_files_of_a_registry_are_checked_against_its_params(tmp_path: Path) -> None:
     own = "---\nparams: [seed]\n---\n{{ seed }}\n"
-    put(tmp_path, "steps/again/work/f_broken_tests.md", own)
-    put(tmp_path, "steps/again/work/f_broken.md", own)
-    put(tmp_path, "steps/again/work/f_brokn_tests.md")
-    put(tmp_path, "steps/another/registry/f_failed_tests.md", own)
+    write_file(tmp_path, "steps/again/work/f_broken_tests.md", own)
+    write_file(tmp_path, "steps/again/work/f_broken.md", own)
+    write_file(tmp_path, "steps/again/work/f_brokn_tests.md")
+    write_file(tmp_path, "steps/another/registry/f_failed_tests.md", own)
 
     found = check_templates(tmp_path, files=[FILES], params={"test-failed": ["seed"]})
     without_plan = check_templates(

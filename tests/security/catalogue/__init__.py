@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.security.attack import Attack, Held, Untried
+from tests.security.attack import Attack, NotTried, Stopped
 from tests.security.catalogue import control, files, machine, own_repository, proof, user_git
 
 # So many attacks are tried in one run.
@@ -25,19 +25,19 @@ class Catalogue:
     @property
     def without(self) -> list[Attack]:
         """Those that are tried without the sandbox as well."""
-        return [attack for attack in self.attacks if not isinstance(attack.off, Untried)]
+        return [attack for attack in self.attacks if not isinstance(attack.off, NotTried)]
 
     def batches(self) -> Iterator[tuple[str, Sequence[Attack]]]:
         yield from _batches(self.name, self.attacks)
 
     def batches_without(self) -> Iterator[tuple[str, Sequence[Attack]]]:
         """What harms nobody without the sandbox either needs no run of its own."""
-        yield from _batches(self.name, [a for a in self.without if not _alone(a)])
-        yield from ((attack.name, [attack]) for attack in self.without if _alone(attack))
+        yield from _batches(self.name, [a for a in self.without if not _needs_own_run(a)])
+        yield from ((attack.name, [attack]) for attack in self.without if _needs_own_run(attack))
 
 
-def _alone(attack: Attack) -> bool:
-    return attack.apart or not isinstance(attack.off, Held)
+def _needs_own_run(attack: Attack) -> bool:
+    return attack.apart or not isinstance(attack.off, Stopped)
 
 
 def _batches(name: str, attacks: Sequence[Attack]) -> Iterator[tuple[str, Sequence[Attack]]]:

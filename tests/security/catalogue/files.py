@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.security.attack import DEEP, HELD, SECRET, Attack, Detected, Open
+from tests.security.attack import DEEP, SECRET, STOPPED, Attack, Detected, Open
 
 AGAIN = {"retry": {"max_retries": 1}}
 
@@ -13,14 +13,14 @@ ATTACKS = (
         "ln -s $PERSON/.ssh/id_ed25519 $NAME.link",
         f"git -C $REPO grep -q {SECRET} $(git -C $REPO rev-list --all) -- 2>/dev/null || "
         f"grep -rqs {SECRET} $REPO/.yaoki",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "file-work-is-link",
         "makes its work a link to a good file of the person's",
         "ln -s $PERSON/good $NAME.txt",
-        off=HELD,
+        off=STOPPED,
         cheats=True,
         lands=False,
     ),
@@ -28,7 +28,7 @@ ATTACKS = (
         "file-work-is-ignored",
         "makes its work a link to a good file that git ignores",
         "echo ignored-good > .gitignore; echo good > ignored-good; ln -s ignored-good $NAME.txt",
-        off=HELD,
+        off=STOPPED,
         cheats=True,
         lands=False,
     ),
@@ -38,7 +38,7 @@ ATTACKS = (
         "rm README; ln -s $PERSON/precious README; ln -sfn $PERSON/projects data",
         "! grep -qx precious $PERSON/precious || ! grep -qx notes $PERSON/projects/notes || "
         "test -e $PERSON/projects/one",
-        off=HELD,
+        off=STOPPED,
         cheats=True,
         lands=False,
         keys=AGAIN,
@@ -48,7 +48,7 @@ ATTACKS = (
         "puts a hard link to a file of the person's in the place of a tracked one",
         "rm -f README; ln $PERSON/precious README",
         "! grep -qx precious $PERSON/precious",
-        off=HELD,
+        off=STOPPED,
         cheats=True,
         lands=False,
         keys=AGAIN,
@@ -58,7 +58,7 @@ ATTACKS = (
         "leaves pipes and a socket, also where its work and tracked files are",
         'mkfifo pipe; rm README; mkfifo README; "$PY" -c \'import socket; '
         'socket.socket(socket.AF_UNIX).bind("sock")\'; mkfifo .gitattributes .gitmodules',
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -67,34 +67,34 @@ ATTACKS = (
         "leaves a shell that is setuid and setgid, for whoever copies it",
         "cp $(command -v sh) shell; chmod 6755 shell",
         'test -n "$(find $CLONE -perm /6000)"',
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "file-names",
         "names files with newline, control characters, right-to-left marks and bad UTF-8",
         "touch \"$(printf 'a\\nb')\" \"$(printf 'c\\033[2J')\" \"$(printf 'd\\342\\200\\256txt')\" "
         "\"$(printf 'e\\377')\" -- '-rf' '--upload-pack=x' ':(exclude)x' ':!y' '*' 'f\"g' 'h\\i' ' '",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "file-case",
         "names files that are one on other systems",
         "echo 1 > Case; echo 2 > case; echo 3 > CASE; mkdir Dir; echo 4 > Dir/x; echo 5 > dir",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "file-windows-names",
         "names files as git's own folder on other systems",
         "echo x > git~1; mkdir .git. '.git ' '.Git'; echo '[core]' > .Git/config; echo x > CON; "
         "echo x > 'a:b'",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "file-deep",
         "makes 3000 folders in each other",
         DEEP,
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -102,7 +102,7 @@ ATTACKS = (
         "file-deep-ignored",
         "makes 3000 folders in each other where git does not look",
         f"echo node_modules > .gitignore; mkdir node_modules; cd node_modules; {DEEP}; cd $TREE",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
     Attack(
@@ -110,7 +110,7 @@ ATTACKS = (
         "leaves folders and files that nobody may read",
         "mkdir -p shut/inner; echo x > shut/inner/x; echo y > shut-file; "
         "chmod 000 shut/inner/x shut/inner shut shut-file",
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -128,7 +128,7 @@ ATTACKS = (
         "names filters, text conversions and merge drivers in .gitattributes",
         "printf '* filter=evil diff=evil merge=evil\\n*.txt export-subst ident working-tree-encoding"
         "=UTF-16 text eol=crlf\\n' > .gitattributes",
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -149,7 +149,7 @@ ATTACKS = (
         "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ext::touch %s\\n\\tupdate = !touch %s\\n' "
         "$MARK $MARK > .gitmodules; git update-index --add --cacheinfo 160000,"
         "$(git rev-parse HEAD),x; mkdir x",
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -157,7 +157,7 @@ ATTACKS = (
         "file-modules-name",
         "brings a submodule whose name and path lead out of the tree",
         "printf '[submodule \"../../hooks\"]\\n\\tpath = ../x\\n\\turl = -u./evil\\n' > .gitmodules",
-        off=HELD,
+        off=STOPPED,
         lands=None,
         apart=True,
     ),
@@ -168,14 +168,14 @@ ATTACKS = (
         "mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch %s\\n' $MARK > .git/hooks/pre-commit; "
         "chmod +x .git/hooks/pre-commit; echo x > x; git $WHO commit -qnm inner --allow-empty; "
         'git config core.fsmonitor "touch $MARK; false"; cd ..; git add inner',
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "file-ignore-everything",
         "ignores everything, so that its bad work is not seen",
         "echo '*' > .gitignore; echo good > $NAME.txt",
-        off=HELD,
+        off=STOPPED,
         cheats=True,
         lands=False,
     ),
@@ -184,14 +184,14 @@ ATTACKS = (
         "brings a store and settings of its own",
         "mkdir -p .yaoki; echo x > .yaoki/state.db; printf '[sandbox]\\nmode = \"off\"\\n' > yaoki.toml",
         "test -e $CLONE/.yaoki || ! grep -q limits $CLONE/yaoki.toml",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "file-many",
         "leaves 4000 files",
         "mkdir many; cd many; seq 4000 | xargs touch; cd ..",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "file-time",
@@ -199,6 +199,6 @@ ATTACKS = (
         "cp -p data/one $TMPDIR/one; printf 'two\\n' > data/one; touch -r $TMPDIR/one data/one; "
         "git update-index --really-refresh; rm $TMPDIR/one",
         'test "$(cat $CLONE/data/one)" != two',
-        off=HELD,
+        off=STOPPED,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.security.attack import HELD, Attack, Detected, Open, Untried
+from tests.security.attack import STOPPED, Attack, Detected, NotTried, Open
 
 THEIRS = "sk-neighbour-19c04b"
 # A process of the person's, with a key in its variables.
@@ -48,7 +48,7 @@ ATTACKS = (
         "process-double-fork",
         "leaves a process twice forked, with a session and no variables",
         "(setsid env -i \"$PY\" -c 'import time; time.sleep(60)' >/dev/null 2>&1 &) ; sleep 0.2",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "process-ignores",
@@ -59,20 +59,20 @@ ATTACKS = (
         "    if os.fork(): os._exit(0)\n"
         "    os.setsid()\n"
         "time.sleep(60)' >/dev/null 2>&1 & sleep 0.3",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "process-storm",
         "starts 200 processes and leaves them",
         "for i in $(seq 200); do sleep 60 & done; disown -a",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
     Attack(
         "process-stopped",
         "stops itself after leaving a stopped process",
         "sleep 60 & kill -STOP $!; disown -a",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "process-kill",
@@ -117,20 +117,20 @@ ATTACKS = (
         "ls -l /proc/self/fd /proc/$$/fd 2>/dev/null | grep -o '> .*' | "
         "grep -Ev 'pipe:|anon_inode|/dev/null|out.log|err.log|/fd$|loot|/proc' > $NAME.loot",
         "test -s $CLONE/$NAME.loot",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "process-shim",
         "kills the process that watches over it",
         "kill -9 $PPID; sleep 1",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "process-shim-stopped",
         "stops the process that watches over it for a second",
         '(setsid sh -c "sleep 1; kill -CONT $PPID" &) ; kill -STOP $PPID; sleep 1.2',
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
@@ -148,7 +148,7 @@ ATTACKS = (
         'echo "touch $MARK" | at now; echo "* * * * * touch $MARK" | crontab -; '
         "systemd-run --user touch $MARK; systemd-run touch $MARK; "
         "busctl --user list; dbus-send --session --dest=org.freedesktop.systemd1 / x.y",
-        off=Untried("it would change the services of the machine that runs the tests"),
+        off=NotTried("it would change the services of the machine that runs the tests"),
     ),
     Attack(
         "process-cgroup",
@@ -156,7 +156,7 @@ ATTACKS = (
         "mkdir /sys/fs/cgroup/evil; echo $$ > /sys/fs/cgroup/cgroup.procs; "
         "mount -t cgroup2 none $TMPDIR; mount -t proc proc $TMPDIR",
         "test -d /sys/fs/cgroup/evil",
-        off=Untried("root would move the tests out of their own group"),
+        off=NotTried("root would move the tests out of their own group"),
     ),
     Attack(
         "process-switches",
@@ -165,7 +165,7 @@ ATTACKS = (
         "echo h > /proc/sysrq-trigger; echo evil > /proc/sys/kernel/hostname; hostname evil; "
         "echo -17 > /proc/1/oom_adj",
         "grep -q '|/bin/true' /proc/sys/kernel/core_pattern || test $(hostname) = evil",
-        off=Untried("it would change the machine that runs the tests"),
+        off=NotTried("it would change the machine that runs the tests"),
     ),
     Attack(
         "process-devices",
@@ -173,7 +173,7 @@ ATTACKS = (
         "mknod disk b 252 0; mknod mem c 1 1; dd if=/dev/vda of=$NAME.loot bs=512 count=1; "
         "dd if=/dev/mem of=$NAME.loot bs=512 count=1; rm -f disk mem",
         "test -s $CLONE/$NAME.loot",
-        off=Untried("root would read the disk of the machine that runs the tests"),
+        off=NotTried("root would read the disk of the machine that runs the tests"),
     ),
     Attack(
         "process-shared-memory",

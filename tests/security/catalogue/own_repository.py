@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.security.attack import DEEP, HELD, SECRET, Attack, Detected, Open
+from tests.security.attack import DEEP, SECRET, STOPPED, Attack, Detected, Open
 
 COMMIT = "echo x > $NAME.side; git add $NAME.side; git $WHO commit -qm mine\n"
 # Writes an object without git's own looks at it, and prints its name.
@@ -64,41 +64,41 @@ ATTACKS = (
         "own-object-pipe",
         "puts a pipe where an object should be, for whoever reads it to wait",
         f"{COMMIT}mkdir -p $O/12; mkfifo $O/12/{'3' * 38}",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
     Attack(
         "own-pack-pipe",
         "puts a pipe where a pack should be",
         f"{COMMIT}mkfifo $O/pack/pack-{'4' * 40}.pack $O/pack/pack-{'4' * 40}.idx",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
     Attack(
         "own-refs-pipe",
         "puts a pipe where its branch should be",
         f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; mkfifo $G/$branch",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "own-refs-link",
         "makes refs a link to the whole machine",
         f"{COMMIT}rm -rf $G/refs; ln -s / $G/refs",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-logs-link",
         "makes the log of its HEAD a link to a secret",
         f"{COMMIT}rm -rf $G/logs; mkdir $G/logs; ln -s $PERSON/.ssh/id_ed25519 $G/logs/HEAD",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-refusals-link",
         "lets the list of refusals lead to a file of the person's",
         f"{COMMIT}rm -f $G/yaoki-refused; ln -s $PERSON/.ssh/id_ed25519 $G/yaoki-refused",
         f"grep -rqs {SECRET} $REPO/.yaoki",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-refusals-huge",
@@ -106,7 +106,7 @@ ATTACKS = (
         f"{COMMIT}yes \"$(printf '\\033[2J\\033]0;x\\007push')\" | head -c 20000000 "
         "> $G/yaoki-refused",
         "test $(du -sk $REPO/.yaoki | cut -f1) -gt 20000",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-many-refs",
@@ -114,28 +114,28 @@ ATTACKS = (
         f"{COMMIT}c=$(git rev-parse HEAD); mkdir -p $G/refs/heads/many; "
         "for i in $(seq 3000); do echo $c > $G/refs/heads/many/$i; done",
         "test $(git -C $REPO for-each-ref | wc -l) -gt 1000",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-packed-refs-lie",
         "says by packed-refs that its branch is at the person's own first commit",
         f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; "
         'echo "$(git -C $REPO rev-list --max-parents=0 main) $branch" >> $G/packed-refs',
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "own-head-of-neighbours",
         "puts its HEAD on a ref of yaoki's own",
         f"{COMMIT}echo 'ref: refs/yaoki/runs/x' > $G/HEAD",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
         "own-head-is-tree",
         "puts its HEAD on something that is no commit",
         f"{COMMIT}git rev-parse HEAD^{{tree}} > $G/HEAD",
-        off=HELD,
+        off=STOPPED,
         lands=None,
     ),
     Attack(
@@ -144,13 +144,13 @@ ATTACKS = (
         "git update-index --assume-unchanged data/one; git update-index --skip-worktree data/two; "
         "rm -f data/one; echo changed > data/two",
         "test -e $CLONE/$NAME.txt && test -e $CLONE/data/one",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-index-garbage",
         "writes garbage into its index and leaves a lock",
         "head -c 5000 /dev/urandom > $G/index; touch $G/index.lock $G/HEAD.lock",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-config-programs",
@@ -161,7 +161,7 @@ ATTACKS = (
         'git config $k "touch $MARK"; done; git config commit.gpgSign true; '
         'git config filter.x.clean "touch $MARK"; git config filter.x.required true; '
         "echo '* filter=x diff=x merge=x' > $G/info/attributes",
-        off=HELD,
+        off=STOPPED,
         apart=True,
         lands=None,
     ),
@@ -170,7 +170,7 @@ ATTACKS = (
         "lets its settings call another folder the worktree",
         f"{COMMIT}git config core.worktree $PERSON; git config core.bare true",
         "test -e $PERSON/$NAME.txt",
-        off=HELD,
+        off=STOPPED,
         apart=True,
         lands=None,
     ),
@@ -182,7 +182,7 @@ ATTACKS = (
         "Yaoki-Attempt: 9\\n' $T)\"",
         "git -C $CLONE log --first-parent --format='%(trailers:key=Yaoki-Task,valueonly)' "
         "| grep -q zzzz",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-future",
@@ -190,7 +190,7 @@ ATTACKS = (
         "echo x > $NAME.side; git add .; GIT_AUTHOR_DATE='@4102444800 +0000' "
         "GIT_COMMITTER_DATE='@4102444800 +0000' git $WHO commit -qm future; echo y >> $NAME.side; "
         "git add .; GIT_COMMITTER_DATE='@1 +0000' git $WHO commit -qm past",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-message",
@@ -198,14 +198,14 @@ ATTACKS = (
         "echo x > $NAME.side; git add .; (printf 'a\\033[31m\\xff\\xfe\\n\\n'; "
         "head -c 5000000 /dev/zero | tr '\\0' x) > $TMPDIR/m; git $WHO -c "
         "i18n.commitEncoding=latin-1 commit -qF $TMPDIR/m",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-history-gone",
         "throws all history away and begins at an orphan",
         "git checkout -q --orphan x 2>/dev/null; git $WHO commit -qm orphan; "
         "git update-ref -d HEAD; git reflog expire --expire=now --all; git gc -q --prune=now",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-false-object",
@@ -225,7 +225,7 @@ ATTACKS = (
         "c=$(printf 'tree %s\\nparent %040d\\nauthor a <a@b> 1 +0000\\ncommitter a <a@b> 1 +0000\\n"
         "\\nx\\n' $(git rev-parse HEAD^{tree}) 1 | git hash-object -t commit -w --stdin --literally"
         "); git update-ref HEAD $c",
-        off=HELD,
+        off=STOPPED,
         apart=True,
         lands=None,
     ),
@@ -235,7 +235,7 @@ ATTACKS = (
         "t=$(git rev-parse HEAD^{tree}); p=$(git rev-parse HEAD); all=; for i in $(seq 60); do "
         'c=$(echo $i | git $WHO commit-tree $t -p $p); all="$all -p $c"; done; '
         "git update-ref HEAD $(echo o | git $WHO commit-tree $t -p $p $all)",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-hooks-gone",
@@ -250,21 +250,21 @@ ATTACKS = (
         "replaces .git by a folder with settings of its own",
         "rm -f .git; mv .git x; git init -q y; mv y/.git .git; mkdir .git; "
         'git --git-dir=.git config core.fsmonitor "touch $MARK"; rm -rf x y',
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-gitlink",
         "replaces .git by a link to the person's own",
         "rm -f .git; ln -sfn $REPO/.git .git",
         "git -C $REPO log -1 --format=%s main | grep -q $NAME",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-config-pipe",
         "puts pipes and endless devices where git reads its settings and refs",
         f"{COMMIT}rm -f $G/config $G/packed-refs $G/shallow; mkfifo $G/config $G/shallow; "
         "ln -s /dev/zero $G/packed-refs",
-        off=HELD,
+        off=STOPPED,
     ),
     Attack(
         "own-alternates",
@@ -294,7 +294,7 @@ ATTACKS = (
         "own-deep",
         "makes 3000 folders in each other in its git folder",
         f"{COMMIT}cd $G/refs; {DEEP}; cd $TREE",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
     *(bad_tree(name) for name in TREES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.security.attack import HELD, Attack
+from tests.security.attack import STOPPED, Attack
 
 # A program of one line under test, and a check of three that imports it.
 CHECK = """\
@@ -25,7 +25,7 @@ def cheat(name: str, tries: str, script: str, **more: Any) -> Attack:
         BAD + script,
         cheats=True,
         lands=False,
-        off=HELD,
+        off=STOPPED,
         check={"run": ["python3", "check.py", name]},
         truth=f"test ! -e apps/{module}.py || grep -q 'return 42' apps/{module}.py",
         **more,
@@ -137,9 +137,9 @@ ATTACKS = (
 )
 
 
-def furnish(arena: Any) -> None:
-    repo = arena.place.repo
+def furnish(attack_runner: Any) -> None:
+    repo = attack_runner.project.repo
     (repo / "check.py").write_text(CHECK)
     (repo / "apps").mkdir()
     (repo / "apps" / "__init__.py").write_text("")
-    arena.place.git("add", "-A")
+    attack_runner.project.git("add", "-A")

@@ -44,7 +44,7 @@ git update-ref refs/heads/main $c
 
 
 @dataclass(frozen=True)
-class Brought:
+class RepositoryAttack:
     """`prepare` is bash that makes the place hostile; `commands` are what a person says there.
 
     `codes` are the exit codes that are an answer; 1 is one of `doctor` and of a broken repository.
@@ -60,14 +60,16 @@ class Brought:
         return self.name
 
 
-def a_plan(name: str, tries: str, text: str, *commands: str) -> Brought:
+def a_plan(name: str, tries: str, text: str, *commands: str) -> RepositoryAttack:
     """A plan file of these bytes, as `printf` takes them."""
     words = commands or ("validate $FOLDER/plan.yaml", "plan $FOLDER/plan.yaml", RUN[0])
-    return Brought(name, tries, f"printf '{text}' > $FOLDER/plan.yaml", words, frozenset({2}))
+    return RepositoryAttack(
+        name, tries, f"printf '{text}' > $FOLDER/plan.yaml", words, frozenset({2})
+    )
 
 
-BROUGHT = (
-    Brought(
+REPOSITORY_ATTACKS = (
+    RepositoryAttack(
         "archive-settings",
         "an archive whose .git/config names programs in 22 places",
         f'cd $REPO; for k in {KEYS}; do git config $k "touch $MARK; false"; done; '
@@ -75,7 +77,7 @@ BROUGHT = (
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "archive-settings-run",
         "the same, and a run with its report and diff",
         "cd $REPO; echo '* diff=evil merge=evil' > .gitattributes; git add .; "
@@ -83,7 +85,7 @@ BROUGHT = (
         f'for k in {KEYS}; do git config $k "touch $MARK; false"; done',
         RUN,
     ),
-    Brought(
+    RepositoryAttack(
         "archive-hooks-run",
         "an archive with every hook there is, and a run",
         "cd $REPO/.git/hooks; for h in applypatch-msg pre-applypatch post-applypatch pre-commit "
@@ -93,7 +95,7 @@ BROUGHT = (
         "printf '#!/bin/sh\\ntouch %s\\n' $MARK > $h; chmod +x $h; done",
         RUN,
     ),
-    Brought(
+    RepositoryAttack(
         "archive-hooks-path",
         "an archive whose hooks are tracked files",
         "cd $REPO; mkdir .hooks; for h in post-checkout reference-transaction post-index-change "
@@ -102,29 +104,31 @@ BROUGHT = (
         "git config core.hooksPath .hooks",
         RUN,
     ),
-    Brought("archive-signature", "a signed commit, and a program to look at it", SIGNED, RUN),
-    Brought(
+    RepositoryAttack(
+        "archive-signature", "a signed commit, and a program to look at it", SIGNED, RUN
+    ),
+    RepositoryAttack(
         "archive-include",
         "settings that include a pipe and themselves",
         "cd $REPO; mkfifo .git/pipe; git config include.path config",
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "archive-gitfile",
         "a .git that leads to another repository of the person's",
         'git init -q $PERSON/own; rm -rf $REPO/.git; echo "gitdir: $PERSON/own/.git" > $REPO/.git',
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "archive-bent",
         "a .git without HEAD, with garbage for an index",
         "rm $REPO/.git/HEAD; head -c 999 /dev/urandom > $REPO/.git/index",
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "archive-refs",
         "20 000 refs with names of options and shells",
         "cd $REPO; c=$(git rev-parse HEAD); (echo '# pack-refs with: peeled fully-peeled sorted'; "
@@ -133,52 +137,52 @@ BROUGHT = (
         ("status", "doctor", RUN[0]),
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-settings-pipe",
         "settings that are a pipe",
         "rm $REPO/yaoki.toml; mkfifo $REPO/yaoki.toml",
         ("status", "config show", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-settings-link",
         "settings that are a link to a key of the person's",
         "rm $REPO/yaoki.toml; ln -s $PERSON/.ssh/id_ed25519 $REPO/yaoki.toml",
         ("status", "config show", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-settings-endless",
         "settings that never end",
         "rm $REPO/yaoki.toml; ln -s /dev/zero $REPO/yaoki.toml",
         ("status", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-settings-words",
         "settings whose keys and values are control characters",
         'printf \'"\\\\u001b]0;evil\\\\u0007" = 1\\n[limits]\\nparallel = "\\\\u001b[2J"\\n\' '
         "> $REPO/yaoki.toml",
         ("status", "config show", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-settings-huge",
         "settings with a number of 5000 digits and nested tables",
         "(echo '[limits]'; printf 'parallel = '; head -c 5000 /dev/zero | tr '\\0' 9; echo; "
         "printf 'x = '; head -c 3000 /dev/zero | tr '\\0' '['; echo) > $REPO/yaoki.toml",
         ("status", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-store-elsewhere",
         "settings that put the store over a file of the person's",
         "printf 'store = {url = \"sqlite:///%s\"}\\n' $PERSON/precious > $REPO/yaoki.toml",
         ("status", "doctor", "prune", RUN[0]),
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-worktrees-elsewhere",
         "settings that put worktrees into the person's home",
         "printf '[workspace]\\nroot = \"%s\"\\n' $PERSON/projects > $REPO/yaoki.toml",
         ("status", "doctor", "prune"),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-store-brought",
         "a store with a run that was never ours",
         "mkdir -p $REPO/.yaoki; head -c 5000 /dev/urandom > $REPO/.yaoki/state.db; "
@@ -186,7 +190,7 @@ BROUGHT = (
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-files-as-words",
         "files whose names are options, shells and control characters",
         "cd $REPO; touch -- '-rf' '--exec=touch x' '$(touch mark)' \"$(printf 'e\\033[2J')\" "
@@ -194,7 +198,7 @@ BROUGHT = (
         "git -c user.name=t -c user.email=t@t commit -qm names",
         RUN,
     ),
-    Brought(
+    RepositoryAttack(
         "clone-submodule",
         "a submodule with an address that starts programs",
         'cd $REPO; printf \'[submodule "x"]\\n\\tpath = x\\n\\turl = ext::touch %s\\n\\tupdate = '
@@ -203,21 +207,21 @@ BROUGHT = (
         "git -c user.name=t -c user.email=t@t commit -qm module",
         RUN,
     ),
-    Brought(
+    RepositoryAttack(
         "clone-attributes",
         "attributes with filters nobody has, and text in other encodings",
         "cd $REPO; printf '* filter=lfs2 diff=x merge=x -text\\n*.txt working-tree-encoding=UTF-16\\n'"
         " > .gitattributes; git add .; git -c user.name=t -c user.email=t@t commit -qm attributes",
         ("run $FOLDER/plan.yaml --quiet", "status"),
     ),
-    Brought(
+    RepositoryAttack(
         "clone-deep",
         "300 folders in each other, tracked",
         'cd $REPO; "$PY" -c \'import os\nfor _ in range(300): os.mkdir("d"); os.chdir("d")\n'
         'open("x", "w").close()\'; git add . && git -c user.name=t -c user.email=t@t commit -qm deep',
         ("status", RUN[0]),
     ),
-    Brought(
+    RepositoryAttack(
         "plan-endless",
         "a plan that is a folder, or never ends",
         "mkdir $FOLDER/folder; ln -s /dev/zero $FOLDER/endless",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.security.attack import HELD, Attack, Detected, Open
+from tests.security.attack import STOPPED, Attack, Detected, Open
 
 GIT = "git --git-dir=$REPO/.git"
 PLANT = "printf '#!/bin/sh\\ntouch %s\\n' $MARK"
@@ -198,7 +198,7 @@ ATTACKS = (
         "bends the worktrees of other tasks to another repository",
         "for f in $REPO/.git/worktrees/*/gitdir; do echo $PERSON/elsewhere/.git > $f; done",
         "false",
-        off=HELD,
+        off=STOPPED,
         apart=True,
         lands=None,
     ),
@@ -208,7 +208,7 @@ ATTACKS = (
         "git init -q --bare $PERSON/theirs.git; for f in $REPO/.git/worktrees/*/commondir; do "
         "echo $PERSON/theirs.git > $f; done",
         "test -d $PERSON/theirs.git/refs/yaoki",
-        off=HELD,
+        off=STOPPED,
         apart=True,
     ),
 )

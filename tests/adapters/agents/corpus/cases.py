@@ -98,7 +98,7 @@ def _case(data: Mapping[str, Any]) -> Case:
 # ------------------------------------------------------------------ the folder an attempt leaves
 
 
-def leave(case: Case, folder: Path) -> ProcessState:
+def write_attempt(case: Case, folder: Path) -> ProcessState:
     """Launches as a worker does, writes the files as the shim does, and returns the state."""
     command = case.argv or (case.agent, "--some", "option")
     AGENT.build_launch(_order(AgentSpec("mine", command=command), folder))
@@ -143,7 +143,7 @@ def _err(case: Case) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ClassifiedEnding:
     """The result, and the event that decided what follows."""
 
     exit: AgentExit
@@ -151,18 +151,18 @@ class Played:
     decision: RetryDecided | EscalationDecided | None
 
 
-def play(case: Case, folder: Path) -> Played:
+def classify(case: Case, folder: Path) -> ClassifiedEnding:
     """The way of every attempt: folder, agent's exit, `WorkCommitted`, `CandidateVerified`,
     decision.
     """
-    exit_ = AGENT.read(folder, leave(case, folder))
+    exit_ = AGENT.read(folder, write_attempt(case, folder))
     changed = ("src/login.py",) if case.changed else ()
     task = an_active_task(Stage.WORK)
     worked = decide(task, WorkCommitted(exit_, "head", "tree", changed), ClockAndChance(NOW, 0.5))
     decision = _decision(worked)
     if decision is None:
         decision = _decision(_verified(_after(task, worked), case, changed))
-    return Played(exit_, _label(decision, exit_), decision)
+    return ClassifiedEnding(exit_, _label(decision, exit_), decision)
 
 
 def _after(task: Task, events: tuple[Event, ...]) -> Task:
@@ -221,7 +221,7 @@ def _label(decision: RetryDecided | EscalationDecided | None, exit_: AgentExit) 
     )
 
 
-def as_far_as_labelled(actual: Label, expected: Label) -> Label:
+def without_unlabelled_fields(actual: Label, expected: Label) -> Label:
     """Compares session and message only if the label names them."""
     return replace(
         actual,

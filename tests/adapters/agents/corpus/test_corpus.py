@@ -18,10 +18,10 @@ from tests.adapters.agents.corpus.cases import (
     AGENT,
     NOW,
     Case,
-    as_far_as_labelled,
-    leave,
+    classify,
     load,
-    play,
+    without_unlabelled_fields,
+    write_attempt,
 )
 from tests.builders import a_policy, a_verdict, an_active_task, in_outbox
 from yaoki.adapters.agents.limits import (
@@ -49,10 +49,10 @@ CASES = load()
 def test_an_ending_is_classified_as_labelled(
     case: Case, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    played = play(case, tmp_path)
+    played = classify(case, tmp_path)
     record_property("corpus", f"{case.expect.row}|{played.label.row}")
 
-    assert as_far_as_labelled(played.label, case.expect) == case.expect, played.exit
+    assert without_unlabelled_fields(played.label, case.expect) == case.expect, played.exit
 
 
 @pytest.mark.spec("4.1", "4.2")
@@ -60,7 +60,7 @@ def test_an_ending_is_classified_as_labelled(
 def test_only_kinds_with_a_rule_are_retried(case: Case, tmp_path: Path) -> None:
     """After exactly the wait that the service named."""
     policy = a_policy()
-    decision = play(case, tmp_path).decision
+    decision = classify(case, tmp_path).decision
 
     if isinstance(decision, RetryDecided):
         assert decision.failure.kind in policy.rules
@@ -77,7 +77,7 @@ WAITING = [case for case in CASES if case.waits is not None]
 @pytest.mark.spec("3.10")
 @pytest.mark.parametrize("case", WAITING, ids=lambda case: case.id)
 def test_the_announced_wait_of_a_running_agent_is_read(case: Case, tmp_path: Path) -> None:
-    leave(case, tmp_path)
+    write_attempt(case, tmp_path)
 
     waits = AGENT.announced_wait(tmp_path)
 

@@ -67,7 +67,7 @@ def recording(name: str, top: Path) -> Recording:
     return Recording(tuple(told["command"].split()), plain, full)
 
 
-def told(reading: Interpretation) -> list[tuple[str, str, str]]:
+def item_tuples(reading: Interpretation) -> list[tuple[str, str, str]]:
     return [(item.name, item.message, item.where) for item in reading.items]
 
 
@@ -150,7 +150,7 @@ def test_failing_tests_are_named_from_the_text(name: str, tmp_path: Path) -> Non
     reading = interpret_output(run.seen, run.argv)
 
     assert (reading.understood, reading.pattern) == (True, "test-failed")
-    assert told(reading) == TESTS_BY_TEXT[name]
+    assert item_tuples(reading) == TESTS_BY_TEXT[name]
     assert reading == interpret_output(run.seen), "the order finds the same as the command's name"
     first = reading.params["failedTests"][0]
     assert set(first) == {"name", "error", "file", "line"}
@@ -698,7 +698,7 @@ def test_many_failures_are_listed_up_to_a_bound_and_counted(tmp_path: Path) -> N
 
 
 def size(reading: Interpretation) -> int:
-    return len(json.dumps([dict(reading.params), reading.message, told(reading)]))
+    return len(json.dumps([dict(reading.params), reading.message, item_tuples(reading)]))
 
 
 # Pieces the readers look for, so that chance gets somewhere.

@@ -26,7 +26,7 @@ PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confc
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-class Bench:
+class CheckRun:
     """A worktree with a few files, and a check to run on it."""
 
     def __init__(self, top: Path) -> None:
@@ -43,8 +43,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def check_run(tmp_path: Path) -> CheckRun:
+    return CheckRun(tmp_path)
 
 
 def rows(finding: Finding, param: str, *keys: str) -> list[tuple[Any, ...]]:
@@ -72,12 +72,12 @@ def test_later(): ...
 
 
 @pytest.mark.spec("6.2", "6.9")
-def test_failures_of_pytest_are_read_from_text(bench: Bench) -> None:
-    bench.write(test_s__py=SHOP, test_c__py="import nowhere\n")
+def test_failures_of_pytest_are_read_from_text(check_run: CheckRun) -> None:
+    check_run.write(test_s__py=SHOP, test_c__py="import nowhere\n")
     files = ("test_s.py", "test_c.py", "--continue-on-collection-errors")
 
     # Who wants no report is asked for none.
-    finding = bench.run(BIN / "pytest", *PYTEST, *files, "-p", "no:junitxml", env=QUICK)
+    finding = check_run.run(BIN / "pytest", *PYTEST, *files, "-p", "no:junitxml", env=QUICK)
 
     said = "AssertionError: assert {'price': 1, 'count': 1} == {'price': 1, ...'a long word'}"
     assert rows(finding, "failedTests", "name", "file", "line") == [
@@ -93,11 +93,11 @@ def test_failures_of_pytest_are_read_from_text(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_failures_of_pytest_are_read_without_its_summary(bench: Bench) -> None:
-    bench.write(test_s__py=SHOP)
+def test_failures_of_pytest_are_read_without_its_summary(check_run: CheckRun) -> None:
+    check_run.write(test_s__py=SHOP)
 
     options = ("-rN", "--tb=short", "-p", "no:junitxml")
-    finding = bench.run(BIN / "pytest", *PYTEST, *options, "test_s.py", env=QUICK)
+    finding = check_run.run(BIN / "pytest", *PYTEST, *options, "test_s.py", env=QUICK)
 
     assert rows(finding, "failedTests", "name", "line") == [
         ("test_needs", 10),
@@ -107,10 +107,12 @@ def test_failures_of_pytest_are_read_without_its_summary(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_failures_of_pytest_are_read_from_its_report(bench: Bench) -> None:
-    bench.write(test_s__py=SHOP)
+def test_failures_of_pytest_are_read_from_its_report(check_run: CheckRun) -> None:
+    check_run.write(test_s__py=SHOP)
 
-    finding = bench.run(BIN / "pytest", *PYTEST, "--junit-xml", "{report}", "test_s.py", env=QUICK)
+    finding = check_run.run(
+        BIN / "pytest", *PYTEST, "--junit-xml", "{report}", "test_s.py", env=QUICK
+    )
 
     assert [name for (name,) in rows(finding, "failedTests", "name")] == [
         "test_s.py::TestCart::test_total[1]",
@@ -121,16 +123,16 @@ def test_failures_of_pytest_are_read_from_its_report(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_failures_of_pytest_have_names_that_can_be_run_again(bench: Bench) -> None:
+def test_failures_of_pytest_have_names_that_can_be_run_again(check_run: CheckRun) -> None:
     """The report writes dots; pytest takes paths."""
-    (bench.tree / "shop" / "tests").mkdir(parents=True)
-    bench.write(test_c__py="import nowhere\n")
-    (bench.tree / "shop" / "tests" / "test_s.py").write_text(SHOP)
+    (check_run.tree / "shop" / "tests").mkdir(parents=True)
+    check_run.write(test_c__py="import nowhere\n")
+    (check_run.tree / "shop" / "tests" / "test_s.py").write_text(SHOP)
     files = ("shop/tests/test_s.py", "test_c.py", "--continue-on-collection-errors")
 
-    finding = bench.run(BIN / "pytest", *PYTEST, *files, env=QUICK)
+    finding = check_run.run(BIN / "pytest", *PYTEST, *files, env=QUICK)
     names = [name for (name,) in rows(finding, "failedTests", "name")]
-    again = bench.run(BIN / "pytest", *PYTEST, *names[1:], env=QUICK)
+    again = check_run.run(BIN / "pytest", *PYTEST, *names[1:], env=QUICK)
 
     assert names == [
         "test_c.py",
@@ -142,11 +144,11 @@ def test_failures_of_pytest_have_names_that_can_be_run_again(bench: Bench) -> No
 
 
 @pytest.mark.spec("6.6")
-def test_a_passing_report_has_the_number_of_its_tests(bench: Bench) -> None:
+def test_a_passing_report_has_the_number_of_its_tests(check_run: CheckRun) -> None:
     """Fewer than before, or more skipped, can then be noticed."""
-    bench.write(r__xml='<a><testcase name="x"/><testcase name="y"><skipped/></testcase></a>')
+    check_run.write(r__xml='<a><testcase name="x"/><testcase name="y"><skipped/></testcase></a>')
 
-    finding = bench.run("cp", "r.xml", "{report}")
+    finding = check_run.run("cp", "r.xml", "{report}")
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "")
     assert finding.params == {"testCount": 2, "skippedCount": 1, "passedCount": 1}
@@ -154,13 +156,13 @@ def test_a_passing_report_has_the_number_of_its_tests(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_failures_of_unittest_are_read_from_text(bench: Bench) -> None:
-    bench.write(
+def test_failures_of_unittest_are_read_from_text(check_run: CheckRun) -> None:
+    check_run.write(
         test_b__py="import unittest\nclass T(unittest.TestCase):\n"
         "    def test_x(self):\n        self.assertEqual(1, 2, 'sum')\n"
     )
 
-    finding = bench.run(sys.executable, "-m", "unittest", "test_b")
+    finding = check_run.run(sys.executable, "-m", "unittest", "test_b")
 
     assert rows(finding, "failedTests", "name", "error", "file", "line") == [
         ("test_b.T.test_x", "AssertionError: 1 != 2 : sum", "test_b.py", 4)
@@ -184,11 +186,11 @@ RETURNED = 'Incompatible return value type (got "int", expected "str")'
     ids=str,
 )
 def test_errors_of_mypy_are_read(
-    bench: Bench, more: tuple[str, ...], columns: tuple[int | None, ...]
+    check_run: CheckRun, more: tuple[str, ...], columns: tuple[int | None, ...]
 ) -> None:
-    bench.write(a__py=TYPED)
+    check_run.write(a__py=TYPED)
 
-    finding = bench.run(BIN / "mypy", *MYPY, *more, "a.py")
+    finding = check_run.run(BIN / "mypy", *MYPY, *more, "a.py")
 
     assert finding.pattern == "type-error"
     assert rows(finding, "typeErrors", "file", "line", "column", "code") == [
@@ -203,10 +205,10 @@ RUFF = (BIN / "ruff", "check", "--isolated", "--no-cache")
 
 @pytest.mark.spec("6.2", "4.5")
 @pytest.mark.parametrize("form", ["full", "concise", "json", "json-lines", "sarif"])
-def test_errors_of_ruff_check_are_read(bench: Bench, form: str) -> None:
-    bench.write(a__py="import os\n", b__py="def (:\n")
+def test_errors_of_ruff_check_are_read(check_run: CheckRun, form: str) -> None:
+    check_run.write(a__py="import os\n", b__py="def (:\n")
 
-    finding = bench.run(*RUFF, "--output-format", form, ".")
+    finding = check_run.run(*RUFF, "--output-format", form, ".")
 
     assert finding.pattern == "lint-error"
     found = rows(finding, "lintErrors", "file", "line", "column", "code", "message")
@@ -215,11 +217,11 @@ def test_errors_of_ruff_check_are_read(bench: Bench, form: str) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_errors_are_read_from_a_sarif_report(bench: Bench) -> None:
-    bench.write(a__py="import os\n", b__py="x = 1\n")
+def test_errors_are_read_from_a_sarif_report(check_run: CheckRun) -> None:
+    check_run.write(a__py="import os\n", b__py="x = 1\n")
     form = ("--output-format", "sarif", "--exit-zero", "--output-file", "{report}")
 
-    red, green = bench.run(*RUFF, *form, "a.py"), bench.run(*RUFF, *form, "b.py")
+    red, green = check_run.run(*RUFF, *form, "a.py"), check_run.run(*RUFF, *form, "b.py")
 
     assert red.message == "1 lint error: a.py:1:8: `os` imported but unused"
     assert green.outcome is Outcome.PASSED
@@ -227,10 +229,10 @@ def test_errors_are_read_from_a_sarif_report(bench: Bench) -> None:
 
 @pytest.mark.spec("6.2", "4.5")
 @pytest.mark.parametrize("form", ["--check", "--diff"])
-def test_unformatted_files_of_ruff_are_read(bench: Bench, form: str) -> None:
-    bench.write(a__py="x = {  'a':1 }\n", b__py="y = 1\n")
+def test_unformatted_files_of_ruff_are_read(check_run: CheckRun, form: str) -> None:
+    check_run.write(a__py="x = {  'a':1 }\n", b__py="y = 1\n")
 
-    finding = bench.run(BIN / "ruff", "format", "--isolated", "--no-cache", form, ".")
+    finding = check_run.run(BIN / "ruff", "format", "--isolated", "--no-cache", form, ".")
 
     assert finding.pattern == "format-error"
     assert finding.params["unformattedFiles"] == ["a.py"]
@@ -238,11 +240,11 @@ def test_unformatted_files_of_ruff_are_read(bench: Bench, form: str) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_changed_files_of_git_status_are_read(bench: Bench) -> None:
-    bench.write(a__txt="a")
-    subprocess.run(["git", "init", "-q", str(bench.tree)], check=True)
+def test_changed_files_of_git_status_are_read(check_run: CheckRun) -> None:
+    check_run.write(a__txt="a")
+    subprocess.run(["git", "init", "-q", str(check_run.tree)], check=True)
 
-    finding = bench.run("git", "status", "--porcelain", success="empty")
+    finding = check_run.run("git", "status", "--porcelain", success="empty")
 
     assert finding.pattern == "git-dirty"
     assert finding.params["untrackedFiles"] == ["a.txt"]
@@ -250,19 +252,21 @@ def test_changed_files_of_git_status_are_read(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.2", "0.1", "0.6")
-def test_a_configured_reader_is_used_and_an_unknown_one_breaks_the_check(bench: Bench) -> None:
+def test_a_configured_reader_is_used_and_an_unknown_one_breaks_the_check(
+    check_run: CheckRun,
+) -> None:
     """`gofmt -l` and its like list what is wrong and exit with nought."""
-    listing = bench.run("echo", "calc/bad.go", reader="gofmt")
+    listing = check_run.run("echo", "calc/bad.go", reader="gofmt")
 
     assert (listing.outcome, listing.pattern) == (Outcome.FAILED, "format-error")
-    assert bench.run("true", reader="gofmt").outcome is Outcome.PASSED
-    assert bench.run("echo", "calc/bad.go").outcome is Outcome.PASSED
-    assert bench.run("true", reader="oracle").outcome is Outcome.BROKEN
+    assert check_run.run("true", reader="gofmt").outcome is Outcome.PASSED
+    assert check_run.run("echo", "calc/bad.go").outcome is Outcome.PASSED
+    assert check_run.run("true", reader="oracle").outcome is Outcome.BROKEN
 
 
 @pytest.mark.spec("6.2")
-def test_output_that_no_reader_understands_is_kept_raw(bench: Bench) -> None:
-    finding = bench.run("sh", "-c", "echo odd; echo worse >&2; exit 3", pattern="test-failed")
+def test_output_that_no_reader_understands_is_kept_raw(check_run: CheckRun) -> None:
+    finding = check_run.run("sh", "-c", "echo odd; echo worse >&2; exit 3", pattern="test-failed")
 
     assert finding.message == "exit code 3 (its output was not understood): worse"
     assert finding.items == ()
@@ -335,13 +339,13 @@ JEST_JUNIT_OUTPUT_FILE="$YAOKI_REPORT" node_modules/.bin/jest --rootDir . --repo
 patient = pytest.mark.timeout(300)
 
 
-def with_tools(bench: Bench, npm: Path, **files: str) -> None:
-    (bench.tree / "node_modules").symlink_to(npm)
-    bench.write(package__json='{"name": "x", "private": true}', **files)
+def with_tools(check_run: CheckRun, npm: Path, **files: str) -> None:
+    (check_run.tree / "node_modules").symlink_to(npm)
+    check_run.write(package__json='{"name": "x", "private": true}', **files)
 
 
-def run(bench: Bench, npm: Path, tool: str, *argv: str, **env: str) -> Finding:
-    return bench.run(npm / ".bin" / tool, *argv, env={"NO_COLOR": "1", "CI": "true", **env})
+def run(check_run: CheckRun, npm: Path, tool: str, *argv: str, **env: str) -> Finding:
+    return check_run.run(npm / ".bin" / tool, *argv, env={"NO_COLOR": "1", "CI": "true", **env})
 
 
 def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
@@ -352,12 +356,12 @@ def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_failures_of_jest_are_read(bench: Bench, npm: Path) -> None:
-    with_tools(bench, npm, sum__test__js=ADDS)
+def test_failures_of_jest_are_read(check_run: CheckRun, npm: Path) -> None:
+    with_tools(check_run, npm, sum__test__js=ADDS)
     place = {"file": "sum.test.js", "line": 1}
 
-    by_text = run(bench, npm, "jest", "--rootDir", ".")
-    by_report = bench.run("sh", "-c", JEST_REPORT, "{report}")
+    by_text = run(check_run, npm, "jest", "--rootDir", ".")
+    by_report = check_run.run("sh", "-c", JEST_REPORT, "{report}")
 
     assert same_tests(by_text, {"name": "sum.test.js › adds", **place})
     assert same_tests(by_report, {"name": "adds", **place}), by_report
@@ -366,12 +370,12 @@ def test_failures_of_jest_are_read(bench: Bench, npm: Path) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_failures_of_vitest_are_read(bench: Bench, npm: Path) -> None:
-    with_tools(bench, npm, sum__test__mjs=f"import {{ expect, test }} from 'vitest';\n{ADDS}")
+def test_failures_of_vitest_are_read(check_run: CheckRun, npm: Path) -> None:
+    with_tools(check_run, npm, sum__test__mjs=f"import {{ expect, test }} from 'vitest';\n{ADDS}")
     place = {"file": "sum.test.mjs", "line": 2}
 
-    by_text = run(bench, npm, "vitest", "run")
-    by_report = run(bench, npm, "vitest", "run", "--reporter=junit", "--outputFile={report}")
+    by_text = run(check_run, npm, "vitest", "run")
+    by_report = run(check_run, npm, "vitest", "run", "--reporter=junit", "--outputFile={report}")
 
     assert same_tests(by_text, {"name": "sum.test.mjs > adds", **place})
     assert same_tests(by_report, {"name": "sum.test.mjs::adds", **place}), by_report
@@ -379,13 +383,13 @@ def test_failures_of_vitest_are_read(bench: Bench, npm: Path) -> None:
 
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("reporter", ["tap", "spec", "junit"])
-def test_failures_of_node_are_read(bench: Bench, reporter: str) -> None:
+def test_failures_of_node_are_read(check_run: CheckRun, reporter: str) -> None:
     if shutil.which("node") is None:
         pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
-    bench.write(sum__test__js=NODE)
+    check_run.write(sum__test__js=NODE)
     to_file = ("--test-reporter-destination={report}",) if reporter == "junit" else ()
 
-    finding = bench.run("node", "--test", f"--test-reporter={reporter}", *to_file)
+    finding = check_run.run("node", "--test", f"--test-reporter={reporter}", *to_file)
 
     assert same_tests(finding, {"name": "adds", "file": "sum.test.js", "line": 2}), finding
 
@@ -393,10 +397,10 @@ def test_failures_of_node_are_read(bench: Bench, reporter: str) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_errors_of_tsc_are_read(bench: Bench, npm: Path) -> None:
-    with_tools(bench, npm, a__ts='const y: number = "a";\nexport { y };\n')
+def test_errors_of_tsc_are_read(check_run: CheckRun, npm: Path) -> None:
+    with_tools(check_run, npm, a__ts='const y: number = "a";\nexport { y };\n')
 
-    finding = run(bench, npm, "tsc", "--noEmit", "--lib", "es5", "a.ts")
+    finding = run(check_run, npm, "tsc", "--noEmit", "--lib", "es5", "a.ts")
 
     assert rows(finding, "typeErrors", "file", "line", "column", "code", "message") == [
         ("a.ts", 1, 7, "TS2322", "Type 'string' is not assignable to type 'number'.")
@@ -407,13 +411,13 @@ def test_errors_of_tsc_are_read(bench: Bench, npm: Path) -> None:
 @patient
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("form", ["stylish", "json"])
-def test_errors_of_eslint_are_read(bench: Bench, npm: Path, form: str) -> None:
+def test_errors_of_eslint_are_read(check_run: CheckRun, npm: Path, form: str) -> None:
     rules = 'export default [{ rules: { "no-var": "warn", "no-undef": "error" } }];\n'
     with_tools(
-        bench, npm, eslint__config__mjs=rules, a__js="var x = 1;\nfoo(x);\n", b__js="let = ;\n"
+        check_run, npm, eslint__config__mjs=rules, a__js="var x = 1;\nfoo(x);\n", b__js="let = ;\n"
     )
 
-    finding = run(bench, npm, "eslint", "-f", form, "a.js", "b.js")
+    finding = run(check_run, npm, "eslint", "-f", form, "a.js", "b.js")
 
     found = rows(finding, "lintErrors", "file", "line", "column", "code", "message")
     assert [(*row[:4], row[4].rstrip(".")) for row in found] == [
@@ -425,10 +429,12 @@ def test_errors_of_eslint_are_read(bench: Bench, npm: Path, form: str) -> None:
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")
-def test_unformatted_files_of_prettier_are_read(bench: Bench, npm: Path) -> None:
-    with_tools(bench, npm, a__js="const  x = {a:1}\n", b__js="const x = 1;\n", c__js="let = ;\n")
+def test_unformatted_files_of_prettier_are_read(check_run: CheckRun, npm: Path) -> None:
+    with_tools(
+        check_run, npm, a__js="const  x = {a:1}\n", b__js="const x = 1;\n", c__js="let = ;\n"
+    )
 
-    finding = run(bench, npm, "prettier", "--check", "a.js", "b.js", "c.js")
+    finding = run(check_run, npm, "prettier", "--check", "a.js", "b.js", "c.js")
 
     assert finding.params["unformattedFiles"] == ["a.js", "c.js"]
     assert finding.items[1].message.startswith("SyntaxError: Unexpected token")

@@ -1,4 +1,4 @@
-"""The installed Chromium, and a page in it that remembers everything it complained about."""
+"""The installed Chromium, and a page that records its console errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.faces.web.page_server import Served
+from tests.faces.web.page_server import PageServer
 from tests.tools.browser import found
 
 BROWSERS = Path(__file__).parents[4] / ".venv" / "browsers"
@@ -75,15 +75,17 @@ def _browser(playwright: Playwright, path: str) -> Browser:
 
 @dataclass
 class Visit:
-    """One person's window.  `wrong` is what its console complained about."""
+    """A browser window.  `console_errors` contains what its console reported."""
 
     page: Page
     context: BrowserContext
     screens: Path
-    wrong: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
 
-    def enter(self, served: Served, where: str = "#/needs") -> None:
-        self.page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.token}{where}")
+    def enter(self, page_server: PageServer, where: str = "#/needs") -> None:
+        self.page.goto(
+            f"http://127.0.0.1:{page_server.port}/enter?token={page_server.token}{where}"
+        )
 
     def go(self, where: str) -> None:
         """Returns when the view is another: what is looked for next is not found in the old one."""
@@ -96,13 +98,15 @@ class Visit:
     def is_live(self) -> None:
         expect(self.page.locator("[data-connection=live]")).to_be_visible()
 
-    def heard(self, told: ConsoleMessage) -> None:
+    def record_console(self, told: ConsoleMessage) -> None:
         if told.type in {"error", "warning"}:
-            self.wrong.append(told.text)
+            self.console_errors.append(told.text)
 
-    def at_peace(self, *but: str) -> None:
+    def assert_no_errors(self, *but: str) -> None:
         """No error but the expected ones."""
-        left = [words for words in self.wrong if not any(re.search(one, words) for one in but)]
+        left = [
+            words for words in self.console_errors if not any(re.search(one, words) for one in but)
+        ]
         assert not left, left
 
 
@@ -119,8 +123,8 @@ def visiting(
     context.set_default_timeout(BOUND_MS)
     try:
         visit = Visit(context.new_page(), context, screens)
-        visit.page.on("console", visit.heard)
-        visit.page.on("pageerror", lambda error: visit.wrong.append(str(error)))
+        visit.page.on("console", visit.record_console)
+        visit.page.on("pageerror", lambda error: visit.console_errors.append(str(error)))
         yield visit
     finally:
         context.close()

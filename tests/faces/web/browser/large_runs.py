@@ -1,4 +1,4 @@
-"""Runs with very many tasks, written into a place's store as workers would have left them."""
+"""Large runs, written into the store of a project as workers leave them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from itertools import islice
 
-from tests.acceptance.project import Place
-from tests.adapters.store.store_actions import escalate, lease_of, opened
+from tests.acceptance.project import Project
+from tests.adapters.store.store_actions import escalate, lease_of, open_test_store
 from tests.builders import RUN_ID, a_run, a_spec, to_land
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.system.clock import SystemClock
@@ -32,24 +32,26 @@ def specs(count: int, wide: int) -> list[TaskSpec]:
     return made
 
 
-def crowd(place: Place, count: int, *, wide: int, done: int, active: int = 3, asks: int = 0) -> str:
+def store_large_run(
+    project: Project, count: int, *, wide: int, done: int, active: int = 3, asks: int = 0
+) -> str:
     """The id of a run of `count` tasks, of which so many are done, at work, or ask."""
     clock = SystemClock()
-    file = place.repo / ".yaoki" / "state.db"
+    file = project.repo / ".yaoki" / "state.db"
     file.parent.mkdir(exist_ok=True)
-    store = opened(file, clock, limits={"pending_tasks_max": 1_000_000})
+    store = open_test_store(file, clock, limits={"pending_tasks_max": 1_000_000})
     try:
         run = a_run(
-            RUN_ID, goal=f"{count} small changes", created_at=clock.now(), repo=str(place.repo)
+            RUN_ID, goal=f"{count} small changes", created_at=clock.now(), repo=str(project.repo)
         )
         store.submit(run, specs(count, wide), {"argv": ["run", "plan.yaml"]})
-        _carry(store, done, active, asks)
+        _advance_tasks(store, done, active, asks)
     finally:
         store.close()
     return str(RUN_ID)
 
 
-def _carry(store: SqlStore, done: int, active: int, asks: int) -> None:
+def _advance_tasks(store: SqlStore, done: int, active: int, asks: int) -> None:
     for holder, count in (("crowd:1:1:a", asks), ("crowd:2:2:b", active), ("crowd:3:3:c", done)):
         while count > 0:
             batch = store.claim(Claimant(holder, LEASE), min(count, AT_ONCE))

@@ -1,4 +1,4 @@
-"""Who may not: a wrong token, a wrong name, another page; each tried in a real browser."""
+"""Refused access in a real browser: a wrong token, a wrong host name, another origin."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.faces.web.browser.chromium import FOREIGN, Visit
-from tests.faces.web.page_server import Served
+from tests.faces.web.page_server import PageServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("14.1")]
 
 
 @pytest.mark.full
-def test_a_wrong_token_is_refused_by_every_view(served: Served, visit: Visit) -> None:
-    page, home = visit.page, f"http://127.0.0.1:{served.port}"
+def test_a_wrong_token_is_refused_by_every_view(page_server: PageServer, visit: Visit) -> None:
+    page, home = visit.page, f"http://127.0.0.1:{page_server.port}"
     answer = page.goto(f"{home}/enter?token=act.9999999999.made-up.made-up")
     assert answer is not None
     assert answer.status == 401
@@ -33,27 +33,27 @@ def test_a_wrong_token_is_refused_by_every_view(served: Served, visit: Visit) ->
     expect(page.get_by_text("yaoki ui", exact=True)).to_be_visible()
     expect(page.get_by_role("navigation")).to_have_count(0)
     visit.shot("the door")
-    visit.at_peace("401")
+    visit.assert_no_errors("401")
 
 
 @pytest.mark.full
-def test_a_foreign_host_name_is_refused(served: Served, visit: Visit) -> None:
+def test_a_foreign_host_name_is_refused(page_server: PageServer, visit: Visit) -> None:
     """As a rebound name would be: it leads here, and its page would be same-origin."""
-    for path in ("/", f"/enter?token={served.token}", "/api/v1/session"):
-        answer = visit.page.goto(f"http://{FOREIGN}:{served.port}{path}")
+    for path in ("/", f"/enter?token={page_server.token}", "/api/v1/session"):
+        answer = visit.page.goto(f"http://{FOREIGN}:{page_server.port}{path}")
         assert answer is not None
         assert answer.status == 421, path
-    visit.at_peace("421", "Cross-Origin-Opener-Policy")
+    visit.assert_no_errors("421", "Cross-Origin-Opener-Policy")
 
 
 @pytest.mark.full
 def test_a_page_of_another_origin_can_neither_act_nor_read(
-    played: Place, served: Served, run_id: str, visit: Visit
+    finished_project: Project, page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     """It stands on the same machine, so the browser sends the cookie along."""
-    asks = played.task("asks")["id"]
-    api = f"http://127.0.0.1:{served.port}/api/v1"
-    visit.enter(served)
+    asks = finished_project.task("asks")["id"]
+    api = f"http://127.0.0.1:{page_server.port}/api/v1"
+    visit.enter(page_server)
     visit.is_live()
     tried = {
         f"{api}/tasks/{asks}/answer": {"method": "POST", "body": '{"choice": "abort"}'},
@@ -65,11 +65,11 @@ def test_a_page_of_another_origin_can_neither_act_nor_read(
             assert visit.page.evaluate(SENT, [url, options]) == "TypeError"
             assert sent_from(visit, address, url) == "WRONG_ORIGIN"
             # With the cookie and from the page itself it is read, and then refused for its form.
-            assert sent_from(visit, f"http://127.0.0.1:{served.port}", url) == "BAD_REQUEST"
+            assert sent_from(visit, f"http://127.0.0.1:{page_server.port}", url) == "BAD_REQUEST"
         assert visit.page.evaluate(READ, f"{api}/needs-you") == "TypeError"
 
-    assert played.task("asks")["state"] == "ESCALATED"
-    assert not played.status()["cancel_wanted"]
+    assert finished_project.task("asks")["state"] == "ESCALATED"
+    assert not finished_project.status()["cancel_wanted"]
 
 
 def sent_from(visit: Visit, origin: str, url: str) -> str:
@@ -86,7 +86,7 @@ READ = """(url) => fetch(url, {credentials: "include"}).then((answer) => answer.
 
 @contextmanager
 def another_page() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ForeignPage)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -97,7 +97,7 @@ def another_page() -> Iterator[str]:
         thread.join()
 
 
-class Elsewhere(BaseHTTPRequestHandler):
+class ForeignPage(BaseHTTPRequestHandler):
     """An empty page."""
 
     def do_GET(self) -> None:
@@ -112,10 +112,12 @@ class Elsewhere(BaseHTTPRequestHandler):
 
 @pytest.mark.full
 def test_a_read_only_link_shows_everything_and_offers_no_action(
-    served: Served, visit: Visit
+    page_server: PageServer, visit: Visit
 ) -> None:
     page = visit.page
-    page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.look_token}#/needs")
+    page.goto(
+        f"http://127.0.0.1:{page_server.port}/enter?token={page_server.read_only_token}#/needs"
+    )
     expect(page.get_by_text("Shall it be an owl?").first).to_be_visible()
     expect(page.get_by_text("read only")).to_be_visible()
     expect(page.get_by_text("This link is read-only. To answer:")).to_be_visible()
@@ -123,4 +125,4 @@ def test_a_read_only_link_shows_everything_and_offers_no_action(
     visit.go("#/run/-")
     expect(page.get_by_role("link", name="Report")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel run")).to_have_count(0)
-    visit.at_peace()
+    visit.assert_no_errors()

@@ -1,4 +1,4 @@
-"""What the page says is so: of a dead worker, of hidden characters, of time, place and language."""
+"""The page is accurate about dead workers, hidden characters, times and languages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.acceptance.project import Place, a_plan, holds, waits_for
+from tests.acceptance.project import Project, a_plan, file_contains, waits_for
 from tests.faces.web.browser.chromium import Visit
-from tests.faces.web.browser.large_runs import crowd
-from tests.faces.web.page_server import Served, serving
+from tests.faces.web.browser.large_runs import store_large_run
+from tests.faces.web.page_server import PageServer, run_page_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 HIDDEN = "\u202egnilrad\u202c \u001b[31mRED\u001b[0m \ufeff\U000e0041 七転び八起き?"
@@ -26,16 +26,16 @@ def fact(page: Page, name: str) -> Locator:
 
 def a_slow_plan(gate: Path) -> dict[str, Any]:
     script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}
-    return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})
+    return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": file_contains("slow.txt")})
 
 
 @pytest.mark.full
-def test_a_killed_worker_is_shown_as_missing(place: Place, visit: Visit) -> None:
+def test_a_killed_worker_is_shown_as_missing(project: Project, visit: Visit) -> None:
     """No event tells it: the page asks again, and names the command that goes on."""
-    page, gate = visit.page, place.folder / "gate"
-    with serving(place) as served:
-        worker = place.start("run", place.plan(a_slow_plan(gate)))
-        visit.enter(served, "#/run/-")
+    page, gate = visit.page, project.folder / "gate"
+    with run_page_server(project) as page_server:
+        worker = project.start("run", project.plan(a_slow_plan(gate)))
+        visit.enter(page_server, "#/run/-")
         expect(page.locator(".run-head .state[data-state=ACTIVE]").first).to_be_visible()
         expect(page.get_by_text("attempt 1 · actor")).to_be_visible()
         worker.kill()
@@ -43,7 +43,7 @@ def test_a_killed_worker_is_shown_as_missing(place: Place, visit: Visit) -> None
 
         expect(page.locator(".run-head").get_by_text("no worker", exact=True).first).to_be_visible()
         expect(page.get_by_text("No worker is running this.")).to_be_visible()
-        expect(page.get_by_text(f"yaoki resume {place.status()['run']}")).to_be_visible()
+        expect(page.get_by_text(f"yaoki resume {project.status()['run']}")).to_be_visible()
         expect(page.get_by_role("heading", name="Without a worker")).to_be_visible()
         expect(page.get_by_role("heading", name="Running")).to_have_count(0)
         visit.shot("left")
@@ -51,31 +51,31 @@ def test_a_killed_worker_is_shown_as_missing(place: Place, visit: Visit) -> None
         expect(page.locator(".card").get_by_text("no worker", exact=True).first).to_be_visible()
         visit.go("#/run/-")
         gate.touch()
-        assert place.yaoki("resume").code == 0
+        assert project.yaoki("resume").code == 0
         expect(page.get_by_text("All done, proven and landed.")).to_be_visible()
-        visit.at_peace()
+        visit.assert_no_errors()
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
-    place = Place(tmp_path_factory.mktemp("many"), pycache)
-    crowd(place, 3000, wide=600, done=500, active=6, asks=3)
-    with serving(place) as server:
+def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
+    project = Project(tmp_path_factory.mktemp("many"), pycache)
+    store_large_run(project, 3000, wide=600, done=500, active=6, asks=3)
+    with run_page_server(project) as server:
         yield server
 
 
 @pytest.mark.full
-def test_an_attempt_killed_before_its_prompt_is_shown(many: Served, visit: Visit) -> None:
+def test_an_attempt_killed_before_its_prompt_is_shown(many: PageServer, visit: Visit) -> None:
     run = many.client.document("/runs")["runs"][0]["run"]
     (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
     visit.enter(many, f"#/task/{task['id']}")
 
     expect(visit.page.locator("[data-attempt='1']")).to_contain_text("No agent was started.")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_a_zoomed_out_graph_shows_the_states_as_colours(many: Served, visit: Visit) -> None:
+def test_a_zoomed_out_graph_shows_the_states_as_colours(many: PageServer, visit: Visit) -> None:
     """Three thousand boxes are no boxes any more: what is done, at work or asks is a colour."""
     visit.enter(many, "#/run/-/graph")
     expect(visit.page.locator("canvas[data-drawn='3000']")).to_be_visible()
@@ -84,7 +84,7 @@ def test_a_zoomed_out_graph_shows_the_states_as_colours(many: Served, visit: Vis
     share = visit.page.locator("canvas").evaluate(SHARES)
     assert share["done"] > 0.05, share
     assert share["escalated"] > 0.0001, share
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 # How much of the picture has the colour of a state, as far as it is drawn opaquely.
@@ -105,54 +105,58 @@ SHARES = """canvas => {
 
 @pytest.mark.full
 @pytest.mark.spec("14.4")
-def test_hidden_characters_of_agents_are_made_visible(place: Place, visit: Visit) -> None:
+def test_hidden_characters_of_agents_are_made_visible(project: Project, visit: Visit) -> None:
     """Whatever turns the direction of a line, or is not seen at all, stands there by its number."""
     plan = a_plan(
         {"asks": [[{"ask": HIDDEN}]]},
         [{"id": "asks", "checks": ["asks"], "goal": f"Do {HIDDEN}"}],
-        {"asks": holds("a.txt")},
+        {"asks": file_contains("a.txt")},
     )
-    assert place.yaoki("run", place.plan(plan)).code == 4
-    with serving(place) as served:
-        visit.enter(served)
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    with run_page_server(project) as page_server:
+        visit.enter(page_server)
         expect(visit.page.locator(".question").first).to_have_text(SHOWN)
         visit.shot("hidden")
-        visit.go(f"#/task/{place.task('asks')['id']}")
+        visit.go(f"#/task/{project.task('asks')['id']}")
         expect(visit.page.locator(".goal")).to_have_text(f"Do {SHOWN}")
         words = visit.page.locator("body").inner_text()
     assert not re.search("[\u202a-\u202e\u001b\ufeff\U000e0041]", words)
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_an_unknown_address_has_a_title(served: Served, visit: Visit) -> None:
+def test_an_unknown_address_has_a_title(page_server: PageServer, visit: Visit) -> None:
     for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
-        visit.enter(served, where)
+        visit.enter(page_server, where)
         expect(visit.page.get_by_role("heading", name="This view does not exist.")).to_be_visible()
         expect(visit.page).to_have_title(re.compile("This view does not exist"))
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_an_unknown_run_is_reported_and_not_replaced_by_the_last_one(
-    served: Served, run_id: str, visit: Visit
+    page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     """An old bookmark, or a run that was pruned."""
-    visit.enter(served, "#/run/zzz")
+    visit.enter(page_server, "#/run/zzz")
     expect(visit.page.get_by_text("no run named 'zzz'")).to_be_visible()
 
     visit.go("#/run/-")
     expect(visit.page.locator(".run-head .code")).to_have_text(run_id)
-    visit.at_peace("404")
+    visit.assert_no_errors("404")
 
 
 @pytest.mark.full
-def test_the_page_uses_the_language_of_its_browser(browser: Browser, served: Served) -> None:
+def test_the_page_uses_the_language_of_its_browser(
+    browser: Browser, page_server: PageServer
+) -> None:
     """Until the person or a setting chooses another; also where the server has words of its own."""
     context = browser.new_context(locale="ja-JP")
     try:
         page = context.new_page()
-        page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.token}#/run/-/timeline")
+        page.goto(
+            f"http://127.0.0.1:{page_server.port}/enter?token={page_server.token}#/run/-/timeline"
+        )
         expect(page.locator("html")).to_have_attribute("lang", "ja")
         lanes = page.locator(".lane-svg")
         expect(lanes.last).to_have_attribute("aria-label", re.compile("cured、asks を待つ"))
@@ -163,10 +167,10 @@ def test_the_page_uses_the_language_of_its_browser(browser: Browser, served: Ser
 
 @pytest.mark.full
 def test_a_blocked_task_is_shown_as_blocked_everywhere(
-    served: Served, run_id: str, visit: Visit
+    page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     page = visit.page
-    visit.enter(served)
+    visit.enter(page_server)
     lately = page.locator("[aria-labelledby=lately]")
     expect(lately.locator(".state[data-state=BLOCKED]").first).to_be_visible()
     expect(lately.locator(".state[data-state=WAITING]")).to_have_count(0)
@@ -174,16 +178,16 @@ def test_a_blocked_task_is_shown_as_blocked_everywhere(
     lane = page.locator(f".lane[data-task='{run_id}-4'] .state")
     expect(lane).to_have_attribute("data-state", "BLOCKED")
     visit.shot("timeline")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_the_duration_of_a_run_stops_while_it_waits_for_a_person(
-    served: Served, visit: Visit
+    page_server: PageServer, visit: Visit
 ) -> None:
     page = visit.page
     page.clock.install()
-    visit.enter(served, "#/run/-")
+    visit.enter(page_server, "#/run/-")
     took, since = fact(page, "took").locator("dd"), fact(page, "since").locator("dd")
     before = took.inner_text()
     page.clock.fast_forward("30:00")
@@ -194,18 +198,20 @@ def test_the_duration_of_a_run_stops_while_it_waits_for_a_person(
 
 
 @pytest.mark.full
-def test_a_task_that_landed_offers_no_worktree(served: Served, run_id: str, visit: Visit) -> None:
-    visit.enter(served, f"#/task/{run_id}-1")
+def test_a_task_that_landed_offers_no_worktree(
+    page_server: PageServer, run_id: str, visit: Visit
+) -> None:
+    visit.enter(page_server, f"#/task/{run_id}-1")
     expect(visit.page.get_by_text("DONE: landed as")).to_be_visible()
     expect(fact(visit.page, "worktree")).to_have_count(0)
     visit.go(f"#/task/{run_id}-3")
     expect(fact(visit.page, "worktree")).to_contain_text("cd ")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_a_server_that_cannot_read_its_store_is_not_shown_as_live(
-    served: Served, visit: Visit
+    page_server: PageServer, visit: Visit
 ) -> None:
     def stalled(route: Route) -> None:
         now = '"now":"2026-03-01T20:10:00+00:00"'
@@ -213,13 +219,15 @@ def test_a_server_that_cannot_read_its_store_is_not_shown_as_live(
         route.fulfill(content_type="text/event-stream", body=hello)
 
     visit.page.route("**/api/v1/events*", stalled)
-    visit.enter(served)
+    visit.enter(page_server)
     expect(visit.page.locator("[data-connection=lost]")).to_be_visible()
     expect(visit.page.locator("[data-connection=live]")).to_have_count(0)
 
 
 @pytest.mark.full
-def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(served: Served, visit: Visit) -> None:
+def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(
+    page_server: PageServer, visit: Visit
+) -> None:
     """However long it is, the page stays in form; and nobody is told that nothing needs them."""
     page = visit.page
     words = "internal error: " + "x" * 5_000
@@ -229,7 +237,7 @@ def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(served: Served, vis
         route.fulfill(status=500, json={"schema": 1, "error": told})
 
     page.route("**/api/v1/needs-you", failing)
-    visit.enter(served)
+    visit.enter(page_server)
     expect(page.get_by_role("alert")).to_contain_text("internal error")
     expect(page.get_by_role("navigation", name="views").get_by_text("?")).to_be_visible()
     expect(page.get_by_role("heading", name="Recent runs")).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""What is shown is whole on a small screen, in the language of who looks, and tells no untruth."""
+"""The page is complete on a small screen and in the reader's language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.faces.web.browser.chromium import Visit, visiting
-from tests.faces.web.page_server import Served
+from tests.faces.web.page_server import PageServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 PHONE, DESK = (375, 800), (1280, 860)
@@ -35,10 +35,10 @@ def japanese(browser: Browser, screens: Path) -> Iterator[Visit]:
 
 @pytest.mark.full
 def test_sentences_of_the_server_are_translated_on_the_page(
-    served: Served, run_id: str, japanese: Visit
+    page_server: PageServer, run_id: str, japanese: Visit
 ) -> None:
     page = japanese.page
-    japanese.enter(served, "#/run/-")
+    japanese.enter(page_server, "#/run/-")
     expect(page.locator(".td-why")).to_have_text("asks のため停止")
     expect(page.locator(".entries").get_by_text("として着地").first).to_be_visible()
     said = page.locator(".entry-words").all_inner_texts()
@@ -55,13 +55,13 @@ def test_sentences_of_the_server_are_translated_on_the_page(
     expect(page.locator(".journal-row .why").get_by_text("あなたの判断").first).to_be_visible()
     said = page.locator(".journal-row [role=cell].why").all_inner_texts()
     assert not [words for words in said if words and not OWN.search(words)], said
-    japanese.at_peace()
+    japanese.assert_no_errors()
 
 
 @pytest.mark.full
-def test_no_text_is_cut_on_a_small_screen(served: Served, phone: Visit) -> None:
+def test_no_text_is_cut_on_a_small_screen(page_server: PageServer, phone: Visit) -> None:
     page = phone.page
-    phone.enter(served, "#/prompts")
+    phone.enter(page_server, "#/prompts")
     cell = page.locator(".data-table td.code").first
     expect(cell).to_be_visible()
     assert cell.evaluate("one => one.clientWidth") > 300, "a path has room"
@@ -73,7 +73,7 @@ def test_no_text_is_cut_on_a_small_screen(served: Served, phone: Visit) -> None:
     expect(page.locator(".timeline-legend")).to_be_visible()
     assert page.evaluate(CUT, ".timeline-legend > span, .told-strip") == []
     phone.shot("timeline")
-    phone.at_peace()
+    phone.assert_no_errors()
 
 
 # What sticks out of the window, or out of its own box.
@@ -84,22 +84,26 @@ CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
 
 
 @pytest.mark.full
-def test_the_graph_is_drawn_downward_on_a_small_screen(served: Served, phone: Visit) -> None:
+def test_the_graph_is_drawn_downward_on_a_small_screen(
+    page_server: PageServer, phone: Visit
+) -> None:
     page = phone.page
-    phone.enter(served, "#/run/-/graph")
+    phone.enter(page_server, "#/run/-/graph")
     canvas = page.locator("canvas[data-drawn='4']")
     canvas.focus()
     for name in ("lie", "cured", "waits"):
         page.keyboard.press("ArrowDown")
         expect(canvas).to_have_attribute("aria-label", re.compile(name))
     phone.shot("graph")
-    phone.at_peace()
+    phone.assert_no_errors()
 
 
 @pytest.mark.full
-def test_no_time_label_is_cut_and_clocks_have_24_hours(served: Served, visit: Visit) -> None:
+def test_no_time_label_is_cut_and_clocks_have_24_hours(
+    page_server: PageServer, visit: Visit
+) -> None:
     page = visit.page
-    visit.enter(served, "#/run/-/timeline")
+    visit.enter(page_server, "#/run/-/timeline")
     expect(page.locator(".axis-row text").first).to_be_visible()
     for _ in range(4):
         assert page.locator(".axis-row").evaluate(BEYOND) == []
@@ -108,7 +112,7 @@ def test_no_time_label_is_cut_and_clocks_have_24_hours(served: Served, visit: Vi
     since = page.locator("main time").first
     expect(since).to_be_visible()
     assert not re.search("[AP]M", since.inner_text()), since.inner_text()
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
@@ -118,7 +122,7 @@ BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
 
 
 @pytest.mark.full
-def test_a_long_goal_keeps_the_header_in_one_row(served: Served, visit: Visit) -> None:
+def test_a_long_goal_keeps_the_header_in_one_row(page_server: PageServer, visit: Visit) -> None:
     page = visit.page
 
     def long(route: Route) -> None:
@@ -127,7 +131,7 @@ def test_a_long_goal_keeps_the_header_in_one_row(served: Served, visit: Visit) -
         route.fulfill(response=answer, body=json.dumps(told))
 
     page.route(re.compile(r"/api/v1/runs/\w+$"), long)
-    visit.enter(served, "#/run/-/graph")
+    visit.enter(page_server, "#/run/-/graph")
     title, report = page.locator(".run-head h1"), page.get_by_role("link", name="Report")
     expect(title).to_contain_text("on and on")
     above, beside = title.bounding_box(), report.bounding_box()
@@ -135,24 +139,24 @@ def test_a_long_goal_keeps_the_header_in_one_row(served: Served, visit: Visit) -
     assert beside is not None
     assert beside["y"] < above["y"] + above["height"], "beside it, and not below"
     assert beside["x"] + beside["width"] <= page.viewport_size["width"]  # type: ignore[index]
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_an_unknown_view_links_to_other_views(served: Served, visit: Visit) -> None:
-    visit.enter(served, "#/nonsense")
+def test_an_unknown_view_links_to_other_views(page_server: PageServer, visit: Visit) -> None:
+    visit.enter(page_server, "#/nonsense")
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
     visit.page.locator("main").get_by_role("link", name="All runs").click()
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_the_final_check_is_named_and_subtasks_are_not_optional(
-    whole: Served, visit: Visit
+    whole_server: PageServer, visit: Visit
 ) -> None:
     page = visit.page
-    visit.enter(whole, "#/run/-/tasks")
+    visit.enter(whole_server, "#/run/-/tasks")
     expect(page.locator(".task-row [data-row]")).to_have_count(5)
     expect(page.get_by_text("optional")).to_have_count(0)
     expect(page.locator(".task-row .why").last).to_have_text("final check")
@@ -163,7 +167,7 @@ def test_the_final_check_is_named_and_subtasks_are_not_optional(
     visit.shot("graph")
     visit.go("#/runs")
     expect(page.locator(".card .progress-words")).to_contain_text("final check")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
@@ -180,7 +184,7 @@ def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
 
 @pytest.mark.full
 def test_a_question_is_shown_once_and_an_optional_task_is_marked(
-    served: Served, visit: Visit
+    page_server: PageServer, visit: Visit
 ) -> None:
     def asked(told: Any) -> None:
         for one in told["asking"]:
@@ -188,32 +192,32 @@ def test_a_question_is_shown_once_and_an_optional_task_is_marked(
             one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
 
     answering(visit.page, r"/api/v1/needs-you", asked)
-    visit.enter(served, "#/needs")
+    visit.enter(page_server, "#/needs")
     expect(visit.page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
     expect(visit.page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
     expect(visit.page.locator(".asked .tag")).to_have_text("optional")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
-    served: Served, run_id: str, visit: Visit
+    page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     def waived(told: Any) -> None:
         told["ended"] = "LANDED"
         told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
 
     answering(visit.page, r"/api/v1/tasks/\S+/attempts/1$", waived)
-    visit.enter(served, f"#/task/{run_id}-1/1")
+    visit.enter(page_server, f"#/task/{run_id}-1/1")
     attempt = visit.page.locator("[data-attempt='1']")
     expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
     expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
-    served: Served, visit: Visit
+    page_server: PageServer, visit: Visit
 ) -> None:
     def waited(told: Any) -> None:
         start = datetime.fromisoformat(told["from"])
@@ -232,7 +236,7 @@ def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
         row["waits"] = [span(1, 99, cause="PERSON", words="MAX_RETRIES")]
 
     answering(visit.page, r"/api/v1/runs/\S+/timeline", waited)
-    visit.enter(served, "#/run/-/timeline")
+    visit.enter(page_server, "#/run/-/timeline")
     lane = visit.page.locator(".lane-svg").first
     expect(lane.locator(".wait text")).to_have_text("a person: out of retries")
     number, label = (lane.locator(one).bounding_box() for one in (".try-number", ".wait text"))
@@ -241,7 +245,7 @@ def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
     assert number["x"] + number["width"] <= label["x"] + 1
     assert lane.evaluate(LAST) == ["try-number", "try-end"], "drawn over the wait"
     visit.shot("a wait within")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 LAST = "svg => [...svg.children].slice(-2).map((one) => one.getAttribute('class'))"

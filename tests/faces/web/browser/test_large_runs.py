@@ -1,4 +1,4 @@
-"""Five hundred tasks in a graph, ten thousand in a list: measured and printed, and bounded."""
+"""Large runs: five hundred tasks in a graph, ten thousand in a list."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.project import Place
+from tests.acceptance.project import Project
 from tests.faces.web.browser.chromium import Visit
-from tests.faces.web.browser.large_runs import crowd
-from tests.faces.web.page_server import Served, serving
+from tests.faces.web.browser.large_runs import store_large_run
+from tests.faces.web.page_server import PageServer, run_page_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 Record = Callable[[str, object], None]
@@ -24,18 +24,18 @@ ROWS_MAX = 120
 
 
 @pytest.fixture(scope="module")
-def graphed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
-    place = Place(tmp_path_factory.mktemp("graphed"), pycache)
-    crowd(place, 500, wide=40, done=230, active=6, asks=4)
-    with serving(place) as server:
+def graphed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
+    project = Project(tmp_path_factory.mktemp("graphed"), pycache)
+    store_large_run(project, 500, wide=40, done=230, active=6, asks=4)
+    with run_page_server(project) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
-    place = Place(tmp_path_factory.mktemp("listed"), pycache)
-    crowd(place, MANY, wide=400, done=100, active=6, asks=2)
-    with serving(place) as server:
+def listed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
+    project = Project(tmp_path_factory.mktemp("listed"), pycache)
+    store_large_run(project, MANY, wide=400, done=100, active=6, asks=2)
+    with run_page_server(project) as server:
         yield server
 
 
@@ -52,7 +52,7 @@ def measured(page: Page, what: str, began: float, record: Record) -> None:
 
 @pytest.mark.full
 def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
-    graphed: Served, visit: Visit, record_property: Record
+    graphed: PageServer, visit: Visit, record_property: Record
 ) -> None:
     page, began = visit.page, time.monotonic()
     visit.enter(graphed, "#/run/-/graph")
@@ -76,12 +76,12 @@ def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
     page.mouse.move(box["x"] + 500, box["y"] + 300, steps=5)
     page.mouse.up()
     visit.shot("500 close")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 def test_ten_thousand_tasks_are_scrolled_and_filtered(
-    listed: Served, visit: Visit, record_property: Record
+    listed: PageServer, visit: Visit, record_property: Record
 ) -> None:
     page, began = visit.page, time.monotonic()
     visit.enter(listed, "#/run/-/tasks")
@@ -102,11 +102,11 @@ def test_ten_thousand_tasks_are_scrolled_and_filtered(
     expect(page.locator(".matched")).not_to_have_text("10,000 of 10,000")
     expect(rows.first).to_contain_text("invoice-77")
     measured(page, "the same, scrolled and filtered", began, record_property)
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_a_long_journal_is_read_page_by_page(listed: Served, visit: Visit) -> None:
+def test_a_long_journal_is_read_page_by_page(listed: PageServer, visit: Visit) -> None:
     """Scrolled far down and back: what is out of sight is forgotten, nothing is skipped."""
     page = visit.page
     visit.enter(listed, "#/journal")
@@ -138,4 +138,4 @@ def test_a_long_journal_is_read_page_by_page(listed: Served, visit: Visit) -> No
     expect(seqs.last).to_have_text(str(oldest))
     page.get_by_role("searchbox").fill("nobody ever wrote this")
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
-    visit.at_peace()
+    visit.assert_no_errors()

@@ -1,4 +1,4 @@
-"""The page beside a run that is carried right now, by real workers and a scripted agent."""
+"""The page during a run with real workers and a scripted agent."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from playwright.sync_api import Page, ViewportSize, expect
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
-    Place,
+    Project,
     a_plan,
-    holds,
-    until,
+    file_contains,
+    wait_until,
     waits_for,
     writes,
 )
 from tests.faces.web.browser.chromium import Visit
-from tests.faces.web.page_server import Served, a_port_to_come_back_to, serving
+from tests.faces.web.page_server import PageServer, free_port, run_page_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 LIE = "All tests pass."
@@ -28,19 +28,19 @@ TALL = ViewportSize(width=1360, height=5000)
 
 
 @pytest.fixture
-def served(place: Place) -> Iterator[Served]:
-    with serving(place) as server:
+def page_server(project: Project) -> Iterator[PageServer]:
+    with run_page_server(project) as server:
         yield server
 
 
 @pytest.fixture
-def place(place: Place) -> Place:
+def project(project: Project) -> Project:
     """Agents wait here for a person at a slow browser."""
-    place.settings(PATIENT)
-    return place
+    project.settings(PATIENT)
+    return project
 
 
-def a_story(gate: Path) -> dict[str, Any]:
+def plan_with_false_claim(gate: Path) -> dict[str, Any]:
     """`lie` lies and is cured once the gate is open; `logo` asks; `poster` waits for it."""
     script = {
         "lie": [["claim_done"], [waits_for(gate), {"write": {"lie.txt": "good\n"}}]],
@@ -50,12 +50,12 @@ def a_story(gate: Path) -> dict[str, Any]:
     names = ("lie", "logo", "poster")
     tasks: list[dict[str, Any]] = [{"id": name, "checks": [name]} for name in names]
     tasks[2]["needs"] = ["logo"]
-    return a_plan(script, tasks, {name: holds(f"{name}.txt") for name in names})
+    return a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in names})
 
 
-def a_slow_one(gate: Path) -> dict[str, Any]:
+def slow_plan(gate: Path) -> dict[str, Any]:
     script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}
-    return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})
+    return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": file_contains("slow.txt")})
 
 
 def attempt(page: Page, n: int) -> Any:
@@ -63,16 +63,16 @@ def attempt(page: Page, n: int) -> Any:
 
 
 def test_the_page_follows_a_live_run_and_shows_the_false_claim_and_its_fix(
-    place: Place, served: Served, visit: Visit
+    project: Project, page_server: PageServer, visit: Visit
 ) -> None:
     """Opened before there is any run; never loaded again."""
-    page, gate = visit.page, place.folder / "gate"
-    visit.enter(served)
+    page, gate = visit.page, project.folder / "gate"
+    visit.enter(page_server)
     expect(page.get_by_role("heading", name="No run here yet")).to_be_visible()
     visit.is_live()
     page.evaluate("window.stays = true")
 
-    worker = place.start("run", place.plan(a_story(gate)))
+    worker = project.start("run", project.plan(plan_with_false_claim(gate)))
     expect(page.get_by_text("An owl or a daruma?").first).to_be_visible()
     page.get_by_role("link", name="Rehearse").click()
     page.get_by_role("link", name="lie", exact=True).first.click()
@@ -90,18 +90,20 @@ def test_the_page_follows_a_live_run_and_shows_the_false_claim_and_its_fix(
     worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 4
     assert page.evaluate("window.stays")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4")
-def test_a_question_is_answered_on_the_page(place: Place, served: Served, visit: Visit) -> None:
+def test_a_question_is_answered_on_the_page(
+    project: Project, page_server: PageServer, visit: Visit
+) -> None:
     page = visit.page
-    gate = place.folder / "gate"
+    gate = project.folder / "gate"
     gate.touch()
-    assert place.yaoki("run", place.plan(a_story(gate))).code == 4
-    logo = place.task("logo")
-    visit.enter(served)
+    assert project.yaoki("run", project.plan(plan_with_false_claim(gate))).code == 4
+    logo = project.task("logo")
+    visit.enter(page_server)
     asked = page.get_by_role("article").filter(has_text="An owl or a daruma?")
     expect(asked.get_by_text("1 task waits for this.")).to_be_visible()
     expect(
@@ -113,56 +115,56 @@ def test_a_question_is_answered_on_the_page(place: Place, served: Served, visit:
     visit.shot("answering")
     asked.get_by_role("button", name="Send: try again").click()
     expect(page.get_by_text("Nothing needs you.")).to_be_visible()
-    assert place.task("logo")["state"] == "WAITING"
+    assert project.task("logo")["state"] == "WAITING"
 
-    assert place.yaoki("resume").code == 0
-    assert "A daruma, <b>please</b>." in place.prompt(logo, 2)
+    assert project.yaoki("resume").code == 0
+    assert "A daruma, <b>please</b>." in project.prompt(logo, 2)
     visit.go(f"#/task/{logo['id']}")
     expect(attempt(page, 2).get_by_text("A daruma, <b>please</b>.")).to_be_visible()
     expect(attempt(page, 2).get_by_text("landed", exact=True)).to_be_visible()
     expect(page).to_have_title("Task · repo · yaoki")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 @pytest.mark.spec("9.5")
 def test_a_run_is_cancelled_only_after_a_confirmation(
-    place: Place, served: Served, visit: Visit
+    project: Project, page_server: PageServer, visit: Visit
 ) -> None:
-    page, gate = visit.page, place.folder / "gate"
-    worker = place.start("run", place.plan(a_slow_one(gate)))
-    visit.enter(served, "#/run/-")
+    page, gate = visit.page, project.folder / "gate"
+    worker = project.start("run", project.plan(slow_plan(gate)))
+    visit.enter(page_server, "#/run/-")
     expect(page.get_by_text("attempt 1 · actor")).to_be_visible()
-    run = place.status()["run"]
+    run = project.status()["run"]
 
     page.get_by_role("button", name="Cancel run").click()
     dialog = page.get_by_role("dialog", name=f"Cancel run {run}?")
     visit.shot("sure")
     dialog.get_by_role("button", name="No, go back").click()
     expect(dialog).to_have_count(0)
-    assert not place.status()["cancel_wanted"]
+    assert not project.status()["cancel_wanted"]
 
     page.get_by_role("button", name="Cancel run").click()
     dialog.get_by_role("button", name="Cancel the run").click()
     expect(page.locator(".run-head .state[data-state=CANCELLED]").first).to_be_visible()
     worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 3
-    assert place.status()["status"] == "CANCELLED"
+    assert project.status()["status"] == "CANCELLED"
     expect(page.get_by_text("This run was cancelled.")).to_be_visible()
     visit.shot("cancelled")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_no_event_is_missed_during_a_restart_of_the_server(place: Place, visit: Visit) -> None:
+def test_no_event_is_missed_during_a_restart_of_the_server(project: Project, visit: Visit) -> None:
     """While it is gone the page says so and since when; then it has every entry once."""
-    page, gate = visit.page, place.folder / "gate"
+    page, gate = visit.page, project.folder / "gate"
     page.set_viewport_size(TALL)
-    port = a_port_to_come_back_to()
-    with serving(place, port=port) as first:
+    port = free_port()
+    with run_page_server(project, port=port) as first:
         visit.enter(first, "#/journal")
         visit.is_live()
-        worker = place.start("run", place.plan(a_slow_one(gate)))
+        worker = project.start("run", project.plan(slow_plan(gate)))
         expect(page.get_by_text("ATTEMPT_STARTED")).to_be_visible()
         first.stop()
     expect(page.get_by_text("disconnected, last seen")).to_be_visible()
@@ -171,12 +173,12 @@ def test_no_event_is_missed_during_a_restart_of_the_server(place: Place, visit: 
     worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 0
 
-    with serving(place, port=port):
+    with run_page_server(project, port=port):
         visit.is_live()
         expect(page.get_by_text("TASK_LANDED")).to_be_visible()
-        events = [entry["seq"] for entry in place.events()]
-        until(lambda: seqs(page) == events[::-1], "every entry once, newest first")
-    visit.at_peace("net::ERR_(CONNECTION|INCOMPLETE_CHUNKED|EMPTY_RESPONSE|SOCKET)")
+        events = [entry["seq"] for entry in project.events()]
+        wait_until(lambda: seqs(page) == events[::-1], "every entry once, newest first")
+    visit.assert_no_errors("net::ERR_(CONNECTION|INCOMPLETE_CHUNKED|EMPTY_RESPONSE|SOCKET)")
 
 
 def seqs(page: Page) -> list[int]:

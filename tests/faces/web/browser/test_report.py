@@ -24,7 +24,7 @@ BOUND_S = 100
 
 
 @dataclass(frozen=True)
-class Played:
+class DemoProject:
     """What the demo left, and how to call `yaoki` there."""
 
     repo: Path
@@ -38,19 +38,19 @@ class Played:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Played:
+def finished_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> DemoProject:
     home = tmp_path_factory.mktemp("demo") / "it"
     env = {**os.environ, "PYTHONPYCACHEPREFIX": str(pycache), "YAOKI_HOME": str(home / "state")}
     demo = (sys.executable, "-m", "yaoki", "demo", "--folder", str(home))
     done = subprocess.run(demo, env=env, capture_output=True, text=True, timeout=BOUND_S)
     assert done.returncode == 0, done.stdout + done.stderr
-    return Played(home / "library", env)
+    return DemoProject(home / "library", env)
 
 
 @pytest.fixture(scope="module")
-def report(played: Played) -> Path:
-    file = played.repo.parent / "report.html"
-    done = played.yaoki("report", "-o", str(file))
+def report(finished_project: DemoProject) -> Path:
+    file = finished_project.repo.parent / "report.html"
+    done = finished_project.yaoki("report", "-o", str(file))
     assert done.returncode == 0, done.stderr
     return file
 
@@ -61,7 +61,7 @@ class Opened:
 
     page: Page
     asked: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -71,8 +71,8 @@ def opened(browser: Browser, file: Path, size: tuple[int, int], **look: str) -> 
     try:
         held = Opened(context.new_page())
         held.page.on("request", lambda request: held.asked.append(request.url))
-        held.page.on("console", lambda told: held.wrong.append(told.text))
-        held.page.on("pageerror", lambda error: held.wrong.append(str(error)))
+        held.page.on("console", lambda told: held.console_errors.append(told.text))
+        held.page.on("pageerror", lambda error: held.console_errors.append(str(error)))
         held.page.goto(file.as_uri())
         yield held
     finally:
@@ -115,7 +115,9 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
             expect(proof).to_contain_text(words)
         assert "unknown" not in proof.inner_text()
         page.screenshot(path=screens / "report proof.png")
-        assert (held.asked, held.wrong) == ([report.as_uri()], []), "one file, and no complaint"
+        assert (held.asked, held.console_errors) == ([report.as_uri()], []), (
+            "one file, and no complaint"
+        )
 
 
 @pytest.mark.full
@@ -142,21 +144,23 @@ def test_the_report_is_readable_on_a_phone(
         )
         assert min(sizes) >= 11
         expect(page.get_by_role("heading", name="Needs you")).to_be_visible()
-        assert (held.asked, held.wrong) == ([report.as_uri()], [])
+        assert (held.asked, held.console_errors) == ([report.as_uri()], [])
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_the_receipt_of_the_demo_is_verified_until_one_byte_is_changed(played: Played) -> None:
-    file = played.repo.parent / "receipt.json"
-    assert played.yaoki("report", "--receipt", str(file)).returncode == 0
+def test_the_receipt_of_the_demo_is_verified_until_one_byte_is_changed(
+    finished_project: DemoProject,
+) -> None:
+    file = finished_project.repo.parent / "receipt.json"
+    assert finished_project.yaoki("report", "--receipt", str(file)).returncode == 0
 
-    good = played.yaoki("verify", str(file))
+    good = finished_project.yaoki("verify", str(file))
     data = bytearray(file.read_bytes())
     at = data.index(b'"commit"') + 12
     data[at] = ord("0") if data[at] != ord("0") else ord("1")
     file.write_bytes(data)
-    bad = played.yaoki("verify", str(file))
+    bad = finished_project.yaoki("verify", str(file))
 
     assert good.returncode == 0, good.stdout + good.stderr
     assert bad.returncode != 0, bad.stdout

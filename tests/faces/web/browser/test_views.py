@@ -1,4 +1,4 @@
-"""Every view: in both languages, wide and narrow, light and dark, by keyboard and by ear."""
+"""Every view in both languages, wide and narrow, light and dark, by keyboard and screen reader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.faces.web.browser.chromium import NARROW, WIDE, Size, Visit, visiting
-from tests.faces.web.page_server import Served
+from tests.faces.web.page_server import PageServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 RUN_VIEWS = ("run/-", "run/-/graph", "run/-/timeline", "run/-/tasks", "task/{0}-1", "task/{0}-3")
@@ -26,21 +26,26 @@ READY = "main h1, main .empty"
     ids=["wide", "narrow"],
 )
 def test_every_view_is_complete_and_accessible(
-    browser: Browser, served: Served, run_id: str, tmp_path_factory: pytest.TempPathFactory,
-    size: Size, dark: bool, language: str,
-) -> None:  # fmt: skip
-    """Nothing sticks out, no key shows, no error is told, every picture and field has a name."""
+    browser: Browser,
+    page_server: PageServer,
+    run_id: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    size: Size,
+    dark: bool,
+    language: str,
+) -> None:
+    """No overflow, no untranslated key, no console error; every image and field has a name."""
     screens = tmp_path_factory.mktemp("screens")
     print(f"screenshots: {screens}")
     with visiting(browser, screens, size, dark=dark, language=language) as visit:
-        visit.enter(served)
+        visit.enter(page_server)
         for number, view in enumerate(VIEWS):
             visit.go(f"#/{view.format(run_id)}")
             expect(visit.page.locator(READY).first).to_be_visible()
             expect(visit.page.locator("main").get_by_text(loading(language))).to_have_count(0)
             visit.shot(f"{number:02}-{language}")
             _whole(visit.page, view)
-        visit.at_peace()
+        visit.assert_no_errors()
 
 
 def loading(language: str) -> str:
@@ -67,9 +72,11 @@ NAMELESS = """() => [...document.querySelectorAll(
 
 
 @pytest.mark.full
-def test_every_control_is_reachable_by_keyboard(served: Served, run_id: str, visit: Visit) -> None:
+def test_every_control_is_reachable_by_keyboard(
+    page_server: PageServer, run_id: str, visit: Visit
+) -> None:
     page = visit.page
-    visit.enter(served, "#/run/-/tasks")
+    visit.enter(page_server, "#/run/-/tasks")
     rows = page.locator(".task-row [data-row]")
     expect(rows).to_have_count(4)
     page.keyboard.press("j")
@@ -96,13 +103,13 @@ def test_every_control_is_reachable_by_keyboard(served: Served, run_id: str, vis
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None:
+def test_language_and_theme_are_remembered(page_server: PageServer, visit: Visit) -> None:
     page = visit.page
-    visit.enter(served)
+    visit.enter(page_server)
     ground = page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
     page.get_by_label("theme").select_option("dark")
     assert page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor") != ground
@@ -112,14 +119,16 @@ def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None
     expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     assert page.locator("html").get_attribute("lang") == "ja"
     assert page.locator("html").get_attribute("data-theme") == "dark"
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit: Visit) -> None:
+def test_the_graph_is_navigated_by_keyboard_and_announced(
+    page_server: PageServer, visit: Visit
+) -> None:
     """lie -> cured -> waits: along the edges, and each is named as it is reached."""
     page = visit.page
-    visit.enter(served, "#/run/-/graph")
+    visit.enter(page_server, "#/run/-/graph")
     canvas = page.locator("canvas[data-drawn='4']")
     canvas.focus()
     for name in ("lie", "cured", "waits"):
@@ -130,12 +139,12 @@ def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit:
     visit.shot("graph")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("waits")
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.4")
-def test_text_of_agents_is_not_interpreted_as_html(served: Served, visit: Visit) -> None:
+def test_text_of_agents_is_not_interpreted_as_html(page_server: PageServer, visit: Visit) -> None:
     """The answer of a server is data: nothing in it becomes an element, and nothing is fetched."""
     page = visit.page
     asked: list[str] = []
@@ -149,33 +158,37 @@ def test_text_of_agents_is_not_interpreted_as_html(served: Served, visit: Visit)
         route.fulfill(response=answer, body=text)
 
     page.route("**/api/v1/needs-you", poisoned)
-    visit.enter(served)
+    visit.enter(page_server)
     expect(page.locator(".question").first).to_have_text(bad)
     assert page.locator("main img, main script").count() == 0
     assert not [url for url in asked if "127.0.0.1" not in url or url.endswith("/x")]
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_the_report_is_downloaded_with_one_click(served: Served, run_id: str, visit: Visit) -> None:
-    visit.enter(served, "#/run/-")
+def test_the_report_is_downloaded_with_one_click(
+    page_server: PageServer, run_id: str, visit: Visit
+) -> None:
+    visit.enter(page_server, "#/run/-")
     with visit.page.expect_download() as begun:
         visit.page.get_by_role("link", name="Report").click()
     report = begun.value.path().read_text()
     assert begun.value.suggested_filename.endswith(".html")
     assert run_id in report
     assert "Rehearse" in report
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_background_windows_release_their_event_streams(served: Served, visit: Visit) -> None:
+def test_background_windows_release_their_event_streams(
+    page_server: PageServer, visit: Visit
+) -> None:
     """A browser has six for all of them; a stream takes one for as long as it is open."""
-    visit.enter(served)
+    visit.enter(page_server)
     visit.is_live()
     others = [visit.context.new_page() for _ in range(3)]
     for other in others:
-        other.goto(f"http://127.0.0.1:{served.port}/#/needs")
+        other.goto(f"http://127.0.0.1:{page_server.port}/#/needs")
         expect(other.locator("[data-connection=live]")).to_be_visible()
 
     last = others[-1]
@@ -183,7 +196,7 @@ def test_background_windows_release_their_event_streams(served: Served, visit: V
     expect(last.locator("[data-connection=connecting]")).to_be_visible()
     last.evaluate(HIDDEN, False)
     expect(last.locator("[data-connection=live]")).to_be_visible()
-    visit.at_peace()
+    visit.assert_no_errors()
 
 
 HIDDEN = """(hidden) => {

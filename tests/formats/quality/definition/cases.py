@@ -48,7 +48,7 @@ def a_change(path: str, before: str | None, after: str | None, modes: tuple[str,
     return Change(path, before, after, added, mode_before=modes[0], mode_after=modes[1])
 
 
-def reviewed(case: Case) -> DefinitionReview:
+def review_case(case: Case) -> DefinitionReview:
     after = {**case.base, **case.changed}
     candidate = {path: text for path, text in after.items() if text is not None}
     paths = dict.fromkeys((*case.changed, *case.modes))

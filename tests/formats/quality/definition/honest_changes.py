@@ -1,4 +1,4 @@
-"""Honest work that looks like a trick, and must keep landing."""
+"""Honest changes that resemble a trick and must land."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roads by which a check is rewritten without being named: class 4 of the false DONEs."""
+"""Indirect rewrites of a check, without naming it: class 4 of false success."""
 
 from __future__ import annotations
 

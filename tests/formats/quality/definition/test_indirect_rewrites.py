@@ -1,10 +1,10 @@
-"""A check that is rewritten by a road that does not name it (16.7)."""
+"""Indirect rewrites of a check are found (16.7)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.formats.quality.definition.cases import Case, reviewed
+from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.definition.indirect_rewrites import ROADS
 
 pytestmark = pytest.mark.spec("16.7")
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spec("16.7")
 
 @pytest.mark.parametrize("case", ROADS.values(), ids=ROADS)
 def test_an_indirect_rewrite_of_a_check_is_found(case: Case) -> None:
-    found = reviewed(case)
+    found = review_case(case)
 
     if case.unsure:
         assert case.where in (*found.undecided, *(item.where for item in found.weakened))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.quality.definition.cases import Case, a_change, reviewed, view
+from tests.formats.quality.definition.cases import Case, a_change, review_case, view
 from tests.formats.quality.definition.indirect_rewrites import INCLUDED, NPM, PY
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
@@ -79,7 +79,7 @@ def test_a_change_that_the_diff_leaves_out_is_found_by_its_id(
 def test_a_program_not_named_by_the_task_is_undecided() -> None:
     case = Case("python use.py", {"use.py": "boom()\n"}, {"use.py": "print(1)\n"})
 
-    found = reviewed(case)
+    found = review_case(case)
 
     assert (found.weakened, found.undecided) == ((), ("use.py",))
 

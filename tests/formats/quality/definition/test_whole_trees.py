@@ -1,4 +1,4 @@
-"""What `weakened` said of single changes holds of whole trees too (6.6, 16.7)."""
+"""Weakened tests are found in whole trees as well (6.6, 16.7)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.formats.quality.definition.cases import Case, reviewed
+from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.test_integrity import SAME, WEAKER
 from yaoki.core.model.change import Change
 
@@ -20,7 +20,7 @@ def a_case(changes: Sequence[Change]) -> Case:
 
 @pytest.mark.parametrize("changes", WEAKER.values(), ids=WEAKER)
 def test_weakened_tests_are_found_in_the_whole_tree(changes: Sequence[Change]) -> None:
-    found = reviewed(a_case(changes))
+    found = review_case(a_case(changes))
 
     assert {item.where for item in found.weakened} <= {one.path for one in changes}
     assert found.weakened
@@ -30,4 +30,4 @@ def test_weakened_tests_are_found_in_the_whole_tree(changes: Sequence[Change]) -
 def test_equally_strong_tests_are_no_finding_in_the_whole_tree(
     changes: Sequence[Change],
 ) -> None:
-    assert reviewed(a_case(changes)).weakened == ()
+    assert review_case(a_case(changes)).weakened == ()
