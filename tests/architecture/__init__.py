@@ -1,1 +1,1 @@
-"""The shape of the project: floors, contracts, documents, and which rules are proven."""
+"""The structure of the project: layers, contracts, documents, and tested rules."""

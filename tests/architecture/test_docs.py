@@ -25,7 +25,7 @@ ADDRESS = re.compile(r"https?:|file:|git\+|--(extra-)?index|--find-links|-f ", r
 
 
 def relative_links(text: str) -> Iterator[str]:
-    """Targets inside the repository; what stands in code is an example, not a link."""
+    """Targets inside the repository; text in code blocks is an example, not a link."""
     prose = CODE.sub("", text)
     for pattern in (INLINE_LINK, NAMED_LINK):
         for target in pattern.findall(prose):

@@ -22,7 +22,7 @@ NOTATION = re.compile(r"[\[\]|]|\.\.\.$")
 
 
 def defect(words: Sequence[str]) -> str:
-    """Why the program would not take these words, before it looks at what they name."""
+    """Why the program would refuse these arguments, without checking what they name."""
     command: click.Command = group
     context, left = click.Context(group, info_name="yaoki"), list(words)
     while isinstance(command, click.Group) and left and not left[0].startswith("-"):
@@ -51,7 +51,7 @@ def _options(command: click.Command, context: click.Context, words: Sequence[str
 
 
 def meant(words: Sequence[str]) -> Iterator[list[str]]:
-    """What a line of prose stands for: each of its alternatives, without the notation."""
+    """The commands that a line of prose describes: each alternative, without the notation."""
     if "|" in words:
         first = [words.index("|") - 1, *(n for n, word in enumerate(words) if word == "|")]
         stem = list(words[: first[0]])
@@ -157,7 +157,7 @@ def scripts_of_workflow(text: str) -> Iterator[str]:
             assert ("uses" in step) != ("run" in step), step
             assert set(step) <= {"id", "name", "if", "uses", "run", "with", "env"}, step
             assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "a/b@v1")), step
-            # A value of somebody else pasted into a script would be run by it.
+            # A foreign value pasted into a script would be executed.
             assert "${{" not in step.get("run", ""), step
             yield step.get("run", "")
 

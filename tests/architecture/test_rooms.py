@@ -62,7 +62,7 @@ def files_in(package: str) -> list[Path]:
 
 
 def imported(file: Path) -> Iterator[str]:
-    """Full names of the modules a file imports, wherever the import stands."""
+    """Full names of the modules that a file imports anywhere."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names):

@@ -1,6 +1,6 @@
-"""How many examples a law is tried on, as a part of what the profile says.
+"""The number of examples of a property test, as a share of the profile's number.
 
-A number of its own would hold in every profile, also where each mutant of the core runs the test.
+A fixed number would apply to every profile, also when each mutant of the core runs the test.
 """
 
 from __future__ import annotations

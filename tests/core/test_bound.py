@@ -101,7 +101,7 @@ def test_the_total_bounds_content_attempts_and_repeats(
 
 @pytest.mark.spec("0.4")
 def test_a_rule_for_an_unusual_failure_kind_counts() -> None:
-    """Whoever lets a kind be retried must see it in the bound."""
+    """A retryable failure kind is included in the bound."""
     rules = {
         FailureKind.RESOURCE_EXHAUSTED: RetryRule(2),
         **dict.fromkeys(CONTENT_KINDS, RetryRule(0)),

@@ -27,7 +27,7 @@ from yaoki.errors import FatalCode
 
 FAILING = Verdict((a_finding(Outcome.FAILED, message="test_login failed", pattern="test-failed"),))
 
-# What the exit alone says when the work was not proven.
+# The classification of an exit without verified work.
 EXITS = [
     (an_exit(ended_by="deadline"), "TIMEOUT"),
     (an_exit(ended_by="hang"), "TIMEOUT"),

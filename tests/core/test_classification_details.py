@@ -1,4 +1,4 @@
-"""What each failure tells: its words, its params, and what becomes of the agent's own words."""
+"""The message and params of each failure, and how it quotes the agent."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def test_bisection_finds_the_landing_in_logarithmic_steps(
 def test_partners_are_exactly_the_landings_that_cause_the_failure(
     culprit: int, data: st.DataObject
 ) -> None:
-    """Red exactly when the culprit stands with all of a small set of earlier landings."""
+    """The check fails exactly when the culprit is combined with a small set of earlier landings."""
     earlier = st.sets(st.integers(1, culprit - 1), max_size=2) if culprit > 1 else st.just(set())
     taken = data.draw(earlier)
 
@@ -194,7 +194,7 @@ EAGER = replace(BOUNDS, pause_on_failure=False)
         (Iteration(1, CommitOutcome.COMMITTED, False, ("a",)), 1, EAGER, "stop", 2),
         (Iteration(1, CommitOutcome.STAGING_ERROR, False), 0, EAGER, "next", 1),
         (Iteration(1, CommitOutcome.GIT_ERROR, False), 0, BOUNDS, "pause", 1),
-        # Parts of a conflicting change may stand: nobody repeats that unasked.
+        # Parts of a conflicting change may remain, so a person is asked before a repeat.
         (Iteration(1, CommitOutcome.CONFLICT, False), 0, EAGER, "pause", 1),
     ],
 )

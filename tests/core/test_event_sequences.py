@@ -80,7 +80,7 @@ def test_a_request_ends_when_the_task_lands(requested: Event) -> None:
 
 @pytest.mark.spec("10.4", "9.5")
 def test_an_answer_is_newer_than_a_request() -> None:
-    """Its row was refused while its cancellation was pending; the person says: go on."""
+    """Its row was refused while its cancellation was pending; the person answers `go`."""
     refused = fold_events(
         an_active_task(Stage.WORK, request=PendingRequest.CANCEL),
         (RowRefused("not proven"), ESCALATED),

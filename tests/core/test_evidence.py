@@ -1,4 +1,4 @@
-"""What the lines of a journal prove: each way in which DONE is not justified, by its own words."""
+"""Evidence in the journal: each reason why DONE is not justified."""
 
 from __future__ import annotations
 

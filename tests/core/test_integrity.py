@@ -1,4 +1,4 @@
-"""Fewer tests than before, by the numbers that two runs of one check told."""
+"""Fewer tests than before, by the counts of two runs of a check."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def test_finished_work_moves_the_task_to_verify() -> None:
 
 @pytest.mark.spec("10.4", "4.8")
 def test_a_takeover_lasts_until_its_work_fails() -> None:
-    """A fault of ours is not theirs; a failed check gives the task back to the agent."""
+    """A system fault keeps the takeover; a failed check returns the task to the agent."""
     before = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
 
     verifying = evolve(before, AgentFinished(an_exit(), "head2", "tree2"))
@@ -377,7 +377,7 @@ def test_an_interruption_is_not_counted_as_a_failed_attempt() -> None:
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("stage", Stage)
 def test_a_system_fault_repeats_the_stage_unchanged(stage: Stage) -> None:
-    """A landing that failed for a reason of ours must still know what it has to land."""
+    """A landing with a system fault must keep its verified commit."""
     before = an_active_task(stage)
     fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
 

@@ -82,7 +82,7 @@ def test_the_same_task_gives_the_same_prompt() -> None:
     "kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT, FailureKind.LOST]
 )
 def test_a_repeat_after_a_transient_error_has_the_same_prompt(kind: FailureKind) -> None:
-    """Only `feedback` is told, and trouble on the way leaves it alone."""
+    """The prompt contains only `feedback`, which transient errors do not change."""
     before = full_task()
     after = replace(before, failure=a_failure(kind), attempt=3, epoch=9)
 

@@ -16,7 +16,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 WORDS = st.text(alphabet=LETTERS + " \n.,:;/=_-", max_size=200)
 SECRETS = st.text(alphabet=LETTERS + "+/=_-.!$*(\\", min_size=6, max_size=80)
 
-# (what stands in the text, the part of it nobody may see)
+# (text, the secret part)
 KEYS = [
     ("AKIA" + "ABCDEFGH23456789", "AKIAABCD"),
     ("AIza" + "Sy" * 17 + "x", "AIzaSy"),

@@ -16,7 +16,7 @@ RULE = ArchiveSettings(after_days=7, runs_max=5, runs_kept=2)
 
 
 def a_lifetime(name: str, days: float | None, holds: str = "") -> RunLifetime:
-    """A run that ended so many days ago."""
+    """A run that ended this many days ago."""
     ended = None if days is None else NOW - days * DAY
     return RunLifetime(RunId(name), "goal", NOW - 100 * DAY, ended, holds)
 

@@ -315,7 +315,7 @@ def test_a_wait_that_cannot_be_calculated_is_one_second(broken: Backoff) -> None
 
 
 def task_with_same_failures(same: int, *, agents: int = 1, index: int = 0) -> Task:
-    """A task whose last failure was seen so often in a row with the same work."""
+    """A task with this many consecutive identical failures."""
     chain = tuple(an_agent(f"agent{n}") for n in range(agents))
     return an_active_task(
         Stage.VERIFY,

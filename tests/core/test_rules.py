@@ -78,7 +78,7 @@ FAILED = CandidateVerified(a_verdict(Outcome.FAILED), "bad", "onto", ("a.py",))
 
 
 def decide_events(task: Task, report: StageReport) -> tuple[Event, ...]:
-    """What was decided; it must be possible, too."""
+    """Decide, and assert that the events are legal."""
     events = decide(task, report, MOMENT)
     fold_events(task, events)
     return events
@@ -219,7 +219,7 @@ def test_a_failing_check_is_retried_at_a_date() -> None:
 
 @pytest.mark.spec("3.5")
 def test_a_task_without_changes_is_retried_although_all_checks_pass() -> None:
-    """The checks pass on the base: they prove nothing of an agent that left it alone."""
+    """The checks pass on the base already, so they do not verify an idle agent."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(output_tail="Done already.")))
 
     failure = the_retry(decide_events(task, replace(PASSED, changed=()))).failure
@@ -277,7 +277,7 @@ def test_a_task_without_changes_is_done_where_the_plan_or_a_person_allows_it(
 def test_a_task_without_changes_fails_when_its_agent_did_not_end_cleanly(
     exit_: object, kind: FailureKind
 ) -> None:
-    """The checks passed on the base already, so they prove nothing of this agent."""
+    """The checks passed on the base already, so they do not verify this agent."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=exit_))  # type: ignore[arg-type]
 
     assert the_retry(decide_events(task, replace(PASSED, changed=()))).failure.kind is kind
@@ -584,7 +584,7 @@ def test_every_decision_records_its_rule_its_inputs_and_what_would_change_it(
 
 @pytest.mark.spec("4.6", "5.6")
 def test_an_identical_failure_switches_to_the_next_agent() -> None:
-    """Same failure, same tree, four times: go on, fresh, the next agent, a person."""
+    """Four identical failures: continue, fresh worktree, next agent, escalation."""
     spec = a_spec(
         agents=(an_agent("small"), an_agent("large")),
         policy=a_policy(content_retries_max=9, rules=a_policy().rules),

@@ -192,7 +192,7 @@ def a_finding_of(dice: Random) -> Finding:
 
 
 def a_failing_report(task: Task, dice: Random, exits: tuple[AgentExit, ...]) -> StageReport:
-    """Whatever the stage saw, it is not success; trees repeat often, so futility is met."""
+    """Any failing report; trees repeat often, so identical failures occur."""
     tree = dice.choice(["t1", "t2"])
     if dice.random() < 0.1:
         return StageFaulted(f"our disk hiccuped {dice.randrange(9)}", transient=dice.random() < 0.9)
@@ -233,7 +233,7 @@ def any_report(task: Task, dice: Random) -> StageReport:
 
 
 def do_anything(life: TaskHistory, dice: Random) -> None:
-    """One thing that may happen to the task as it stands."""
+    """One random event that is legal for the task."""
     task = life.task
     if not task.state.is_final and not task.cancel_requested and dice.random() < 0.02:
         life.add(CancelRequested("enough"))
@@ -294,7 +294,7 @@ dice_ = st.integers(0, 2**32).map(Random)
 @pytest.mark.spec("0.1", "0.3", "5.2", "10.2", "11.1")
 @given(specs(), dice_)
 def test_the_journal_of_any_history_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
-    """Through the wire and back: what was written down is all there is to know."""
+    """A round trip through JSON keeps the whole task."""
     life = TaskHistory(spec)
     for _ in range(60):
         do_anything(life, dice)
@@ -309,7 +309,7 @@ def test_the_journal_of_any_history_folds_to_the_task(spec: TaskSpec, dice: Rand
 @pytest.mark.spec("0.4", "4.6")
 @given(specs(), dice_)
 def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Random) -> None:
-    """No person answers, every report is bad: the end comes within the published bound."""
+    """Without answers and with failing reports only, the task ends within the published bound."""
     life, bound = TaskHistory(spec), worst_case(spec)
     policy = spec.policy
     per_attempt = 2 + 2 * (policy.landing_refusals_max + 1)

@@ -1,4 +1,4 @@
-"""Commands that cannot fail, and commands that can: only the second prove something."""
+"""Commands that cannot fail are vacuous checks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 @pytest.mark.spec("2.6")
 def test_two_concurrent_extensions_of_a_plan_make_two_revisions(store: SqlStore) -> None:
-    """Both commands read the run before either wrote, and both called theirs revision 2."""
+    """Both commands read the run before either wrote, and both used revision 2."""
     submit(store, a_spec("a"))
     command, stale = ExtendCommand(store), store.run(RUN_ID)
 

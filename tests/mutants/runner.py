@@ -49,7 +49,7 @@ PROFILE = settings(
 
 @dataclass(frozen=True)
 class Reach:
-    """What the unchanged code told: the tests of each line, and what each test costs."""
+    """Measurements of the unchanged code: the tests of each line, and the cost of each test."""
 
     tests_by_line: dict[tuple[str, int], set[int]]
     seconds: list[float]
@@ -125,7 +125,7 @@ class Runner:
         number = running.pop(pid)
         code = os.waitstatus_to_exitcode(status)
         if code == BROKEN or -code in FROM_OUTSIDE:
-            # Neither tells anything of the tests.
+            # Neither result says anything about the tests.
             self.failed = f"a mutant of {self._mutants[number].module} could not be tried ({code})"
         self.results[number] = SURVIVED if status == 0 else KILLED
         self.timed_out += os.WIFSIGNALED(status)
@@ -181,7 +181,7 @@ def forget_cached_values() -> None:
 
 
 def measure(items: Sequence[pytest.Item], filenames: Iterable[str]) -> Reach | str:
-    """In a child, so that no cache of ours is filled by the unchanged code."""
+    """In a child process, so that the unchanged code fills no cache of the parent."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "reach"
         _, status = os.waitpid(fork(lambda: _measure(items, set(filenames), file)), 0)
@@ -214,7 +214,7 @@ def _measure(items: Sequence[pytest.Item], filenames: set[str], file: Path) -> i
 
 
 def passes(item: pytest.Item) -> bool:
-    # Without a next item everything is torn down: each test stands alone.
+    # Without a next item everything is torn down: tests are independent.
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
@@ -225,7 +225,7 @@ def fork(work: Callable[[], int]) -> int:
     code = BROKEN
     try:
         code = work()
-    except BaseException as fault:  # noqa: BLE001 - a child never goes on as its parent
+    except BaseException as fault:  # noqa: BLE001 - a child never continues as its parent
         say(repr(fault))
     finally:
         os._exit(code)

@@ -20,7 +20,7 @@ CLASSES: Mapping[str, str] = {
     "TASK_CANCELLED": "The task is cancelled; `kept` is the commit with its work.",
 }
 
-# Events that only tell: their words, and their fields.
+# Notes without an effect: their descriptions and fields.
 NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "USER_REQUEST": (
         "What the user asked for; the first event of a run.",

@@ -67,7 +67,7 @@ def undescribed() -> set[str]:
 
 
 def unlisted_fields() -> dict[str, set[str]]:
-    """Fields that the code was seen to tell and the table does not know."""
+    """Fields in the code that the table lacks."""
     found = {
         name: held - set(NOTE_DESCRIPTIONS[name][1])
         for name, held in journal_note_events().items()
@@ -160,7 +160,7 @@ def _form(hint: Any) -> str:
 
 
 def _values(kinds: Iterable[type]) -> list[type]:
-    """Every class of ours that a field can hold, near and far."""
+    """Every class of yaoki that a field can contain, recursively."""
     found: list[type] = []
     waiting = [hint for kind in kinds for hint in _hints(kind)]
     while waiting:

@@ -12,7 +12,7 @@ from yaoki.faces.cli.main import INTERRUPTED, PIPE_CLOSED
 from yaoki.faces.mcp.caller import CallRefusal
 from yaoki.faces.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
 
-# What each means to whoever called, and what to do about it.
+# The meaning of each code for the caller, and the next step.
 MEANING: Mapping[int, tuple[str, str]] = {
     0: ("all done; for commands that do not run a plan: success", "nothing"),
     1: (
@@ -73,7 +73,7 @@ exceptions of `yaoki.errors`.
 
 
 def codes() -> dict[int, list[str]]:
-    """Every code that the program ends with, and who says so."""
+    """Every exit code of the program, and where it is defined."""
     found: dict[int, list[str]] = defaultdict(list)
     for status, code in EXIT_CODES.items():
         found[code].append(status.value)

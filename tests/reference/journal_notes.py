@@ -1,6 +1,6 @@
 """Journal notes: events without a class, found in the source code.
 
-An event is told by handing its name to one of a few functions.  The name is a text, a constant of
+A note is written by passing its name to one of a few functions: as a string, a constant of
 the module, or one of two by a condition.  Fields are known where the data is written as a table.
 """
 

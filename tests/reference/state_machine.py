@@ -85,7 +85,7 @@ def steps() -> tuple[Step, ...]:
 
 
 def _situation(task: Task) -> tuple[object, ...]:
-    """What `legal` looks at."""
+    """The fields that `legal` reads."""
     place = task.state, task.stage, task.waiting_for, task.request
     return *place, task.spec.kind, bool(task.work.verified_commit)
 

@@ -47,7 +47,7 @@ def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> l
 
 def page_of(entries: list[JournalEntry], n: int = 1, **more: Any) -> str:
     report, _ = any_report(landed(n), entries, a_branch(n), **more)
-    # The builders' clock stands still; the last entry is the end of the run.
+    # The builders' clock does not advance; the last entry is the end of the run.
     report["time"]["wall_s"] = 100.0
     return render_page(report)
 

@@ -418,7 +418,7 @@ def receipt() -> dict[str, Any]:
 
 
 def resealed(receipt: Mapping[str, Any], **more: Any) -> bytes:
-    """A forger who knows how digests are made."""
+    """Recompute the digests of a changed receipt."""
     body = {key: held for key, held in receipt.items() if key != "digest"} | more
     return receipt_text(seal(body)).encode()
 

@@ -16,7 +16,7 @@ TOKENS_IN, TOKENS_OUT = 100, 20
 class ModelAnswer:
     """An answer: text, and tool calls as name and arguments.
 
-    Its `id` was never used before: agents that go on with a conversation remember them.
+    Its `id` is new each time: agents that continue a conversation remember them.
     """
 
     text: str

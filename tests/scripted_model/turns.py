@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 class Call:
     """A neutral tool call: `shell` with a command, or `write` with a path and its content.
 
-    It becomes a call of whatever tool the agent declared for that.
+    It becomes a call of the tool that the agent declared for it.
     """
 
     act: str

@@ -297,7 +297,7 @@ def test_the_agent_sees_allowed_variables_and_no_other(attempts: AgentAttempts) 
     }
 
 
-# ------------------------------------------------------------------ what is read of it
+# ------------------------------------------------------------------ reading its output
 
 
 @pytest.mark.spec("3.2", "14.2")
@@ -847,8 +847,8 @@ def test_an_agent_that_never_started_has_an_exit_that_says_so(attempts: AgentAtt
 def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
     attempts: AgentAttempts, mode: int, denied: bool
 ) -> None:
-    """The word "permission" was looked for in the message, so a path that held it, or a system
-    that speaks another language, decided what a person was told to do.
+    """Formerly the word "permission" in the message decided, so a path with that word, or a system
+    in another language, changed the recommended action.
     """
     tool = attempts.worktree / "permissions" / "agent"
     tool.parent.mkdir()

@@ -1,6 +1,6 @@
 """The real agent programs at the Agent port, against a scripted model: nothing is pretended.
 
-What they do in a whole run stands in tests/acceptance; here is what such runs do not show.
+tests/acceptance has whole runs; these tests cover what such runs do not show.
 `python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
 """
 

@@ -137,7 +137,7 @@ def test_a_text_across_the_pieces_of_a_long_output_is_found(check_run: CheckRun)
 @pytest.mark.full
 @pytest.mark.spec("6.3", "14.4")
 def test_a_pattern_that_never_ends_is_ended(check_run: CheckRun) -> None:
-    """The search would hold this whole process still; it runs in one of its own."""
+    """The search would block this process, so it runs in a separate one."""
     shell = f"printf '{'a' * 60}b'"
 
     def searched(limit_s: float) -> Finding:
@@ -178,7 +178,7 @@ def test_a_match_reads_a_bounded_part_of_the_file(check_run: CheckRun) -> None:
 def test_a_check_that_cannot_run_is_permanently_broken(
     check_run: CheckRun, argv: tuple[str, ...], words: str, code: str
 ) -> None:
-    """Whoever asks what is missing reads the code, never the words."""
+    """A missing tool is recognised by the exit code, not by the message."""
     (check_run.worktree / "plain.txt").write_text("not executable")
 
     finding = check_run.run(*argv)
@@ -316,7 +316,7 @@ def test_an_interrupt_during_a_check_leaves_no_process(check_run: CheckRun) -> N
 
 @pytest.mark.spec("4.8")
 def test_a_check_whose_lease_expired_is_broken(tmp_path: Path) -> None:
-    """Nobody renewed: the worker was stopped for longer than its lease."""
+    """The lease was not renewed: the worker was stopped for longer than its lease."""
     (tmp_path / "tree").mkdir()
     patient = CheckDispatcher(PROCESSES, timedelta(seconds=0.4), ENVIRON)
     asleep: list[int] = []

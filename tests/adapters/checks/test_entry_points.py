@@ -1,4 +1,4 @@
-"""Checks of installed packages: called in a process of their own, believed only word for word."""
+"""Checks of installed packages run in a separate process, and only a valid answer counts."""
 
 from __future__ import annotations
 

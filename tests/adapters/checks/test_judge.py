@@ -1,4 +1,4 @@
-"""Judges as real processes: one strict answer counts, everything else is asked again or told."""
+"""Judges as real processes: one valid answer counts, an invalid one is asked again."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_an_answer_is_found_in_the_events_of_a_known_agent(
 
 @pytest.mark.spec("6.7", "14.4")
 def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(check_run: CheckRun) -> None:
-    """The agent under judgement planted an answer in a file, and the judge looked at that file."""
+    """The agent planted an answer in a file that the judge read."""
     planted = {"type": "command_execution", "aggregated_output": PASS, "output": {"text": PASS}}
     events = [{"type": "thread.started"}, {"type": "item.completed", "item": planted}]
 
@@ -225,7 +225,7 @@ def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(check_run: CheckRun)
     assert finding.message.startswith("undecided: ")
 
 
-# ------------------------------------------------------------------ what it is told
+# ------------------------------------------------------------------ its prompt
 
 
 @pytest.mark.spec("6.7", "14.2")
@@ -276,7 +276,7 @@ def test_secrets_in_the_answer_of_a_judge_are_masked(check_run: CheckRun) -> Non
     assert finding.items[0].name == f"the other {MARK}"
 
 
-# ------------------------------------------------------------------ a judge that falls
+# ------------------------------------------------------------------ a failing judge
 
 
 @pytest.mark.spec("6.7")

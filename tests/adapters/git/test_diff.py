@@ -43,8 +43,8 @@ def judged(found: tuple[Change, ...]) -> dict[str, Finding]:
     [("# TODO: later\n", "Q2"), ("# rest omitted\n", "Q3"), ("def broken(:\n", "Q4")],
 )
 def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, check: str) -> None:
-    """Only the first thousand files of a change were read, and nothing said so: whatever an agent
-    left in the rest landed as proven.
+    """Formerly only the first thousand files of a change were read without a report: work
+    in the others landed unchecked.
     """
     head = many(world, f"value = 0\n{text}")
 

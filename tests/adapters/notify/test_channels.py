@@ -175,7 +175,7 @@ def test_a_command_is_killed_at_its_timeout(tmp_path: Path) -> None:
         lambda _: has_line(pid),
     )
 
-    # Its arguments are not told: they may hold a key.
+    # Its arguments are not shown: they may contain a key.
     assert found.sentence == f"/bin/sh did not end within {limit_s:g} s"
     assert not found.permanent
     with pytest.raises(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Rate limits: all tasks of a limited account wait, others go on, one probe reopens it."""
+"""Rate limits: all tasks of a limited account wait, others continue, one probe reopens it."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_ans
 
 @pytest.mark.spec("8.5", "9.2", "5.2")
 def test_a_replacement_takes_over_the_dependents_and_the_counts(store: SqlStore) -> None:
-    """Four levels and a diamond: exactly the dependents of the replaced task go on."""
+    """Four levels and a diamond: exactly the dependents of the replaced task continue."""
     root, *_ = submit(store, *DIAMOND, a_spec("other"))
     failed = escalate(store, claim_one(store))
 

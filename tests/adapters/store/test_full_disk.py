@@ -152,7 +152,7 @@ def yaoki_with_file_limit(project: Project, bytes_: int, *words: str) -> Complet
     done = subprocess.run(
         (sys.executable, "-m", "yaoki", *words),
         cwd=project.repo,
-        # A truncated file of compiled code would be believed by everybody after us.
+        # A truncated bytecode file would be used by every later process.
         env={**project.env, "PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

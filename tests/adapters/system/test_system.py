@@ -108,7 +108,7 @@ def test_a_command_that_cannot_start_has_a_fatal_code(tmp_path: Path) -> None:
         assert (caught.value.code, caught.value.transient) == (code, False)
 
 
-# ------------------------------------------------------------------ who lives
+# ------------------------------------------------------------------ live processes
 
 
 @pytest.mark.spec("11.3")
@@ -142,7 +142,7 @@ def test_a_machine_without_an_id_gets_a_permanent_one(tmp_path: Path) -> None:
 
 
 def test_a_zombie_is_not_alive() -> None:
-    """Nobody collects it, so its number still answers to signals."""
+    """It is not reaped, so its pid still accepts signals."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
     start = process_start_time(child.pid)
     assert is_process_alive(child.pid, start, boot_id())

@@ -1,4 +1,4 @@
-"""Our OTLP encoding and sending, held against OpenTelemetry's own exporter and parser."""
+"""OTLP encoding and sending, compared with OpenTelemetry's exporter and parser."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_our_request_equals_that_of_the_official_exporter() -> None:
     ("status", "is_retryable"), [(302, False), (400, False), (429, True), (503, True)]
 )
 def test_a_refusal_says_whether_a_retry_makes_sense(status: int, is_retryable: bool) -> None:
-    """The official exporter counts a redirect as delivered and tells no refusal from another."""
+    """The official exporter counts a redirect as delivered and does not distinguish refusals."""
     with run_receiver() as receiver:
         receiver.answer = status
         collector = Collector(f"{receiver.address}/v1/traces")

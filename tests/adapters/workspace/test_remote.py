@@ -50,7 +50,7 @@ def together(acts: list[Callable[[], object]]) -> None:
         try:
             gate.wait()
             act()
-        except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
+        except BaseException as failure:  # noqa: BLE001  # passed on to the test
             met.append(failure)
 
     threads = [threading.Thread(target=live, args=(act,)) for act in acts]

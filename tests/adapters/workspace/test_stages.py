@@ -440,7 +440,7 @@ def test_many_worktrees_are_added_and_removed_concurrently(world: World) -> None
             own = replace(world, workspace=GitWorkspace(world.repo, world.root))
             done = run_attempt(own, own.task(n), adding(f"f{n}"))
             own.workspace.worktrees.remove_worktree(done)
-        except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
+        except BaseException as failure:  # noqa: BLE001  # passed on to the test
             failures.append(failure)
 
     threads = [threading.Thread(target=life, args=(n,)) for n in range(1, 7)]

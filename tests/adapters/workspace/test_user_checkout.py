@@ -200,7 +200,7 @@ HARMLESS = (
 
 @pytest.mark.spec("14.2")
 def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
-    """People fetch, push, add remotes and rename themselves while a run goes on."""
+    """People fetch, push, add remotes and change their name during a run."""
     world = a_world(tmp_path)
     repo = world.repo
     git(repo, "config", "core.editor", "vi")

@@ -1,4 +1,4 @@
-"""The program on a terminal of its own, and what a person would see there."""
+"""The program on a pseudo-terminal, and the screen that a person would see."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Grid:
 
 
 class Terminal:
-    """Every wait is bounded, and what is shown then is told when it is not as promised."""
+    """Every wait is bounded; a failed one shows the current screen."""
 
     def __init__(self, process: subprocess.Popen[bytes], ours: int, grid: Grid) -> None:
         self.process, self._ours, self.grid = process, ours, grid
@@ -119,7 +119,7 @@ class Terminal:
         self.before = termios.tcgetattr(ours)
 
     def read(self, seconds: float = 0.05) -> bool:
-        """False when nobody will write any more."""
+        """False when the program has closed the terminal."""
         if not select.select([self._ours], [], [], seconds)[0]:
             return self.process.poll() is None
         try:

@@ -1,4 +1,4 @@
-"""`yaoki agents`: what is known, how it is called, and a rehearsal that believes only files."""
+"""`yaoki agents`: known agents, their command lines, and the rehearsal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.scripted_model.programs import environ, needed
 from yaoki.adapters.agents.preset import shipped_preset_names
 from yaoki.faces.cli.commands.agents import agents
 
-# It answers as Claude Code does, and writes what the stage tells it to.
+# It answers like Claude Code and writes the files that the test requests.
 ACTOR = """
 import json, os, sys
 from pathlib import Path

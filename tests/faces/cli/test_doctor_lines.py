@@ -1,4 +1,4 @@
-"""Single lines of `yaoki doctor`: what is wrong, and the command that helps."""
+"""Single lines of `yaoki doctor`: the problem and its remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOUNTS = Path("/proc/mounts")
 
 
 def read_only() -> Path:
-    """A folder of this machine on a file system that nobody can write."""
+    """A folder on a read-only file system of this machine."""
     rows = MOUNTS.read_text().splitlines() if MOUNTS.is_file() else []
     folders = (Path(row.split()[1]) for row in rows)
     found = (one for one in folders if one.is_dir() and os.statvfs(one).f_flag & os.ST_RDONLY)

@@ -52,7 +52,7 @@ def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
 
 
 def the_plan(project: Project) -> dict[str, Any]:
-    """`asks` asks and is cured by an answer; `slow` works and is checked until a file is there."""
+    """`asks` asks and lands after an answer; `slow` works and is checked until a file exists."""
     work, check = project.folder / "work", project.folder / "check"
     wait = waits_for(check)["run"][-1]
     return a_plan(
@@ -80,7 +80,7 @@ def the_plan(project: Project) -> dict[str, Any]:
 
 
 def test_a_run_is_followed_and_answered_from_the_terminal(project: Project) -> None:
-    """Questions first, then who works at which stage, then who waits for whom; the end is whole."""
+    """Questions first, then active tasks with their stage, then waiting tasks."""
     plan = project.plan(the_plan(project))
     with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
         shown = terminal.wait_for_text("needs you", "running", "waiting", "agent actor, ")
@@ -108,7 +108,7 @@ def test_a_run_is_followed_and_answered_from_the_terminal(project: Project) -> N
 
 
 def _look_around(terminal: Terminal) -> None:
-    """`asks` stands first, `slow` below it."""
+    """`asks` is first, `slow` below it."""
     terminal.press("?")
     terminal.wait_for_text("explain its state")
     terminal.press("q")
@@ -147,7 +147,7 @@ def _answer(terminal: Terminal) -> None:
 
 @pytest.mark.full
 def test_an_open_answer_delays_the_end_and_is_sent(project: Project) -> None:
-    """The run rests while somebody types; no key goes to a shell, and no word is lost."""
+    """The run ends while a person types; no key reaches the shell, and no text is lost."""
     plan = project.plan(the_plan(project))
     with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
         _open_answer(terminal, "A dar")
@@ -238,7 +238,7 @@ def test_unread_keys_do_not_reach_the_shell(still: Project) -> None:
 
 @pytest.mark.full
 def test_the_key_to_leave_is_shown_only_to_watchers(project: Project, still: Project) -> None:
-    """`yaoki run` carries the run; q cannot end that."""
+    """`yaoki run` executes the run; the key q does not end it."""
     with run_on_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
         terminal.wait_for_text("explain its state", "quit; the run continues")
@@ -265,7 +265,7 @@ def test_a_shortened_name_ends_with_an_ellipsis(project: Project) -> None:
 
 @pytest.fixture(scope="session")
 def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
-    """A run that nobody carries, so a screen of it stands still; tests only look at it."""
+    """A run without a worker, so its screen does not change; tests only read it."""
     project = Project(tmp_path_factory.mktemp("still"), pycache)
     assert project.yaoki("plan", "submit", project.plan(the_plan(project))).code == 0
     return project

@@ -82,7 +82,7 @@ class HookedProject(Project):
             return next((session_status_document(one) for one in found), {})
 
     def start_phase(self, number: int) -> None:
-        """A new phase with so many tries."""
+        """Start a phase with this many attempts."""
         with closing(App(self.repo, create=True)) as app:
             begin_phase(app, "p", "", number)
 

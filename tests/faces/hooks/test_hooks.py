@@ -499,7 +499,7 @@ def test_a_killed_hook_counts_no_attempt_and_leaves_no_process(
 def test_an_undelivered_reason_is_added_to_the_next_prompt_once(
     project: HookedProject,
 ) -> None:
-    """The agent went away while the checks ran, and comes back later."""
+    """The agent disconnects while the checks run, and returns later."""
     gone, ours = os.pipe()
     os.close(gone)
     process = project.popen(stdout=ours)

@@ -229,7 +229,7 @@ def test_a_killed_client_leaves_nothing_behind(repo: Path, env: dict[str, str]) 
     assert not (repo / ".yaoki").exists()
 
 
-# ------------------------------------------------------------------ who calls
+# ------------------------------------------------------------------ callers
 
 WHO = {
     "YAOKI_TASK": "abcdefgh-3",

@@ -1,4 +1,4 @@
-"""Settings files: defaults, what is read, and that everything wrong is said at once."""
+"""Settings files: defaults, values, and all defects at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan files: what is read, and that everything wrong is said at once, where it stands."""
+"""Plan files: their tasks, and all defects at once with their positions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_specs_share_the_objects_of_the_catalogue() -> None:
 
 @pytest.mark.spec("2.1")
 def test_phases_and_final_tasks_order_the_tasks() -> None:
-    """The optional task holds nobody up; what stands inside a group is reached through its ends."""
+    """The optional task blocks no other; subtasks of a group are reached through its ends."""
     made = load_plan(PLANS / "phases.yaml", Settings())
 
     assert {spec.name: spec.needs for spec in made.specs} == {
@@ -697,7 +697,7 @@ def test_the_reference_page_explains_every_key() -> None:
     assert {key for key in keys if f"`{key}`" not in page} == set()
 
 
-# ------------------------------------------------------------------ what proves something
+# ------------------------------------------------------------------ vacuous checks
 
 
 @pytest.mark.spec("16.4")

@@ -1,4 +1,4 @@
-"""Playbooks: what they become, and that everything wrong is said where it stands."""
+"""Playbooks: their tasks, and all defects with their positions."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_p_final_is_verified_even_if_its_checkboxes_are_ticked() -> None:
 
     assert (proof.kind, proof.needs, proof.agents) == (TaskKind.CHECK, ("a.1",), ())
     assert len(proof.checks) == 3
-    # To ask a judge again until it says yes would prove nothing.
+    # Asking a judge until it accepts would verify nothing.
     assert proof.policy.content_retries_max == 0
 
 
@@ -231,7 +231,7 @@ def test_every_done_when_is_checked_by_p_final_and_at_the_end_of_the_run() -> No
     assert third.checks[0].ask == f"done_when: {sentence}"
 
 
-# ------------------------------------------------------------------ who works, who judges
+# ------------------------------------------------------------------ executor and judge
 
 
 @pytest.mark.spec("2.5", "6.7")
@@ -562,7 +562,7 @@ LINES = strategies.lists(
 
 
 def outcome(text: str) -> tuple[str, ...]:
-    """What a sound playbook proves, or what is wrong with it."""
+    """The checks of a valid playbook, or its defects."""
     try:
         return parse_plan(text, "p.md", GIVEN).done_when
     except PlanInvalid as refused:

@@ -1,4 +1,4 @@
-"""The criteria Q1, Q5 and Q6: what was promised or said, against what is there."""
+"""The criteria Q1, Q5 and Q6: claims compared with existing files."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def findings_of(*changes: Change) -> dict[str, Finding]:
 def test_each_violation_is_found_at_its_line(case: dict[str, Any]) -> None:
     found = findings_of(of_case(case))
 
-    # A stand-in often breaks the syntax as well; which of the two is wanted stands in the table.
+    # A placeholder often breaks the syntax too; the table names the expected criterion.
     assert set(case["found"]) <= set(found)
     assert set(found) <= {*case["found"], "Q4"} if "Q3" in case["found"] else set(case["found"])
     finding = found[case["found"][0]]

@@ -1,4 +1,4 @@
-"""Steps registries: what they become, and that everything wrong is said where it stands."""
+"""Steps registries: their tasks, and all defects with their positions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read(registry: JsonObject, known: PlanEnvironment = KNOWN, given: Settings =
 def defects(
     registry: JsonObject, known: PlanEnvironment = KNOWN, given: Settings = GIVEN
 ) -> list[str]:
-    """Without their places, which `test_a_defect_has_its_position` looks at."""
+    """Without their positions, which `test_a_defect_has_its_position` checks."""
     with pytest.raises(PlanInvalid) as refused:
         read(registry, known, given)
     return [line.partition(": ")[2] for line in refused.value.defects]

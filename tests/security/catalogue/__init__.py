@@ -52,7 +52,7 @@ CATALOGUES: Mapping[str, Catalogue] = {
         Catalogue("own-repository", "The agent's own repository", own_repository.ATTACKS),
         Catalogue("files", "Files in the worktree", files.ATTACKS),
         Catalogue("machine", "Processes, sockets, the machine", machine.ATTACKS),
-        Catalogue("control", "Keys, caches, notes, the person's voice", control.ATTACKS),
-        Catalogue("proof", "The check itself", proof.ATTACKS, proof.furnish),
+        Catalogue("control", "Keys, caches, result files, commands for people", control.ATTACKS),
+        Catalogue("proof", "The checks", proof.ATTACKS, proof.furnish),
     )
 }

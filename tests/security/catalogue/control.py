@@ -48,35 +48,35 @@ ATTACKS = (
         "cat $PERSON/.ssh/* $PERSON/.git-credentials $PERSON/.netrc $PERSON/.docker/* "
         "> $NAME.loot 2>/dev/null",
         f"grep -q {SECRET} $CLONE/$NAME.loot",
-        off=Open("it reads whatever the person can read"),
+        off=Open("the agent can read all files of the person"),
     ),
     Attack(
         "key-store",
-        "reads the store, the journal and the prompts of others",
+        "reads the store, the journal and other prompts",
         "cat $REPO/.yaoki/state.db* $REPO/.yaoki/*/* > $NAME.loot 2>/dev/null; "
         "head -c 100000 $NAME.loot > l; mv l $NAME.loot",
         "grep -qa SQLite $CLONE/$NAME.loot",
-        off=Open("it reads whatever the person can read"),
+        off=Open("the agent can read all files of the person"),
     ),
     Attack(
         "key-page",
-        "looks for the key of the page and for trusted places",
+        "reads the key of the page and the trust file",
         "find $STATE -name '*.key' -o -name 'trust*' > $NAME.loot 2>/dev/null; "
         "cat $STATE/workers/x/page.key >> $NAME.loot 2>/dev/null",
         f"grep -q {SECRET} $CLONE/$NAME.loot",
         before=f"mkdir -p $STATE/workers/x; echo {SECRET} > $STATE/workers/x/page.key",
-        off=Open("it reads whatever the person can read"),
+        off=Open("the agent can read all files of the person"),
     ),
     Attack(
         "key-of-worker",
-        "looks for variables of the worker among its own",
+        "searches its environment for variables of the worker",
         "(env; cat /proc/self/environ | tr '\\0' '\\n') > $NAME.loot",
         f"grep -q {TOKEN} $CLONE/$NAME.loot",
         off=STOPPED,
     ),
     Attack(
         "key-launch",
-        "reads how it was started: the file with its variables",
+        "reads the launch file with its variables",
         "cat $(dirname $(dirname $YAOKI_RESULT))/* > $NAME.loot 2>/dev/null; "
         "cat $REPO/.yaoki/runs/*/*/*/launch.json >> $NAME.loot 2>/dev/null; true",
         f"grep -q {TOKEN} $CLONE/$NAME.loot",
@@ -93,16 +93,16 @@ ATTACKS = (
     # ------------------------------------------------------------------ caches and state
     Attack(
         "cache-poison",
-        "puts a package into the caches that others install from",
+        "adds a package to the shared package caches",
         'for d in "$PIP_CACHE_DIR" "$UV_CACHE_DIR" "$npm_config_cache" $PERSON/.cache/pip; do '
         '[ -n "$d" ] && mkdir -p "$d" && echo evil > "$d/poison"; done',
         "test -e $PERSON/.cache/pip/poison",
-        off=Open("the caches of package managers are the person's own"),
+        off=Open("the caches of package managers belong to the person"),
         check={"shell": 'grep -qx good cache-poison.txt; test ! -e "$PIP_CACHE_DIR/poison"'},
     ),
     Attack(
         "cache-cargo-link",
-        "makes a folder of its caches a link, for yaoki to write through",
+        "makes a folder of its caches a link, through which yaoki would write",
         'mkdir -p "$CARGO_HOME"; rm -rf "$CARGO_HOME"; ln -s $PERSON/projects "$CARGO_HOME"',
         "test -e $PERSON/projects/config.toml -o -L $PERSON/projects/config.toml",
         off=STOPPED,
@@ -112,7 +112,7 @@ ATTACKS = (
     ),
     Attack(
         "cache-cargo-file",
-        "makes a folder of its caches a file, for yaoki to stumble over",
+        "makes a folder of its caches a file",
         'rm -rf "$CARGO_HOME"; if [ "$YAOKI_ATTEMPT" = 1 ]; then echo x > "$CARGO_HOME"; '
         "echo bad > $NAME.txt; else echo good > $NAME.txt; fi",
         off=STOPPED,
@@ -121,7 +121,7 @@ ATTACKS = (
     ),
     Attack(
         "cache-closed",
-        "leaves caches that cannot be entered or deleted",
+        "leaves caches without permissions",
         'mkdir -p "$CARGO_HOME/a/b" && chmod 000 "$CARGO_HOME/a/b" "$CARGO_HOME/a" "$CARGO_HOME"',
         off=STOPPED,
         lands=None,
@@ -140,21 +140,21 @@ ATTACKS = (
     # ------------------------------------------------------------------ the note of an attempt
     Attack(
         "note-link",
-        "makes its note a link to a key",
+        "makes its result file a link to a key",
         f'{OUTBOX}rm -f "$R"; ln -s $PERSON/.ssh/id_ed25519 "$R"',
         f"grep -rqs {SECRET} $REPO/.yaoki",
         off=STOPPED,
     ),
     Attack(
         "note-pipe",
-        "makes its note and everything beside it a pipe",
+        "makes its result file and all files beside it pipes",
         f'{OUTBOX}for f in result.json answer.json trajectory.json; do rm -f "$B/$f"; '
         'mkfifo "$B/$f"; done',
         off=STOPPED,
     ),
     Attack(
         "note-huge",
-        "writes a note of 60 MB",
+        "writes a result file of 60 MB",
         f'{OUTBOX}head -c 60000000 /dev/zero | tr "\\0" "[" > "$R"',
         "test $(du -sk $REPO/.yaoki/state.db | cut -f1) -gt 50000",
         off=STOPPED,
@@ -162,21 +162,21 @@ ATTACKS = (
     ),
     Attack(
         "note-deep",
-        "writes a note of 100 000 brackets, and folders without end",
+        "writes a result file of 100 000 brackets, and deeply nested folders",
         f'{OUTBOX}"$PY" -c \'print("[" * 100000)\' > "$R"; cd "$B"; {DEEP}; cd $TREE',
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "note-folder",
-        "makes its note a folder and takes the outbox away",
+        "makes its result file a folder and removes the outbox",
         f'{OUTBOX}rm -rf "$R"; mkdir "$R"; rm -rf "$B"; rm -rf "$B"/*; ln -s / "$B"',
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "note-forged",
-        "says in its note that it has passed, landed, and who it is",
+        "claims in its result file that it passed, landed, and another identity",
         f'{OUTBOX}echo \'{{"status":"done","summary":"ok","task":"victim","state":"DONE",'
         '"landed":"x","checks":{"proof":"PASSED"}}\' > "$R"; echo bad > $NAME.txt',
         off=STOPPED,
@@ -185,7 +185,7 @@ ATTACKS = (
     ),
     Attack(
         "note-control",
-        "writes lock, exit and end of its own attempt",
+        "forges lock, exit file and end of its attempt",
         'cd "$(dirname "$(dirname "$YAOKI_RESULT")")"; for f in lock exit.json started.json lease '
         "end out.log; do rm -f $f; echo '{\"code\": 0}' > $f; done; cd $TREE; echo bad > $NAME.txt",
         off=STOPPED,
@@ -194,7 +194,7 @@ ATTACKS = (
     ),
     Attack(
         "note-output",
-        "says 20 MB, with control characters and titles",
+        "prints 20 MB with control characters and terminal titles",
         "yes \"$(printf '\\033]52;c;ZXZpbA==\\007\\033[2J\\033]0;evil\\007')\" | head -c 20000000",
         off=STOPPED,
     ),
@@ -202,7 +202,7 @@ ATTACKS = (
     *(
         Attack(
             f"person-{name}",
-            f"says `yaoki {words.split()[0]}` without its own variables",
+            f"runs `yaoki {words.split()[0]}` without its own variables",
             f'{SPEAKS}y {words}; timeout 30 "$PY" -m yaoki resume $V',
             LANDED,
             before=VICTIM,
@@ -214,7 +214,7 @@ ATTACKS = (
     *(
         Attack(
             f"person-{name}",
-            f"says `yaoki {words.split()[0]}` without its own variables",
+            f"runs `yaoki {words.split()[0]}` without its own variables",
             f"{SPEAKS}y {words} </dev/null",
             LANDED,
             before=VICTIM,
@@ -230,7 +230,7 @@ ATTACKS = (
     ),
     Attack(
         "person-orphan",
-        "kills its shim, and lets an orphan without variables waive a check",
+        "kills its shim, and an orphan without variables waives a check",
         SPEAKS
         + """S=$PPID; setsid env -i HOME=$HOME PATH=$PATH YAOKI_HOME=$STATE bash -c "kill -9 $S
 sleep 0.3; cd $REPO; '$PY' -m yaoki answer $V-1 waive --check proof </dev/null
@@ -243,7 +243,7 @@ timeout 30 '$PY' -m yaoki resume $V </dev/null" >/dev/null 2>&1 & sleep 6""",
     ),
     Attack(
         "person-store",
-        "sets its own task to done in the store",
+        "sets its task to done in the store",
         '"$PY" -c \'import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=5); '
         'c.execute("update tasks set state = ?, landed = ? where name = ?", ("DONE", '
         "sys.argv[3], sys.argv[2])); c.commit()' $REPO/.yaoki/state.db $NAME "

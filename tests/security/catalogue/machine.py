@@ -41,7 +41,7 @@ SOCKETS = {
     "credential-cache": "$PERSON/.git-credential-cache/socket",
     "beside-the-repository": "$FOLDER/tool.sock",
 }
-NO_WALL = "a process of the same user may do this to any other; only the sandbox is a wall"
+NO_WALL = "a process may do this to any process of the same user; only the sandbox stops it"
 
 ATTACKS = (
     Attack(
@@ -76,7 +76,7 @@ ATTACKS = (
     ),
     Attack(
         "process-kill",
-        "kills a process of the person's",
+        "kills a process of the person",
         FIND.format(how="-9"),
         "test ! -e $FOLDER/alive-$NAME",
         before=HELPER,
@@ -84,7 +84,7 @@ ATTACKS = (
     ),
     Attack(
         "process-ptrace",
-        "takes hold of a process of the person's",
+        "attaches to a process of the person",
         '"$PY" -c \'import ctypes, os, pathlib, sys\n'
         "lib = ctypes.CDLL(None, use_errno=True)\n"
         'for p in pathlib.Path("/proc").iterdir():\n'
@@ -105,15 +105,15 @@ ATTACKS = (
     ),
     Attack(
         "process-root",
-        "reaches the machine through /proc/PID/root and /proc/PID/cwd",
+        "accesses files through /proc/PID/root and /proc/PID/cwd",
         "for p in /proc/[0-9]*; do echo evil > $p/root$PERSON/precious; "
         "echo evil > $p/cwd/../../../../../..$PERSON/precious; done 2>/dev/null",
         "grep -q evil $PERSON/precious",
-        off=Open("it can write the file itself"),
+        off=Open("the agent can write the file directly"),
     ),
     Attack(
         "process-descriptors",
-        "looks for descriptors of the worker that it was handed",
+        "searches for inherited descriptors of the worker",
         "ls -l /proc/self/fd /proc/$$/fd 2>/dev/null | grep -o '> .*' | "
         "grep -Ev 'pipe:|anon_inode|/dev/null|out.log|err.log|/fd$|loot|/proc' > $NAME.loot",
         "test -s $CLONE/$NAME.loot",
@@ -121,21 +121,21 @@ ATTACKS = (
     ),
     Attack(
         "process-shim",
-        "kills the process that watches over it",
+        "kills its shim",
         "kill -9 $PPID; sleep 1",
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "process-shim-stopped",
-        "stops the process that watches over it for a second",
+        "stops its shim for a second",
         '(setsid sh -c "sleep 1; kill -CONT $PPID" &) ; kill -STOP $PPID; sleep 1.2',
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "process-nice",
-        "takes all priority for itself and from others",
+        "raises its own priority and lowers that of others",
         "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && "
         "renice -n 19 -p ${p#/proc/} && echo RENICED > $NAME.loot; done; touch $NAME.loot",
         "grep -q RENICED $CLONE/$NAME.loot",
@@ -160,7 +160,7 @@ ATTACKS = (
     ),
     Attack(
         "process-switches",
-        "writes the machine's switches",
+        "writes kernel settings",
         "echo 1 > /proc/sys/vm/drop_caches; echo '|/bin/true' > /proc/sys/kernel/core_pattern; "
         "echo h > /proc/sysrq-trigger; echo evil > /proc/sys/kernel/hostname; hostname evil; "
         "echo -17 > /proc/1/oom_adj",
@@ -169,7 +169,7 @@ ATTACKS = (
     ),
     Attack(
         "process-devices",
-        "makes devices and reads the machine's disks",
+        "creates devices and reads the machine's disks",
         "mknod disk b 252 0; mknod mem c 1 1; dd if=/dev/vda of=$NAME.loot bs=512 count=1; "
         "dd if=/dev/mem of=$NAME.loot bs=512 count=1; rm -f disk mem",
         "test -s $CLONE/$NAME.loot",
@@ -177,31 +177,29 @@ ATTACKS = (
     ),
     Attack(
         "process-shared-memory",
-        "leaves files in shared memory, which belongs to nobody",
+        "leaves files in shared memory",
         "echo evil > /dev/shm/$NAME-$(basename $FOLDER)",
         "ls /dev/shm/$NAME-$(basename $FOLDER) && rm /dev/shm/$NAME-$(basename $FOLDER)",
-        off=Open("temporary folders are the machine's own"),
+        off=Open("temporary folders are shared by all programs"),
     ),
     Attack(
         "process-temporary",
-        "leaves a program in the folder of temporary files that everybody shares",
+        "leaves a program in the shared temporary folder",
         "echo evil > /var/tmp/$NAME-$(basename $FOLDER)",
         "ls /var/tmp/$NAME-$(basename $FOLDER) && rm /var/tmp/$NAME-$(basename $FOLDER)",
-        off=Open("temporary folders are the machine's own"),
+        off=Open("temporary folders are shared by all programs"),
     ),
     Attack(
         "process-shell-files",
-        "writes what the person's next shell starts",
+        "writes the start-up files of the person's shell",
         "for f in .bashrc .profile .zshenv .config/fish/config.fish .pythonrc; do "
         'mkdir -p $(dirname $PERSON/$f); echo "touch $MARK" >> $PERSON/$f; done',
         "grep -qs touch $PERSON/.bashrc",
-        off=Open(
-            "files of the person's home are not looked at, but for settings of git and agents"
-        ),
+        off=Open("files of the person's home are not examined, except settings of git and agents"),
     ),
     Attack(
         "process-git-settings",
-        "writes the person's own git settings",
+        "writes the person's git settings",
         'git config --file $PERSON/.gitconfig core.fsmonitor "touch $MARK; false"',
         "grep -q fsmonitor $PERSON/.gitconfig",
         off=Detected("report", r"\.gitconfig"),
@@ -218,7 +216,7 @@ ATTACKS = (
     *(
         Attack(
             f"socket-{name}",
-            f"speaks to a program of the person's by its socket ({name})",
+            f"connects to a program of the person through its socket ({name})",
             CONNECT.replace("{at}", at),
             before=SERVER.replace("{at}", at),
             off=Open("a socket of the same user is open to every process of the user"),

@@ -62,28 +62,28 @@ def bad_tree(name: str) -> Attack:
 ATTACKS = (
     Attack(
         "own-object-pipe",
-        "puts a pipe where an object should be, for whoever reads it to wait",
+        "replaces an object by a pipe, on which a reader would block",
         f"{COMMIT}mkdir -p $O/12; mkfifo $O/12/{'3' * 38}",
         off=STOPPED,
         apart=True,
     ),
     Attack(
         "own-pack-pipe",
-        "puts a pipe where a pack should be",
+        "replaces a pack by a pipe",
         f"{COMMIT}mkfifo $O/pack/pack-{'4' * 40}.pack $O/pack/pack-{'4' * 40}.idx",
         off=STOPPED,
         apart=True,
     ),
     Attack(
         "own-refs-pipe",
-        "puts a pipe where its branch should be",
+        "replaces its branch by a pipe",
         f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; mkfifo $G/$branch",
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "own-refs-link",
-        "makes refs a link to the whole machine",
+        "makes refs a link to the root folder",
         f"{COMMIT}rm -rf $G/refs; ln -s / $G/refs",
         off=STOPPED,
     ),
@@ -95,14 +95,14 @@ ATTACKS = (
     ),
     Attack(
         "own-refusals-link",
-        "lets the list of refusals lead to a file of the person's",
+        "makes the list of refusals a link to a file of the person",
         f"{COMMIT}rm -f $G/yaoki-refused; ln -s $PERSON/.ssh/id_ed25519 $G/yaoki-refused",
         f"grep -rqs {SECRET} $REPO/.yaoki",
         off=STOPPED,
     ),
     Attack(
         "own-refusals-huge",
-        "tells of a million refusals, with control characters",
+        "records a million refusals with control characters",
         f"{COMMIT}yes \"$(printf '\\033[2J\\033]0;x\\007push')\" | head -c 20000000 "
         "> $G/yaoki-refused",
         "test $(du -sk $REPO/.yaoki | cut -f1) -gt 20000",
@@ -118,7 +118,7 @@ ATTACKS = (
     ),
     Attack(
         "own-packed-refs-lie",
-        "says by packed-refs that its branch is at the person's own first commit",
+        "claims in packed-refs that its branch is at the person's first commit",
         f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; "
         'echo "$(git -C $REPO rev-list --max-parents=0 main) $branch" >> $G/packed-refs',
         off=STOPPED,
@@ -126,14 +126,14 @@ ATTACKS = (
     ),
     Attack(
         "own-head-of-neighbours",
-        "puts its HEAD on a ref of yaoki's own",
+        "points its HEAD at a ref of yaoki",
         f"{COMMIT}echo 'ref: refs/yaoki/runs/x' > $G/HEAD",
         off=STOPPED,
         lands=None,
     ),
     Attack(
         "own-head-is-tree",
-        "puts its HEAD on something that is no commit",
+        "points its HEAD at an object that is no commit",
         f"{COMMIT}git rev-parse HEAD^{{tree}} > $G/HEAD",
         off=STOPPED,
         lands=None,
@@ -154,7 +154,7 @@ ATTACKS = (
     ),
     Attack(
         "own-config-programs",
-        "names programs wherever its git's settings can",
+        "names programs in every git setting that can start one",
         f"{COMMIT}for k in core.fsmonitor core.sshCommand core.gitProxy core.editor core.pager "
         "core.askPass diff.external gpg.program sequence.editor uploadpack.packObjectsHook "
         "core.alternateRefsCommand credential.helper trailer.x.command; do "
@@ -167,7 +167,7 @@ ATTACKS = (
     ),
     Attack(
         "own-config-worktree",
-        "lets its settings call another folder the worktree",
+        "sets core.worktree to another folder",
         f"{COMMIT}git config core.worktree $PERSON; git config core.bare true",
         "test -e $PERSON/$NAME.txt",
         off=STOPPED,
@@ -176,7 +176,7 @@ ATTACKS = (
     ),
     Attack(
         "own-forged-trailers",
-        "commits in the name of another task, run and undoing",
+        "commits with the trailers of another task, run and undo",
         'T=$(git -C $REPO rev-parse main); echo x > $NAME.side; git add .; git $WHO commit -qm "$('
         "printf 'landed\\n\\nYaoki-Run: zzzzzzzz\\nYaoki-Task: zzzzzzzz-1\\nYaoki-Undo: %s\\n"
         "Yaoki-Attempt: 9\\n' $T)\"",
@@ -202,14 +202,14 @@ ATTACKS = (
     ),
     Attack(
         "own-history-gone",
-        "throws all history away and begins at an orphan",
+        "discards all history and commits to an orphan branch",
         "git checkout -q --orphan x 2>/dev/null; git $WHO commit -qm orphan; "
         "git update-ref -d HEAD; git reflog expire --expire=now --all; git gc -q --prune=now",
         off=STOPPED,
     ),
     Attack(
         "own-false-object",
-        "stores other content under the name of a file of the person's",
+        "stores other content under the object id of a file of the person",
         'blob=$(git rev-parse HEAD:README); mkdir -p $O/${blob:0:2}; "$PY" -c \''
         'import sys, zlib; open(sys.argv[1], "wb").write(zlib.compress(b"blob 5\\0evil\\n"))\' '
         f"$O/${{blob:0:2}}/${{blob:2}}\n{COMMIT}",
@@ -218,7 +218,7 @@ ATTACKS = (
     ),
     Attack(
         "own-shallow-promisor",
-        "calls its repository a partial and shallow clone with missing parents",
+        "marks its repository as a partial and shallow clone with missing parents",
         f"{COMMIT}git config core.repositoryFormatVersion 1; git config extensions.partialClone o; "
         'git config remote.o.promisor true; git config remote.o.url "ext::touch $MARK"; '
         "git config protocol.ext.allow always; git rev-parse HEAD > $G/shallow; "
@@ -239,7 +239,7 @@ ATTACKS = (
     ),
     Attack(
         "own-hooks-gone",
-        "takes away the hooks that refuse, and makes tags",
+        "deletes the hooks that refuse tags, and makes tags",
         "rm -rf $G/hooks; mv $G/hooks $G/h2; chmod -x $G/hooks/*; git -c core.hooksPath=/dev/null "
         f"tag stolen; git -c core.hooksPath=/dev/null branch stolen\n{COMMIT}",
         "git -C $REPO rev-parse -q --verify refs/tags/stolen",
@@ -247,28 +247,28 @@ ATTACKS = (
     ),
     Attack(
         "own-gitfile",
-        "replaces .git by a folder with settings of its own",
+        "replaces .git by a folder with its own settings",
         "rm -f .git; mv .git x; git init -q y; mv y/.git .git; mkdir .git; "
         'git --git-dir=.git config core.fsmonitor "touch $MARK"; rm -rf x y',
         off=STOPPED,
     ),
     Attack(
         "own-gitlink",
-        "replaces .git by a link to the person's own",
+        "replaces .git by a link to the person's git folder",
         "rm -f .git; ln -sfn $REPO/.git .git",
         "git -C $REPO log -1 --format=%s main | grep -q $NAME",
         off=STOPPED,
     ),
     Attack(
         "own-config-pipe",
-        "puts pipes and endless devices where git reads its settings and refs",
+        "replaces git's settings and refs by pipes and endless devices",
         f"{COMMIT}rm -f $G/config $G/packed-refs $G/shallow; mkfifo $G/config $G/shallow; "
         "ln -s /dev/zero $G/packed-refs",
         off=STOPPED,
     ),
     Attack(
         "own-alternates",
-        "leads its objects to those of another repository",
+        "points its alternates at another repository",
         f"{COMMIT}mv $O/info $O/moved; mkdir -p $O/info; "
         "echo $PERSON/other/.git/objects > $O/info/alternates",
         "git -C $REPO cat-file --batch-all-objects --batch-check | grep -q "
@@ -292,7 +292,7 @@ ATTACKS = (
     ),
     Attack(
         "own-deep",
-        "makes 3000 folders in each other in its git folder",
+        "makes 3000 nested folders in its git folder",
         f"{COMMIT}cd $G/refs; {DEEP}; cd $TREE",
         off=STOPPED,
         apart=True,

@@ -105,7 +105,7 @@ REPOSITORY_ATTACKS = (
         RUN,
     ),
     RepositoryAttack(
-        "archive-signature", "a signed commit, and a program to look at it", SIGNED, RUN
+        "archive-signature", "a signed commit, and a program that verifies it", SIGNED, RUN
     ),
     RepositoryAttack(
         "archive-include",
@@ -116,7 +116,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "archive-gitfile",
-        "a .git that leads to another repository of the person's",
+        "a .git file that points to another repository of the person",
         'git init -q $PERSON/own; rm -rf $REPO/.git; echo "gitdir: $PERSON/own/.git" > $REPO/.git',
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
@@ -145,7 +145,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "clone-settings-link",
-        "settings that are a link to a key of the person's",
+        "settings that are a link to a key of the person",
         "rm $REPO/yaoki.toml; ln -s $PERSON/.ssh/id_ed25519 $REPO/yaoki.toml",
         ("status", "config show", RUN[0]),
     ),
@@ -171,7 +171,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "clone-store-elsewhere",
-        "settings that put the store over a file of the person's",
+        "settings that put the store over a file of the person",
         "printf 'store = {url = \"sqlite:///%s\"}\\n' $PERSON/precious > $REPO/yaoki.toml",
         ("status", "doctor", "prune", RUN[0]),
         frozenset({0, 1, 2, 3, 4, 6}),
@@ -184,7 +184,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "clone-store-brought",
-        "a store with a run that was never ours",
+        "a foreign store with a run",
         "mkdir -p $REPO/.yaoki; head -c 5000 /dev/urandom > $REPO/.yaoki/state.db; "
         "mkfifo $REPO/.yaoki/journal.jsonl 2>/dev/null; ln -s $PERSON/precious $REPO/.yaoki/x",
         LOOKS,
@@ -209,14 +209,14 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "clone-attributes",
-        "attributes with filters nobody has, and text in other encodings",
+        "attributes with missing filters, and text in other encodings",
         "cd $REPO; printf '* filter=lfs2 diff=x merge=x -text\\n*.txt working-tree-encoding=UTF-16\\n'"
         " > .gitattributes; git add .; git -c user.name=t -c user.email=t@t commit -qm attributes",
         ("run $FOLDER/plan.yaml --quiet", "status"),
     ),
     RepositoryAttack(
         "clone-deep",
-        "300 folders in each other, tracked",
+        "300 nested tracked folders",
         'cd $REPO; "$PY" -c \'import os\nfor _ in range(300): os.mkdir("d"); os.chdir("d")\n'
         'open("x", "w").close()\'; git add . && git -c user.name=t -c user.email=t@t commit -qm deep',
         ("status", RUN[0]),
@@ -239,14 +239,14 @@ REPOSITORY_ATTACKS = (
     ),
     a_plan(
         "plan-out",
-        "a plan whose checks, files and folders lead out",
+        "a plan whose checks, files and folders lead out of the repository",
         "goal: x\\nagents: {p: {command: [true]}}\\nagent: p\\nchecks: {c: {shell: x, cwd: ../..}, "
         "f: {file: ../../../etc/passwd}, g: {file: /etc/passwd}}\\n"
         "tasks: [{id: ../x, goal: x, checks: [c, f, g], scope: [../**]}]\\n",
     ),
     a_plan(
         "plan-circle",
-        "a plan that is its own needs, with the same task twice",
+        "a plan with a task that needs itself and a duplicate task",
         "goal: x\\nagents: {p: {command: [true]}}\\nagent: p\\nchecks: {c: {shell: x}}\\n"
         "tasks: [{id: a, goal: x, needs: [b], checks: [c]}, {id: b, goal: x, needs: [a]}, {id: a}]\\n",
     ),

@@ -17,7 +17,7 @@ ATTACKS = (
     ),
     Attack(
         "user-config-include",
-        "lets the repository's config include a file of its own",
+        "makes the repository's config include a file of the agent",
         "echo '[core]' > $PERSON/evil.inc; printf '\\tsshCommand = touch %s\\n' $MARK"
         " >> $PERSON/evil.inc; printf '[include]\\n\\tpath = %s\\n' $PERSON/evil.inc"
         " >> $REPO/.git/config",
@@ -72,14 +72,14 @@ ATTACKS = (
     ),
     Attack(
         "user-exclude",
-        "hides files from the person's git status by info/exclude",
+        "hides files from the person's git status with info/exclude",
         "mkdir -p $REPO/.git/info; echo '*.sh' >> $REPO/.git/info/exclude",
         "grep -qs '^\\*.sh' $REPO/.git/info/exclude",
         off=Detected("question", "exclude"),
     ),
     Attack(
         "user-alternates",
-        "lends the person's repository objects of its own",
+        "adds its own object folder to the person's repository as an alternate",
         "mkdir -p $PERSON/objects; echo $PERSON/objects > $REPO/.git/objects/info/alternates",
         "test -s $REPO/.git/objects/info/alternates",
         off=Detected("question", "alternates"),
@@ -94,28 +94,28 @@ ATTACKS = (
     ),
     Attack(
         "user-grafts",
-        "gives the person's history another past by grafts",
+        "changes the person's history with grafts",
         "git -C $REPO rev-parse main > $REPO/.git/info/grafts",
         "test -e $REPO/.git/info/grafts",
         off=Detected("question", "grafts"),
     ),
     Attack(
         "user-shallow",
-        "cuts the person's history off by a shallow file",
+        "truncates the person's history with a shallow file",
         "git -C $REPO rev-parse main > $REPO/.git/shallow",
         "test -e $REPO/.git/shallow",
         off=Detected("report", "shallow"),
     ),
     Attack(
         "user-modules",
-        "plants the repository of a submodule with settings of its own",
+        "plants the repository of a submodule with its own settings",
         "mkdir -p $REPO/.git/modules/x; echo '[core]' > $REPO/.git/modules/x/config",
         "test -e $REPO/.git/modules/x/config",
-        off=Open("a folder that no submodule uses is not looked at; git does not either"),
+        off=Open("a folder that no submodule uses is not examined, neither by yaoki nor by git"),
     ),
     Attack(
         "user-head",
-        "puts the person's HEAD on a branch that is not there",
+        "points the person's HEAD at a missing branch",
         "echo 'ref: refs/heads/evil' > $REPO/.git/HEAD",
         "grep -q evil $REPO/.git/HEAD",
         off=Detected("report", "HEAD"),
@@ -144,7 +144,7 @@ ATTACKS = (
     ),
     Attack(
         "user-stash",
-        "makes a stash of its own the person's newest",
+        "adds a stash on top of the person's stashes",
         "cd $REPO; new=$(git $WHO commit-tree -p HEAD -p HEAD -m evil HEAD^{tree}); "
         "git stash store -m evil $new",
         "git -C $REPO rev-parse -q --verify refs/stash",
@@ -152,11 +152,11 @@ ATTACKS = (
     ),
     Attack(
         "user-object",
-        "overwrites an object of the person's with garbage",
+        "overwrites an object of the person's repository with garbage",
         "cd $REPO/.git/objects; blob=$(git -C $REPO rev-parse main:README); "
         "file=${blob:0:2}/${blob:2}; chmod u+w $file; echo garbage > $file",
         "! git -C $REPO cat-file -p main:README",
-        off=Open("git itself finds it (`git fsck`); objects that others have too can be fetched"),
+        off=Open("`git fsck` finds it; objects that other clones have can be fetched"),
         apart=True,
     ),
     Attack(
@@ -164,11 +164,11 @@ ATTACKS = (
         "deletes the logs of the person's refs",
         "rm -rf $REPO/.git/logs",
         "test ! -e $REPO/.git/logs/HEAD",
-        off=Open("a log of HEAD that is gone is no change of a ref"),
+        off=Open("a deleted reflog is not a change of a ref"),
     ),
     Attack(
         "user-locks",
-        "leaves lock files that stop every git",
+        "leaves lock files that block every git command",
         "touch $REPO/.git/config.lock $REPO/.git/index.lock $REPO/.git/HEAD.lock "
         "$REPO/.git/packed-refs.lock",
         "test -e $REPO/.git/index.lock",
@@ -183,7 +183,7 @@ ATTACKS = (
     ),
     Attack(
         "user-run-branch",
-        "puts a commit of its own on the run branch",
+        "adds its own commit to the run branch",
         "cd $REPO; run=$(git for-each-ref --format='%(refname)' refs/heads/yaoki | head -1); "
         'new=$(git $WHO commit-tree -p main -m "$NAME: forged" main^{tree}); '
         "git update-ref $run $new; git update-ref refs/yaoki/runs/${run##*/} $new",
@@ -195,7 +195,7 @@ ATTACKS = (
     ),
     Attack(
         "user-neighbours-worktree",
-        "bends the worktrees of other tasks to another repository",
+        "redirects the worktrees of other tasks to another repository",
         "for f in $REPO/.git/worktrees/*/gitdir; do echo $PERSON/elsewhere/.git > $f; done",
         "false",
         off=STOPPED,
@@ -204,7 +204,7 @@ ATTACKS = (
     ),
     Attack(
         "user-commondir",
-        "leads its own worktree to another git folder",
+        "redirects its worktree to another git folder",
         "git init -q --bare $PERSON/theirs.git; for f in $REPO/.git/worktrees/*/commondir; do "
         "echo $PERSON/theirs.git > $f; done",
         "test -d $PERSON/theirs.git/refs/yaoki",

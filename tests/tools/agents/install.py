@@ -35,7 +35,7 @@ def main(folder: Path) -> int:
 
 
 def npm(folder: Path, name: str) -> str:
-    """One program in a folder of its own; why not, if not."""
+    """Install one program in its folder; returns the reason if that fails."""
     place, pins = folder / name, (f"{name}/package.json", f"{name}/package-lock.json", ".npmrc")
     stamp, state = place / ".done", pinned(*pins)
     if done(stamp, state):
@@ -51,7 +51,7 @@ def npm(folder: Path, name: str) -> str:
 
 
 def python(folder: Path, name: str) -> str:
-    """One program in an environment of its own; why not, if not."""
+    """Install one program in its environment; returns the reason if that fails."""
     place, lock = folder / name, PINS / f"{name}.lock"
     stamp, state = place / ".done", pinned(lock.name)
     if done(stamp, state):

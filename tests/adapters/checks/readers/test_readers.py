@@ -1,4 +1,4 @@
-"""Readers on the recorded output of real tools, and on whatever else may come."""
+"""Readers on recorded output of real tools, and on arbitrary text."""
 
 import json
 import os
@@ -501,7 +501,7 @@ def test_a_configured_reader_is_used_exclusively(tmp_path: Path) -> None:
 def test_a_command_that_runs_many_tools_is_read_by_the_first_matching_reader(
     tmp_path: Path,
 ) -> None:
-    """pytest was green, the type checker after it was not."""
+    """pytest passed, and the type checker after it failed."""
     seen = CommandOutput(
         1, "3 passed in 0.1s\na.py:5: error: bad  [arg-type]\n", "", None, tmp_path
     )

@@ -1,4 +1,4 @@
-"""Readers at work: the real tools run as checks, and their findings say what is wrong."""
+"""Readers with real tools that run as checks."""
 
 import fcntl
 import hashlib
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[4]
 TOOLS = ROOT / "tests" / "tools"
 BIN = Path(sys.executable).parent
 CHECKS = CheckDispatcher(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
-# What somebody left in a folder above must not be found.
+# Configuration in a parent folder must not be found.
 PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
@@ -76,7 +76,7 @@ def test_failures_of_pytest_are_read_from_text(check_run: CheckRun) -> None:
     check_run.write(test_s__py=SHOP, test_c__py="import nowhere\n")
     files = ("test_s.py", "test_c.py", "--continue-on-collection-errors")
 
-    # Who wants no report is asked for none.
+    # No report is requested unless the check asks for one.
     finding = check_run.run(BIN / "pytest", *PYTEST, *files, "-p", "no:junitxml", env=QUICK)
 
     said = "AssertionError: assert {'price': 1, 'count': 1} == {'price': 1, ...'a long word'}"

@@ -88,7 +88,7 @@ class Visit:
         )
 
     def go(self, where: str) -> None:
-        """Returns when the view is another: what is looked for next is not found in the old one."""
+        """Navigate, and wait until the old view is gone."""
         self.page.evaluate(GONE, where)
 
     def shot(self, name: str) -> None:

@@ -35,7 +35,7 @@ def specs(count: int, wide: int) -> list[TaskSpec]:
 def store_large_run(
     project: Project, count: int, *, wide: int, done: int, active: int = 3, asks: int = 0
 ) -> str:
-    """The id of a run of `count` tasks, of which so many are done, at work, or ask."""
+    """Store a run of `count` tasks in these states; returns its id."""
     clock = SystemClock()
     file = project.repo / ".yaoki" / "state.db"
     file.parent.mkdir(exist_ok=True)

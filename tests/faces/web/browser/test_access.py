@@ -50,7 +50,7 @@ def test_a_foreign_host_name_is_refused(page_server: PageServer, visit: Visit) -
 def test_a_page_of_another_origin_can_neither_act_nor_read(
     finished_project: Project, page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
-    """It stands on the same machine, so the browser sends the cookie along."""
+    """The page is on the same host, so the browser sends the cookie."""
     asks = finished_project.task("asks")["id"]
     api = f"http://127.0.0.1:{page_server.port}/api/v1"
     visit.enter(page_server)

@@ -31,7 +31,7 @@ def a_slow_plan(gate: Path) -> dict[str, Any]:
 
 @pytest.mark.full
 def test_a_killed_worker_is_shown_as_missing(project: Project, visit: Visit) -> None:
-    """No event tells it: the page asks again, and names the command that goes on."""
+    """There is no event for it: the page polls and names the command that resumes the run."""
     page, gate = visit.page, project.folder / "gate"
     with run_page_server(project) as page_server:
         worker = project.start("run", project.plan(a_slow_plan(gate)))
@@ -76,7 +76,7 @@ def test_an_attempt_killed_before_its_prompt_is_shown(many: PageServer, visit: V
 
 @pytest.mark.full
 def test_a_zoomed_out_graph_shows_the_states_as_colours(many: PageServer, visit: Visit) -> None:
-    """Three thousand boxes are no boxes any more: what is done, at work or asks is a colour."""
+    """Three thousand tasks are drawn as coloured dots by state."""
     visit.enter(many, "#/run/-/graph")
     expect(visit.page.locator("canvas[data-drawn='3000']")).to_be_visible()
     visit.shot("crowd")
@@ -106,7 +106,7 @@ SHARES = """canvas => {
 @pytest.mark.full
 @pytest.mark.spec("14.4")
 def test_hidden_characters_of_agents_are_made_visible(project: Project, visit: Visit) -> None:
-    """Whatever turns the direction of a line, or is not seen at all, stands there by its number."""
+    """Bidirectional and invisible characters are shown by their code point."""
     plan = a_plan(
         {"asks": [[{"ask": HIDDEN}]]},
         [{"id": "asks", "checks": ["asks"], "goal": f"Do {HIDDEN}"}],
@@ -150,7 +150,7 @@ def test_an_unknown_run_is_reported_and_not_replaced_by_the_last_one(
 def test_the_page_uses_the_language_of_its_browser(
     browser: Browser, page_server: PageServer
 ) -> None:
-    """Until the person or a setting chooses another; also where the server has words of its own."""
+    """Until the person or a setting chooses another, also for texts of the server."""
     context = browser.new_context(locale="ja-JP")
     try:
         page = context.new_page()
@@ -228,7 +228,7 @@ def test_a_server_that_cannot_read_its_store_is_not_shown_as_live(
 def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(
     page_server: PageServer, visit: Visit
 ) -> None:
-    """However long it is, the page stays in form; and nobody is told that nothing needs them."""
+    """A long message does not break the layout, and the list is not shown as empty."""
     page = visit.page
     words = "internal error: " + "x" * 5_000
 

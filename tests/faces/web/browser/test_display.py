@@ -76,7 +76,7 @@ def test_no_text_is_cut_on_a_small_screen(page_server: PageServer, phone: Visit)
     phone.assert_no_errors()
 
 
-# What sticks out of the window, or out of its own box.
+# Elements that overflow the window or their box.
 CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
   const { left, right } = one.getBoundingClientRect();
   return left < 0 || right > innerWidth || one.scrollWidth > one.clientWidth + 1 && one.clientWidth;

@@ -19,7 +19,7 @@ from tests.faces.web.page_server import PageServer, run_page_server
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 Record = Callable[[str, object], None]
 MANY = 10_000
-# Rows in the page at once, whatever the length of the list.
+# The number of rendered rows, for any length of the list.
 ROWS_MAX = 120
 
 
@@ -107,7 +107,7 @@ def test_ten_thousand_tasks_are_scrolled_and_filtered(
 
 @pytest.mark.full
 def test_a_long_journal_is_read_page_by_page(listed: PageServer, visit: Visit) -> None:
-    """Scrolled far down and back: what is out of sight is forgotten, nothing is skipped."""
+    """Scrolled far down and back: rows out of sight are removed, and none is skipped."""
     page = visit.page
     visit.enter(listed, "#/journal")
     seqs = page.locator(".journal-row .num [data-row]")
@@ -128,7 +128,7 @@ def test_a_long_journal_is_read_page_by_page(listed: PageServer, visit: Visit) -
     body.evaluate("one => { one.scrollTop = 0 }")
     expect(seqs.first).to_have_text(str(first))
 
-    # The other end is one step away, and what is rare is looked for to the very end.
+    # The other end is one request away, and a rare event is searched to the end.
     page.get_by_role("button", name="oldest first").click()
     expect(seqs.first).to_have_text("1")
     page.get_by_role("button", name="people").click()

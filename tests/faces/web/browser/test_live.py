@@ -41,7 +41,7 @@ def project(project: Project) -> Project:
 
 
 def plan_with_false_claim(gate: Path) -> dict[str, Any]:
-    """`lie` lies and is cured once the gate is open; `logo` asks; `poster` waits for it."""
+    """`lie` makes a false claim and lands once the gate is open; `logo` asks; `poster` needs it."""
     script = {
         "lie": [["claim_done"], [waits_for(gate), {"write": {"lie.txt": "good\n"}}]],
         "logo": [[{"ask": "An owl or a daruma?"}], writes("logo.txt")],

@@ -125,7 +125,7 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
 def test_the_report_is_readable_on_a_phone(
     browser: Browser, report: Path, screens: Path, scheme: str
 ) -> None:
-    """Nothing is cut off at the side, nothing lies over anything, no text is tiny."""
+    """No text is cut off, overlapped or too small."""
     with opened(browser, report, NARROW, color_scheme=scheme) as held:
         page = held.page
         page.screenshot(path=screens / f"report narrow {scheme}.png", full_page=True)

@@ -64,7 +64,7 @@ def _whole(page: Page, view: str) -> None:
 
 STICKS_OUT = """() => { const view = document.querySelector("main");
   return Math.max(view.scrollWidth - view.clientWidth, document.body.scrollWidth - innerWidth) }"""
-# What can be used or seen must have a name for those who cannot see it.
+# Every control and image needs an accessible name.
 NAMELESS = """() => [...document.querySelectorAll(
     "button, a, input, select, textarea, svg[role=img], canvas, [role=table]")]
   .filter((one) => !one.textContent.trim() && !one.ariaLabel && !one.labels?.length)

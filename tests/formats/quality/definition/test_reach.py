@@ -1,4 +1,4 @@
-"""Which tracked files a command names or reaches, and what is no part of its definition (16.7)."""
+"""The tracked files that a command reaches, which define a check (16.7)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_check_is_followed_from_its_own_folder() -> None:
 def test_a_change_that_the_diff_leaves_out_is_found_by_its_id(
     after: str | None, words: str
 ) -> None:
-    """A diff has bounds, and leaves out what is binary; the definition of a check has none."""
+    """A diff is bounded and omits binary files; the definition of a check is not."""
     base = TreeView(frozenset({"t.sh"}), {"t.sh": "test -f a\n"}.get, {"t.sh": "100755 1"})
     text = None if after == "\0" else after
     paths, ids = (frozenset({"t.sh"}), {"t.sh": "100755 2"}) if after else (frozenset[str](), {})
