@@ -82,10 +82,12 @@ class Walkthrough:
             check=False,
         )
         self.cwd = Path(self._folder_file.read_text().strip())
-        told = f"line {block.line}:\n{block.text}\n{done.stdout}"
-        assert done.returncode == int(block.mark("exit") or 0), f"exit {done.returncode} at {told}"
+        output = f"line {block.line}:\n{block.text}\n{done.stdout}"
+        assert done.returncode == int(block.mark("exit") or 0), (
+            f"exit {done.returncode} at {output}"
+        )
         missing = first_missing_line(shown, done.stdout)
-        assert not missing, f"not seen: {missing!r} at {told}"
+        assert not missing, f"not seen: {missing!r} at {output}"
 
     def shell_output(self, words: str, cwd: Path) -> str:
         """The output of a shell command in another folder."""

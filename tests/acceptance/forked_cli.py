@@ -47,9 +47,11 @@ def call_yaoki(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
         line.connect(_server(env["PYTHONPYCACHEPREFIX"]))
         print(json.dumps(asked), file=talk, flush=True)
-        told = json.loads(talk.readline())
-    assert told["code"] != -signal.SIGALRM, f"yaoki {words} did not end in {BOUND_S} s: {told}"
-    return told["code"], told["out"], told["err"]
+        document = json.loads(talk.readline())
+    assert document["code"] != -signal.SIGALRM, (
+        f"yaoki {words} did not end in {BOUND_S} s: {document}"
+    )
+    return document["code"], document["out"], document["err"]
 
 
 @cache

@@ -230,8 +230,8 @@ class Project:
 
     def events(self, *words: str) -> list[dict[str, Any]]:
         """The journal of a task or a run, oldest first; empty before the first run."""
-        told = self.query("trace", *words, "--json").document
-        held: list[dict[str, Any]] = told.get("entries", [])
+        document = self.query("trace", *words, "--json").document
+        held: list[dict[str, Any]] = document.get("entries", [])
         return held
 
     def event_names(self, *words: str) -> list[str]:

@@ -67,9 +67,9 @@ def test_a_denied_tool_call_is_reported_to_a_person_unless_the_plan_allows_it(
     done = project.yaoki("run", project.plan(a_plan(script, asks, {"say": "All done."})))
 
     assert done.code == 4, done.out
-    told = project.yaoki("why", "one").out
-    assert "ESCALATE_REQUIRED" in told
-    assert "not allowed to use execute (execute is not allowed): make all" in told
+    output = project.yaoki("why", "one").out
+    assert "ESCALATE_REQUIRED" in output
+    assert "not allowed to use execute (execute is not allowed): make all" in output
 
     allowed = a_plan(script, asks, {"touch": "a.txt"}, {"say": "Done."}, allow=["execute"])
     assert project.yaoki("run", project.plan(allowed)).code == 0

@@ -215,12 +215,12 @@ def test_a_silent_agent_causes_a_warning_and_is_not_ended(project: Project, tmp_
     for _ in range(2):
         wait_for_lease_renewal(project)
     os.write(ours, b"\n")
-    said = remaining_output(worker)
+    output = remaining_output(worker)
     os.close(ours)
 
-    assert worker.returncode == 0, said
-    (told,) = [e["data"]["message"] for e in project.events("a") if e["event"] == "WARNING"]
-    assert told.startswith("silent for ")
+    assert worker.returncode == 0, output
+    (entry,) = [e["data"]["message"] for e in project.events("a") if e["event"] == "WARNING"]
+    assert entry.startswith("silent for ")
 
 
 def wait_for_lease_renewal(project: Project) -> None:
@@ -523,9 +523,9 @@ def test_a_conflict_is_sent_to_the_agent_with_its_markers(project: Project) -> N
     wait_until(began.exists, "both stand on the same base")
     wait_until(lambda: project.task("left")["state"] == "DONE", "the other has landed")
     go.touch()
-    said = remaining_output(worker)
+    output = remaining_output(worker)
 
-    assert worker.returncode == 0, said
+    assert worker.returncode == 0, output
     assert "<<<<<<<" in seen.read_text()
     assert project.show(project.status()["run_branch"], "shared.txt") == "both"
     entries = project.query("trace", "right", "--json").document["entries"]

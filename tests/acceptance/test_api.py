@@ -62,8 +62,8 @@ def test_the_api_runs_a_plan_follows_its_events_and_answers_a_question(project: 
     assert re.search(r"^other DONE [0-9a-f]{12}$", first, re.MULTILINE)
     assert second.splitlines()[0].startswith("answer ")
     assert second.splitlines()[-1] == "DONE"
-    stands = project.status()
-    assert project.show(stands["run_branch"], "answer.txt") == "42"
+    status = project.status()
+    assert project.show(status["run_branch"], "answer.txt") == "42"
 
 
 @pytest.mark.full
@@ -72,9 +72,9 @@ def test_the_api_runs_a_plan_follows_its_events_and_answers_a_question(project: 
 def test_the_api_submits_and_executes_a_plan_given_as_data(project: Project) -> None:
     said = run_example(project, 2).splitlines()
 
-    stands = project.status()
-    assert said[0] == f"{stands['run']} ACTIVE"
-    assert stands["status"] == "DONE"
+    status = project.status()
+    assert said[0] == f"{status['run']} ACTIVE"
+    assert status["status"] == "DONE"
     assert said[-1]
 
 

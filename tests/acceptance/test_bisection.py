@@ -74,9 +74,9 @@ def test_the_landing_that_broke_the_final_check_is_found_by_bisection_and_sent_b
     assert (stands["right"]["attempt"], stands["left"]["attempt"]) == (2, 1)
     assert stands["done_when"]["state"] == "REPLACED"
     assert stands["done_when-2"]["state"] == "DONE"
-    told = project.prompt(stands["right"], 2)
-    assert "together" in told
-    assert "passed alone" in told
+    prompt = project.prompt(stands["right"], 2)
+    assert "together" in prompt
+    assert "passed alone" in prompt
     assert project.show(project.status()["run_branch"], "right.txt") == "good"
 
 

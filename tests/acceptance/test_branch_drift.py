@@ -118,10 +118,10 @@ def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_resto
             project.git("update-ref", "-d", f"refs/yaoki/runs/{run}")
 
     marker.touch()
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert process.returncode == 4, said
-    assert_paused_once(project, said)
+    assert process.returncode == 4, output
+    assert_paused_once(project, output)
     refused = project.yaoki("answer", run, "go")
     assert refused.code == 6, "while it is not back there is no going on"
     assert "git " in refused.err
@@ -150,10 +150,10 @@ def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to
             project.git("push", "-q", "origin", *gone)
 
     marker.touch()
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert process.returncode == 4, said
-    assert_paused_once(project, said)
+    assert process.returncode == 4, output
+    assert_paused_once(project, output)
     assert LOST in project.query("status").out
     assert_run_continues(project, bare)
 
@@ -173,9 +173,9 @@ def test_restoring_the_run_branch_keeps_a_persons_commit_on_a_ref(
     project.git("push", "-q", "origin", f"{mine}:refs/heads/yaoki/{run}")
 
     marker.touch()
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert_paused_once(project, said)
+    assert_paused_once(project, output)
     assert_run_continues(project, bare)
     kept = project.git("ls-remote", "origin", "refs/heads/*")
     assert mine in kept, "what was committed by hand stands on a branch of its own"
@@ -192,9 +192,9 @@ def test_a_checked_out_run_branch_pauses_the_run_until_the_checkout_is_removed(
     project.git("worktree", "add", "-q", str(mine), f"yaoki/{run}")
 
     marker.touch()
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert process.returncode == 4, said
+    assert process.returncode == 4, output
     story = project.event_names()
     assert story.count("RUN_PAUSED") == 1
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
@@ -297,9 +297,9 @@ def test_a_run_branch_rewritten_after_the_last_landing_keeps_the_run_from_being_
     run = project.status()["run"]
     project.git("update-ref", f"refs/heads/yaoki/{run}", "main")
     project.yaoki("cancel", "b")
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert process.returncode == 4, said
+    assert process.returncode == 4, output
     assert project.status()["status"] == "PAUSED"
     assert "FINAL_SUMMARY" not in project.event_names()
 
@@ -344,10 +344,10 @@ def test_a_run_continues_with_a_remote_that_was_added_after_its_first_landing(
     project.settings(SETTINGS + '\n[workspace]\nremote = "origin"\n')
 
     project.yaoki("answer", "two", "retry")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
     assert asked.code == 4
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     run = project.status()["run"]
     there = project.git("ls-remote", "origin", f"refs/heads/yaoki/{run}").split()[0]
     assert there == project.git("rev-parse", f"yaoki/{run}").strip()

@@ -55,15 +55,15 @@ def test_a_run_pauses_at_its_budget_and_continues_when_the_same_budget_is_grante
     paused = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert paused.code == 5, paused.out + paused.err
-    stands = project.status()
-    assert stands["status"] == "PAUSED"
-    assert [t["state"] for t in stands["tasks"]] == ["DONE", "DONE", "WAITING", "WAITING"]
+    status = project.status()
+    assert status["status"] == "PAUSED"
+    assert [t["state"] for t in status["tasks"]] == ["DONE", "DONE", "WAITING", "WAITING"]
     assert "2 of 2 attempts of the run are used" in paused.out
     assert [n["event"] for n in notices(heard)] == ["BUDGET_WARNING", "RUN_PAUSED"]
     assert project.yaoki("resume", "--quiet").code == 5, "a restart does not forget it"
     assert len(notices(heard)) == 2, "one notice for one pause"
 
-    assert project.yaoki("answer", stands["run"], "go").code == 0
+    assert project.yaoki("answer", status["run"], "go").code == 0
     done = project.yaoki("resume", "--quiet")
 
     assert done.code in {0, 5}, done.out + done.err

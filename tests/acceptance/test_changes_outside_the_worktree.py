@@ -17,9 +17,9 @@ def run_script(project: Project, script: str) -> tuple[str, str, list[str]]:
     plan = a_plan({"a": [[*writes("a.txt"), act]]}, [{"id": "a"}], {"a": file_contains("a.txt")})
     done = project.yaoki("run", project.plan(plan), "--base", "main")
     assert done.code == 0, done.out + done.err
-    told = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert len(told) <= 1
-    message, what = (told[0]["message"], told[0]["what"]) if told else ("", [])
+    entries = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert len(entries) <= 1
+    message, what = (entries[0]["message"], entries[0]["what"]) if entries else ("", [])
     return done.out, message, what
 
 

@@ -44,7 +44,7 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     shown = project.yaoki("answer", "base")
     why_top = project.yaoki("why", "top")
     retried = project.yaoki("answer", "base", "retry", "write", "good", "into it")
-    gone_on = project.yaoki("resume")
+    resumed = project.yaoki("resume")
 
     assert stands["status"] == "ESCALATED"
     assert (base["state"], base["reason"]) == ("ESCALATED", "MAX_RETRIES")
@@ -58,7 +58,7 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert "did not land (DEPENDENCY_FAILED)" in why_top.out
     assert retried.code == 0
     assert retried.out.splitlines()[-1] == f"next: yaoki resume {stands['run']}"
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     assert "write good into it" in project.prompt(base, 2)
     assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
 
@@ -76,10 +76,10 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(project: Proje
 
     (worktree / "base.txt").write_text("good\n")
     answered = project.yaoki("answer", "base", "done", "--json")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
     assert answered.document["state"] == "WAITING"
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     why = project.yaoki("why", base["id"], "--json").document
     assert why["attempts"][1]["agent"] == "person"
     assert why["proven"] == {"base": "PASSED"}
@@ -94,12 +94,12 @@ def test_a_waived_check_is_recorded_as_waived(project: Project) -> None:
 
     unknown = project.yaoki("answer", "base", "waive", "--check", "no-such")
     waived = project.yaoki("answer", "base", "waive", "--check", "base")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
     assert unknown.code == 6
     assert "name one of: base" in unknown.err
     assert waived.code == 0
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     assert project.yaoki("why", "base", "--json").document["proven"] == {"base": "WAIVED"}
     report = project.yaoki("report", "--json").document
     assert report["numbers"]["waived"] == 1
@@ -113,11 +113,11 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(project: Proje
 
     aborted = project.yaoki("answer", "base", "abort")
     again = project.yaoki("answer", "base", "retry")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
     assert aborted.code == 0
     assert (again.code, "has no open question" in again.err) == (6, True)
-    assert gone_on.code == 3
+    assert resumed.code == 3
     assert "CANCELLED: a person answered abort, on 20" in project.yaoki("why", "base").out
     more = project.folder / "more.json"
     more.write_text('{"tasks": [{"id": "again", "goal": "g", "replaces": "base"}]}')

@@ -88,9 +88,9 @@ def test_cancel_ends_waiting_and_active_tasks_and_saves_their_work(project: Proj
     assert again.code == 0, "twice is once"
     assert "cancelled already; nothing was changed" in again.out
     assert worker.returncode == 3
-    stands = project.status()
-    assert stands["status"] == "CANCELLED"
-    assert [t["state"] for t in stands["tasks"]] == ["DONE", "CANCELLED", "CANCELLED"]
+    status = project.status()
+    assert status["status"] == "CANCELLED"
+    assert [t["state"] for t in status["tasks"]] == ["DONE", "CANCELLED", "CANCELLED"]
     # It ran, so the report says so, and counts what it took.
     ended = [e for e in project.events("slow") if e["event"] == "AGENT_FINISHED"]
     assert [entry["data"]["exit"]["ended_by"] for entry in ended] == ["cancel"]
@@ -133,13 +133,13 @@ def test_two_interrupts_stop_now_and_resume_continues(project: Project) -> None:
     worker.send_signal(signal.SIGINT)
     rest = remaining_output(worker)
     stopped = project.status()
-    gone_on = project.yaoki("resume")
+    resumed = project.yaoki("resume")
 
     assert worker.returncode == 130
     assert "stopped; finished work is saved" in rest
     assert rest.splitlines()[-1] == f"next: yaoki resume {stopped['run']}"
     assert stopped["status"] == "ACTIVE"
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     assert _is_done(project, "last")
 
 
@@ -263,14 +263,14 @@ def test_undo_reverts_a_landed_task_and_escalates_it(project: Project) -> None:
     after = project.task("two")
     files = project.git("ls-tree", "--name-only", branch)
     again = project.yaoki("answer", "two", "retry")
-    gone_on = project.yaoki("resume")
+    resumed = project.yaoki("resume")
 
     assert (standing.code, "1 task depends on one: two" in standing.err) == (6, True)
     assert undone.code == 0, undone.err
     assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
     assert "two.txt" not in files
     assert "one.txt" in files
-    assert (again.code, gone_on.code) == (0, 0), gone_on.out + gone_on.err
+    assert (again.code, resumed.code) == (0, 0), resumed.out + resumed.err
     assert project.show(branch, "two.txt") == "good"
 
 
@@ -321,15 +321,15 @@ def test_one_interrupt_lets_the_agent_finish_and_the_run_without_its_final_check
     interrupt(worker)
     marker.touch()
     remaining_output(worker)
-    stands = project.status()
+    status = project.status()
     project.git("switch", "-qc", "elsewhere")
     merged = project.yaoki("merge")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
     assert worker.returncode == 130
-    assert (stands["tasks"][0]["state"], stands["status"]) == ("DONE", "ACTIVE")
+    assert (status["tasks"][0]["state"], status["status"]) == ("DONE", "ACTIVE")
     assert merged.code == 6
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     assert _is_done(project, "done_when")
 
 

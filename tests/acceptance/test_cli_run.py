@@ -39,16 +39,16 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
-    stands = project.status()
-    run = stands["run"]
-    assert (stands["schema"], stands["status"]) == (1, "DONE")
-    assert stands["run_branch"] == f"yaoki/{run}"
-    assert [t["id"] for t in stands["tasks"]] == [f"{run}-1", f"{run}-2", f"{run}-3"]
-    assert [t["name"] for t in stands["tasks"]] == ["one", "two", "done_when"]
-    assert {t["state"] for t in stands["tasks"]} == {"DONE"}
-    landed = stands["tasks"][1]["landed"]
-    assert project.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
-    assert project.show(stands["run_branch"], "two.txt") == "good"
+    status = project.status()
+    run = status["run"]
+    assert (status["schema"], status["status"]) == (1, "DONE")
+    assert status["run_branch"] == f"yaoki/{run}"
+    assert [t["id"] for t in status["tasks"]] == [f"{run}-1", f"{run}-2", f"{run}-3"]
+    assert [t["name"] for t in status["tasks"]] == ["one", "two", "done_when"]
+    assert {t["state"] for t in status["tasks"]} == {"DONE"}
+    landed = status["tasks"][1]["landed"]
+    assert project.git("merge-base", "--is-ancestor", landed, status["run_branch"]) == ""
+    assert project.show(status["run_branch"], "two.txt") == "good"
     assert project.git("status", "--porcelain") == ""
     assert "At most 38 agent runs" in done.out
     # The same count everywhere: the final check is not a task of the plan.
@@ -163,9 +163,9 @@ def test_an_optional_failure_leaves_a_note(project: Project) -> None:
 
     assert done.code == 0, done.out + done.err
     assert "note: optional may did not land" in done.out
-    stands = project.status()
-    assert stands["status"] == "DONE"
-    assert stands["notes"] == [project.task("may")["id"]]
+    status = project.status()
+    assert status["status"] == "DONE"
+    assert status["notes"] == [project.task("may")["id"]]
 
 
 @pytest.mark.acceptance
@@ -208,8 +208,8 @@ def test_uncommitted_files_are_reported_as_not_part_of_the_run(project: Project)
 
     done = project.yaoki("run", "plan.json")
 
-    said = [line for line in done.out.splitlines() if line.startswith("note: ")]
-    assert said == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
+    lines = [line for line in done.out.splitlines() if line.startswith("note: ")]
+    assert lines == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
 
 
 @pytest.mark.full

@@ -43,9 +43,9 @@ def run_two_tasks(machine: Machine, folder: Path) -> str:
     tasks: list[dict[str, object]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
     file = folder / "plan.json"
     file.write_text(json.dumps(a_plan(acts, tasks, {"there": {"shell": "test -f seen.txt"}})))
-    code, said = machine.run("run", str(file), "--quiet", "--json")
-    assert code == 0, said
-    return f"yaoki/{json.loads(said)['run']}"
+    code, output = machine.run("run", str(file), "--quiet", "--json")
+    assert code == 0, output
+    return f"yaoki/{json.loads(output)['run']}"
 
 
 def count_missing_objects(repo: Path) -> int:
@@ -84,7 +84,7 @@ def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path, bare: Path) 
         json.dumps(a_plan({"a": [[]]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}}))
     )
 
-    code, said = machine.run("run", str(file), "--quiet")
+    code, output = machine.run("run", str(file), "--quiet")
 
-    assert code == 2, said
-    assert "git fetch --unshallow" in said
+    assert code == 2, output
+    assert "git fetch --unshallow" in output

@@ -70,8 +70,8 @@ def test_an_unresolved_binary_conflict_does_not_land(project: Project, name: str
         shown = ("git", "cat-file", "blob", f"{branch}:b.bin")
         assert subprocess.run(shown, cwd=project.repo, capture_output=True).stdout == left
     assert not [one for one in names if ".conflict-" in one]
-    told = json.dumps(project.events("right"))
-    assert "unresolved conflict: b.bin.conflict-" in told
+    entries = json.dumps(project.events("right"))
+    assert "unresolved conflict: b.bin.conflict-" in entries
     prompt = project.prompt(project.task("right"), 2)
     assert "NAME.conflict-run-branch" in prompt
 

@@ -67,8 +67,8 @@ def test_a_continuous_run_pauses_after_a_failed_iteration_until_it_is_answered(
     paused = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert paused.code == 4, paused.out + paused.err
-    stands = project.status()
-    assert stands["status"] == "PAUSED"
+    status = project.status()
+    assert status["status"] == "PAUSED"
     assert "iteration 2 failed: grow-i2" in paused.out
     assert project.yaoki("resume", "--quiet").code == 4, "nobody has answered"
     assert len(iterations(project)) == 2

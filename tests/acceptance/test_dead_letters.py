@@ -77,7 +77,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     shown = project.yaoki("dead")
     alive = project.yaoki("dead", "revive", "quick")
     revived = project.yaoki("dead", "revive", "slow", "--json")
-    gone_on = project.yaoki("resume")
+    resumed = project.yaoki("resume")
 
     assert worker.returncode == 4
     assert slow["state"] == "ESCALATED"
@@ -87,7 +87,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     assert shown.out.splitlines()[-1] == f"next: yaoki dead revive {slow['id']}"
     assert (alive.code, "is not a dead letter: it is DONE" in alive.err) == (6, True)
     assert (revived.code, revived.document["state"]) == (0, "WAITING"), revived.err
-    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert resumed.code == 0, resumed.out + resumed.err
     assert project.task("slow")["state"] == "DONE"
     assert project.yaoki("dead", "--json").document["dead"] == []
     events = [e["event"] for e in project.query("trace", "slow", "--json").document["entries"]]

@@ -31,9 +31,9 @@ def test_an_attempt_whose_worktree_was_deleted_is_retried(project: Project, harm
     task = project.task("a")
     assert task["attempt"] == 2
     assert project.show(project.status()["run_branch"], "a.txt") == "good"
-    told = [e["data"] for e in project.events("a") if e["event"] == "RETRY_DECISION"]
-    assert [one["failure"]["kind"] for one in told] == ["LOST"]
-    assert "the worktree was missing after the agent had ended" in told[0]["failure"]["message"]
+    entries = [e["data"] for e in project.events("a") if e["event"] == "RETRY_DECISION"]
+    assert [one["failure"]["kind"] for one in entries] == ["LOST"]
+    assert "the worktree was missing after the agent had ended" in entries[0]["failure"]["message"]
 
 
 def test_commits_made_before_the_worktree_was_deleted_land(project: Project) -> None:

@@ -38,9 +38,9 @@ def edit(project: Project, statement: str, *params: Any) -> None:
 def failed_verification_lines(project: Project, run: str) -> dict[str, list[str]]:
     """The failed lines of `yaoki verify RUN` by place; the exit code must agree with them."""
     done = project.yaoki("verify", run, "--json")
-    told = done.document
-    red = {one["name"]: one["places"] for one in told["lines"] if one["ok"] is False}
-    assert (done.code, told["verified"], told["run"]) == (1 if red else 0, not red, run)
+    document = done.document
+    red = {one["name"]: one["places"] for one in document["lines"] if one["ok"] is False}
+    assert (done.code, document["verified"], document["run"]) == (1 if red else 0, not red, run)
     return red
 
 

@@ -70,9 +70,9 @@ def test_both_remedies_of_a_fatal_error_are_shown(project: Project) -> None:
     done = project.yaoki("run", without_interpreter(project, "tools"), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    (told,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
-    assert "check the name and the path" in told["user_message"]
-    assert "install what is missing" in told["user_message"]
+    (entry,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    assert "check the name and the path" in entry["user_message"]
+    assert "install what is missing" in entry["user_message"]
 
 
 # ------------------------------------------------------------------ logs of checks
@@ -106,9 +106,9 @@ def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_chec
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    (told,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
-    assert "the run keeps the checks it began with" in told["user_message"]
-    assert "--base" in told["user_message"]
+    (entry,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    assert "the run keeps the checks it began with" in entry["user_message"]
+    assert "--base" in entry["user_message"]
 
 
 @pytest.mark.full
@@ -189,9 +189,9 @@ def test_an_unreadable_result_file_is_reported_as_unreadable(project: Project, f
     task = project.task("t")
     assert (done.code, task["landed"]) == (4, None), done.out + done.err
     assert "the agent's result file cannot be read" in task["question"]
-    told = project.prompt(task, 2)
-    assert "could not be read" in told
-    for words in (done.out, task["question"], told, project.yaoki("why", "t").out):
+    prompt = project.prompt(task, 2)
+    assert "could not be read" in prompt
+    for words in (done.out, task["question"], prompt, project.yaoki("why", "t").out):
         assert "reported that it failed" not in words
         assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
 
@@ -240,9 +240,9 @@ def test_the_prompt_for_an_idle_agent_names_no_other_place(project: Project) -> 
 
     project.yaoki("run", project.plan(plan_of_one(shell(update), "test -f README")), "--quiet")
 
-    told = project.prompt(project.task("t"), 2)
-    assert "nothing was changed" in told
-    assert "elsewhere" not in told
+    prompt = project.prompt(project.task("t"), 2)
+    assert "nothing was changed" in prompt
+    assert "elsewhere" not in prompt
 
 
 def with_submodule(project: Project) -> None:

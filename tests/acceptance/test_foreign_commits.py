@@ -162,9 +162,9 @@ def test_a_cancelled_run_is_checked_for_foreign_commits(project: Project, tmp_pa
     forge_landing(project, run)
 
     project.yaoki("cancel", "b")
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in said) == (4, True), said
+    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in output) == (4, True), output
     assert project.status()["status"] == "PAUSED"
     assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
     run_shell(project, restore_command(project))
@@ -217,9 +217,9 @@ def test_a_foreign_commit_after_a_partial_merge_is_detected(
     forge_landing(project, run)
 
     marker.touch()
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
-    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in said) == (4, True), said
+    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in output) == (4, True), output
     assert project.status()["status"] == "PAUSED"
     assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
 

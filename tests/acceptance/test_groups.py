@@ -142,8 +142,8 @@ def test_a_failed_subtask_is_escalated_when_no_other_recovery_is_allowed(project
     group = project.yaoki("why", "trio").out
     assert "because   \n" not in group
     assert f"because   {project.task('b')['id']} failed" in group
-    told = project.yaoki("report").out
-    assert "| a | DONE | waits for its group trio, which has not landed |" in told
+    output = project.yaoki("report").out
+    assert "| a | DONE | waits for its group trio, which has not landed |" in output
 
 
 @pytest.mark.full

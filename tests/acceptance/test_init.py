@@ -163,11 +163,11 @@ def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(
 
     done = project.yaoki("init", env=programs(project))
 
-    held = tomllib.loads((project.repo / "yaoki.toml").read_text())
+    document = tomllib.loads((project.repo / "yaoki.toml").read_text())
     assert done.code == 0, done.err
     assert "2 failures" in done.out
     assert "1 test pass" in done.out
-    assert held["checks"]["tests"]["baseline"] == "known"
+    assert document["checks"]["tests"]["baseline"] == "known"
 
 
 @pytest.mark.spec("12.3")
@@ -390,8 +390,8 @@ def test_bare_test_files_are_found_and_run_by_the_right_tool(project: Project) -
 
     done = project.yaoki("init", env=programs(project))
 
-    held = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]["tests"]
-    assert held["run"][:3] == ["python", "-m", "pytest"], done.out
+    document = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]["tests"]
+    assert document["run"][:3] == ["python", "-m", "pytest"], done.out
     assert " 1 test\n" in done.out
 
 
@@ -555,9 +555,9 @@ def test_init_again_adds_checks_that_can_run_after_the_remedy(project: Project) 
     assert "would be added: go-tests, go-vet" in shown.out
     assert unchanged == before
     assert again.document["added"] == ["go-tests", "go-vet"]
-    held = tomllib.loads(after)
-    assert list(held["checks"]) == ["go-tests", "go-vet", "tests-app"]
-    assert held["limits"]["parallel"] == 3
+    document = tomllib.loads(after)
+    assert list(document["checks"]) == ["go-tests", "go-vet", "tests-app"]
+    assert document["limits"]["parallel"] == 3
     assert after.endswith("# mine\n")
     kept = [part for part in before.split("\n\n") if "go" not in part]
     assert [part for part in after.split("\n\n") if "go" not in part] == kept
@@ -572,14 +572,14 @@ def test_an_agent_that_answers_later_is_added_above_the_tables(project: Project)
     a_program(project.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
 
     again = project.yaoki("init", "--again", "--no-run", env=env)
-    made = file.read_text()
+    output = file.read_text()
     twice = project.yaoki("init", "--again", "--no-run", env=env)
 
-    held = tomllib.loads(made)
+    document = tomllib.loads(output)
     assert "added: agent claude" in again.out, again
-    assert (held["agent"], held["agents"]) == ("claude", {"claude": {"preset": "claude"}})
+    assert (document["agent"], document["agents"]) == ("claude", {"claude": {"preset": "claude"}})
     assert "nothing new" in twice.out
-    assert file.read_text() == made
+    assert file.read_text() == output
 
 
 @pytest.mark.spec("12.3", "15")
@@ -681,9 +681,9 @@ def test_doctor_explains_why_a_check_lacks_its_packages(
 def test_doctor_says_when_a_green_check_ran_no_tests(project: Project) -> None:
     project.settings('[checks.tests]\nshell = "echo Ran 0 tests in 0.000s"\n')
 
-    told = project.yaoki("doctor", "--checks", "--json").document["lines"]
+    document = project.yaoki("doctor", "--checks", "--json").document["lines"]
 
-    words = next(one["words"] for one in told if one["name"] == "check tests")
+    words = next(one["words"] for one in document if one["name"] == "check tests")
     assert "it ran no tests" in words
     assert "green" not in words
 

@@ -239,10 +239,10 @@ def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(project: Project)
 
     assert project.yaoki("run", project.plan(plan)).code == 0
     (prompt,) = (project.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-review/prompt.md")
-    told = prompt.read_text()
-    assert "b/a.txt" in told
-    assert "b/b.txt" in told
-    assert "Rehearse" in told
+    output = prompt.read_text()
+    assert "b/a.txt" in output
+    assert "b/b.txt" in output
+    assert "Rehearse" in output
 
 
 @pytest.mark.spec("6.1", "6.7", "0.6")

@@ -65,9 +65,9 @@ def test_a_worktree_whose_task_moved_to_another_machine_is_removed_after_its_wor
     tmp_path: Path, two_machines: tuple[Path, Machine, Machine]
 ) -> None:
     bare, one, two = two_machines
-    code, said = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
-    assert code == 0, said
-    task = f"{json.loads(said)['run']}-1"
+    code, output = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
+    assert code == 0, output
+    task = f"{json.loads(output)['run']}-1"
     first = one.start_worker(1)
     wait_until(lambda: has_started(tmp_path, one), "the first machine is at work")
 
@@ -89,9 +89,9 @@ def test_a_worktree_whose_task_moved_to_another_machine_is_removed_after_its_wor
     assert "whole.txt" in landed
     assert "half.txt" not in landed
     assert [code for machine in (one, two) for code, _ in machine.stop()] == [0, 0]
-    told = json.loads(two.run("trace", "a", "--json")[1])["entries"]
-    assert [e["event"] for e in told].count("TASK_LANDED") == 1
-    assert not [e for e in told if e["event"] == "WARNING"]
+    document = json.loads(two.run("trace", "a", "--json")[1])["entries"]
+    assert [e["event"] for e in document].count("TASK_LANDED") == 1
+    assert not [e for e in document if e["event"] == "WARNING"]
 
 
 @pytest.mark.full
@@ -100,9 +100,9 @@ def test_a_worktree_of_a_run_archived_by_another_machine_is_removed_after_its_wo
 ) -> None:
     """Left by a kill; while this machine was away the run ended and left the store."""
     _, one, two = two_machines
-    code, said = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
-    assert code == 0, said
-    run = json.loads(said)["run"]
+    code, output = one.run("plan", "submit", a_slow_task(tmp_path), "--json")
+    assert code == 0, output
+    run = json.loads(output)["run"]
     one.start_worker(1)
     wait_until(lambda: has_started(tmp_path, one), "the first machine is at work")
     one.kill()
@@ -110,8 +110,8 @@ def test_a_worktree_of_a_run_archived_by_another_machine_is_removed_after_its_wo
     assert two.run("resume", run, "--quiet")[0] == 0
     with (two.repo / "yaoki.toml").open("a") as settings:
         settings.write("\n[archive]\nafter_days = 0\nruns_kept = 0\n")
-    code, said = two.run("prune")
-    assert code == 0, said
+    code, output = two.run("prune")
+    assert code == 0, output
     assert json.loads(two.run("status", "--all", "--json")[1])["runs"] == []
     left = worktrees(one)
 

@@ -28,11 +28,11 @@ def test_a_run_merged_with_git_does_not_recommend_a_merge(project: Project) -> N
     before = project.status()["next"]
     project.git("merge", "-q", "--ff-only", f"yaoki/{run}")
 
-    stands = project.status()
+    status = project.status()
 
     assert before == f"git merge yaoki/{run}"
-    assert stands["next"] == f"git log {base[:10]}..{project.git('rev-parse', 'main')[:10]}"
-    assert stands["merged"] == project.git("rev-parse", "main")
+    assert status["next"] == f"git log {base[:10]}..{project.git('rev-parse', 'main')[:10]}"
+    assert status["merged"] == project.git("rev-parse", "main")
 
 
 @pytest.mark.full

@@ -91,9 +91,9 @@ class RunJournal:
 
 
 def submit_plan(machine: Machine, plan: str) -> str:
-    code, said = machine.run("plan", "submit", plan, "--json")
-    assert code == 0, said
-    return str(json.loads(said)["run"])
+    code, output = machine.run("plan", "submit", plan, "--json")
+    assert code == 0, output
+    return str(json.loads(output)["run"])
 
 
 def has_started(folder: Path, machine: Machine) -> bool:
@@ -209,7 +209,7 @@ def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
     wait_until(lambda: words in single_machine.run("why", "t0")[1], "why says what it waits for")
     doctor = single_machine.run("doctor")
     away.rename(bare)
-    told, _ = run.communicate(timeout=90)
+    output, _ = run.communicate(timeout=90)
     single_machine.workers.clear()
 
     assert doctor[0] == 1
@@ -217,7 +217,7 @@ def test_a_run_waits_for_an_unreachable_remote_and_continues_by_itself(
     assert [line for line in lines if line.startswith(f"BAD remote {words}")]
     assert lines[-1] == "next: git ls-remote origin"
     assert "their branches are at a remote that does not answer" in doctor[1]
-    assert run.returncode == 0, told
+    assert run.returncode == 0, output
     events = json.loads(single_machine.run("trace", "--json")[1])["entries"]
     assert not [e for e in events if e["event"] in ("ESCALATE_DECISION", "RETRY_DECISION")]
     steps = git(bare, "log", "--first-parent", "--format=%s", f"main..yaoki/{events[0]['run']}")
@@ -231,8 +231,8 @@ def test_status_of_a_store_elsewhere_leaves_the_clone_clean(
     run = submit_plan(single_machine, a_file(tmp_path, 1))
     other = Machine(tmp_path / "other", bare, str(tmp_path / "state.db"))
 
-    code, said = other.run("status", run)
+    code, output = other.run("status", run)
 
-    assert code == 0, said
+    assert code == 0, output
     assert (other.repo / ".yaoki" / ".gitignore").exists()
     assert git(other.repo, "status", "--porcelain") == "?? yaoki.toml"

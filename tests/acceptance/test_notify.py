@@ -123,14 +123,14 @@ def test_every_service_gets_the_notice(project: Project) -> None:
         project, STAND_IN, "fine://k3y/one\nfine://k3y/two good://written-k3y"
     )
 
-    told = (project.folder / "library" / "told.jsonl").read_text().splitlines()
+    output = (project.folder / "library" / "told.jsonl").read_text().splitlines()
     assert (code, said.split()[:3]) == (0, ["ok", "apprise", "delivered"])
-    assert [line.split('"')[3] for line in told] == [
+    assert [line.split('"')[3] for line in output] == [
         "good://written-k3y",
         "fine://k3y/one",
         "fine://k3y/two",
     ]
-    assert all('"yaoki: a test notice"' in line and '"text"' in line for line in told)
+    assert all('"yaoki: a test notice"' in line and '"text"' in line for line in output)
 
 
 @pytest.mark.full

@@ -41,19 +41,19 @@ def test_the_expected_cost_is_unknown_before_the_first_run_and_estimated_from_it
     made_nothing = not project.has_store()
     done = project.yaoki("run", plan, "--quiet")
     after = project.yaoki("plan", plan)
-    told = project.yaoki("run", plan, "--dry-run", "--json").document
+    document = project.yaoki("run", plan, "--dry-run", "--json").document
 
     assert done.code == 0, done.out
     assert made_nothing
     assert "expected cost unknown" in before.out
     assert "actor: 2 tasks, no run of actor yet: cost unknown" in before.out
     assert (told_before["expected"], told_before["unknown"]) == (None, ["actor"])
-    worst = told["worst_case"]["total"]
+    worst = document["worst_case"]["total"]
     assert f"expected cost $0.60, at worst ${0.2 * worst:.2f}" in after.out
     assert "actor: 2 tasks × 1.5 attempts × $0.20, the median of its last 3 runs" in after.out
-    assert told["cost"]["expected"] == pytest.approx(0.6)
-    assert told["cost"]["worst"] == pytest.approx(0.2 * worst)
-    assert told["cost"]["agents"][0]["attempts"] == 1.5
+    assert document["cost"]["expected"] == pytest.approx(0.6)
+    assert document["cost"]["worst"] == pytest.approx(0.2 * worst)
+    assert document["cost"]["agents"][0]["attempts"] == 1.5
 
 
 def test_the_cost_of_runs_without_reported_cost_is_unknown(project: Project) -> None:

@@ -57,20 +57,20 @@ def test_a_goal_is_planned_run_replanned_and_done(project: Project) -> None:
     )
 
     shown = project.yaoki("run", GOAL, "--quiet")
-    stands = project.status()
+    status = project.status()
 
     assert "1 of 2 tasks done; nothing landed on " in shown.out
     assert shown.code == 4, "a plan waits for somebody's yes"
-    assert stands["status"] == "PAUSED"
-    assert {t["name"]: t["state"] for t in stands["tasks"]} == {"plan": "DONE", "one": "WAITING"}
-    assert f"yaoki answer {stands['run']} go" in shown.out
+    assert status["status"] == "PAUSED"
+    assert {t["name"]: t["state"] for t in status["tasks"]} == {"plan": "DONE", "one": "WAITING"}
+    assert f"yaoki answer {status['run']} go" in shown.out
 
-    project.yaoki("answer", stands["run"], "go")
+    project.yaoki("answer", status["run"], "go")
     done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    stands = project.status()
-    states = {t["name"]: t["state"] for t in stands["tasks"]}
+    status = project.status()
+    states = {t["name"]: t["state"] for t in status["tasks"]}
     assert states == {
         "plan": "DONE",
         "one": "DONE",
@@ -79,9 +79,9 @@ def test_a_goal_is_planned_run_replanned_and_done(project: Project) -> None:
         "two": "DONE",
         "done_when-2": "DONE",
     }
-    told = project.prompt(project.task("replan-1"), 1)
-    assert "done_when" in told
-    assert "two.txt does not hold good" in told or "check two" in told or "two:" in told
+    prompt = project.prompt(project.task("replan-1"), 1)
+    assert "done_when" in prompt
+    assert "two.txt does not hold good" in prompt or "check two" in prompt or "two:" in prompt
 
 
 @pytest.mark.full
@@ -134,14 +134,14 @@ def test_an_invalid_plan_is_sent_back_with_its_errors_at_most_twice(project: Pro
     assert done.code == 4, done.out + done.err
     plan = project.task("plan")
     assert (plan["state"], plan["attempt"]) == ("ESCALATED", 3)
-    told = project.prompt(plan, 2)
+    prompt = project.prompt(plan, 2)
     for words in (
         "unknown check 'oen'; did you mean 'one'?",
         "needs 'abcdefgh-7', which is not a task here",
         "unknown key 'colour'",
         "kind 'group' is not one of",
     ):
-        assert words in told, words
+        assert words in prompt, words
 
 
 @pytest.mark.full
@@ -195,9 +195,9 @@ def test_the_planner_replaces_a_failed_task(project: Project) -> None:
     last = states.pop("done_when")
     assert states == {"one": "REPLACED", "two": "DONE", "better": "DONE", "replan-1": "DONE"}
     assert last == "DONE"
-    told = project.prompt(project.task("replan-1"), 1)
-    assert "one.txt does not hold good" in told
-    assert "may be replaced" in told
+    prompt = project.prompt(project.task("replan-1"), 1)
+    assert "one.txt does not hold good" in prompt
+    assert "may be replaced" in prompt
     assert "TASK_REVIVED" in project.event_names("one")
 
 

@@ -80,8 +80,8 @@ class PlaybookProject(Project):
         return Completed(started.returncode, out, "")
 
     def journal(self, task: str) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.query("trace", task, "--json").document["entries"]
-        return held
+        document: list[dict[str, Any]] = self.query("trace", task, "--json").document["entries"]
+        return document
 
 
 @pytest.fixture

@@ -110,13 +110,13 @@ def test_a_dry_run_lists_the_runs_to_archive_and_why_the_others_stay(project: Pr
     set_retention(project, after_days=0, runs_kept=1)
     before = refs(project, old)
 
-    told = project.yaoki("prune", "--dry-run", "--json").document
+    document = project.yaoki("prune", "--dry-run", "--json").document
     shown = project.yaoki("prune", "--dry-run")
 
-    assert [run["run"] for run in told["due"]] == [old]
-    assert "days ago" in told["due"][0]["why"]
-    assert told["due"][0]["bytes"] > 0
-    why = {run["run"]: run["why"] for run in told["stays"]}
+    assert [run["run"] for run in document["due"]] == [old]
+    assert "days ago" in document["due"][0]["why"]
+    assert document["due"][0]["bytes"] > 0
+    why = {run["run"]: run["why"] for run in document["stays"]}
     assert why == {asks: "1 task needs a person", new: "one of the newest 1 finished runs"}
     assert shown.out.splitlines()[-1] == "next: yaoki prune"
     assert sorted(stored_runs(project)) == sorted([old, asks, new])

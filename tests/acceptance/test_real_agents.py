@@ -167,10 +167,10 @@ def assert_cost_is_reported_or_unknown(
 
 
 def assert_report_is_complete(agent_run: RealAgentRun, status: dict[str, Any]) -> None:
-    told = agent_run.project.query("report", status["run"]).out
+    output = agent_run.project.query("report", status["run"]).out
     for task in status["tasks"][:3]:
-        assert task["session"] in told
-    assert ("unknown" in told) is (agent_run.name not in PRICED)
+        assert task["session"] in output
+    assert ("unknown" in output) is (agent_run.name not in PRICED)
 
 
 # ------------------------------------------------------------------ over the protocol

@@ -59,14 +59,14 @@ class RegistryProject(Project):
         self.env["PATH"] = f"{tool.parent}{os.pathsep}{self.env['PATH']}"
 
     def journal(self) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.query("trace", STEP, "--json").document["entries"]
-        return held
+        document: list[dict[str, Any]] = self.query("trace", STEP, "--json").document["entries"]
+        return document
 
     def changed(self, **step: Any) -> str:
         """The registry with another onFailure or the like."""
-        held = json.loads(REGISTRY.read_text())
-        held["steps"][STEP].update(step)
-        return self.plan(held, "steps_registry.json")
+        document = json.loads(REGISTRY.read_text())
+        document["steps"][STEP].update(step)
+        return self.plan(document, "steps_registry.json")
 
 
 @pytest.fixture

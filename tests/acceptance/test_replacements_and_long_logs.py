@@ -37,9 +37,9 @@ def test_a_replaced_check_task_gets_the_default_agent_of_the_run(project: Projec
     assert extend_run(project, "w", "v").code == 0
     project.yaoki("resume", "--quiet")
 
-    told = json.dumps(project.events("w"))
-    assert "internal error" not in told
-    assert "AGENT_FINISHED" in told
+    entries = json.dumps(project.events("w"))
+    assert "internal error" not in entries
+    assert "AGENT_FINISHED" in entries
 
 
 @pytest.mark.full

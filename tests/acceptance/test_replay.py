@@ -75,14 +75,14 @@ def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(project: Pr
 
     done = project.yaoki("verify", "--replay", run, "--json")
 
-    told = done.document
-    assert (done.code, told["verified"], told["schema"] > 0) == (1, False, True)
-    a, b, last = told["commits"]
+    document = done.document
+    assert (done.code, document["verified"], document["schema"] > 0) == (1, False, True)
+    a, b, last = document["commits"]
     assert (last["ok"], last["name"]) == (True, "done_when"), "it has the check of a alone"
     assert (a["ok"], b["ok"], b["name"]) == (True, False, "b")
     assert b["commit"] == project.task("b")["landed"]
     assert (b["checks"][0]["journal"], b["checks"][0]["outcome"]) == ("PASSED", "FAILED")
-    assert told["summary"].startswith("2 of 3 proofs")
+    assert document["summary"].startswith("2 of 3 proofs")
 
 
 @pytest.mark.full
@@ -136,11 +136,11 @@ def test_a_judge_is_reported_as_not_replayed(project: Project) -> None:
     code, _, _ = run_with_judge(project, critic(PASS))
     assert code == 0
 
-    told = project.yaoki("verify", "--replay", "--json").document
+    document = project.yaoki("verify", "--replay", "--json").document
 
-    outcomes = {one["check"]: one["outcome"] for one in told["commits"][0]["checks"]}
+    outcomes = {one["check"]: one["outcome"] for one in document["commits"][0]["checks"]}
     assert outcomes == {"good": "PASSED", "review": "NOT_REPLAYED"}
-    assert "1 check not replayed" in told["summary"]
+    assert "1 check not replayed" in document["summary"]
 
 
 @pytest.mark.full

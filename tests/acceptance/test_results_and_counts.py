@@ -308,8 +308,8 @@ def test_an_agent_that_kills_its_shim_uses_up_its_own_retries(project: Project, 
 
     assert done.code == 4, done.out + done.err
     assert ran.read_text().splitlines() == ["ran"] * (most + 1)
-    (asked,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_DECISION"]
-    assert asked["failure"]["kind"] == "INCOMPLETE"
+    (entry,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_DECISION"]
+    assert entry["failure"]["kind"] == "INCOMPLETE"
     assert "the shim that runs the agent was killed" in project.yaoki("why", "t").out
 
 
@@ -407,11 +407,11 @@ def test_a_continuous_run_says_why_it_stopped(project: Project) -> None:
     project.yaoki("run", project.plan(plan), "--quiet")
     project.yaoki("resume", "--quiet")
 
-    told = [e["data"] for e in project.events() if e["event"] == "ITERATION_FINISHED"]
-    assert [(data["iteration"], data["decision"]) for data in told] == [(1, "next"), (2, "stop")]
-    assert told[-1]["reason"] == limit
+    entries = [e["data"] for e in project.events() if e["event"] == "ITERATION_FINISHED"]
+    assert [(data["iteration"], data["decision"]) for data in entries] == [(1, "next"), (2, "stop")]
+    assert entries[-1]["reason"] == limit
     branch = project.git("rev-parse", project.status()["run_branch"])
-    assert (told[-1]["commit"], told[-1]["head"]) == ("committed", branch)
+    assert (entries[-1]["commit"], entries[-1]["head"]) == ("committed", branch)
     assert project.status()["last_iteration"]["reason"] == limit
     assert limit in project.yaoki("status").out
     assert limit in project.yaoki("report").out
@@ -449,8 +449,8 @@ def test_a_failure_message_that_mentions_git_is_not_classified_as_a_git_error(
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    told = [e["data"] for e in project.events() if e["event"] == "ITERATION_FINISHED"]
-    assert [data["commit"] for data in told] == ["nothing to commit"]
+    entries = [e["data"] for e in project.events() if e["event"] == "ITERATION_FINISHED"]
+    assert [data["commit"] for data in entries] == ["nothing to commit"]
 
 
 # ------------------------------------------------------------------ counts and words
@@ -513,9 +513,9 @@ def test_the_prompt_after_a_timeout_names_the_limit_and_the_time_used(project: P
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    told = project.prompt(project.task("t"), 2)
-    assert "Time limit: 4 s" in told
-    assert "Time used: " in told
+    prompt = project.prompt(project.task("t"), 2)
+    assert "Time limit: 4 s" in prompt
+    assert "Time used: " in prompt
 
 
 @pytest.mark.full

@@ -142,8 +142,8 @@ def test_a_person_continues_a_continuous_run_after_a_failed_iteration(project: P
 
     assert (paused.code, done.code) == (4, 0), done.out + done.err
     story = project.events()
-    told = [e["data"]["iteration"] for e in story if e["event"] == "ITERATION_FINISHED"]
-    assert told == sorted(set(told)), "each iteration is told once"
+    entries = [e["data"]["iteration"] for e in story if e["event"] == "ITERATION_FINISHED"]
+    assert entries == sorted(set(entries)), "each iteration is told once"
     assert project.task("grow-i2")["state"] == "REPLACED"
 
 

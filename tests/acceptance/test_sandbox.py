@@ -533,9 +533,9 @@ def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
     done = project.yaoki("run", plan, env=env)
 
     assert (done.code, project.task("a")["state"]) == (0, "DONE"), done.out + done.err
-    told = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    entries = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
     names = sorted([f"checkout/~/{file}", f"checkout/~/{Path(file).with_name('more')}"])
-    assert [held["what"] for held in told] == [names]
+    assert [held["what"] for held in entries] == [names]
     assert f"~/{file}" in done.out
 
 
@@ -548,8 +548,8 @@ def test_an_unsandboxed_change_of_the_checkout_is_reported_and_does_not_fail_the
     done = project.yaoki("run", a_plan(project, f"echo evil >> {project.repo}/README"))
 
     assert (done.code, project.task("a")["state"]) == (0, "DONE")
-    told = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert [held["what"] for held in told] == [["checkout/files (README)"]]
+    entries = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert [held["what"] for held in entries] == [["checkout/files (README)"]]
     assert "settings changed while the agent was at work: files (README)" in done.out
 
 
@@ -579,8 +579,8 @@ def test_an_unsandboxed_change_of_index_or_head_is_reported(
     done = project.yaoki("run", a_plan(project, script.format(repo=project.repo)))
 
     assert done.code == 0, done.out + done.err
-    told = [e["data"]["what"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert told == ([what] if what else [])
+    entries = [e["data"]["what"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert entries == ([what] if what else [])
 
 
 @pytest.mark.full

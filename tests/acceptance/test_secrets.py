@@ -90,8 +90,10 @@ def test_a_worker_without_the_secret_variable_stores_and_shows_no_secret(
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
     shown = [project.yaoki("logs", "a", "--attempt", "1", *more).out for more in ((), ("--err",))]
     assert [text.startswith(f"so {STARS} *") for text in shown] == [True, True]
-    told = str(project.events("a"))
-    assert f"no login with {STARS} and **" in told, "what the agent noted is told, but for its keys"
+    entries = str(project.events("a"))
+    assert f"no login with {STARS} and **" in entries, (
+        "what the agent noted is told, but for its keys"
+    )
 
 
 @pytest.mark.full
@@ -167,11 +169,11 @@ def test_a_passed_secret_is_masked_in_the_results_of_an_agent(project: Project, 
     held = all_stored_bytes(project)
     assert [name for name, text in held.items() if PLAIN.encode() in text] == []
     assert PLAIN not in project.git("log", "--all", "--format=%B")
-    told = str(project.events())
+    entries = str(project.events())
     if way == "submit":
         assert "the name of the variable, not its value" in project.yaoki("logs", "a").out
     else:
-        assert "[masked]" in told
+        assert "[masked]" in entries
 
 
 # What it was given it writes down; the checks then read it aloud.
@@ -272,8 +274,8 @@ def test_a_passed_secret_is_masked_in_a_quoted_line_of_the_change(
     done = project.yaoki("run", project.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
 
     assert done.code == 0, done.out + done.err
-    told = [entry["data"] for entry in project.events("a") if entry["event"] == "RETRY_DECISION"]
-    assert "TODO" in str(told)
+    entries = [entry["data"] for entry in project.events("a") if entry["event"] == "RETRY_DECISION"]
+    assert "TODO" in str(entries)
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
     held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
@@ -295,8 +297,8 @@ def test_a_passed_secret_is_masked_in_the_output_of_setup(project: Project) -> N
     held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
     last = max((project.repo / ".yaoki").glob("**/setup-1*"), key=lambda at: at.stat().st_mtime_ns)
-    told = project.query("why", "a").out
-    assert f"{last.name}: no login as ***" in " ".join(told.split())
+    output = project.query("why", "a").out
+    assert f"{last.name}: no login as ***" in " ".join(output.split())
 
 
 @pytest.mark.full

@@ -71,9 +71,9 @@ def test_successful_retries_are_counted_by_prompt_and_pattern(project: Project) 
         checks=checks,
     )
 
-    told = project.yaoki("stats", "prompts", "--json").document["prompts"]
+    document = project.yaoki("stats", "prompts", "--json").document["prompts"]
 
-    assert [(p["pattern"], p["sent"], p["cured"], p["not_cured"]) for p in told] == [
+    assert [(p["pattern"], p["sent"], p["cured"], p["not_cured"]) for p in document] == [
         ("lint-error", 2, 1, 1)
     ]
     shown = project.yaoki("stats", "prompts").out

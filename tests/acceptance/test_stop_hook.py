@@ -97,8 +97,8 @@ class AgentSession(Project):
         return [json.loads(line) for line in lines]
 
     def hook_status(self) -> dict[str, Any]:
-        held: dict[str, Any] = self.yaoki("hook", "status", "--json").document
-        return held
+        document: dict[str, Any] = self.yaoki("hook", "status", "--json").document
+        return document
 
     def install(self) -> None:
         done = self.yaoki("hook", "install", self.name, env={"PATH": self.session_env["PATH"]})

@@ -80,9 +80,9 @@ def test_a_deleted_run_branch_is_not_recreated(project: Project) -> None:
     project.git("branch", "-D", branch)
 
     project.yaoki("answer", "b", "retry")
-    gone_on = project.yaoki("resume")
+    resumed = project.yaoki("resume")
 
-    assert gone_on.code == 4
+    assert resumed.code == 4
     assert f"git branch -f {branch}" in project.status()["paused"]
 
 
@@ -135,8 +135,8 @@ def test_a_failed_final_check_can_be_waived_and_not_taken_over(project: Project)
         done_when=["never"],
     )
     assert project.yaoki("run", project.plan(plan)).code == 4
-    asked = project.yaoki("answer", "done_when", "--json").document
-    assert "done" not in str(asked["choices"])
+    document = project.yaoki("answer", "done_when", "--json").document
+    assert "done" not in str(document["choices"])
 
     assert project.yaoki("answer", "done_when", "waive").code == 0
     assert project.yaoki("resume", "--quiet").code == 0
@@ -169,9 +169,9 @@ def test_a_missing_worktree_is_rebuilt_for_its_verification(project: Project) ->
     tool.chmod(0o755)
 
     project.yaoki("answer", "a", "retry")
-    gone_on = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume", "--quiet")
 
-    assert gone_on.code == 0, gone_on.out
+    assert resumed.code == 0, resumed.out
     assert project.task("a")["attempt"] == 1, "the agent was not asked again"
 
 
@@ -197,8 +197,8 @@ def test_a_users_stash_popped_by_an_agent_is_reported_with_the_command_to_restor
 
     run_one_task(project, {"a": [[{"run": ["git", "stash", "pop", "-q"]}, *writes("a.txt")]]}, {})
 
-    told = [e["data"]["message"] for e in project.events() if e["event"] == "CHECKOUT_CHANGED"]
-    assert [f"git stash store {mine}" in words for words in told] == [True]
+    entries = [e["data"]["message"] for e in project.events() if e["event"] == "CHECKOUT_CHANGED"]
+    assert [f"git stash store {mine}" in words for words in entries] == [True]
     assert "git stash" in project.prompt(project.task("a"), 1)
 
 

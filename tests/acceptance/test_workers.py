@@ -79,8 +79,8 @@ def project_with_worker(project: Project) -> Iterator[Project]:
 def workers(project: Project) -> list[dict[str, Any]]:
     told = project.query("status", "--workers", "--json")
     assert told.code == 0, told.out
-    held: list[dict[str, Any]] = told.document["workers"]
-    return held
+    document: list[dict[str, Any]] = told.document["workers"]
+    return document
 
 
 def submit_plan(project: Project, plan: dict[str, Any], name: str = "plan.json") -> str:
@@ -294,15 +294,15 @@ def test_the_status_shows_how_long_a_hung_worker_keeps_its_task(
         suspend(worker, project.database)
         try:
             wait_until(lambda: "no heartbeat" in project.query("status").out, "its lease ran out")
-            told = project.query("status").out
+            output = project.query("status").out
         finally:
             worker.send_signal(signal.SIGCONT)
         marker.touch()
         wait_until_done(project, run)
 
-    assert f"its worker, process {worker.pid}, is alive but sent no heartbeat for" in told
-    assert "unless it ends or continues, it keeps the task for 1" in told
-    assert "takes it over" not in told
+    assert f"its worker, process {worker.pid}, is alive but sent no heartbeat for" in output
+    assert "unless it ends or continues, it keeps the task for 1" in output
+    assert "takes it over" not in output
 
 
 # ------------------------------------------------------------------ fair, and within limits
@@ -551,7 +551,7 @@ def test_a_worker_requested_while_the_old_one_drains_is_started_afterwards(
     asked = project.start(*(plan if word == "PLAN" else word for word in words))
     assert asked.stdout is not None
     waits = [said for said in iter(asked.stdout.readline, "") if marker_when(said, marker)]
-    told = [remaining_output(process) for process in (asked, down)]
+    output = [remaining_output(process) for process in (asked, down)]
 
     assert (asked.returncode, down.returncode) == (0, 0), told
     stopping = f"the background worker, process {old}, is stopping"

@@ -146,11 +146,11 @@ def test_the_reference_describes_every_command_with_every_option() -> None:
 
 def scripts_of_workflow(text: str) -> Iterator[str]:
     """What the jobs of a GitHub workflow type; its shape is that of the published schema."""
-    held = yaml.safe_load(text)
+    document = yaml.safe_load(text)
     # YAML 1.1 reads the key `on` as true.
-    assert {"name", True, "jobs"} <= set(held)
-    assert set(held) <= {"name", True, "jobs", "permissions", "concurrency", "env", "defaults"}
-    for job in held["jobs"].values():
+    assert {"name", True, "jobs"} <= set(document)
+    assert set(document) <= {"name", True, "jobs", "permissions", "concurrency", "env", "defaults"}
+    for job in document["jobs"].values():
         assert {"runs-on", "steps"} <= set(job)
         assert isinstance(job.get("timeout-minutes"), int)
         for step in job["steps"]:
@@ -163,8 +163,8 @@ def scripts_of_workflow(text: str) -> Iterator[str]:
 
 
 def scripts_of_gitlab(text: str) -> Iterator[str]:
-    held = yaml.safe_load(text)
-    jobs = {key: job for key, job in held.items() if key != "variables"}
+    document = yaml.safe_load(text)
+    jobs = {key: job for key, job in document.items() if key != "variables"}
     for job in jobs.values():
         known = {"image", "rules", "timeout", "artifacts", "allow_failure"}
         assert set(job) <= known | {"before_script", "script", "after_script"}

@@ -167,11 +167,11 @@ class CaseRunner:
     def read_result(self, code: int, said: str) -> CaseResult:
         if not (self.repo / ".yaoki" / "state.db").exists():
             return CaseResult(code, said, {}, ())
-        stands = json.loads(self.yaoki("status", "--json")[1])
-        if not stands.get("run"):
+        document = json.loads(self.yaoki("status", "--json")[1])
+        if not document.get("run"):
             return CaseResult(code, said, {}, ())
-        journal = json.loads(self.yaoki("trace", stands["run"], "--json")[1])
-        return CaseResult(code, said, stands, journal["entries"])
+        journal = json.loads(self.yaoki("trace", document["run"], "--json")[1])
+        return CaseResult(code, said, document, journal["entries"])
 
     def check_oracle(self, case: Case) -> None:
         """Remove files outside git, then let the oracle confirm every DONE."""

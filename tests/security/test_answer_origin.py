@@ -56,9 +56,9 @@ def start_asking_task(project: Project) -> str:
         [{"id": "q"}],
         {"ok": file_contains("q.txt")},
     )
-    told = project.yaoki("run", project.plan(plan, "q.json"), "--detach", "--json").document
-    wait_until(lambda: project.status(told["run"])["status"] == "ESCALATED", "it asks")
-    return str(project.status(told["run"])["tasks"][0]["id"])
+    document = project.yaoki("run", project.plan(plan, "q.json"), "--detach", "--json").document
+    wait_until(lambda: project.status(document["run"])["status"] == "ESCALATED", "it asks")
+    return str(project.status(document["run"])["tasks"][0]["id"])
 
 
 def answer_origins(project: Project, task: str) -> list[str]:
@@ -95,10 +95,10 @@ def test_every_answer_records_its_origin(project: Project) -> None:
         assert api == f"API {name}"
         assert page.startswith("page ")
         assert page != f"page {name}"
-        told = project.query("trace", task).out
+        output = project.query("trace", task).out
         shown = project.query("report", task.split("-")[0]).out
         for how in (command, api, page, python):
-            assert f"({how})" in told
+            assert f"({how})" in output
             assert f"({how})" in shown
     finally:
         project.yaoki("down", "--wait", "0")
@@ -122,9 +122,9 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_has_the_age_of_its_link(projec
     project.yaoki("up")
     try:
         plan = a_plan({"q": [writes("other.txt")]}, [{"id": "q"}], {"ok": file_contains("q.txt")})
-        told = project.yaoki("run", project.plan(plan), "--detach", "--json").document
-        wait_until(lambda: project.status(told["run"])["status"] == "ESCALATED", "it asks")
-        task = str(project.status(told["run"])["tasks"][0]["id"])
+        document = project.yaoki("run", project.plan(plan), "--detach", "--json").document
+        wait_until(lambda: project.status(document["run"])["status"] == "ESCALATED", "it asks")
+        task = str(project.status(document["run"])["tasks"][0]["id"])
         client = link_of(project)
         hour_ago = datetime.now(UTC) - timedelta(hours=1)
         old = Client(client.port, open_access_tokens(key_of(project)).make(LINK, ACT, hour_ago))
@@ -136,7 +136,7 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_has_the_age_of_its_link(projec
             assert "yaoki ui" in str(refused.document)
         assert answer_origins(project, task) == []
         assert open_link(client).post(f"/tasks/{task}/answer", waive).status == 200
-        wait_until(lambda: project.status(told["run"])["status"] == "DONE", "it lands")
+        wait_until(lambda: project.status(document["run"])["status"] == "DONE", "it lands")
     finally:
         project.yaoki("down", "--wait", "0")
 
@@ -161,8 +161,10 @@ def test_an_agent_that_unsets_its_variables_is_recognised_by_its_process_tree(
             "checks": {"good": file_contains("a.txt")},
             "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"]}],
         }
-        told = project.yaoki("run", project.plan(plan), "--detach", "--json").document
-        wait_until(lambda: project.status(told["run"])["status"] == "DONE", "the agent has ended")
+        document = project.yaoki("run", project.plan(plan), "--detach", "--json").document
+        wait_until(
+            lambda: project.status(document["run"])["status"] == "DONE", "the agent has ended"
+        )
         time.sleep(0.2)
 
         said = project.query("logs", "a", "--run", told["run"]).out

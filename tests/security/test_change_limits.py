@@ -38,10 +38,10 @@ def attempts(project: Project, first: list[object], second: list[object]) -> str
     assert time.monotonic() - began < 60
     assert done.code == 0, done.out + done.err
     (fall,) = [e for e in project.events("a") if e["event"] == "RETRY_DECISION"]
-    told = project.prompt(project.task("a"), 2)
-    assert "too large" in told
-    assert len(told) < 20_000
-    return f"{fall['data']} {told}"
+    prompt = project.prompt(project.task("a"), 2)
+    assert "too large" in prompt
+    assert len(prompt) < 20_000
+    return f"{fall['data']} {prompt}"
 
 
 def landed(project: Project) -> list[str]:

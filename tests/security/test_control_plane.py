@@ -58,8 +58,10 @@ def test_an_agent_that_replaces_its_lock_and_exit_file_still_counts_as_running(
     assert run_agent_code(project, mode, SWAPS) == 0
 
     (ended,) = [e for e in project.events("a") if e["event"] == "AGENT_FINISHED"]
-    said = project.query("logs", "a").out.splitlines()
-    beats = [float(line.split()[-1]) for line in said if line.split()[-1:][0:1] and _is_time(line)]
+    output = project.query("logs", "a").out.splitlines()
+    beats = [
+        float(line.split()[-1]) for line in output if line.split()[-1:][0:1] and _is_time(line)
+    ]
     assert len(beats) == 30
     assert datetime.fromisoformat(ended["at"]).timestamp() >= max(beats), "it lived on"
     assert (ended["data"]["exit"]["seconds"]) > 2.5, "the exit is the shim's own"
@@ -100,8 +102,8 @@ def test_a_sandboxed_agent_sees_neither_store_nor_keys_nor_other_worktrees(
         == 0
     )
 
-    said = project.query("logs", "a").out
-    seen = [line.split(" ", 1)[1] for line in said.splitlines() if line.startswith("sees ")]
+    output = project.query("logs", "a").out
+    seen = [line.split(" ", 1)[1] for line in output.splitlines() if line.startswith("sees ")]
     own = f"/.lent/{project.task('a')['id']}/"
     others = [one for one in seen if not one.endswith(("prompt.md", "outbox")) and own not in one]
     assert others == []
@@ -152,6 +154,6 @@ def test_a_result_reported_inside_the_sandbox_is_recorded(project: Project, mode
     assert run_agent_code(project, mode, SAYS.format(words=words), retry={"max_retries": 0}) == 4
 
     assert "the scale cannot be read" in project.task("a")["question"]
-    said = project.query("logs", "a").out
-    assert "failed is noted for attempt 1" in said
-    assert ("out of an agent's reach in the sandbox" in said) == (mode == "on")
+    output = project.query("logs", "a").out
+    assert "failed is noted for attempt 1" in output
+    assert ("out of an agent's reach in the sandbox" in output) == (mode == "on")

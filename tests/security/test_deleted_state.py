@@ -100,9 +100,9 @@ def test_repeatedly_deleted_worktrees_are_rebuilt(project: Project) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         time.sleep(0.3)
 
-    said = worker.communicate(timeout=BOUND_S)[0]
+    output = worker.communicate(timeout=BOUND_S)[0]
 
-    assert worker.returncode == 0, said
+    assert worker.returncode == 0, output
     branch = f"yaoki/{project.status()['run']}"
     for name in names:
         assert project.show(branch, f"{name}.txt") == "good"

@@ -38,8 +38,10 @@ def assert_task_lands(project: Project, client: Client, name: str) -> None:
     plan = a_plan(
         {name: [writes(f"{name}.txt")]}, [{"id": name}], {"ok": file_contains(f"{name}.txt")}
     )
-    told = project.yaoki("run", project.plan(plan, f"{name}.json"), "--detach", "--json").document
-    wait_until(lambda: project.status(told["run"])["status"] == "DONE", f"{name} is done")
+    document = project.yaoki(
+        "run", project.plan(plan, f"{name}.json"), "--detach", "--json"
+    ).document
+    wait_until(lambda: project.status(document["run"])["status"] == "DONE", f"{name} is done")
     assert client.get("/session").status == 200
 
 

@@ -42,9 +42,9 @@ def test_tasks_wait_while_the_remote_refuses_pushes_and_land_afterwards(project:
     wait_until(lambda: "closed for an hour" in str(project.events()), "a push was refused")
     assert "ESCALATE_DECISION" not in project.event_names()
     hook.unlink()
-    said = worker.communicate(timeout=BOUND_S)[0]
+    output = worker.communicate(timeout=BOUND_S)[0]
 
-    assert worker.returncode == 0, said
+    assert worker.returncode == 0, output
     branch = f"yaoki/{project.status()['run']}"
     for name in names:
         got = subprocess.run(

@@ -90,8 +90,8 @@ def test_a_machine_without_a_sandbox_reports_the_missing_program_in_one_line(
 
     assert done.code == 0, done.out + done.err
     assert mark.exists()
-    told = [line for line in done.out.splitlines() if "no sandbox" in line]
-    assert told == ["no sandbox: bwrap is not installed; to have one: yaoki doctor"]
+    lines = [line for line in done.out.splitlines() if "no sandbox" in line]
+    assert lines == ["no sandbox: bwrap is not installed; to have one: yaoki doctor"]
     (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
     assert "bwrap is not installed" in row
     assert "bubblewrap" in row

@@ -65,14 +65,14 @@ def history(project: Project) -> bytes:
     branch = f"yaoki/{project.status()['run']}"
     listed = project.git("rev-list", "--objects", branch).splitlines()
     names = "\n".join(line.split()[0] for line in listed)
-    held = subprocess.run(
+    output = subprocess.run(
         ("git", "cat-file", "--batch"),
         cwd=project.repo,
         input=names.encode(),
         capture_output=True,
         check=True,
     ).stdout
-    return held + "\n".join(listed).encode()
+    return output + "\n".join(listed).encode()
 
 
 def wrapped(text: str) -> str:

@@ -90,8 +90,8 @@ def stop(clone: UntrustedClone, **more: Any) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    held: dict[str, Any] = json.loads(done.stdout)
-    return held
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 # ------------------------------------------------------------------ before the question
@@ -315,11 +315,11 @@ def test_trusted_repositories_can_be_listed(plain: UntrustedClone) -> None:
     plain.yaoki("trust")
 
     listed = plain.yaoki("trust", "--show")
-    told = plain.yaoki("trust", "--show", "--json").document
+    document = plain.yaoki("trust", "--show", "--json").document
 
     assert f"{plain.repo}: 3 commands" in listed.out
     assert "check own: touch" in listed.out
-    assert list(told["places"]) == [str(plain.repo)]
+    assert list(document["places"]) == [str(plain.repo)]
 
 
 # ------------------------------------------------------------------ at a terminal
@@ -545,8 +545,8 @@ def test_an_mcp_tool_starts_no_program_of_an_untrusted_clone(clone: UntrustedClo
         check=False,
     )
 
-    said = {held.get("id"): held for held in map(json.loads, done.stdout.splitlines())}
-    assert "not trusted" in json.dumps(said[2])
+    output = {held.get("id"): held for held in map(json.loads, done.stdout.splitlines())}
+    assert "not trusted" in json.dumps(output[2])
     assert clone.marks == set()
 
 

@@ -206,9 +206,9 @@ def test_concurrent_first_runs_need_no_trust(own: UntrustedClone) -> None:
     ]
     started = [own.start("run", plan, "--quiet") for plan in plans]
 
-    said = [process.communicate(timeout=BOUND_S)[0] for process in started]
+    output = [process.communicate(timeout=BOUND_S)[0] for process in started]
 
-    assert [process.returncode for process in started] == [0, 0, 0], said
+    assert [process.returncode for process in started] == [0, 0, 0], output
 
 
 @pytest.mark.full

@@ -113,5 +113,5 @@ command = ["touch", "{mark("notify")}"]
     @property
     def trusted(self) -> dict[str, Any]:
         file = self.home / "trust" / "trusted.json"
-        held: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"places": {}}
-        return held
+        document: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"places": {}}
+        return document

@@ -55,8 +55,8 @@ def shell(*argv: str) -> tuple[str, ...]:
 
 def recorded(file: Path) -> dict[str, Any]:
     """How the recorder was called."""
-    held: dict[str, Any] = json.loads(file.with_suffix(".json").read_text("utf-8"))
-    return held
+    document: dict[str, Any] = json.loads(file.with_suffix(".json").read_text("utf-8"))
+    return document
 
 
 @dataclass

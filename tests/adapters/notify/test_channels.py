@@ -127,10 +127,10 @@ def test_any_text_of_an_agent_can_be_sent(tmp_path: Path) -> None:
 
     assert send(NotificationSettings(command=(str(tell),)), tmp_path, notice) is None
 
-    said = json.loads(recorded(tell)["stdin"])
-    assert said["subject"] == "a\\x00b red"
-    assert said["body"].startswith("\ufffd xxx")
-    assert len(said["body"]) < 10_100
+    document = json.loads(recorded(tell)["stdin"])
+    assert document["subject"] == "a\\x00b red"
+    assert document["body"].startswith("\ufffd xxx")
+    assert len(document["body"]) < 10_100
 
 
 @pytest.mark.spec("10.5")

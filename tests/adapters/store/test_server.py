@@ -134,12 +134,12 @@ def test_a_missing_driver_is_reported_with_the_remedy() -> None:
         "try: open_store('postgresql://h/d', None)\n"
         "except StoreError as error: print(error.sentence, '|', error.hint)"
     )
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout
 
-    assert "needs a driver" in said
-    assert said.strip().endswith(f"| {sys.executable} -m pip install 'psycopg[binary]>=3.3.8,<4'")
+    assert "needs a driver" in output
+    assert output.strip().endswith(f"| {sys.executable} -m pip install 'psycopg[binary]>=3.3.8,<4'")
 
 
 # ------------------------------------------------------------------ the clock

@@ -100,9 +100,9 @@ def test_two_clones_execute_one_run_and_one_of_them_is_killed(tmp_path: Path) ->
     first.communicate(timeout=30)
     third = one.start("resume", run_id, "--parallel", "4")
     (tmp_path / "go").touch()
-    told = [process.communicate(timeout=120)[0] for process in (second, third)]
+    output = [process.communicate(timeout=120)[0] for process in (second, third)]
 
-    assert (second.returncode, third.returncode) == (0, 0), "\n".join(told)
+    assert (second.returncode, third.returncode) == (0, 0), "\n".join(output)
     tasks = other.document("status", run_id)["tasks"]
     assert [task["state"] for task in tasks] == ["DONE"] * TASKS
     line = ("log", "--first-parent", "--format=%(trailers:key=Yaoki-Task,valueonly)")

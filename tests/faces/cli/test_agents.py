@@ -87,11 +87,11 @@ def test_an_unknown_agent_is_refused_with_the_nearest(words: tuple[str, str]) ->
 def test_a_rehearsal_writes_a_file_continues_and_reports_its_use(tmp_path: Path) -> None:
     done = called("test", "claude", "--program", actor(tmp_path), "--json")
 
-    told = json.loads(done.output)
-    assert (done.return_value, told["ok"]) == (0, True)
-    assert [line["name"] for line in told["lines"]] == ["program", "work", "usage", "resume"]
-    assert told["lines"][2]["words"] == "cost unknown, 5 tokens, 3 turns"
-    assert not Path(told["folder"]).exists()
+    document = json.loads(done.output)
+    assert (done.return_value, document["ok"]) == (0, True)
+    assert [line["name"] for line in document["lines"]] == ["program", "work", "usage", "resume"]
+    assert document["lines"][2]["words"] == "cost unknown, 5 tokens, 3 turns"
+    assert not Path(document["folder"]).exists()
 
 
 @pytest.mark.spec("12.8", "0.1")
@@ -112,25 +112,25 @@ def test_a_rehearsal_checks_files_and_ignores_claims(
 ) -> None:
     done = called("test", "claude", "--program", actor(tmp_path, **about), "--json")
 
-    told = json.loads(done.output)
-    assert (done.return_value, told["ok"]) == (1, False)
-    assert (told["lines"][-1]["name"], told["lines"][-1]["words"]) == (last, words)
-    assert told["lines"][-1]["next"]
-    assert (Path(told["folder"]) / "logs").is_dir(), "kept for whoever wants to know why"
-    shutil.rmtree(told["folder"])
+    document = json.loads(done.output)
+    assert (done.return_value, document["ok"]) == (1, False)
+    assert (document["lines"][-1]["name"], document["lines"][-1]["words"]) == (last, words)
+    assert document["lines"][-1]["next"]
+    assert (Path(document["folder"]) / "logs").is_dir(), "kept for whoever wants to know why"
+    shutil.rmtree(document["folder"])
 
 
 @pytest.mark.spec("12.8")
 def test_a_rehearsal_without_the_program_names_the_next_command() -> None:
     done = called("test", "claude", PATH="/usr/bin:/bin")
-    told = json.loads(called("test", "claude", "--json", PATH="/usr/bin:/bin").output)
+    document = json.loads(called("test", "claude", "--json", PATH="/usr/bin:/bin").output)
 
     assert done.return_value == 1
     assert "BAD  program: agent 'claude': 'claude' is not on the PATH" in done.output
     install = "npm install -g @anthropic-ai/claude-code"
     assert f"{install}, or name the program: --program FILE" in done.output
     assert "next: " + install in done.output
-    assert told["folder"] is None, "nothing was begun, so there is nothing to look at"
+    assert document["folder"] is None, "nothing was begun, so there is nothing to look at"
 
 
 @pytest.mark.spec("12.8", "0.6")
@@ -169,10 +169,10 @@ def test_a_rehearsal_of_an_agent_that_is_not_logged_in_says_how_to_log_in(
     program.write_text(f"#!/bin/sh\ncat > {tmp_path}/told\n{said}\n")
     program.chmod(0o755)
 
-    told = json.loads(called("test", preset, "--program", str(program), "--json").output)
+    document = json.loads(called("test", preset, "--program", str(program), "--json").output)
 
-    shutil.rmtree(told["folder"])
-    last = told["lines"][-1]
+    shutil.rmtree(document["folder"])
+    last = document["lines"][-1]
     assert last["words"] == words
     assert last["next"].startswith(f"log in: start {preset} once by hand, or set ")
     assert "_API_KEY" in last["next"]

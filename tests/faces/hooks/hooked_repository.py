@@ -64,16 +64,21 @@ class HookedProject(Project):
         process = self.popen(*words, agent=agent, cwd=cwd, env=environ)
         out, err = process.communicate(raw, timeout=BOUND_S)
         assert process.returncode == 0, err.decode()
-        held: dict[str, Any] = json.loads(out)
-        return held
+        document: dict[str, Any] = json.loads(out)
+        return document
 
     def stop(self, session: str = "s1", *words: str, **more: Any) -> dict[str, Any]:
-        said = {"session_id": session, "hook_event_name": "Stop", "cwd": str(self.repo), **more}
-        return self.call(said, *words)
+        hook_input = {
+            "session_id": session,
+            "hook_event_name": "Stop",
+            "cwd": str(self.repo),
+            **more,
+        }
+        return self.call(hook_input, *words)
 
     def send_prompt(self, text: str, session: str = "s1") -> dict[str, Any]:
-        said = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}
-        return self.call({**said, "cwd": str(self.repo)})
+        hook_input = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}
+        return self.call({**hook_input, "cwd": str(self.repo)})
 
     def session(self, key: str = "s1") -> dict[str, Any]:
         """The state of a session in `yaoki hook status`; empty for an unknown one."""

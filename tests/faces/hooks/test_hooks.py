@@ -246,18 +246,18 @@ def test_an_agent_is_not_refused_more_often_than_it_accepts(
     project.start_phase(20)
 
     assert "try 1 of 8 " in project.stop()["reason"]
-    said = {"session_id": "s2", "hook_event_name": "Stop", "cwd": str(project.repo)}
-    assert "try 1 of 20 " in project.call(said, agent="codex")["reason"]
+    hook_input = {"session_id": "s2", "hook_event_name": "Stop", "cwd": str(project.repo)}
+    assert "try 1 of 20 " in project.call(hook_input, agent="codex")["reason"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_each_agent_is_answered_in_its_own_format(project: HookedProject) -> None:
     project.start_phase(1)
-    said = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(project.repo)}
+    hook_input = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(project.repo)}
 
-    gemini = project.call(said, agent="gemini")
-    qwen = project.call({**said, "session_id": "q", "hook_event_name": "Stop"}, agent="qwen")
+    gemini = project.call(hook_input, agent="gemini")
+    qwen = project.call({**hook_input, "session_id": "q", "hook_event_name": "Stop"}, agent="qwen")
 
     assert gemini["continue"] is False
     assert "yaoki: go on" not in gemini["stopReason"], "it has no hook at its prompts"
@@ -324,9 +324,9 @@ def test_a_stop_with_background_tasks_is_not_checked(project: HookedProject) -> 
 @pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
 def test_the_hook_is_disabled_by_a_variable(project: HookedProject, name: str) -> None:
     """A person can switch the hook off; agents that yaoki started are checked by yaoki."""
-    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)}
+    hook_input = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)}
 
-    assert project.call(said, env={name: "off"}) == {}
+    assert project.call(hook_input, env={name: "off"}) == {}
 
 
 @pytest.mark.full
@@ -336,13 +336,13 @@ def test_a_stop_outside_a_repository_is_refused_once_and_then_allowed_with_a_not
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(elsewhere)}
+    hook_input = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(elsewhere)}
 
-    first, second = project.call(said, cwd=elsewhere), project.call(said, cwd=elsewhere)
+    first, second = project.call(hook_input, cwd=elsewhere), project.call(hook_input, cwd=elsewhere)
 
     assert "is not in a git repository" in first["reason"]
     assert "Nothing is proven" in second["systemMessage"]
-    assert project.call(said, "--if-configured", cwd=elsewhere) == {}
+    assert project.call(hook_input, "--if-configured", cwd=elsewhere) == {}
 
 
 @pytest.mark.full
@@ -431,12 +431,12 @@ def test_the_hook_does_not_change_the_checkout(project: HookedProject) -> None:
 
 @pytest.mark.spec("12.6", "0.3")
 def test_concurrent_sessions_have_separate_counts(project: HookedProject) -> None:
-    said = {"hook_event_name": "Stop", "cwd": str(project.repo)}
+    hook_input = {"hook_event_name": "Stop", "cwd": str(project.repo)}
     names = ("one", "two")
     running = [project.popen() for _ in names]
     for process, name in zip(running, names, strict=True):
         assert process.stdin is not None
-        process.stdin.write(json.dumps({**said, "session_id": name}).encode())
+        process.stdin.write(json.dumps({**hook_input, "session_id": name}).encode())
         process.stdin.close()
         process.stdin = None
 
@@ -453,15 +453,17 @@ def test_a_hook_installed_in_two_files_runs_once(project: HookedProject, tmp_pat
     gate, at_work = tmp_path / "gate", tmp_path / "at-work"
     loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
     project.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')
-    said = json.dumps({"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)})
+    hook_input = json.dumps(
+        {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(project.repo)}
+    )
     first = project.popen()
     assert first.stdin is not None
-    first.stdin.write(said.encode())
+    first.stdin.write(hook_input.encode())
     first.stdin.close()
     first.stdin = None
     wait_until(at_work.exists, "the first is at its check")
 
-    second = project.call(said.encode())
+    second = project.call(hook_input.encode())
     gate.touch()
 
     assert second == {}

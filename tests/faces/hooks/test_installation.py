@@ -270,7 +270,9 @@ def test_a_file_in_place_of_the_state_folder_is_an_error_without_a_traceback(
 ) -> None:
     home = project.repo / ".yaoki"
     home.write_text("mine\n")
-    said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(project.repo)})
+    hook_input = json.dumps(
+        {"session_id": "s", "hook_event_name": "Stop", "cwd": str(project.repo)}
+    )
 
     refused = project.yaoki("hook", "install", "claude-code")
     doctor = project.yaoki("doctor")
@@ -278,7 +280,7 @@ def test_a_file_in_place_of_the_state_folder_is_an_error_without_a_traceback(
         (sys.executable, "-m", "yaoki", "hook", "event", "claude-code"),
         cwd=project.repo,
         env=project.env,
-        input=said,
+        input=hook_input,
         capture_output=True,
         text=True,
         check=True,

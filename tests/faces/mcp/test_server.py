@@ -87,8 +87,8 @@ class PipedServer:
     def ask(self, frame: bytes) -> dict[str, Any]:
         self.send(frame)
         assert self.process.stdout is not None
-        held: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return held
+        document: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return document
 
 
 @pytest.fixture

@@ -145,12 +145,12 @@ def test_all_lists_are_empty_before_the_first_run(
     with run_page_server(project) as server:
         answers = {path: server.client.get(path) for path in (*lists, "/reliability", "/config")}
         missing = server.client.get("/runs/any")
-        told = answers["/session"].document
+        document = answers["/session"].document
 
     by_path = {route.path: route.response_schema for route in GETS}
     for path, answer in answers.items():
         assert answer.status == 200, answer.body
         assert wrong(answer.document, by_path[path], openapi) == []
-    assert (told["has_store"], told["cursor"]) == (False, 0)
+    assert (document["has_store"], document["cursor"]) == (False, 0)
     assert missing.status == 404
     assert not (project.repo / ".yaoki").exists(), "looking makes nothing"

@@ -50,15 +50,15 @@ def test_a_listener_receives_a_run_that_starts_later(project: Project) -> None:
     with run_page_server(project) as server, server.client.listening() as stream:
         first = next(iter(stream))
         done = project.yaoki("run", project.plan(the_plan()), "--json")
-        heard = stream.up_to(journal(project)[-1])
+        events = stream.up_to(journal(project)[-1])
 
     assert done.code == 4, done.out + done.err
     assert (first.event, first.data["cursor"]) == ("hello", 0)
-    assert numbers(heard) == journal(project), "each once, in order"
-    assert all(one.id == str(one.data["seq"]) for one in heard if one.event == "journal")
-    cure = [one.data["words"] for one in heard if one.data.get("event") == "RETRY_DECISION"]
+    assert numbers(events) == journal(project), "each once, in order"
+    assert all(one.id == str(one.data["seq"]) for one in events if one.event == "journal")
+    cure = [one.data["words"] for one in events if one.data.get("event") == "RETRY_DECISION"]
     assert "lie.txt does not hold good" in cure[0]
-    assert {one.data["name"] for one in heard if one.data.get("event") == "TASK_LANDED"} == {
+    assert {one.data["name"] for one in events if one.data.get("event") == "TASK_LANDED"} == {
         "lie",
         "cured",
     }
@@ -177,11 +177,11 @@ def test_a_replaced_store_is_detected(project: Project) -> None:
             gone = stream.until("gone")
         with server.client.listening("/events?after=0") as stream:
             heard = stream.up_to(journal(project)[-1])
-        stands = server.client.document(f"/runs/{run}")
+        document = server.client.document(f"/runs/{run}")
 
     assert "replaced" in gone[-1].data["why"]
     assert numbers(heard) == journal(project)
-    assert stands["status"] == "ESCALATED"
+    assert document["status"] == "ESCALATED"
 
 
 def test_a_quiet_stream_sends_heartbeats(finished_project: Project) -> None:

@@ -49,8 +49,8 @@ def test_the_journal_is_read_from_both_ends(
     page_server: PageServer, finished_project: Project, run_id: str
 ) -> None:
     ask = page_server.client
-    told = finished_project.events(run_id)
-    seqs = [entry["seq"] for entry in told]
+    entries = finished_project.events(run_id)
+    seqs = [entry["seq"] for entry in entries]
 
     newest = [entry["seq"] for entry in ask.pages("/journal?limit=7", "entries")]
     of_run = [entry["seq"] for entry in ask.pages(f"/journal?run={run_id}&limit=50", "entries")]
@@ -63,7 +63,7 @@ def test_the_journal_is_read_from_both_ends(
     assert [entry["seq"] for entry in onward["entries"]] == seqs[5:8]
     assert {e["event"] for e in landed["entries"]} == {"TASK_LANDED", "ESCALATE_DECISION"}
     assert {entry["task"] for entry in of_task} == {f"{run_id}-1"}
-    assert len(of_task) == len([e for e in told if e["task"] == f"{run_id}-1"])
+    assert len(of_task) == len([e for e in entries if e["task"] == f"{run_id}-1"])
     assert found
     assert all("does not hold" in entry["words"] for entry in found)
 
@@ -71,12 +71,12 @@ def test_the_journal_is_read_from_both_ends(
 def test_long_data_are_omitted_from_lists_and_available_per_entry(
     page_server: PageServer, finished_project: Project
 ) -> None:
-    told = {entry["seq"]: entry for entry in finished_project.events()}
+    entries = {entry["seq"]: entry for entry in finished_project.events()}
     listed = list(page_server.client.pages("/journal?limit=500", "entries"))
 
     for entry in listed:
         whole_server = page_server.client.document(f"/journal/{entry['seq']}")["entry"]
-        assert whole_server["data"] == told[entry["seq"]]["data"]
+        assert whole_server["data"] == entries[entry["seq"]]["data"]
         assert entry["data"] == ({} if entry["cut"] else whole_server["data"])
 
 
@@ -137,9 +137,9 @@ def test_the_graph_is_compact_and_edges_lead_downward(page_server: PageServer, r
 def test_the_timeline_shows_stages_waits_and_their_causes(
     page_server: PageServer, run_id: str
 ) -> None:
-    told = page_server.client.document(f"/runs/{run_id}/timeline")
+    document = page_server.client.document(f"/runs/{run_id}/timeline")
 
-    rows = {row["name"]: row for row in told["rows"]}
+    rows = {row["name"]: row for row in document["rows"]}
     ends = [attempt["ended"] for attempt in rows["lie"]["attempts"]]
     stages = [held["stage"] for held in rows["lie"]["attempts"][1]["stages"]]
     causes = {name: [wait["cause"] for wait in row["waits"]] for name, row in rows.items()}

@@ -173,9 +173,11 @@ def test_the_event_stream_survives_a_failing_read(
     strange, again = frames[-2:]
     assert b'"cut":true' in strange
     assert b"plain again" in again
-    said = capsys.readouterr().err
-    assert said.count("ValueError: a fault of ours") == 1, "told once, and not five times a second"
-    assert "cannot be shown" in said
+    output = capsys.readouterr().err
+    assert output.count("ValueError: a fault of ours") == 1, (
+        "told once, and not five times a second"
+    )
+    assert "cannot be shown" in output
 
 
 def test_hidden_characters_are_made_visible_and_lone_surrogates_replaced() -> None:

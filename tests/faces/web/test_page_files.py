@@ -35,13 +35,13 @@ def test_both_languages_have_the_same_keys_and_placeholders() -> None:
 
 def test_every_english_sentence_of_the_server_has_a_translation() -> None:
     """Journal entries and waits; `SAID` is shown untranslated."""
-    held = json.loads((STATIC / "words" / "server.ja.json").read_text())
-    told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
-    waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
+    document = json.loads((STATIC / "words" / "server.ja.json").read_text())
+    told = {key.removeprefix("story.").partition(".")[0] for key in document if "story." in key}
+    waits = {key.removeprefix("waits.") for key in document if key.startswith("waits.")}
 
     assert set(entry_text._WORDS) == told
     assert waits == {*TaskWaitCause} - {TaskWaitCause.SAID}
-    assert all(words.strip() for words in held.values())
+    assert all(words.strip() for words in document.values())
 
 
 def test_every_key_used_by_the_page_is_translated() -> None:
@@ -70,9 +70,9 @@ def test_the_page_has_no_external_resource_and_no_inline_script() -> None:
 
 def test_vendored_files_are_unchanged_and_have_their_licence() -> None:
     folder = STATIC / "vendor"
-    told = json.loads((folder / "vendor.json").read_text())
-    assert {file.name for file in folder.iterdir()} == {*told, "vendor.json"}
-    for name, about in told.items():
+    document = json.loads((folder / "vendor.json").read_text())
+    assert {file.name for file in folder.iterdir()} == {*document, "vendor.json"}
+    for name, about in document.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == about["sha256"], name
         assert about["licence"]
 

@@ -331,16 +331,16 @@ def test_the_written_settings_can_be_read_and_used() -> None:
 
     text = settings_text(agents, tried)
 
-    held = tomllib.loads(text)
-    assert held["agent"] == "claude"
-    assert list(held["agents"]) == ["claude"]
-    assert list(held["checks"]) == ["tests", "web", "slow"]
-    assert held["checks"]["tests"]["run"] == ["a", 'b"c\\']
-    assert held["checks"]["web"]["baseline"] == "known"
-    assert "baseline" not in held["checks"]["tests"]
+    document = tomllib.loads(text)
+    assert document["agent"] == "claude"
+    assert list(document["agents"]) == ["claude"]
+    assert list(document["checks"]) == ["tests", "web", "slow"]
+    assert document["checks"]["tests"]["run"] == ["a", 'b"c\\']
+    assert document["checks"]["web"]["baseline"] == "known"
+    assert "baseline" not in document["checks"]["tests"]
     assert "# cannot run here: go is not installed really\n# remedy: apt install go" in text
     assert "# [checks.gone]" in text
-    own = Settings(agent=("claude",), agents=held["agents"], checks=held["checks"])
+    own = Settings(agent=("claude",), agents=document["agents"], checks=document["checks"])
     assert [spec.name for spec in read_settings_parts(own).checks] == ["tests", "web", "slow"]
 
 

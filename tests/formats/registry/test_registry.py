@@ -39,8 +39,8 @@ JsonObject = dict[str, Any]
 
 
 def original_registry() -> JsonObject:
-    made: JsonObject = json.loads(REGISTRY.read_text())
-    return made
+    document: JsonObject = json.loads(REGISTRY.read_text())
+    return document
 
 
 def read(registry: JsonObject, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> Plan:

@@ -94,9 +94,9 @@ def run(*argv: str, cwd: Path) -> str:
         return f"{argv[0]}: {error.strerror}"
     if ended.returncode == 0:
         return ""
-    said = (ended.stderr or ended.stdout).strip().splitlines()
+    output = (ended.stderr or ended.stdout).strip().splitlines()
     # The last line of npm names its own log, not the cause.
-    causes = [line for line in said if "complete log" not in line]
+    causes = [line for line in output if "complete log" not in line]
     return causes[-1] if causes else f"exit code {ended.returncode}"
 
 

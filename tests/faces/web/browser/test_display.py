@@ -175,9 +175,9 @@ def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
 
     def changed(route: Route) -> None:
         answer = route.fetch()
-        told = json.loads(answer.text())
-        change(told)
-        route.fulfill(response=answer, body=json.dumps(told))
+        document = json.loads(answer.text())
+        change(document)
+        route.fulfill(response=answer, body=json.dumps(document))
 
     page.route(re.compile(path), changed)
 
