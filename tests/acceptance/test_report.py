@@ -205,13 +205,13 @@ def test_markdown_in_a_question_is_escaped_in_the_report(project: Project) -> No
 
 
 @pytest.mark.spec("12.1")
-def test_the_report_on_standard_output_shows_text_as_it_was_written(project: Place) -> None:
+def test_the_report_on_standard_output_shows_text_as_it_was_written(project: Project) -> None:
     """People read it: a backslash that only Markdown needs is noise there."""
     question = "Which one?\n1. use_it | drop it\n2. keep it, *as is*\n# no heading\n`a` & [b](c)"
     plan = a_plan(
-        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": holds("a")}
+        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": file_contains("a")}
     )
-    assert carried(project, plan).code == 4
+    assert run_plan(project, plan).code == 4
     file = project.folder / "report.txt"
 
     shown = project.yaoki("report").out
@@ -226,7 +226,7 @@ def test_the_report_on_standard_output_shows_text_as_it_was_written(project: Pla
     assert "> 2\\. keep it, \\*as is\\*" in markdown
 
 
-def a_receipt(project: Place, name: str = "receipt.json") -> Path:
+def a_receipt(project: Project, name: str = "receipt.json") -> Path:
     file = project.folder / name
     done = project.yaoki("report", "--receipt", str(file))
     assert done.code == 0, done.err

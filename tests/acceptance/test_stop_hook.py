@@ -116,7 +116,7 @@ def session(
 
 
 def on(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("desktop", names, indirect=True)
+    return pytest.mark.parametrize("session", names, indirect=True)
 
 
 FIX = (say("All done."), shell("sed -i 's/x - y/x + y/' a.py"), say("Now it is done."))

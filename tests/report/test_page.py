@@ -115,7 +115,7 @@ def test_an_open_question_is_drawn_up_to_now() -> None:
 def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> None:
     """After `yaoki merge` the journal has the branch; after a merge by git it is the base."""
     merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
-    rows, git = landed(1), a_line(1)
+    rows, git = landed(1), a_branch(1)
     view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, is_idle=True)
     facts = read_run_branch(git, RUN.base, name(1), [name(1)])
     history = build_run_history([*a_story(1, 0), *merged], CATALOGUE)

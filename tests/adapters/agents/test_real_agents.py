@@ -119,7 +119,7 @@ def real_agent(
 
 
 def on(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("theatre", names, indirect=True)
+    return pytest.mark.parametrize("real_agent", names, indirect=True)
 
 
 # ------------------------------------------------------------------ work
