@@ -128,4 +128,4 @@ def test_an_agent_cannot_start_a_run_in_its_worktree(
 
     assert done.code == 6
     assert "may not start runs" in done.err
-    assert not place.stored()
+    assert not project.has_store()

@@ -70,7 +70,7 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(project: Proje
     base = stands["tasks"][0]
     worktree = next(
         Path(shlex.split(line)[-1])
-        for line in place.yaoki("answer", "base").out.splitlines()
+        for line in project.yaoki("answer", "base").out.splitlines()
         if "after working in" in line
     )
 

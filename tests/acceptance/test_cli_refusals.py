@@ -59,11 +59,11 @@ def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(projec
 
 @pytest.mark.spec("2.5", "0.6")
 def test_a_checklist_given_as_a_plan_is_refused_with_the_command_that_imports_it(
-    place: Place,
+    project: Project,
 ) -> None:
-    (place.repo / "todo.md").write_text("# Todo\n\n- [ ] Write a.txt\n")
+    (project.repo / "todo.md").write_text("# Todo\n\n- [ ] Write a.txt\n")
 
-    done = [place.yaoki(command, "todo.md") for command in ("run", "validate")]
+    done = [project.yaoki(command, "todo.md") for command in ("run", "validate")]
 
     for each in done:
         assert each.code == 2, each.out

@@ -56,8 +56,8 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     assert "2 of 2 tasks landed" in done.out
     assert "the whole run branch was then verified once more" in done.out
     assert "both tasks are done" in report
-    assert "2/2 landed" in place.yaoki("status", "--all").out
-    # `yaoki merge` would be refused where the base branch is checked out: what is printed works.
+    assert "2/2 landed" in project.yaoki("status", "--all").out
+    # `yaoki merge` is refused while the base branch is checked out: the printed command works.
     assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
     assert project.yaoki("merge").code == 6
     project.git("checkout", "-q", "--detach")

@@ -198,6 +198,6 @@ def test_a_task_with_a_wait_of_hours_pauses_the_run_across_a_restart(project: Pr
 
     assert (first.code, again.code) == (5, 5), first.out + first.err
     assert "  waiting: a: next try in " in first.out
-    states = {t["name"]: (t["state"], t["attempt"]) for t in place.status()["tasks"]}
+    states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
     assert states == {"a": ("WAITING", 1), "b": ("DONE", 1)}
     assert "5.4" in project.yaoki("why", "a").out

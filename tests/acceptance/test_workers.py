@@ -529,7 +529,7 @@ def test_down_stops_agents_after_its_wait_and_reports_unfinished_runs(
 
     assert down.code == 0, down.err
     assert "1 run is not finished; any worker continues" in down.out
-    assert place.task("a")["state"] == "WAITING"
+    assert project.task("a")["state"] == "WAITING"
     marker.touch()
     project.yaoki("up")
     wait_until_done(project, run)
@@ -553,10 +553,10 @@ def test_a_worker_requested_while_the_old_one_drains_is_started_afterwards(
     waits = [said for said in iter(asked.stdout.readline, "") if marker_when(said, marker)]
     output = [remaining_output(process) for process in (asked, down)]
 
-    assert (asked.returncode, down.returncode) == (0, 0), told
+    assert (asked.returncode, down.returncode) == (0, 0), output
     stopping = f"the background worker, process {old}, is stopping"
     assert waits == [f"{stopping}; a new one starts after it\n"]
-    assert workers_pid(place) != old
+    assert workers_pid(project) != old
     if "run" in words:
         wait_until_done(project, project.status()["run"])
 

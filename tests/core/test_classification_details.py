@@ -517,7 +517,7 @@ def test_a_partial_change_is_classified_as_incomplete() -> None:
     failure = classify_verdict(verdict(failed), an_exit(limit=AgentLimit.TURNS))
 
     words = "the agent reached its own limit of turns, cost or length; 2 failed"
-    assert told(failure) == ("INCOMPLETE", words)
+    assert kind_and_message(failure) == ("INCOMPLETE", words)
     assert failure.fingerprint == make_failure(K.INCOMPLETE, words, check="tests").fingerprint
     omitted = a_finding(FAILED, message="left out", pattern="omission")
     assert classify_verdict(verdict(omitted), an_exit(limit=AgentLimit.TURNS)).message == "left out"

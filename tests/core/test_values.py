@@ -44,7 +44,7 @@ from yaoki.core.model.run import task_branch
         ({"code": None}, ""),
     ],
 )
-def test_how_an_agent_ended_in_words(given: dict[str, Any], words: str) -> None:
+def test_an_exit_is_described_in_words(given: dict[str, Any], words: str) -> None:
     exit_ = an_exit(**given)
 
     assert describe_exit(exit_.code, exit_.signal, exit_.ended_by) == words

@@ -114,7 +114,7 @@ def test_every_explained_mutant_has_a_reason_and_a_module() -> None:
 
 
 @pytest.mark.full
-def test_a_module_of_the_core_is_mutated_and_its_table_printed() -> None:
+def test_a_core_module_is_mutated_and_its_table_is_printed() -> None:
     path = "src/yaoki/core/decide/recovery.py"
     words = (sys.executable, "-m", "tests.mutants", "--children", "1", "--sample", "4", path)
 

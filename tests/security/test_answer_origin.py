@@ -167,12 +167,12 @@ def test_an_agent_that_unsets_its_variables_is_recognised_by_its_process_tree(
         )
         time.sleep(0.2)
 
-        said = project.query("logs", "a", "--run", told["run"]).out
+        said = project.query("logs", "a", "--run", document["run"]).out
         api, _, command = said.partition("called:")
         assert "only people may do this, and the caller is the agent of" in api
         assert "only people may do this, and the caller is the agent of" in command
-        assert given(place, task) == []
-        assert place.status(task.split("-")[0])["status"] == "ESCALATED"
+        assert answer_origins(project, task) == []
+        assert project.status(task.split("-")[0])["status"] == "ESCALATED"
         assert json.dumps(client.post(f"/tasks/{task}/answer", {"choice": "retry"}).document)
         assert len(answer_origins(project, task)) == 1, "the tests are nobody's agent"
     finally:

@@ -56,8 +56,8 @@ def test_a_sparse_file_of_terabytes_is_not_read(project: Project) -> None:
     )
 
     assert "big.bin has 2 TiB; limits.file_bytes allows" in told
-    assert "big.bin" not in landed(place)
-    saved = place.git("for-each-ref", "--format=%(refname) %(contents)", "refs/yaoki/work")
+    assert "big.bin" not in landed(project)
+    saved = project.git("for-each-ref", "--format=%(refname) %(contents)", "refs/yaoki/work")
     assert "not saved: big.bin has 2 TiB" in saved
 
 
@@ -154,4 +154,4 @@ def test_a_changed_large_file_of_the_base_is_reported(project: Project) -> None:
     )
 
     assert "old.bin has 1.9 MiB; limits.file_bytes allows 976.6 KiB" in told
-    assert place.show(f"yaoki/{place.status()['run']}", "old.bin").startswith("xxx")
+    assert project.show(f"yaoki/{project.status()['run']}", "old.bin").startswith("xxx")

@@ -127,7 +127,7 @@ def test_doctor_reports_an_available_sandbox(project: Project) -> None:
 
 @pytest.mark.spec("14.3", "0.6")
 def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
-    place: Place, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     needs_bubblewrap()
     older = tmp_path / "bwrap"
@@ -139,7 +139,7 @@ def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
     older.chmod(0o755)
     env = {**AUTO, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
-    doctor = place.yaoki("doctor", env=env)
+    doctor = project.yaoki("doctor", env=env)
 
     assert doctor.code == 0, doctor.out
     (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]

@@ -222,7 +222,7 @@ class WorkerLife:
             StageSettings(home, "host", LEASE, adopt=adopt),
             AgentPorts(
                 lambda _: PlainAgent(),
-                lambda _: PlainTelling(),
+                lambda _: PlainPromptText(),
                 PlanAnswerReader(self.real, 1 << 16),
             ),
             CheckPorts(

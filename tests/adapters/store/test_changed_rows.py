@@ -64,7 +64,7 @@ def test_many_rows_are_read_in_few_different_statements(store: SqlStore) -> None
 @pytest.mark.spec("12.5")
 def test_a_page_of_a_task_has_only_entries_of_that_task(store: SqlStore) -> None:
     first, _ = submit(store, *plan(one=[], two=["one"]))
-    finish(store, take(store))
+    finish(store, claim_one(store))
     store.claim(Claimant("host:1", MINUTE), 1)
     all_seqs = [entry.seq for entry in journal_pages.read_forward(store.database, task_id=first)]
 

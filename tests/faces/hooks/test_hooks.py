@@ -559,7 +559,7 @@ def test_an_answer_must_name_its_session_when_several_ask(project: HookedProject
     assert (unsaid.code, "2 sessions have an open question" in unsaid.err) == (6, True)
     assert said.code == 0, said.err
     assert rest.document == {"schema": 1, "session": "one", "answer": "go-on"}
-    assert "with care" in context(place.says("hi", "one"))
+    assert "with care" in context(project.send_prompt("hi", "one"))
     assert (none.code, "no session has an open question" in none.err) == (6, True)
 
 

@@ -255,7 +255,7 @@ def test_every_dialect_of_junit_names_what_failed_and_nothing_flaky(
 
     reading = interpret_output(run.with_report, run.argv)
 
-    assert told(reading) == items
+    assert item_tuples(reading) == items
     assert reading.tally is not None
     assert (reading.test_count, reading.tally.skipped, reading.pattern) == (
         cases,
