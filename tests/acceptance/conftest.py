@@ -39,7 +39,7 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path, store_url: str) -> Iterator[Place]:
-    made = Place(tmp_path, pycache, store_url)
+def project(tmp_path: Path, pycache: Path, store_url: str) -> Iterator[Project]:
+    made = Project(tmp_path, pycache, store_url)
     yield made
     made.end_started()

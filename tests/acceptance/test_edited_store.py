@@ -20,13 +20,13 @@ pytestmark = [
 FAILS: list[Any] = [{"say": "I could not."}]
 
 
-def two_tasks(place: Place, b: list[Any], **more: Any) -> str:
+def run_two_tasks(project: Project, b: list[Any], **more: Any) -> str:
     """`a` lands, `b` does what it does; the id of the run.  `more`: further fields of `b`."""
     script = {"a": [writes("a.txt")], "b": [b]}
     once = {"retry": {"max_retries": 0}}
     tasks: list[Any] = [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], **once, **more}]
-    checks = {"a": holds("a.txt"), "b": holds("b.txt")}
-    done = place.yaoki("run", "--quiet", place.plan(a_plan(script, tasks, checks)))
+    checks = {"a": file_contains("a.txt"), "b": file_contains("b.txt")}
+    done = project.yaoki("run", "--quiet", project.plan(a_plan(script, tasks, checks)))
     assert done.code in {0, 4}, done.out + done.err
     return str(project.status()["run"])
 
@@ -113,14 +113,14 @@ def test_a_required_task_edited_to_optional_stays_required(project: Project) -> 
 
 
 @pytest.mark.full
-def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -> None:
-    """The database proves it, its journal file does not: which of them is right, a person says.
+def test_a_damaged_journal_file_pauses_the_run(project: Project) -> None:
+    """Database and journal file disagree: a person decides which one is right.
 
     `b` comes after `a`: a file that lacks only its last line is what a kill leaves, and completed.
     """
-    run = two_tasks(place, FAILS, needs=["a"])
-    drop_line(place, "TASK_LANDED", "a")
-    assert place.yaoki("answer", "b", "abort").code == 0
+    run = run_two_tasks(project, FAILS, needs=["a"])
+    drop_line(project, "TASK_LANDED", "a")
+    assert project.yaoki("answer", "b", "abort").code == 0
 
     done = project.yaoki("resume", run)
 

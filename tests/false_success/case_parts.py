@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.truth.case import WHO, Task, write
+from tests.false_success.case import GIT, Task, write
 
 RIGHT, WRONG = "X = 42\n", "X = 41\n"
 UNIT = """\
@@ -184,10 +184,10 @@ class CasePart:
         return Task(at, f"cd {at}\n{self.act.does(self.proof)}", keys)
 
 
-def every_piece() -> list[Piece]:
+def every_piece() -> list[CasePart]:
     """Every act with every check and every base, once; settings so that any three parts meet."""
     return [
-        Piece(
+        CasePart(
             act,
             proof,
             base,

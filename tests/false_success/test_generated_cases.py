@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.truth.arena import Arena, Ended
-from tests.truth.case import Case
-from tests.truth.oracle import Stranger
-from tests.truth.parts import Piece, every_piece
+from tests.false_success.case import Case
+from tests.false_success.case_parts import CasePart, every_piece
+from tests.false_success.case_runner import CaseResult, CaseRunner
+from tests.false_success.oracle import FreshCloner
 
 pytestmark = pytest.mark.acceptance
 PIECES, TOGETHER = every_piece(), 9
@@ -25,7 +25,7 @@ RUNS = len(PIECES) // TOGETHER
 @pytest.mark.full
 @pytest.mark.spec("0.1", "16.1", "16.7", "16.8", "3.5", "6.5")
 @pytest.mark.parametrize("run", range(RUNS))
-def test_no_made_up_case_is_a_false_done(run: int, tmp_path: Path, pycache: Path) -> None:
+def test_no_generated_case_is_a_false_success(run: int, tmp_path: Path, pycache: Path) -> None:
     # Far apart in the list, so that a run holds different acts, checks and bases.
     _hold({f"p{n}": piece for n, piece in enumerate(PIECES[run::RUNS])}, tmp_path, pycache)
 

@@ -122,12 +122,12 @@ def landed(project: Project, one: Repository, env: Mapping[str, str]) -> tuple[i
 
 @pytest.mark.spec("16.5", "16.4")
 @pytest.mark.parametrize("name", REPOSITORIES)
-def test_nothing_lands_in_a_plain_clone_without_test_dependencies(
-    name: str, place: Place, releases: Path
+def test_no_breakage_lands_in_a_clone_without_test_dependencies(
+    name: str, project: Project, releases: Path
 ) -> None:
     one = REPOSITORIES[name]
-    settle(place, fetched(one, releases))
-    own = own_python(place.folder / "bin")
+    commit_release(project, fetched(one, releases))
+    own = create_python_with_pytest(project.folder / "bin")
 
     code, names, said = landed(project, one, {"PATH": f"{own}{os.pathsep}{os.environ['PATH']}"})
 
@@ -136,16 +136,16 @@ def test_nothing_lands_in_a_plain_clone_without_test_dependencies(
 
 @pytest.mark.spec("16.5", "16.4")
 @pytest.mark.parametrize("name", [one.package for one in REPOSITORIES.values() if not one.npm])
-def test_nothing_that_breaks_a_test_lands_where_the_tests_can_run(
-    name: str, place: Place, releases: Path
+def test_no_breakage_lands_where_the_tests_can_run(
+    name: str, project: Project, releases: Path
 ) -> None:
     one = REPOSITORIES[name]
-    settle(place, fetched(one, releases))
-    home = place.folder / "environment"
+    commit_release(project, fetched(one, releases))
+    home = project.folder / "environment"
     venv.create(home, symlinks=True)
     # Our own pip installs there: an environment with a pip of its own takes longer than its tests.
     into = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-q"]
-    got = call([*into, "pytest", *one.needs], place.folder)
+    got = call([*into, "pytest", *one.needs], project.folder)
     assert got.code == 0, got.err
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
 

@@ -167,8 +167,8 @@ def test_an_agent_that_unsets_its_variables_is_recognised_by_its_process_tree(
         )
         time.sleep(0.2)
 
-        said = project.query("logs", "a", "--run", document["run"]).out
-        api, _, command = said.partition("called:")
+        output = project.query("logs", "a", "--run", document["run"]).out
+        api, _, command = output.partition("called:")
         assert "only people may do this, and the caller is the agent of" in api
         assert "only people may do this, and the caller is the agent of" in command
         assert answer_origins(project, task) == []

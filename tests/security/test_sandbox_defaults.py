@@ -63,9 +63,9 @@ def test_an_unknown_agent_runs_without_the_sandbox_by_default_with_one_warning(
 
     assert done.code == 0, done.out
     assert mark.exists()
-    told = [line for line in done.out.splitlines() if "no sandbox" in line]
+    lines = [line for line in done.out.splitlines() if "no sandbox" in line]
     words = 'to use one: sandbox.mode = "on" in yaoki.toml'
-    assert told == [f"no sandbox for preset command: not tried in it; {words}"]
+    assert lines == [f"no sandbox for preset command: not tried in it; {words}"]
 
 
 def without_bubblewrap(folder: Path) -> str:

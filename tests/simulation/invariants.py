@@ -71,10 +71,10 @@ def _between(mine: Any, its: Any) -> str:
     return ", ".join(f"{key}: {mine.get(key)} against {its.get(key)}" for key in keys)
 
 
-def ending(life: Life) -> Ending:
-    """Held against every invariant first; then nothing more must happen by itself."""
+def ending(life: WorkerLife) -> Ending:
+    """Check every invariant; then a further reconciliation must change nothing."""
     lines = check_invariants(life)
-    check_rests(life)
+    check_idle(life)
     store, world = life.real, life.world
     rows = store.rows(RUN)
     names: dict[str, str] = {row.id: row.name for row in rows}
@@ -108,7 +108,7 @@ def journal(store: SqlStore) -> list[JournalEntry]:
     return store.journal(run_id=RUN, limit=100_000)
 
 
-def check_invariants(life: Life) -> list[JournalEntry]:
+def check_invariants(life: WorkerLife) -> list[JournalEntry]:
     """What must hold however often the worker died; the journal, read once."""
     world, store = life.world, life.real
     misfolded = store.audit(RUN)

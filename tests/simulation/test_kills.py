@@ -12,7 +12,8 @@ from datetime import timedelta
 import pytest
 
 from tests.simulation.invariants import Ending, ending
-from tests.simulation.lives import (
+from tests.simulation.scenarios import HARD, PLAIN
+from tests.simulation.worker_lives import (
     LEASE,
     RUN,
     Scenario,
@@ -31,19 +32,19 @@ CHUNK = 25
 GOOD = {"README": "hello", **dict.fromkeys("abcd", "good")}
 
 
-ENDINGS: dict[int, tuple[Story, Ending]] = {}
+ENDINGS: dict[int, tuple[Scenario, Ending]] = {}
 
 
-def unkilled(story: Story) -> Ending:
+def unkilled(story: Scenario) -> Ending:
     """How the story ends when nobody dies: played once for all its tests in this process."""
     if id(story) not in ENDINGS:
         # With the story itself, or another one might get its number.
-        ENDINGS[id(story)] = story, to_the_end(story, ending)
+        ENDINGS[id(story)] = story, run_to_end(story, ending)
     return ENDINGS[id(story)][1]
 
 
-def like(story: Story) -> Callable[[Scene], None]:
-    """Whoever goes on from here must end as if nobody had died."""
+def same_ending(story: Scenario) -> Callable[[Scene], None]:
+    """The next worker must end the run like an undisturbed one."""
     whole = unkilled(story)
 
     def then(left: Scene) -> None:
@@ -66,7 +67,7 @@ def test_a_run_killed_at_any_access_ends_like_one_that_was_not_killed(
 @pytest.mark.full
 @pytest.mark.spec("8.6", "8.2")
 def test_worktrees_deleted_while_no_worker_runs_are_rebuilt() -> None:
-    """Those of work that is committed and not yet proven."""
+    """Worktrees of committed work that is not verified yet."""
     whole = unkilled(PLAIN)
     vanished: list[str] = []
 

@@ -7,10 +7,17 @@ from dataclasses import replace
 import pytest
 
 from tests.simulation.invariants import Ending, ending
-from tests.simulation.lives import LEASE, Life, Scene, Story, at_every_touch, to_the_end
-from tests.simulation.stories import WHOLE_RUNS
-from tests.simulation.test_kill import like, tossed, unkilled
-from tests.simulation.world import Touches
+from tests.simulation.scenarios import WHOLE_RUNS
+from tests.simulation.test_kills import run_with_random_kills, same_ending, unkilled
+from tests.simulation.worker_lives import (
+    LEASE,
+    Scenario,
+    Scene,
+    WorkerLife,
+    kill_at_every_access,
+    run_to_end,
+)
+from tests.simulation.world import Accesses
 
 SEEDS = 1
 # Decisions of the completion: two workers may make them at the same time.
@@ -100,8 +107,8 @@ def test_no_iteration_no_failure_and_no_pause_is_counted_twice(name: str, machin
 
 
 @pytest.mark.spec("8.3", "8.4", "9.1", "9.3", "9.7", "10.6")
-def test_the_stories_go_where_they_are_meant_to_go() -> None:
-    """A story that never comes to its point would prove nothing."""
+def test_every_scenario_reaches_the_event_it_is_about() -> None:
+    """A scenario that never reaches its event would test nothing."""
     for name, event, task, count in (
         ("rerun", "RERUN_GRANTED", "first", 1),
         ("answered", "ESCALATE_EXECUTED", "first", 1),
@@ -129,7 +136,7 @@ def test_the_stories_go_where_they_are_meant_to_go() -> None:
 
 
 @pytest.mark.spec("8.5", "9.2")
-def test_the_planner_revives_four_levels_and_a_diamond() -> None:
+def test_a_replacement_by_the_planner_revives_four_levels_and_a_diamond() -> None:
     waiting = ("left", "right", "join", "last")
     end = unkilled(WHOLE_RUNS["mended"])
 

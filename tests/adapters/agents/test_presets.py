@@ -519,7 +519,7 @@ def test_usage_is_read_from_the_file_that_the_agent_writes_in_its_outbox(
     written.parent.mkdir(parents=True)
     written.write_text(json.dumps(note, indent=2))
 
-    exit_ = ended(tmp_path, name)
+    exit_ = run_attempt(tmp_path, name)
 
     assert (exit_.tokens, exit_.turns, exit_.cost) == expected
 

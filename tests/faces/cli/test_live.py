@@ -45,8 +45,8 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
-    made = Place(tmp_path, pycache)
+def project(tmp_path: Path, pycache: Path) -> Iterator[Project]:
+    made = Project(tmp_path, pycache)
     yield made
     made.end_started()
 

@@ -65,7 +65,7 @@ def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pycache: Path) -> Iterator[Place]:
+def project(tmp_path: Path, pycache: Path) -> Iterator[Project]:
     made = a_place(tmp_path, pycache)
     yield made
     made.end_started()
