@@ -86,7 +86,7 @@ def test_a_command_is_ended_with_its_children_at_its_timeout(tmp_path: Path) -> 
 @pytest.mark.spec("6.3")
 @pytest.mark.parametrize("argv", [["yes"], ["head", "-c", "2000", "/dev/zero"]], ids=" ".join)
 def test_a_command_with_too_much_output_is_refused(tmp_path: Path, argv: list[str]) -> None:
-    with pytest.raises(Fault, match="1000 are allowed") as caught:
+    with pytest.raises(Fault, match="1,000 bytes are allowed") as caught:
         run_command(argv, cwd=tmp_path, env=ENV, timeout=LONG, output_bytes_max=1000)
 
     assert not caught.value.transient
