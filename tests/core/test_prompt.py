@@ -272,7 +272,7 @@ def test_a_broken_template_is_reported_and_replaced_by_the_generic_text() -> Non
 @pytest.mark.spec("7.3")
 def test_checks_of_packages_and_judges_are_described() -> None:
     judge = CheckSpec("a", type=CheckType.JUDGE, agent=an_agent("big"), ask=" Is it ```good```? ")
-    plugin = CheckSpec("b", entry="plugin:it")
+    plugin = CheckSpec("b", type=CheckType.PYTHON, entry="plugin:it")
     files = CheckSpec("c", type=CheckType.FILE, path="x", file={"exists": True, "contains": "y"})
 
     text = compose_prompt(a_task(spec=a_spec(checks=(judge, plugin, files)))).text

@@ -9,9 +9,8 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model.check_types import PROGRAM_CHECKS
 from yaoki.ports import Checker, ProofRoom, ProofRooms
-
-PROCESS_CHECK_TYPES = frozenset({"command", "python"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class BaseRoom:
         self.room.check_out(self.commit)
         facts: dict[str, Any] = {"changed": (), "scope": ()}
         facts |= dict.fromkeys(("commit", "base", "onto"), self.commit)
-        if spec.type in PROCESS_CHECK_TYPES:
+        if spec.type in PROGRAM_CHECKS:
             facts["room"] = self.room.empty_private_folders()
         return self.checker.check(spec, self.room.files, logs, facts=facts, stop=lambda: False)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.repository import resolve_base
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.text import format_count, one_line, strip_terminal_codes
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
@@ -92,7 +93,7 @@ class PlanPreflight:
         """
         self._context.trust.require_trusted()
         _, commit = resolve_base(self._context.repository, base or plan.base)
-        specs = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
+        specs = [c for c in plan.catalogue.checks.values() if c.type in FILE_CHECKS]
         findings: dict[str, Finding] = {}
         for setup, checks in _group_by_setup(plan, specs).items():
             findings |= self._run_checks_on_base(commit, setup, checks)

@@ -11,13 +11,13 @@ from yaoki.app.replay_clone import ReplayClone, open_replay_clone
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, Outcome, State, TaskKind
+from yaoki.core.model.check_types import AGENT_CHECKS
 from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run, Task
 
-NEEDS_AGENT = frozenset({"judge"})
 # These depend on where a branch was at that time, which is not recorded.
 REMOTE_STATE_CHECKS = frozenset({GitCheck.PUSHED, GitCheck.MERGED})
 
@@ -154,7 +154,7 @@ def _replay_check(
 ) -> CheckReplay:
     if recorded == ReplayOutcome.WAIVED:
         return CheckReplay(spec.name, recorded, ReplayOutcome.WAIVED, "waived by a person")
-    if spec.type in NEEDS_AGENT:
+    if spec.type in AGENT_CHECKS:
         return CheckReplay(spec.name, recorded, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
     if spec.type is CheckType.GIT and spec.git in REMOTE_STATE_CHECKS:
         return CheckReplay(

@@ -22,7 +22,7 @@ from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import BaselineMode, CheckSpec, Finding, Outcome
+from yaoki.core.model import BaselineMode, CheckSpec, CheckType, Finding, Outcome
 from yaoki.ports import Processes
 
 LEASE = timedelta(seconds=60)
@@ -68,7 +68,7 @@ class ReplayClone:
         compared with the commit before if the check ignores known failures.
         """
         finding = self._settle(spec, facts)
-        if finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command":
+        if finding.outcome is Outcome.FAILED and spec.rerun and spec.type is CheckType.COMMAND:
             again = self._settle(spec, facts)
             if again.outcome is Outcome.PASSED:
                 return replace(finding, outcome=Outcome.FLAKY)

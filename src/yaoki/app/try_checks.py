@@ -29,6 +29,7 @@ from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import FatalCode, Fault
@@ -94,9 +95,9 @@ def try_detected_checks(
 
 
 def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
-    """The same for configured checks; those that need a task or an agent are left out."""
+    """The same for configured checks that depend on files alone."""
     with _open_trial_room(app, timeout) as bench:
-        return [bench.run_check(spec) for spec in specs if spec.type in {"command", "file"}]
+        return [bench.run_check(spec) for spec in specs if spec.type in FILE_CHECKS]
 
 
 def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:

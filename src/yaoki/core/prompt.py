@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, Failure, FailureKind, Task, TaskKind
+from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, Task, TaskKind
 from yaoki.core.text import bullet_some, clip_bytes
 
 BUDGETS: Mapping[str, int] = {
@@ -124,14 +124,14 @@ def _check_lines(task: Task) -> str:
 
 
 def _command(check: CheckSpec) -> str:
-    if check.shell:
-        return f"`{check.shell}`"
-    if check.argv:
-        return f"`{' '.join(check.argv)}`"
-    if check.git:
-        return f"git {check.git}"
-    if check.entry:
-        return f"a check of an installed package, {check.entry!r}"
-    if check.agent:
-        return f"another agent judges whether this holds:\n{fence(check.ask.strip())}"
-    return f"file {check.path} " + ", ".join(f"{k} {v}" for k, v in check.file.items())
+    match check.type:
+        case CheckType.COMMAND:
+            return f"`{check.shell or ' '.join(check.argv)}`"
+        case CheckType.FILE:
+            return f"file {check.path} " + ", ".join(f"{k} {v}" for k, v in check.file.items())
+        case CheckType.GIT:
+            return f"git {check.git}"
+        case CheckType.JUDGE:
+            return f"another agent judges whether this holds:\n{fence(check.ask.strip())}"
+        case CheckType.PYTHON:
+            return f"a check of an installed package, {check.entry!r}"

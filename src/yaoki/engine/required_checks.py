@@ -25,10 +25,9 @@ from yaoki.core.model import (
     TaskSpec,
     Verdict,
 )
+from yaoki.core.model.check_types import HEAD_CHECKS
 from yaoki.ports import BaselineReads, TaskRow
 
-# A judge costs money and may change its mind; a `git` check is about one task, not the head.
-REPEATABLE_CHECK_TYPES = frozenset({"command", "file", "python"})
 # Verifies a commit of a run with the checks of a task: (run, task, commit, its parent commit).
 VerifyCommit = Callable[[Run, TaskSpec, str, str], Verdict]
 
@@ -99,11 +98,7 @@ def _repeatable(task: Task) -> Iterator[CheckSpec]:
     made optional.
     """
     for check in task.spec.checks:
-        if (
-            check.required
-            and check.type in REPEATABLE_CHECK_TYPES
-            and check.name not in task.waivers
-        ):
+        if check.required and check.type in HEAD_CHECKS and check.name not in task.waivers:
             yield check
 
 

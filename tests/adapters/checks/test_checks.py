@@ -377,14 +377,6 @@ def test_a_broken_check_is_not_skipped(check_run: CheckRun) -> None:
     assert check_run.run("no-such-tool", on_failure=OnFailure.SKIP).outcome is Outcome.BROKEN
 
 
-@pytest.mark.spec("0.6")
-def test_an_unknown_type_of_check_is_broken(check_run: CheckRun) -> None:
-    finding = check_run.check(CheckSpec("odd", type="oracle"))  # type: ignore[arg-type]
-
-    assert finding.outcome is Outcome.BROKEN
-    assert "'oracle'" in finding.message
-
-
 # ------------------------------------------------------------------ what a command is given
 
 

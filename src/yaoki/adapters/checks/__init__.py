@@ -20,7 +20,7 @@ from yaoki.adapters.checks.git import check_git
 from yaoki.adapters.checks.judge import FindAgent, check_judge
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.selection import narrow_to_failures
-from yaoki.core.model import CheckSpec, Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, OnFailure, Outcome
 from yaoki.core.redact import confidential_variables, mask, secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Processes
@@ -89,18 +89,16 @@ class CheckDispatcher:
         self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
     ) -> Finding:
         match spec.type:
-            case "command":
+            case CheckType.COMMAND:
                 return check_command(spec, worktree, runner, facts)
-            case "file":
+            case CheckType.FILE:
                 return check_files(spec, worktree, runner)
-            case "git":
+            case CheckType.GIT:
                 return check_git(spec, facts)
-            case "judge":
+            case CheckType.JUDGE:
                 return check_judge(spec, worktree, runner, facts, self._find_agent)
-            case "python":
+            case CheckType.PYTHON:
                 return check_entry_point(spec, worktree, runner, facts)
-            case _:
-                return make_broken(spec, f"there is no check of type {spec.type!r}")
 
 
 def _apply_tolerance(finding: Finding) -> Finding:

@@ -10,7 +10,7 @@ from pathlib import Path
 from yaoki.core.commands.program import Program, find_programs
 from yaoki.core.commands.vacuous_checks import why_vacuous_script
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec
+from yaoki.core.model import CheckSpec, CheckType
 
 TEXT_BYTES_MAX = 1 << 20
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
@@ -34,7 +34,7 @@ NO_RECIPE = Recipe()
 
 def find_recipe(spec: CheckSpec, worktree: Path) -> Recipe:
     """Only for a check that is a single call of a script by its name."""
-    if spec.type != "command" or worktree == Path():
+    if spec.type is not CheckType.COMMAND or worktree == Path():
         return Recipe()
     programs = find_programs(spec.argv, spec.shell)
     if len(programs) != 1 or spec.success != "exitCode:0":

@@ -31,7 +31,7 @@ def why_vacuous(spec: CheckSpec) -> str:
             return f"git: {spec.git} holds for every change" if spec.git in _GIT_FACTS else ""
         case CheckType.FILE:
             return _idle_file(spec)
-        case _:
+        case CheckType.JUDGE | CheckType.PYTHON:
             return ""
 
 

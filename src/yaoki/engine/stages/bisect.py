@@ -9,14 +9,12 @@ from typing import Any
 
 from yaoki.core.bisect import find_partners, first_red
 from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
+from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.model.stage_report import BisectResult
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.proof_room import ProofSession, ProofSessions
 from yaoki.engine.stages.secrets import passed_variables
 from yaoki.ports import LandedStep, Workspace
-
-# A judge or a Python check may differ from run to run, and a judge costs money.
-BISECTABLE_CHECK_TYPES = frozenset({"command", "file"})
 
 
 class InconclusiveCheck(Exception):
@@ -173,4 +171,4 @@ def _failing_check(task: Task, verdict: Verdict) -> CheckSpec | None:
     if finding is None or finding.outcome is not Outcome.FAILED:
         return None
     checks = (check for check in task.spec.checks if check.name == finding.check)
-    return next((check for check in checks if check.type in BISECTABLE_CHECK_TYPES), None)
+    return next((check for check in checks if check.type in FILE_CHECKS), None)

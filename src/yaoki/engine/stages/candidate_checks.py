@@ -13,6 +13,7 @@ from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,
+    CheckType,
     Finding,
     GitCheck,
     Outcome,
@@ -22,6 +23,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview
+from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.check_definition import DefinitionGuard
@@ -37,7 +39,6 @@ from yaoki.engine.stages.own_findings import (
     waived_rule_findings,
 )
 from yaoki.engine.stages.proof_room import (
-    PROGRAM_CHECK_TYPES,
     CheckFacts,
     ProofCheck,
     ProofSession,
@@ -182,7 +183,11 @@ class CandidateVerifier:
             if fewer is not None:
                 yield fewer
                 return
-            if spec.type == "command" and spec.required and finding.outcome is Outcome.PASSED:
+            if (
+                spec.type is CheckType.COMMAND
+                and spec.required
+                and finding.outcome is Outcome.PASSED
+            ):
                 passed.append(check)
         facts["findings"] = ()
         yield from self._comparison.unmatched_fixes(
@@ -232,7 +237,7 @@ class CandidateVerifier:
         That is a fault of the plan or the judge, never of the agent whose work was checked.
         """
         task, spec = check.task, check.spec
-        strict, runs = spec.type == "judge", spec.type in PROGRAM_CHECK_TYPES
+        strict, runs = spec.type in AGENT_CHECKS, spec.type in PROGRAM_CHECKS
         before = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         finding = check.run_on(facts["commit"], facts)
         after = self._workspace.protection.protected_state(task, strict=strict) if runs else {}

@@ -14,7 +14,7 @@ from yaoki.core.decide.flakiness import (
     WHOLE_RERUNS_MAX,
     RepeatedRuns,
 )
-from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.model import CheckSpec, CheckType, Finding, Outcome
 from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
 from yaoki.ports import Checker
 
@@ -29,7 +29,7 @@ class CheckRerun:
         """Run a failed check again; returns its finding unchanged, or FLAKY with the counts of
         passes and failures.
         """
-        if not check.spec.rerun or check.spec.type != "command":
+        if not check.spec.rerun or check.spec.type is not CheckType.COMMAND:
             return finding
         single = self._checker.narrow(check.spec, finding)
         runs = self._rerun_single(check, single, facts) if single else self._rerun(check, facts)

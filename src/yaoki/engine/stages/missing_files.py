@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.model import Finding, FindingItem, Outcome, Task, TaskKind
+from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
 from yaoki.ports import IgnoredFile, Workspace
 
@@ -26,7 +27,7 @@ class MissingFiles:
 
     def explain(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """The finding, with the pattern `not-committed` where that is the cause."""
-        task, reads_files = check.task, check.spec.type in {"command", "file"}
+        task, reads_files = check.task, check.spec.type in FILE_CHECKS
         if not reads_files or finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
         if task.spec.kind is not TaskKind.CHANGE or task.taken_over:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from yaoki.core.model import Finding, Outcome
+from yaoki.core.model import CheckType, Finding, Outcome
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.errors import FatalCode
 from yaoki.ports import Workspace
@@ -47,7 +47,11 @@ class MissingSetup:
 
     def explain(self, check: ProofCheck, finding: Finding, commit: str) -> Finding:
         """The finding, with the `setup` that the plan lacks if that may be the cause."""
-        if check.spec.type != "command" or check.task.spec.setup or not _failed(finding):
+        if (
+            check.spec.type is not CheckType.COMMAND
+            or check.task.spec.setup
+            or not _failed(finding)
+        ):
             return finding
         for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
             command = self._setup_command(folder, commit)

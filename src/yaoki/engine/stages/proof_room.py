@@ -13,6 +13,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
+from yaoki.core.model.check_types import PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
@@ -20,8 +21,6 @@ from yaoki.errors import FatalCode
 from yaoki.ports import Checker, Processes, ProcessPhase, ProcessState, ProofRoom, ProofRooms
 
 CheckFacts = Mapping[str, Any]
-# Checks that start a program, which could change files.
-PROGRAM_CHECK_TYPES = frozenset({"command", "judge", "python"})
 SETUP = "setup"
 
 
@@ -87,7 +86,7 @@ class ProofSession:
         if add_files is not None:
             add_files(room.files)
         facts = {**facts, "commit": commit}
-        if spec.type not in PROGRAM_CHECK_TYPES:
+        if spec.type not in PROGRAM_CHECKS:
             return self._check(spec, room, folder, facts)
         private = room.empty_private_folders()
         room.occupy(folder)

@@ -15,7 +15,16 @@ from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
-from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, GitCheck, Outcome, Verdict
+from yaoki.core.model import (
+    CONTENT_KINDS,
+    CheckSpec,
+    CheckType,
+    Failure,
+    Finding,
+    GitCheck,
+    Outcome,
+    Verdict,
+)
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import clip_bytes
@@ -120,7 +129,9 @@ def _findings(
 def _may_be_flaky(inspection: StopInspection, spec: CheckSpec, finding: Finding) -> bool:
     """Run a failing command a second time?  Only if there is time for it."""
     time = inspection.time_left.total_seconds() > 2 * finding.seconds + 1
-    return finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command" and time
+    return (
+        finding.outcome is Outcome.FAILED and spec.rerun and spec.type is CheckType.COMMAND and time
+    )
 
 
 def _checker(

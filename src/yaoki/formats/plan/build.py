@@ -22,6 +22,7 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
+from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.core.settings.settings import build_retry_policy
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
 from yaoki.formats.plan.order import collect_needs
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
         TaskModel,
     )
 
-# Every other check is a command.
-CHECK_WAYS = ("file", "git", "judge", "python")
 CHECK_TIMEOUT = timedelta(minutes=10)
 PLAN_RETRIES_MAX = 2
 _OVERRIDES = ("retry", "max_iterations", "budget")
@@ -116,7 +115,7 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
     conditions = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
     return CheckSpec(
         name=name,
-        type=CheckType(next((way for way in CHECK_WAYS if check.is_given(way)), "command")),
+        type=_check_type(check),
         argv=tuple(check.run),
         shell=check.shell,
         path=check.file.path,
@@ -137,6 +136,12 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         options=dict(check.options),
         definition=tuple(check.definition),
     )
+
+
+def _check_type(check: CheckModel) -> CheckType:
+    """A command if the check has no key of any type, which is a defect of the plan."""
+    types = (kind for key, kind in TYPE_BY_PLAN_KEY.items() if check.is_given(key))
+    return next(types, CheckType.COMMAND)
 
 
 def agent_spec(name: str, agent: AgentModel) -> AgentSpec:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BUILT_IN_CHECKS, CHECK_ENTRY_POINTS, FINAL_CHECK_NAME
+from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.core.settings.settings import PATTERNS
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
-_WAYS = ("run", "shell", "file", "git", "judge", "python")
+_CHECK_KEYS = tuple(TYPE_BY_PLAN_KEY)
 # Keys of command checks only; a python check may also have `env`.
 _COMMANDS = ("success", "cwd", "env")
 
@@ -91,10 +92,10 @@ def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> 
     judge_name(defects, path, "check", str(path[-1]))
     if path[-1] in BUILT_IN_CHECKS:
         defects.add(path, f"{path[-1]} is the name of a built-in check; rename it")
-    ways = [way for way in _WAYS if check.is_given(way)]
+    ways = [way for way in _CHECK_KEYS if check.is_given(way)]
     if not ways:
-        reason = "checks nothing; give it run, shell, file, git, judge or python"
-        defects.add_missing(path, reason, *_WAYS)
+        reason = f"checks nothing; give it {', '.join(_CHECK_KEYS[:-1])} or {_CHECK_KEYS[-1]}"
+        defects.add_missing(path, reason, *_CHECK_KEYS)
     if len(ways) > 1:
         defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
     for way in ways:

@@ -10,7 +10,7 @@ from typing import Any
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.codec import from_data
-from yaoki.core.model import Catalogue, CheckSpec
+from yaoki.core.model import Catalogue, CheckSpec, CheckType
 from yaoki.ports import JournalEntry
 
 
@@ -67,6 +67,6 @@ class FrozenPlan:
 
 def identify_check(spec: CheckSpec) -> CheckIdentity:
     command = spec.shell or " ".join(spec.argv) or spec.ask or spec.git or spec.entry or spec.path
-    if spec.type == "file":
+    if spec.type is CheckType.FILE:
         command = " ".join([*(f"{k} {v}" for k, v in spec.file.items()), spec.path]).strip()
     return CheckIdentity(spec.type, command_key(spec), command)
