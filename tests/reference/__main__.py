@@ -1,4 +1,7 @@
-"""Writes the pages; `python -m tests.reference` after a change of events or exit codes."""
+"""Writes the pages, or their parts, that are made from the code.
+
+`python -m tests.reference` after a change of events, enum values, exit codes or patterns.
+"""
 
 from __future__ import annotations
 

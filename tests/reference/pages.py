@@ -1,10 +1,10 @@
-"""The generated pages."""
+"""The pages that are made from the code, wholly or in part."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.reference import events, exit_codes, state_machine
+from tests.reference import events, exit_codes, patterns, state_machine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 IMAGES = FOLDER.parent / "images"
@@ -17,4 +17,5 @@ def generated_pages() -> dict[Path, str]:
         FOLDER / "state-machine.md": state_machine.page(),
         IMAGES / "states.svg": state_machine.states_image(),
         IMAGES / "stages.svg": state_machine.stages_image(),
+        **patterns.pages(),
     }

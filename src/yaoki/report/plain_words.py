@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model.patterns import PATTERNS
 
 KINDS: Mapping[str, str] = {
     "INCOMPLETE": "not finished",
@@ -18,26 +19,6 @@ KINDS: Mapping[str, str] = {
     "FATAL_ERROR": "could not continue by itself",
     "ESCALATE_REQUIRED": "asked a person",
     "RESOURCE_EXHAUSTED": "its budget was used up",
-}
-PATTERNS: Mapping[str, str] = {
-    "git-dirty": "files were left uncommitted",
-    "test-failed": "tests failed",
-    "type-error": "type errors",
-    "lint-error": "linter findings",
-    "format-error": "not formatted",
-    "file-not-exists": "a file is missing",
-    "merge-conflict": "in conflict with other work",
-    "out-of-scope": "changed files outside its scope",
-    "mass-deletion": "deleted far too much",
-    "omission": "parts were left out",
-    "todo-added": "work was deferred in a comment",
-    "syntax-error": "broken code",
-    "no-change": "nothing was changed",
-    "test-weakened": "tests were weakened",
-    "branch-not-pushed": "its branch was not pushed",
-    "agent-failed": "the agent says that it failed",
-    "too-large": "larger than a change may be",
-    "secret-added": "the change contains a secret",
 }
 REASONS: Mapping[str, str] = {
     "MAX_RETRIES": "out of retries",
@@ -80,7 +61,9 @@ def describe_cause(kind: str, pattern: str | None) -> str:
     """The pattern of a failure in words, or its kind; a user's own pattern keeps its name."""
     if not pattern:
         return KINDS.get(kind, kind)
-    return PATTERNS.get(pattern) or f"{KINDS.get(kind, kind)}: {pattern}"
+    if pattern in PATTERNS:
+        return PATTERNS[pattern].plain_words
+    return f"{KINDS.get(kind, kind)}: {pattern}"
 
 
 def describe_reason(name: str | None) -> str:

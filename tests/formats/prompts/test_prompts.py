@@ -15,8 +15,9 @@ from hypothesis import settings as sampled
 from tests.builders import a_task
 from yaoki.core.decide import integrity
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.prompt import compose_prompt, describe_failure
-from yaoki.core.settings.settings import LANGUAGES, PATTERNS
+from yaoki.core.settings.settings import LANGUAGES
 from yaoki.errors import TemplateInvalid, Unknown
 from yaoki.formats.prompts import KINDS, PARAMS, PromptLibrary, check_templates, sample_failure
 from yaoki.formats.prompts.location import SHIPPED_FOLDER

@@ -15,8 +15,8 @@ from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.redact import mask
-from yaoki.core.settings.settings import PATTERNS
 from yaoki.core.text import one_line
 from yaoki.ports import ProcessState
 

@@ -24,12 +24,15 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes
 from yaoki.errors import FatalCode
 
 FAILURE_OUTPUT_BYTES_MAX = 6000
 # Patterns of unfinished work, as opposed to bad work.
-INCOMPLETE_PATTERNS = frozenset({"no-change", "omission", "syntax-error"})
+INCOMPLETE_PATTERNS = frozenset(
+    pattern.name for pattern in PATTERNS.values() if pattern.kind is FailureKind.INCOMPLETE
+)
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
 

@@ -17,28 +17,6 @@ from yaoki.core.settings.keys import BYTES_MAX, seconds_setting, setting
 from yaoki.core.settings.resources import PortRanges, parse_port_ranges
 from yaoki.core.settings.retry import RetrySettings
 
-PATTERNS = (
-    "git-dirty",
-    "test-failed",
-    "type-error",
-    "lint-error",
-    "format-error",
-    "file-not-exists",
-    "merge-conflict",
-    "out-of-scope",
-    "mass-deletion",
-    "omission",
-    "todo-added",
-    "syntax-error",
-    "no-change",
-    "not-committed",
-    "test-weakened",
-    "branch-not-pushed",
-    "agent-failed",
-    "gamed",
-    "too-large",
-    "secret-added",
-)
 LANGUAGES = ("en", "ja")
 
 

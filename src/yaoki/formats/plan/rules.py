@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BUILT_IN_CHECKS, CHECK_ENTRY_POINTS, FINAL_CHECK_NAME
 from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
-from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
 from yaoki.formats.plan.field_values import FieldRefused, check_inside

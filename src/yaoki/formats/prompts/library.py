@@ -8,8 +8,9 @@ from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, PromptFiles
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.prompt import describe_failure
-from yaoki.core.settings.settings import LANGUAGES, PATTERNS
+from yaoki.core.settings.settings import LANGUAGES
 from yaoki.core.text import did_you_mean
 from yaoki.errors import Fault, TemplateInvalid, Unknown
 from yaoki.formats.prompts.engine import is_blank, load_template, render_template

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.core.model import Failure, FailureKind, FindingItem
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.formats.prompts.values import COMMON_PARAMS, KINDS, OWN_PARAMS, PARAMS
 
 _VALUES: Mapping[str, Any] = {
@@ -62,20 +63,12 @@ _VALUES: Mapping[str, Any] = {
     "unreadable": "result.json is not JSON",
 }
 _ITEMS = (FindingItem("tests/test_login.py", "assert 8 >= 12", "line 14"),)
-_KIND_OF = {
-    "agent-failed": FailureKind.INCOMPLETE,
-    "no-change": FailureKind.INCOMPLETE,
-    "too-large": FailureKind.INCOMPLETE,
-    "merge-conflict": FailureKind.CONFLICT,
-}
 
 
 def sample_failure(name: str, values: Mapping[str, Any] | None = None) -> Failure:
     """A failure for a template's name, with sample values or the given ones."""
     params = dict(_sample_params(name) if values is None else values)
-    kind = (
-        params.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, FailureKind.QUALITY_FAILURE)
-    )
+    kind = params.pop("kind", "") or KINDS.get(name) or _kind_of_pattern(name)
     params.pop("pattern", None)
     return Failure(
         FailureKind(kind),
@@ -87,6 +80,10 @@ def sample_failure(name: str, values: Mapping[str, Any] | None = None) -> Failur
         items=_ITEMS if values is None and name not in OWN_PARAMS else (),
         params=params,
     )
+
+
+def _kind_of_pattern(name: str) -> FailureKind:
+    return PATTERNS[name].kind if name in PATTERNS else FailureKind.QUALITY_FAILURE
 
 
 def _sample_params(name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
-from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes, strip_terminal_codes
 
 # The params of every failure.
@@ -15,30 +15,10 @@ COMMON_PARAMS = (
     *("kind", "pattern", "check", "message", "errorOutput", "stdout", "stderr"),
     *("exitCode", "items", "timeoutSeconds", "elapsedSeconds"),
 )
-# The extra params of each pattern; if the check set none of them, its items fill the first list.
+# If the check set none of its pattern's params, its items fill the first list.
 OWN_PARAMS: Mapping[str, tuple[str, ...]] = {
-    "git-dirty": ("changedFiles", "untrackedFiles", "stagedFiles"),
-    "test-failed": ("failedTests", "errorOutput"),
-    "type-error": ("typeErrors",),
-    "lint-error": ("lintErrors",),
-    "format-error": ("unformattedFiles", "diff"),
-    "file-not-exists": ("missingFiles",),
-    "merge-conflict": ("conflictedFiles",),
-    "out-of-scope": ("outsideFiles", "scope"),
-    "mass-deletion": ("deletedFiles", "deleted", "tracked"),
-    "omission": ("omissions",),
-    "todo-added": ("todos",),
-    "syntax-error": ("syntaxErrors",),
-    "no-change": ("exitCode",),
-    "not-committed": ("uncommittedFiles",),
-    "test-weakened": ("weakenedTests",),
-    "branch-not-pushed": ("branch",),
-    "agent-failed": ("claim", "unreadable"),
-    "gamed": ("tellTales",),
-    "too-large": ("tooLarge",),
-    "secret-added": ("secrets",),
+    pattern.name: pattern.params for pattern in PATTERNS.values()
 }
-assert set(OWN_PARAMS) == set(PATTERNS), "every shipped pattern has its params"
 
 # The kinds with a template, by the name of its file.
 KINDS: Mapping[str, FailureKind] = {
@@ -60,18 +40,8 @@ PARAMS: Mapping[str, tuple[str, ...]] = {
     "": COMMON_PARAMS,
 }
 
-FILES = frozenset(
-    {
-        *("changedFiles", "untrackedFiles", "stagedFiles", "unformattedFiles", "missingFiles"),
-        *("conflictedFiles", "outsideFiles", "scope", "deletedFiles"),
-    }
-)
-RECORDS = frozenset(
-    {
-        *("items", "failedTests", "typeErrors", "lintErrors", "omissions", "todos"),
-        *("syntaxErrors", "weakenedTests", "secrets"),
-    }
-)
+FILES = frozenset(name for pattern in PATTERNS.values() for name in pattern.paths)
+RECORDS = frozenset({"items", *(n for pattern in PATTERNS.values() for n in pattern.records)})
 # Every record has these keys; values that the check did not set are empty.
 RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
 

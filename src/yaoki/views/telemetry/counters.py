@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Choice, FailureKind, Outcome, Reason
-from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.model.patterns import PATTERNS
 from yaoki.ports import JournalEntry
 from yaoki.ports.metric_families import (
     COUNTER,
