@@ -274,7 +274,7 @@ GROUP, PLAN, CHECK = (
                     tree="t2",
                     diff_digest="d2",
                     exit=an_exit(session="s2", tokens=9),
-                    changed_file_count=4,
+                    attempt_file_count=4,
                     left_out_files=("y",),
                 ),
                 "forgiven_counts": Counts(attempts=1, deliveries=2),

@@ -126,7 +126,7 @@ class AgentFinished:
     exit: AgentExit
     head: str
     tree: str
-    changed_file_count: int = field(default=0, metadata=stored_as("changed"))
+    attempt_file_count: int = field(default=0, metadata=stored_as("changed"))
     diff_digest: str = field(default="", metadata=stored_as("diff"))
     left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
 

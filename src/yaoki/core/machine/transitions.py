@@ -87,7 +87,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         tree=event.tree,
         diff_digest=event.diff_digest,
         exit=event.exit,
-        changed_file_count=event.changed_file_count,
+        attempt_file_count=event.attempt_file_count,
         left_out_files=event.left_out_files,
     )
     spent = task.spend

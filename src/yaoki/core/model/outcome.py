@@ -182,6 +182,7 @@ class Failure:
     retry_after: timedelta | None = None
     retry_safe: bool = True
     is_our_fault: bool = field(default=False, metadata=stored_as("ours"))
+    # Set NEEDS_HUMAN where a re-run would meet the same cause; otherwise rule 8.4 re-runs first.
     reason: Reason | None = None
     code: FatalCode = FatalCode.NONE
     account: str = ""

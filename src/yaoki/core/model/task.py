@@ -111,18 +111,24 @@ class Work:
     `diff_digest` identifies the changes of the attempt itself, without those of its base.
     """
 
+    # The commit of the run branch that the attempt began on.
     base: str = ""
+    # The agent's own work, as it left it; empty until the agent has ended.
     head: str = ""
+    # `head` merged onto `onto`, after its checks passed: exactly this commit lands.
     verified_commit: str = field(default="", metadata=stored_as("proven"))
+    # The commit of the run branch, or of the merge queue, below `verified_commit`.
     onto: str = ""
     worktree: str = ""
     host: str = ""
+    # The tree of `head`; until the agent has ended, the one it began with.
     tree: str = ""
     diff_digest: str = field(default="", metadata=stored_as("diff"))
     protected_hashes: Mapping[str, str] = field(default_factory=dict, metadata=stored_as("guards"))
     prompt_sent: bool = field(default=False, metadata=stored_as("started"))
     spend_counted: bool = field(default=False, metadata=stored_as("counted"))
-    changed_file_count: int = field(default=0, metadata=stored_as("changed"))
+    # The files in which `head` differs from `base`; a landing may differ in fewer.
+    attempt_file_count: int = field(default=0, metadata=stored_as("changed"))
     landing_refusals: int = field(default=0, metadata=stored_as("refused"))
     left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
     exit: AgentExit | None = None

@@ -100,7 +100,7 @@ class VerifyStage:
         culprit: BisectResult | None,
     ) -> CandidateVerified:
         landed = not candidate.changed and (
-            bool(task.work.changed_file_count) or self._landed_before(run, task)
+            bool(task.work.attempt_file_count) or self._landed_before(run, task)
         )
         elsewhere = (
             ()
