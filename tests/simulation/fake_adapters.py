@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from tests.simulation.world import Accesses, Process, Tree, World
 from yaoki.adapters.agents.output_files import OUT
@@ -23,7 +22,7 @@ from yaoki.core.model import (
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.errors import NoticeFailed
-from yaoki.ports import AttemptRequest, Launch, Notice, ProcessPhase, ProcessState
+from yaoki.ports import AttemptRequest, CheckFacts, Launch, Notice, ProcessPhase, ProcessState
 
 
 class NumberedProcesses:
@@ -175,12 +174,12 @@ class TreeChecker:
         worktree: Path,
         folder: Path,
         *,
-        facts: Mapping[str, Any],
+        facts: CheckFacts,
         stop: Callable[[], bool],
     ) -> Finding:
         self.touch("check")
         commit = self.world.rooms[str(worktree)]
-        assert commit == facts["commit"], "a room contains the commit that is proven"
+        assert commit == facts.commit, "a room contains the commit that is proven"
         if holds(self.world.tree(commit), spec.argv):
             self.world.proven.add(commit)
             self.touch("checked")

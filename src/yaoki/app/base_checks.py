@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.check_types import PROGRAM_CHECKS
-from yaoki.ports import Checker, ProofRoom, ProofRooms
+from yaoki.ports import Checker, ProofRoom, ProofRooms, commit_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +23,9 @@ class BaseRoom:
     def run_check(self, spec: CheckSpec, logs: Path) -> Finding:
         """Run one check; the caller decides about tracked files that it changes."""
         self.room.check_out(self.commit)
-        facts: dict[str, Any] = {"changed": (), "scope": ()}
-        facts |= dict.fromkeys(("commit", "base", "onto"), self.commit)
+        facts = commit_facts(self.commit)
         if spec.type in PROGRAM_CHECKS:
-            facts["room"] = self.room.empty_private_folders()
+            facts = replace(facts, room=self.room.empty_private_folders())
         return self.checker.check(spec, self.room.files, logs, facts=facts, stop=lambda: False)
 
     def changed_files(self) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
@@ -13,6 +13,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, Outcome, State, TaskKind
 from yaoki.core.model.check_types import AGENT_CHECKS
 from yaoki.core.text import format_count
+from yaoki.ports import CheckFacts
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -133,7 +134,8 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
     wanted = [check for check in spec.checks if check.required]
     recorded = {check.check: check.outcome for check in proof.checks}
     checks = tuple(
-        _replay_check(room, check, facts, recorded.get(check.name, "")) for check in wanted
+        _replay_check(room, check, facts, spec.fixes, recorded.get(check.name, ""))
+        for check in wanted
     )
     waived = [c.check for c in proof.checks if c.outcome == ReplayOutcome.WAIVED]
     built_in = tuple(
@@ -150,7 +152,7 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
 
 
 def _replay_check(
-    room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], recorded: str
+    room: ReplayClone, spec: CheckSpec, facts: CheckFacts, fixes: Sequence[str], recorded: str
 ) -> CheckReplay:
     if recorded == ReplayOutcome.WAIVED:
         return CheckReplay(spec.name, recorded, ReplayOutcome.WAIVED, "waived by a person")
@@ -163,7 +165,7 @@ def _replay_check(
             ReplayOutcome.NOT_REPLAYED,
             "it needs the remote as it was then",
         )
-    finding = room.check(spec, facts)
+    finding = room.check(spec, facts, fixes)
     tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)
     words = finding.message if outcome in FAILED_OUTCOMES else ""
     return CheckReplay(spec.name, recorded, outcome, words, tests, round(finding.seconds, 3))
@@ -176,28 +178,34 @@ def _tests(finding: Finding) -> int | None:
     )
 
 
-def _check_facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
+def _check_facts(app: App, run: Run, one: LandedCommit) -> CheckFacts:
     task, proof = one.task, one.proof
     changed = (
         app.workspace.contents.files_between(proof.onto, proof.landed_commit)
         if proof.landed_own_commit
         else ()
     )
-    return {
-        "run": run.id,
-        "task": task.id,
-        "task_name": task.spec.name,
-        "attempt": task.attempt,
-        "goal": task.spec.goal,
-        "commit": proof.landed_commit,
-        "base": proof.onto,
-        "onto": proof.onto,
-        "changed": tuple(path for _, path in changed),
-        "scope": task.spec.scope,
-        "fixes": task.spec.fixes,
-        "branch": run.branch,
-        "dirty": (),
-    }
+    return CheckFacts(
+        commit=proof.landed_commit,
+        base=proof.onto,
+        onto=proof.onto,
+        baseline_commit=proof.onto,
+        changed=tuple(path for _, path in changed),
+        scope=task.spec.scope,
+        dirty=(),
+        pushed=None,
+        merged=None,
+        run=run.id,
+        task=task.id,
+        task_name=task.spec.name,
+        attempt=task.attempt,
+        epoch=task.epoch,
+        goal=task.spec.goal,
+        branch=run.branch,
+        diff=lambda: app.workspace.contents.diff(proof.onto, proof.landed_commit),
+        environment={},
+        passed_names=(),
+    )
 
 
 def _unreplayable(one: LandedCommit, why: str) -> CommitReplay:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
@@ -23,7 +22,7 @@ from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import BaselineMode, CheckSpec, CheckType, Finding, Outcome
-from yaoki.ports import Processes
+from yaoki.ports import CheckFacts, Processes, commit_facts
 
 LEASE = timedelta(seconds=60)
 # Files that set-up commands read; the same files and commands give the same set-up.
@@ -56,14 +55,14 @@ class ReplayClone:
         self._sweep()
         for argv in setup:
             spec = CheckSpec("set-up", argv=tuple(argv), timeout=timeout)
-            finding = self._run_check(spec, {})
+            finding = self._run_check(spec, commit_facts(commit))
             if finding.outcome is not Outcome.PASSED:
                 return f"set-up {' '.join(argv)!r}: {finding.message}"
         self.clone.reset(commit)
         self.setup_key, self.setup_files = key, self.clone.list_untracked()
         return ""
 
-    def check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+    def check(self, spec: CheckSpec, facts: CheckFacts, fixes: Sequence[str]) -> Finding:
         """One check on the commit of `facts`, as when it was verified: a failure is repeated, and
         compared with the commit before if the check ignores known failures.
         """
@@ -73,13 +72,13 @@ class ReplayClone:
             if again.outcome is Outcome.PASSED:
                 return replace(finding, outcome=Outcome.FLAKY)
         if finding.outcome is Outcome.FAILED and spec.baseline is BaselineMode.KNOWN:
-            self.clone.check_out(str(facts["onto"]))
+            self.clone.check_out(facts.baseline_commit)
             base = self._settle(spec, facts)
-            self.clone.check_out(str(facts["commit"]))
-            return weigh(finding, base, facts["fixes"])
+            self.clone.check_out(facts.commit)
+            return weigh(finding, base, fixes)
         return finding
 
-    def _settle(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+    def _settle(self, spec: CheckSpec, facts: CheckFacts) -> Finding:
         finding = self._run_check(spec, facts)
         changed = self.clone.changed_files()
         self.clone.reset()
@@ -89,7 +88,7 @@ class ReplayClone:
             return replace(finding, outcome=Outcome.BROKEN, message=words)
         return finding
 
-    def _run_check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+    def _run_check(self, spec: CheckSpec, facts: CheckFacts) -> Finding:
         folder = self.logs / f"{len(list(self.logs.iterdir())) + 1}"
         return self.checks.check(spec, self.clone.folder, folder, facts=facts, stop=lambda: False)
 

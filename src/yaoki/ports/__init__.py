@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yaoki.ports.agents import AgentDriver, AttemptRequest, PromptText, PromptWriter
-    from yaoki.ports.checks import Checker, QualityCriteria
+    from yaoki.ports.checks import Checker, CheckFacts, QualityCriteria, commit_facts
     from yaoki.ports.clock import Clock
     from yaoki.ports.notices import Channel, Notice
     from yaoki.ports.planner import PlannerAnswer, PlanReader
@@ -101,6 +101,7 @@ __all__ = [
     "BranchStep",
     "Candidate",
     "Channel",
+    "CheckFacts",
     "Checker",
     "ClaimScope",
     "Claimant",
@@ -159,6 +160,7 @@ __all__ = [
     "WorkerStore",
     "Workers",
     "Workspace",
+    "commit_facts",
     "outbox",
 ]
 
@@ -178,6 +180,7 @@ _MODULES = {
     "BranchStep": "workspace_values",
     "Candidate": "workspace_values",
     "Channel": "notices",
+    "CheckFacts": "checks",
     "Checker": "checks",
     "ClaimScope": "workers",
     "Claimant": "workers",
@@ -237,6 +240,7 @@ _MODULES = {
     "Workers": "store",
     "Workspace": "workspace",
     "outbox": "processes",
+    "commit_facts": "checks",
 }
 
 

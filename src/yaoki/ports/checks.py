@@ -4,11 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.ports.proof_rooms import RoomFolders
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFacts:
+    """What a check may know besides the files: the commit, its change, the task behind it.
+
+    A new fact gets no default here, so that the type checker names everyone who must supply it.
+    """
+
+    commit: str
+    # The commit that the attempt began on.
+    base: str
+    # The commit below `commit`: `changed` are the paths in which the two differ.
+    onto: str
+    # The commit whose failures are known and do not count.
+    baseline_commit: str
+    changed: Sequence[str]
+    scope: Sequence[str]
+    # None, here and below: it is not known, so a git check that asks for it is BROKEN.
+    dirty: Sequence[str] | None
+    pushed: bool | None
+    merged: bool | None
+    run: str
+    task: str
+    task_name: str
+    attempt: int
+    epoch: int
+    goal: str
+    branch: str
+    # A function, because it costs a git command.
+    diff: Callable[[], str]
+    # Variables that the check sees besides those of every check.
+    environment: Mapping[str, str]
+    # Names of the variables that agents get; their values are masked.
+    passed_names: Sequence[str]
+    # The findings of the checks before this one.
+    findings: Sequence[Finding] = ()
+    # The private folders of one run of a check in a proof room.
+    room: RoomFolders | None = None
+
+
+def commit_facts(
+    commit: str, environment: Mapping[str, str] | None = None, passed_names: Sequence[str] = ()
+) -> CheckFacts:
+    """The facts of a commit alone: no task, no change, nothing known about branches."""
+    return CheckFacts(
+        commit=commit,
+        base=commit,
+        onto=commit,
+        baseline_commit=commit,
+        changed=(),
+        scope=(),
+        dirty=None,
+        pushed=None,
+        merged=None,
+        run="",
+        task="",
+        task_name="",
+        attempt=1,
+        epoch=0,
+        goal="",
+        branch="",
+        diff=str,
+        environment=environment or {},
+        passed_names=passed_names,
+    )
 
 
 class Checker(Protocol):
@@ -18,14 +86,12 @@ class Checker(Protocol):
         worktree: Path,
         folder: Path,
         *,
-        facts: Mapping[str, Any],
+        facts: CheckFacts,
         stop: Callable[[], bool],
     ) -> Finding:
         """Run one check in `worktree`; its logs go to `folder`.
 
-        `facts` hold the inputs of git checks (commit, base, onto, changed, scope, branch) and of a
-        judge (goal, findings so far, the function `diff`, the attempt).  `stop` is called while the
-        check runs; true ends the check at once.
+        `stop` is called while the check runs; true ends the check at once.
         """
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:

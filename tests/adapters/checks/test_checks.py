@@ -20,7 +20,7 @@ from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.core.text import format_duration
-from yaoki.ports import Checker, Launch, ProcessPhase
+from yaoki.ports import Checker, Launch, ProcessPhase, commit_facts
 
 PROCESSES = ShimProcesses()
 CLOCK = SystemClock()
@@ -48,7 +48,13 @@ class CheckRun:
         facts: Mapping[str, Any] | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Finding:
-        return CHECKS.check(spec, self.worktree, self.folder, facts=facts or {}, stop=stop)
+        return CHECKS.check(
+            spec,
+            self.worktree,
+            self.folder,
+            facts=replace(commit_facts(""), **(facts or {})),
+            stop=stop,
+        )
 
     def sh(self, shell: str, **rest: Any) -> Finding:
         return self.check(CheckSpec("tests", shell=shell, **rest))
@@ -332,7 +338,7 @@ def test_a_check_whose_lease_expired_is_broken(tmp_path: Path) -> None:
         CheckSpec("slow", shell="sleep 30"),
         tmp_path / "tree",
         tmp_path / "logs",
-        facts={},
+        facts=commit_facts(""),
         stop=stop,
     )
 
@@ -823,7 +829,7 @@ def test_a_link_out_of_the_worktree_proves_nothing(check_run: CheckRun, conditio
         ("clean", {}, Outcome.BROKEN, ""),
         ("scope", {"changed": ["src/a"], "scope": ["src/**"]}, Outcome.PASSED, ""),
         ("scope", {"changed": ["b"], "scope": ["src/**"]}, Outcome.FAILED, "out-of-scope"),
-        ("scope", {"changed": ["b"]}, Outcome.BROKEN, ""),
+        ("scope", {}, Outcome.PASSED, ""),
         ("pushed", {"pushed": True}, Outcome.PASSED, ""),
         ("pushed", {"pushed": False}, Outcome.FAILED, "branch-not-pushed"),
         ("pushed", {"pushed": None}, Outcome.BROKEN, ""),

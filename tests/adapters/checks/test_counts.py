@@ -13,6 +13,7 @@ from yaoki.adapters.checks.readers import CommandOutput, count_tests, split_outp
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.ports import commit_facts
 
 CHECKS = CheckDispatcher(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -131,7 +132,7 @@ class CheckRun:
         return {"PATH": f"{self.tree / 'bin'}:{os.environ['PATH']}"}
 
     def _check(self, spec: CheckSpec) -> Finding:
-        return CHECKS.check(spec, self.tree, self.logs, facts={}, stop=lambda: False)
+        return CHECKS.check(spec, self.tree, self.logs, facts=commit_facts(""), stop=lambda: False)
 
 
 @pytest.fixture

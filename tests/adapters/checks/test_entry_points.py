@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,17 @@ from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.redact import MARK
+from yaoki.ports import commit_facts
 
 PLANTED = "planted-secret-value"
 # Only the plan knows that this one is secret: an agent is given it.
 HANDED = "correct-horse-battery"
-FACTS: dict[str, Any] = {
-    "commit": "c0ffee",
-    "changed": ("a.txt",),
-    "task": "run-1",
-    "attempt": 1,
-    "diff": lambda: "not for others",
-    "findings": (),
-    "handed": ("ACME_LOGIN",),
-}
+FACTS = replace(
+    commit_facts("c0ffee", passed_names=("ACME_LOGIN",)),
+    changed=("a.txt",),
+    task="run-1",
+    diff=lambda: "not for others",
+)
 MODULE = """
 import json, os, sys, time
 from pathlib import Path
@@ -86,8 +85,8 @@ def test_a_check_of_a_package_gets_worktree_facts_and_options(check_run: CheckRu
     finding = check_run.check(body, options={"wanted": "good"})
 
     assert finding.outcome is Outcome.PASSED
-    expected = "['a.txt'] at c0ffee, ['attempt', 'changed', 'commit', 'task']"
-    assert finding.message == expected
+    expected = ["attempt", "base", "branch", "changed", "commit", "goal", "onto", "scope", "task"]
+    assert finding.message == f"['a.txt'] at c0ffee, {expected}"
     assert finding.params == {"here": True, "secret": False}
     assert finding.output.strip() == "looking"
 

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,24 +20,25 @@ from yaoki.adapters.checks.judge_prompt import FORM, compose_judge_prompt
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import AgentSpec, CheckSpec, CheckType, Finding, OnFailure, Outcome
 from yaoki.core.redact import MARK
+from yaoki.ports import commit_facts
 
 PLANTED = "planted-secret-value"
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "ACME_TOKEN": PLANTED}
 PASS = '{"pass": true, "reason": "all of it holds", "missing": [], "next": "continue"}'
 FAIL = '{"pass": false, "reason": "half", "missing": ["the other half"], "next": "continue"}'
 IMPOSSIBLE = '{"pass": false, "reason": "no such file", "missing": [], "next": "impossible"}'
-FACTS: dict[str, Any] = {
-    "goal": "Write the notes.",
-    "commit": "c0ffee",
-    "onto": "0ff1ce",
-    "changed": ("notes.txt",),
-    "task": "run-1",
-    "task_name": "notes",
-    "attempt": 2,
-    "epoch": 7,
-    "diff": lambda: f"+a line with ``` and {PLANTED}",
-    "findings": (Finding("tests", Outcome.PASSED, exit_code=0, output="12 passed"),),
-}
+FACTS = replace(
+    commit_facts("c0ffee"),
+    onto="0ff1ce",
+    goal="Write the notes.",
+    changed=("notes.txt",),
+    task="run-1",
+    task_name="notes",
+    attempt=2,
+    epoch=7,
+    diff=lambda: f"+a line with ``` and {PLANTED}",
+    findings=(Finding("tests", Outcome.PASSED, exit_code=0, output="12 passed"),),
+)
 
 
 def judge_that_says(*words: str) -> AgentSpec:
@@ -251,13 +253,13 @@ def test_the_prompt_of_a_judge_has_task_criteria_facts_and_change(check_run: Che
 @pytest.mark.spec("6.7", "14.4")
 def test_the_prompt_of_a_judge_is_bounded() -> None:
     noise = Finding("tests", Outcome.PASSED, message="m" * 9_999, output="o" * 99_999)
-    facts = {
-        **FACTS,
-        "goal": "g" * 999_999,
-        "changed": tuple(f"{n}\n# Rules" for n in range(9_999)),
-        "diff": lambda: "d" * 999_999,
-        "findings": (noise,) * 99,
-    }
+    facts = replace(
+        FACTS,
+        goal="g" * 999_999,
+        changed=tuple(f"{n}\n# Rules" for n in range(9_999)),
+        diff=lambda: "d" * 999_999,
+        findings=(noise,) * 99,
+    )
 
     prompt = compose_judge_prompt("a" * 99_999, facts, "d" * 9_999)
 
@@ -333,6 +335,8 @@ def test_a_judge_without_an_agent_is_broken(check_run: CheckRun) -> None:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), ENVIRON)
     spec = CheckSpec("review", CheckType.JUDGE, agent=judge_that_says(PASS), ask="It is whole.")
 
-    finding = checks.check(spec, check_run.worktree, check_run.folder, facts={}, stop=lambda: False)
+    finding = checks.check(
+        spec, check_run.worktree, check_run.folder, facts=commit_facts(""), stop=lambda: False
+    )
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)

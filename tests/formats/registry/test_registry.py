@@ -30,6 +30,7 @@ from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment
 from yaoki.formats.plan_file import load_plan, parse_plan
 from yaoki.formats.prompts import PromptLibrary, check_templates
+from yaoki.ports import commit_facts
 
 REGISTRY = Path(__file__).parents[2] / "fixtures" / "registry" / "steps_registry.json"
 KNOWN = PlanEnvironment(extractor_names)
@@ -339,7 +340,9 @@ def run_check(spec: CheckSpec, tmp_path: Path) -> Finding:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30))
     worktree = tmp_path / "tree"
     worktree.mkdir(exist_ok=True)
-    return checks.check(spec, worktree, tmp_path / "log", facts={}, stop=lambda: False)
+    return checks.check(
+        spec, worktree, tmp_path / "log", facts=commit_facts(""), stop=lambda: False
+    )
 
 
 @pytest.mark.spec("6.2", "2.4")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from yaoki.adapters.checks.command import check_command
 from yaoki.adapters.checks.entry_point import check_entry_point
@@ -23,7 +22,7 @@ from yaoki.adapters.checks.selection import narrow_to_failures
 from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, OnFailure, Outcome
 from yaoki.core.redact import confidential_variables, mask, secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Processes
+from yaoki.ports import CheckFacts, Processes
 
 
 class CheckDispatcher:
@@ -48,13 +47,12 @@ class CheckDispatcher:
         worktree: Path,
         folder: Path,
         *,
-        facts: Mapping[str, Any],
+        facts: CheckFacts,
         stop: Callable[[], bool],
     ) -> Finding:
-        passed_names = facts.get("handed", ())
         logs = folder.absolute()
         runner = CheckProcesses(
-            self._processes, self._lease, logs, self._environ, stop, passed_names
+            self._processes, self._lease, logs, self._environ, stop, facts.passed_names
         )
         try:
             return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
@@ -69,7 +67,7 @@ class CheckDispatcher:
         return narrow_to_failures(spec, finding)
 
     def mask_finding(self, finding: Finding, passed_names: Sequence[str]) -> Finding:
-        """Masks in a finding the values of the variables that agents are `passed_names`."""
+        """Masks in a finding the values of the variables that agents get (`passed_names`)."""
         secrets = secret_values(self._environ, passed_names)
         return replace(
             finding,
@@ -86,7 +84,7 @@ class CheckDispatcher:
         return confidential_variables({**self._environ, **written}, passed_names)
 
     def _run(
-        self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
+        self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: CheckFacts
     ) -> Finding:
         match spec.type:
             case CheckType.COMMAND:

@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from yaoki.adapters.checks.command_run import REPORT, CommandCheckRun, split_words
 from yaoki.adapters.checks.command_verdict import OUTPUT_BYTES_MAX, judge_command
@@ -23,7 +22,7 @@ from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.model import CheckSpec, Finding
-from yaoki.ports import Launch
+from yaoki.ports import CheckFacts, Launch
 
 WORDS_READ = 40
 SCRIPT_BYTES_READ = 64 * 1024
@@ -32,19 +31,19 @@ _PLACEHOLDER = re.compile(r"\{(report|worktree|base|commit)\}")
 
 
 def check_command(
-    spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
+    spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: CheckFacts
 ) -> Finding:
     cwd = (worktree / spec.cwd).resolve()
     finding = _find_defect(spec, worktree, cwd)
     if finding is not None:
         return finding
     spec, folder = request_test_count(spec), runner.next_free_folder()
-    room = facts.get("room")
+    room = facts.room
     values = _placeholder_values(worktree, room.reports if room else folder, facts)
     scripts = _read_scripts(spec, cwd)
     env = {
         **build_check_environment(runner, room),
-        **_mentioned_variables(spec, scripts, values, facts.get("environment", {})),
+        **_mentioned_variables(spec, scripts, values, facts.environment),
     }
     writable = (worktree, room.home, room.temporary, room.reports) if room else ()
     launch = _build_launch(spec, cwd, values, env, runner, tuple(map(str, writable)))
@@ -83,14 +82,12 @@ def _read_scripts(spec: CheckSpec, cwd: Path) -> tuple[str, ...]:
     return tuple(text.decode("utf-8", "replace") for text in texts if text)
 
 
-def _placeholder_values(
-    worktree: Path, folder: Path, facts: Mapping[str, Any]
-) -> Mapping[str, str]:
+def _placeholder_values(worktree: Path, folder: Path, facts: CheckFacts) -> Mapping[str, str]:
     return {
         "report": str(folder / REPORT),
         "worktree": str(worktree),
-        "base": str(facts.get("base", "")),
-        "commit": str(facts.get("commit", "")),
+        "base": facts.base,
+        "commit": facts.commit,
     }
 
 

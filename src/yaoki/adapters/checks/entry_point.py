@@ -24,7 +24,7 @@ from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
-from yaoki.ports import Launch, outbox
+from yaoki.ports import CheckFacts, Launch, outbox
 
 REQUEST, ANSWER = "request.json", "answer.json"
 OUTPUT_BYTES_MAX = 64 << 20
@@ -37,14 +37,14 @@ FACTS = ("commit", "base", "onto", "branch", "changed", "scope", "goal", "task",
 
 
 def check_entry_point(
-    spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
+    spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: CheckFacts
 ) -> Finding:
     folder = runner.next_free_folder()
     outbox(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-    visible_facts = {name: to_data(facts[name]) for name in FACTS if name in facts}
+    visible_facts = {name: to_data(getattr(facts, name)) for name in FACTS}
     request = {"worktree": str(worktree), "facts": visible_facts, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    env = {**build_check_environment(runner, facts.get("room")), **facts.get("environment", {})}
+    env = {**build_check_environment(runner, facts.room), **facts.environment}
     result = runner.run(folder, _launch(spec, worktree, runner, folder, env))
     secrets = runner.secrets(spec.env)
     evidence = {

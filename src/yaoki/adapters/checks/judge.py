@@ -6,7 +6,7 @@ a person decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -38,7 +38,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.redact import mask, mask_values
 from yaoki.core.text import format_bytes, one_line, strip_terminal_codes
-from yaoki.ports import AgentDriver, AttemptRequest
+from yaoki.ports import AgentDriver, AttemptRequest, CheckFacts
 
 FindAgent = Callable[[str], AgentDriver]
 
@@ -70,7 +70,7 @@ class JudgeRun:
     agent: AgentDriver
     worktree: Path
     runner: CheckProcesses
-    facts: Mapping[str, Any]
+    facts: CheckFacts
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def check_judge(
     spec: CheckSpec,
     worktree: Path,
     runner: CheckProcesses,
-    facts: Mapping[str, Any],
+    facts: CheckFacts,
     find_agent: FindAgent | None,
 ) -> Finding:
     if spec.agent is None or find_agent is None:
@@ -115,17 +115,17 @@ def _ask_until_decided(run: JudgeRun) -> Finding:
 def _ask(run: JudgeRun, folder: Path, number: int, defect: str) -> ProcessResult:
     facts, prompt = run.facts, compose_judge_prompt(run.spec.ask, run.facts, defect)
     environment = {
-        **facts.get("environment", {}),
-        "YAOKI_TASK_NAME": str(facts.get("task_name", "")),
-        "YAOKI_RUN": str(facts.get("run", "")),
+        **facts.environment,
+        "YAOKI_TASK_NAME": facts.task_name,
+        "YAOKI_RUN": facts.run,
         "YAOKI_ROLE": "judge",
         "YAOKI_CHECK": run.spec.name,
         "YAOKI_TRY": str(number),
     }
     request = AttemptRequest(
-        task_id=TaskId(str(facts.get("task", ""))),
-        attempt=int(facts.get("attempt", 1)),
-        epoch=int(facts.get("epoch", 0)),
+        task_id=TaskId(facts.task),
+        attempt=facts.attempt,
+        epoch=facts.epoch,
         agent=run.agent_spec,
         prompt=mask_values(prompt, run.secrets),
         worktree=run.worktree,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from yaoki.core.model import Finding
 from yaoki.core.prompt import fence
 from yaoki.core.text import clip_bytes, one_line, strip_terminal_codes
+from yaoki.ports import CheckFacts
 
 # In total less than one command line argument can hold.
 BUDGETS: Mapping[str, int] = {
@@ -41,17 +41,16 @@ End your standard output with exactly one JSON object and nothing after it:
   impossible (no agent can do this; a person is asked)."""
 
 
-def compose_judge_prompt(ask: str, facts: Mapping[str, Any], defect: str) -> str:
+def compose_judge_prompt(ask: str, facts: CheckFacts, defect: str) -> str:
     """`defect` says what was wrong with the previous answer, if any."""
-    goal = str(facts.get("goal", ""))
-    findings: Sequence[Finding] = facts.get("findings", ())
+    findings = facts.findings
     sections = (
         ("Rules", RULES),
-        ("The task the other agent had", _fenced(goal, "task")),
+        ("The task the other agent had", _fenced(facts.goal, "task")),
         ("What counts", clip_bytes(ask.strip(), BUDGETS["ask"])),
-        ("Facts", clip_bytes(_facts(facts, findings), BUDGETS["facts"])),
+        ("Facts", clip_bytes(_facts(facts), BUDGETS["facts"])),
         ("Output of the checks before you", _fenced(_logs(findings), "logs")),
-        ("The change", _fenced(_diff(facts), "diff")),
+        ("The change", _fenced(strip_terminal_codes(facts.diff()), "diff")),
         ("Your last answer could not be used", clip_bytes(defect, BUDGETS["broken"])),
         ("Your answer", FORM),
     )
@@ -62,18 +61,12 @@ def _fenced(text: str, key: str) -> str:
     return fence(clip_bytes(text.strip(), BUDGETS[key])) if text.strip() else ""
 
 
-def _diff(facts: Mapping[str, Any]) -> str:
-    """Computed only here: it costs a git command."""
-    compute_diff = facts.get("diff")
-    return strip_terminal_codes(compute_diff()) if callable(compute_diff) else ""
-
-
-def _facts(facts: Mapping[str, Any], findings: Sequence[Finding]) -> str:
-    changed: Sequence[str] = facts.get("changed", ())
+def _facts(facts: CheckFacts) -> str:
+    changed, findings = facts.changed, facts.findings
     paths = [f"  - {one_line(strip_terminal_codes(path))}" for path in changed[:PATHS_SHOWN]]
     unlisted_count = len(changed) - PATHS_SHOWN
     lines = [
-        f"- commit: {facts.get('commit', '')}, compared with {facts.get('onto', '')}",
+        f"- commit: {facts.commit}, compared with {facts.onto}",
         f"- changed files: {len(changed)}",
         *paths,
         *([f"  - and {unlisted_count} more"] if unlisted_count > 0 else []),

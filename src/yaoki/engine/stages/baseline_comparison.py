@@ -19,8 +19,8 @@ from yaoki.core.model import NO_CHANGE_CHECK, BaselineMode, Finding, Outcome, Ru
 from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import unmatched_fixes_finding
-from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck, ProofSession
-from yaoki.ports import Baselines
+from yaoki.engine.stages.proof_room import ProofCheck, ProofSession
+from yaoki.ports import Baselines, CheckFacts
 
 
 class BaselineComparison:
@@ -44,14 +44,14 @@ class BaselineComparison:
         """Did blank lines or comments make a check pass?  Then they were the task."""
         if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not checks:
             return True
-        bases = (self.baseline(check, facts, facts["onto"]) for check in checks)
+        bases = (self.baseline(check, facts, facts.onto) for check in checks)
         return any(base.outcome is not Outcome.PASSED for base in bases)
 
     def weigh(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """Failures that the base has as well do not count, if the check has a baseline."""
         if check.spec.baseline is not BaselineMode.KNOWN or finding.outcome is not Outcome.FAILED:
             return finding
-        base = self.baseline(check, facts, facts["before"])
+        base = self.baseline(check, facts, facts.baseline_commit)
         return weigh(finding, base, check.task.spec.fixes)
 
     def fewer_tests(
@@ -64,13 +64,13 @@ class BaselineComparison:
         task, claim = check.task, check.claim
         if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
             key = command_key(check.spec, task.spec.setup)
-            self._baselines.save_baseline(facts["commit"], key, finding)
-        by_agent = task.spec.kind not in AGENTLESS_KINDS and facts["changed"]
+            self._baselines.save_baseline(facts.commit, key, finding)
+        by_agent = task.spec.kind not in AGENTLESS_KINDS and facts.changed
         if not by_agent or not has_test_count(finding):
             return None
         if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
             return None
-        return compare_tests_run(finding, self.baseline(check, facts, facts["onto"]), tests)
+        return compare_tests_run(finding, self.baseline(check, facts, facts.onto), tests)
 
     def unmatched_fixes(
         self,
@@ -92,7 +92,7 @@ class BaselineComparison:
         guards = [spec for spec in task.spec.checks if spec.baseline is BaselineMode.KNOWN]
         bases: list[Finding] = []
         # The run branch may contain the fixed test already, so the run's own base counts as well.
-        for commit in dict.fromkeys((facts["onto"], run.base)):
+        for commit in dict.fromkeys((facts.onto, run.base)):
             for spec in guards:
                 if unmatched_fixes(task.spec.fixes, bases) and not claim.stop_reason():
                     folder = home / f"aims-{spec.name}-{commit[:12]}"

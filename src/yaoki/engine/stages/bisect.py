@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from yaoki.core.bisect import find_partners, first_red
 from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
@@ -14,7 +13,7 @@ from yaoki.core.model.stage_report import BisectResult
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.proof_room import ProofSession, ProofSessions
 from yaoki.engine.stages.secrets import passed_variables
-from yaoki.ports import LandedStep, Workspace
+from yaoki.ports import LandedStep, Workspace, commit_facts
 
 
 class InconclusiveCheck(Exception):
@@ -151,15 +150,7 @@ class _Probe:
     def _outcome(self, commit: str, name: str) -> Outcome:
         if self._claim.stop_reason():
             raise InconclusiveCheck
-        facts: dict[str, Any] = {
-            "environment": self._claim.environment,
-            "handed": self._variables,
-            "commit": commit,
-            "base": commit,
-            "onto": commit,
-            "changed": (),
-            "scope": (),
-        }
+        facts = commit_facts(commit, self._claim.environment, self._variables)
         finding = self._session.run_check(self._check, commit, self._home / name, facts)
         if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
             raise InconclusiveCheck

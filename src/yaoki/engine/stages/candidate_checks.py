@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from yaoki.core.decide.baseline import (
     weigh,
@@ -39,13 +39,20 @@ from yaoki.engine.stages.own_findings import (
     waived_rule_findings,
 )
 from yaoki.engine.stages.proof_room import (
-    CheckFacts,
     ProofCheck,
     ProofSession,
     ProofSessions,
 )
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
-from yaoki.ports import WORKTREE_LINK, Baselines, Candidate, Checker, QualityCriteria, Workspace
+from yaoki.ports import (
+    WORKTREE_LINK,
+    Baselines,
+    Candidate,
+    Checker,
+    CheckFacts,
+    QualityCriteria,
+    Workspace,
+)
 
 
 class CandidateVerifier:
@@ -171,8 +178,7 @@ class CandidateVerifier:
                 yield waived_finding(spec.name)
                 continue
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
-            facts["findings"] = tuple(findings)
-            finding = self._run_check(check, facts)
+            finding = self._run_check(check, replace(facts, findings=tuple(findings)))
             if finding.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
             findings.append(finding)
@@ -189,7 +195,6 @@ class CandidateVerifier:
                 and finding.outcome is Outcome.PASSED
             ):
                 passed.append(check)
-        facts["findings"] = ()
         yield from self._comparison.unmatched_fixes(
             run, task, findings, home, facts, claim, session
         )
@@ -199,23 +204,36 @@ class CandidateVerifier:
         if trivial and not self._comparison.change_matters(task, passed, facts):
             yield trivial_change_finding()
 
-    def _facts(
-        self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext
-    ) -> dict[str, Any]:
-        # A check task changes nothing itself, so its judge looks at the whole run.
+    def _facts(self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext) -> CheckFacts:
+        # A check task changes nothing itself, so it is compared with the base of the run.
         before = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
         needs_push = any(spec.git is GitCheck.PUSHED for spec in task.spec.checks)
         known = needs_push and task.work.head
-        return {
-            **_task_facts(run, task, candidate),
-            "pushed": self._workspace.contents.is_pushed(task.work.head) if known else None,
-            "environment": claim.environment,
-            "diff": lambda: self._workspace.contents.diff(before, candidate.commit),
-        }
+        return CheckFacts(
+            commit=candidate.commit,
+            base=task.work.base,
+            onto=candidate.onto,
+            baseline_commit=before,
+            changed=candidate.changed,
+            scope=task.spec.scope,
+            dirty=(),
+            pushed=self._workspace.contents.is_pushed(task.work.head) if known else None,
+            merged=True,
+            run=task.run_id,
+            task=task.id,
+            task_name=task.spec.name,
+            attempt=task.attempt,
+            epoch=task.epoch,
+            goal=run.goal if task.spec.name.startswith(FINAL_CHECK_NAME) else task.spec.goal,
+            branch=run.branch,
+            diff=lambda: self._workspace.contents.diff(before, candidate.commit),
+            environment=claim.environment,
+            passed_names=passed_variables(run, task),
+        )
 
     def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         finding = self._run_and_weigh(check, facts)
-        return self._missing_setup.explain(check, finding, facts["commit"])
+        return self._missing_setup.explain(check, finding, facts.commit)
 
     def _run_and_weigh(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         """A failure is rerun, and compared with the base if the check has a baseline."""
@@ -227,7 +245,7 @@ class CandidateVerifier:
             return finding
         guard = check.spec.baseline is BaselineMode.KNOWN
         if guard or finding.params.get("missingModules"):
-            base = self._comparison.baseline(check, facts, facts["before"])
+            base = self._comparison.baseline(check, facts, facts.baseline_commit)
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
         return self._missing_files.explain(check, finding, facts)
 
@@ -239,7 +257,7 @@ class CandidateVerifier:
         task, spec = check.task, check.spec
         strict, runs = spec.type in AGENT_CHECKS, spec.type in PROGRAM_CHECKS
         before = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
-        finding = check.run_on(facts["commit"], facts)
+        finding = check.run_on(facts.commit, facts)
         after = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         # Nothing can be said about a deleted worktree; its commit is verified without it.
         deleted = WORKTREE_LINK in before and WORKTREE_LINK not in after
@@ -249,25 +267,3 @@ class CandidateVerifier:
             reason = "protected files changed while it ran, by the check or another process"
             return unfit_finding(finding, reason, changed)
         return finding
-
-
-def _task_facts(run: Run, task: Task, candidate: Candidate) -> dict[str, Any]:
-    return {
-        "run": task.run_id,
-        "task": task.id,
-        "task_name": task.spec.name,
-        "attempt": task.attempt,
-        "epoch": task.epoch,
-        "goal": run.goal if task.spec.name.startswith(FINAL_CHECK_NAME) else task.spec.goal,
-        "commit": candidate.commit,
-        "base": task.work.base,
-        "onto": candidate.onto,
-        # A final check changes nothing itself, so it is compared with the run's base.
-        "before": run.base if task.spec.kind is TaskKind.CHECK else candidate.onto,
-        "changed": candidate.changed,
-        "scope": task.spec.scope,
-        "branch": run.branch,
-        "handed": passed_variables(run, task),
-        "dirty": (),
-        "merged": True,
-    }

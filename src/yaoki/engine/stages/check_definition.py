@@ -10,8 +10,8 @@ from yaoki.core.decide.integrity import weakened_tests_finding as weaker
 from yaoki.core.model import CheckSpec, Finding, FindingItem, OnFailure, Outcome, Task
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview
-from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
-from yaoki.ports import Candidate, QualityCriteria, Workspace
+from yaoki.engine.stages.proof_room import ProofCheck
+from yaoki.ports import Candidate, CheckFacts, QualityCriteria, Workspace
 
 PATHS_SHOWN_MAX = 5
 
@@ -58,7 +58,7 @@ class DefinitionGuard:
         if not review.undecided or not checks or checks[0].claim.stop_reason():
             return
         commit = self._workspace.contents.commit_with_files_of(
-            facts["commit"], facts["onto"], review.undecided
+            facts.commit, facts.onto, review.undecided
         )
         for check in checks:
             finding = weigh(check, check.run_on(commit, facts, "-definition-before"), facts)

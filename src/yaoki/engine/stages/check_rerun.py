@@ -15,8 +15,8 @@ from yaoki.core.decide.flakiness import (
     RepeatedRuns,
 )
 from yaoki.core.model import CheckSpec, CheckType, Finding, Outcome
-from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
-from yaoki.ports import Checker
+from yaoki.engine.stages.proof_room import ProofCheck
+from yaoki.ports import Checker, CheckFacts
 
 
 class CheckRerun:
@@ -69,6 +69,6 @@ class CheckRerun:
     def _passes(
         check: ProofCheck, spec: CheckSpec, facts: CheckFacts, n: int, *, base: bool = False
     ) -> bool:
-        commit, suffix = (facts["onto"], "onto") if base else (facts["commit"], "again")
+        commit, suffix = (facts.onto, "onto") if base else (facts.commit, "again")
         rerun = replace(check, spec=spec)
         return rerun.run_on(commit, facts, f"-{suffix}-{n}").outcome is Outcome.PASSED

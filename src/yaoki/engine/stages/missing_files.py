@@ -12,8 +12,8 @@ from pathlib import Path
 
 from yaoki.core.model import Finding, FindingItem, Outcome, Task, TaskKind
 from yaoki.core.model.check_types import FILE_CHECKS
-from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
-from yaoki.ports import IgnoredFile, Workspace
+from yaoki.engine.stages.proof_room import ProofCheck
+from yaoki.ports import CheckFacts, IgnoredFile, Workspace
 
 NOT_COMMITTED_PATTERN = "not-committed"
 FILES_SHOWN_MAX, FILES_LISTED_MAX = 5, 50
@@ -45,7 +45,7 @@ class MissingFiles:
         def copy_files(room: Path) -> None:
             self._workspace.uncommitted.copy_uncommitted_files(check.task, names, room)
 
-        rerun = check.run_on(facts["commit"], facts, "-with-ignored-files", copy_files)
+        rerun = check.run_on(facts.commit, facts, "-with-ignored-files", copy_files)
         return rerun.outcome is Outcome.PASSED
 
 

@@ -6,10 +6,10 @@ on anything that an agent, an earlier check or an earlier verification left behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
@@ -18,9 +18,16 @@ from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.errors import FatalCode
-from yaoki.ports import Checker, Processes, ProcessPhase, ProcessState, ProofRoom, ProofRooms
+from yaoki.ports import (
+    Checker,
+    CheckFacts,
+    Processes,
+    ProcessPhase,
+    ProcessState,
+    ProofRoom,
+    ProofRooms,
+)
 
-CheckFacts = Mapping[str, Any]
 SETUP = "setup"
 
 
@@ -79,18 +86,18 @@ class ProofSession:
         `add_files` adds files to the room for this run, which then proves nothing of the commit.
         """
         try:
-            room = self._opener.room(self._task, commit, facts["onto"], self._home, self._hold)
+            room = self._opener.room(self._task, commit, facts.onto, self._home, self._hold)
         except SetupFailed as failed:
             return failed.finding
         room.check_out(commit)
         if add_files is not None:
             add_files(room.files)
-        facts = {**facts, "commit": commit}
+        facts = replace(facts, commit=commit)
         if spec.type not in PROGRAM_CHECKS:
             return self._check(spec, room, folder, facts)
         private = room.empty_private_folders()
         room.occupy(folder)
-        finding = self._check(spec, room, folder, {**facts, "room": private})
+        finding = self._check(spec, room, folder, replace(facts, room=private))
         room.occupy(None)
         changed = room.changed_files()
         if changed and finding.outcome in {Outcome.PASSED, Outcome.FLAKY}:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.verdict_classification import classify_verdict
@@ -30,6 +30,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import clip_bytes
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
+from yaoki.ports import CheckFacts
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -148,7 +149,7 @@ def _checker(
     facts = _facts(inspection, tree)
 
     def check(spec: CheckSpec, name: str, seen: tuple[Finding, ...]) -> Finding:
-        check_facts = {**facts, "findings": seen}
+        check_facts = replace(facts, findings=seen)
         place = app.repository.top
         return checks.check(
             spec, place, folder / name, facts=check_facts, stop=lambda: inspection.is_over
@@ -157,25 +158,29 @@ def _checker(
     return check
 
 
-def _facts(inspection: StopInspection, tree: WorkingTree) -> Mapping[str, Any]:
+def _facts(inspection: StopInspection, tree: WorkingTree) -> CheckFacts:
     name = inspection.phase.subtask or inspection.phase.name or "session"
-    return {
-        "run": "hook",
-        "task": "hook",
-        "task_name": name,
-        "attempt": 1,
-        "epoch": 0,
-        "goal": name,
-        "commit": tree.head,
-        "base": tree.head,
-        "onto": tree.head,
-        "changed": tree.changed_files,
-        "dirty": tree.changed_files,
-        "scope": (),
-        "branch": "",
-        "pushed": tree.pushed,
-        "diff": tree.diff,
-    }
+    return CheckFacts(
+        commit=tree.head,
+        base=tree.head,
+        onto=tree.head,
+        baseline_commit=tree.head,
+        changed=tree.changed_files,
+        scope=(),
+        dirty=tree.changed_files,
+        pushed=tree.pushed,
+        merged=None,
+        run="hook",
+        task="hook",
+        task_name=name,
+        attempt=1,
+        epoch=0,
+        goal=name,
+        branch="",
+        diff=tree.diff,
+        environment={},
+        passed_names=(),
+    )
 
 
 def _folder(app: App) -> Path:

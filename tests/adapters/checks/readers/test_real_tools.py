@@ -16,6 +16,7 @@ import pytest
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.ports import commit_facts
 
 ROOT = Path(__file__).parents[4]
 TOOLS = ROOT / "tests" / "tools"
@@ -39,7 +40,7 @@ class CheckRun:
 
     def run(self, *argv: str | Path, **rest: Any) -> Finding:
         spec = CheckSpec("check", argv=tuple(map(str, argv)), **rest)
-        return CHECKS.check(spec, self.tree, self.logs, facts={}, stop=lambda: False)
+        return CHECKS.check(spec, self.tree, self.logs, facts=commit_facts(""), stop=lambda: False)
 
 
 @pytest.fixture
