@@ -37,6 +37,8 @@ CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache",
 # Many tests wait for the programs they started, so there is room for more than one a core.
 AT_ONCE = (os.cpu_count() or 1) * 2
 TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal")
+# What they write is made from the code; tests compare it.
+GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 TYPES = (("mypy",), ("lint-imports", "--no-logo"))
 
 
@@ -61,6 +63,19 @@ def test(*more: str) -> None:
     with beside(*TYPES):
         call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *more)
     call("python", "-m", "tests.spec_coverage")
+
+
+def near(since: str = "HEAD", *more: str) -> None:
+    """lint, the tests of the docs, and those near your changes; `near origin/main`: since there"""
+    lint()
+    found = near_tests(TOP, changed_files(since))
+    call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *found, *more)
+
+
+def generate() -> None:
+    """write again what is made from the code: pages of the reference, shapes of the plan"""
+    for module in GENERATORS:
+        call("python", "-m", module)
 
 
 def real(*more: str) -> None:
@@ -174,6 +189,42 @@ def clean() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+# ------------------------------------------------------------------ what changed
+
+
+def changed_files(since: str, top: Path = TOP) -> list[str]:
+    """Changed since that commit, or not yet known to git."""
+    words = (
+        ["git", "diff", "--name-only", "--diff-filter=d", "-z", since],
+        ["git", "ls-files", "--others", "--exclude-standard", "-z"],
+    )
+    listed = [subprocess.run(one, cwd=str(top), capture_output=True, check=False) for one in words]
+    if any(done.returncode for done in listed):
+        stop(listed[0].stderr.decode().strip() or "git could not list the changed files")
+    return sorted({name for done in listed for name in done.stdout.decode().split("\0") if name})
+
+
+def near_tests(top: Path, changed: Sequence[str]) -> list[str]:
+    """The tests of the docs, every changed test file, and the tests of every changed package."""
+    docs_tests = (top / "tests" / "architecture").glob("test_docs*.py")
+    found = {str(file.relative_to(top)) for file in docs_tests}
+    for name in map(Path, changed):
+        if name.parts[0] == "tests" and name.match("test_*.py"):
+            found.add(str(name))
+        elif name.parts[:2] == ("src", "yaoki"):
+            found.update(tests_of_package(top, name.parent))
+    return sorted(found)
+
+
+def tests_of_package(top: Path, package: Path) -> list[str]:
+    """`tests` mirrors `src/yaoki`: the folder of that name, or of the package around it."""
+    parts = package.parts[2:]
+    folders = [Path("tests", *parts[:end]) for end in range(len(parts), 0, -1)]
+    folder = next((one for one in folders if (top / one).is_dir()), None)
+    # A folder of folders has the tests of many packages, and none of this one.
+    return [str(folder)] if folder and any((top / folder).glob("test_*.py")) else []
+
+
 # ------------------------------------------------------------------ the environment
 
 
@@ -253,6 +304,8 @@ COMMANDS = {
     "help": (help_, nothing),
     "demo": (demo, for_running),
     "test": (test, for_development),
+    "near": (near, for_development),
+    "generate": (generate, for_development),
     "real": (real, for_development),
     "full": (full, for_development),
     "mutants": (mutants, for_development),

@@ -14,6 +14,10 @@ import dev
 
 TOP = Path(dev.__file__).parent
 CALLED = re.compile(r"python3 dev\.py (\w+)")
+GENERATED = re.compile(
+    r"generated from [\w ]+ by `python -m ([\w.]+)`|<!-- [a-z]+: python -m ([\w.]+) -->"
+)
+IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
 
 
 def said(*words: str) -> subprocess.CompletedProcess[str]:
@@ -58,3 +62,60 @@ def test_an_older_python_can_parse_dev_py() -> None:
     source = (TOP / "dev.py").read_text()
 
     ast.parse(source, feature_version=(3, 8))
+
+
+def test_near_tests_are_those_of_the_docs_and_of_what_changed() -> None:
+    changed = [
+        "CHANGELOG.md",
+        "dev.py",
+        "src/yaoki/adapters/checks/readers/junit.py",
+        "src/yaoki/adapters/store/tables/runs.py",
+        "src/yaoki/core/decide/retry.py",
+        "src/yaoki/errors.py",
+        "src/yaoki/faces/text/render.py",
+        "src/yaoki/faces/web/static/css/parts.css",
+        "tests/acceptance/conftest.py",
+        "tests/acceptance/test_notify.py",
+    ]
+
+    found = dev.near_tests(TOP, changed)
+
+    docs = sorted(
+        f"tests/architecture/{file.name}" for file in Path(__file__).parent.glob("test_docs*")
+    )
+    assert len(docs) > 1
+    assert found == [
+        "tests/acceptance/test_notify.py",
+        "tests/adapters/checks/readers",
+        "tests/adapters/store",
+        *docs,
+        "tests/core",
+        "tests/faces/web",
+    ]
+
+
+def test_changed_files_are_those_that_git_knows_and_those_it_does_not(tmp_path: Path) -> None:
+    """A deleted file has no tests to run."""
+    for name in ("kept", "changed", "deleted"):
+        (tmp_path / name).write_text("old")
+    for words in (("init", "-q"), ("add", "."), (*IDENTITY, "commit", "-qm", "all")):
+        subprocess.run(("git", *words), cwd=tmp_path, check=True)
+    (tmp_path / "changed").write_text("new")
+    (tmp_path / "deleted").unlink()
+    (tmp_path / "a new file").touch()
+
+    assert dev.changed_files("HEAD", tmp_path) == ["a new file", "changed"]
+
+
+def test_every_generator_that_a_page_or_a_comment_names_is_called_by_generate() -> None:
+    pages = [*(TOP / "docs").rglob("*.md"), TOP / "CONTRIBUTING.md"]
+    named = {
+        module
+        for page in pages
+        for found in GENERATED.findall(page.read_text(encoding="utf-8"))
+        for module in found
+        if module
+    }
+
+    assert named == {"tests.reference"}
+    assert named <= set(dev.GENERATORS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.reference import events, exit_codes, patterns, state_machine
+from tests.security import attacks_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 IMAGES = FOLDER.parent / "images"
@@ -12,6 +13,7 @@ IMAGES = FOLDER.parent / "images"
 
 def generated_pages() -> dict[Path, str]:
     return {
+        FOLDER / "attacks.md": attacks_page.page(),
         FOLDER / "events.md": events.page(),
         FOLDER / "exit-codes.md": exit_codes.page(),
         FOLDER / "state-machine.md": state_machine.page(),

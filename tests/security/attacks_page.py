@@ -1,19 +1,17 @@
-"""The page of attacks, made from the catalogue: `python -m tests.security.attacks_page` prints it."""
+"""docs/reference/attacks.md: every attack of the catalogue; `python -m tests.reference` writes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.documents import ROOT
 from tests.security.attack import Attack, Detected, NotTried, Open, Stopped
 from tests.security.catalogue import CATALOGUES
 from tests.security.catalogue.repositories import REPOSITORY_ATTACKS
 
-PAGE = ROOT / "docs" / "reference" / "attacks.md"
 HEAD = """\
 # Attacks that are tried
 
-This page is generated from the catalogue of the tests by `python -m tests.security.attacks_page`, and a test compares it. An agent carries out
+This page is generated from the catalogue of the tests by `python -m tests.reference`, and a test compares it. An agent carries out
 each attack, with and without the sandbox. The result is read from git, files and processes: the check runs in a fresh clone of the
 run branch, and files outside and the process table are compared. How attacks are stopped: [walls](walls.md).
 
@@ -68,7 +66,3 @@ def _word(attack: Attack) -> str:
             return "open"
         case NotTried():
             return "not tried"
-
-
-if __name__ == "__main__":
-    print(page(), end="")
