@@ -136,12 +136,22 @@ def report(words: str | None, tests: Path) -> bool:
     return complete
 
 
+def show_titles(words: Sequence[str]) -> None:
+    rules = read_rules(RULES)
+    for rule in select(words, rules):
+        print(f"{rule:>6}  {rules[rule]}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.spec_coverage", description=__doc__)
     parser.add_argument("--rules", help='limit to these, e.g. "0 1 2.1"; a section means all of it')
     parser.add_argument("--tests", type=Path, default=ROOT / "tests", help="the folder to read")
+    parser.add_argument("--titles", nargs="+", metavar="RULE", help="only print these titles")
     chosen = parser.parse_args(arguments)
     try:
+        if chosen.titles:
+            show_titles(chosen.titles)
+            return 0
         return 0 if report(chosen.rules, chosen.tests) else 1
     except SpecInvalid as fault:
         print(f"spec coverage: {fault}", file=sys.stderr)

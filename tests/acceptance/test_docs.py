@@ -137,11 +137,28 @@ def test_the_quick_start_works_as_printed(tmp_path: Path, pycache: Path) -> None
 # ------------------------------------------------------------------ every page
 
 # They change nothing, end by themselves and are quick; each with all the words that it needs.
-LOOKS = re.compile(
-    r"agents (list|show codex)|answer one|config show.*|dead|diff one.*|doctor.*|logs one.*"
-    r"|plan plan\.yaml|prompts (list|(show|test) test-failed)|prune --dry-run|recover( one)?"
-    r"|report.*|schema (plan|status)|snapshots|stats prompts|status.*|trace.*|validate plan\.yaml"
-    r"|why one.*"
+LOOKS = (
+    r"agents list",
+    r"agents show codex",
+    r"answer one",
+    r"config show.*",
+    r"dead",
+    r"diff one.*",
+    r"doctor.*",
+    r"logs one.*",
+    r"plan plan\.yaml",
+    r"prompts list",
+    r"prompts (show|test) test-failed",
+    r"prune --dry-run",
+    r"recover( one)?",
+    r"report.*",
+    r"schema (plan|status)",
+    r"snapshots",
+    r"stats prompts",
+    r"status.*",
+    r"trace.*",
+    r"validate plan\.yaml",
+    r"why one.*",
 )
 # They write, wait, or name what this place does not have.
 NOT_HERE = re.compile(
@@ -161,9 +178,11 @@ def read_only_commands() -> list[tuple[str, ...]]:
         for text in texts
         for _, words in (*commands(text), *mentions(text))
     }
-    return sorted(
-        w for w in found if LOOKS.fullmatch(" ".join(w)) and not NOT_HERE.search(" ".join(w))
-    )
+    return sorted(words for words in found if _may_be_tried(" ".join(words)))
+
+
+def _may_be_tried(line: str) -> bool:
+    return any(re.fullmatch(look, line) for look in LOOKS) and not NOT_HERE.search(line)
 
 
 @pytest.mark.spec("12.1")

@@ -83,3 +83,11 @@ def test_the_exit_code_reports_missing_rules(rules: str, code: int, tmp_path: Pa
     written(tmp_path, MARKED)
 
     assert main(["--tests", str(tmp_path), "--rules", rules]) == code
+
+
+def test_titles_of_rules_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--titles", "9.1", "4.5"]) == 0
+
+    rules = read_rules(RULES)
+    assert capsys.readouterr().out == f"   4.5  {rules['4.5']}\n   9.1  {rules['9.1']}\n"
+    assert main(["--titles", "99.9"]) == 2
