@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -93,6 +94,16 @@ def test_every_listing_is_one_document_with_its_version(project: Project) -> Non
         assert done.code == 0, f"{words}: {done.err}"
         assert done.document["schema"] == 1, words
     status = documents[("status",)].document
+    assert _keys(status) == _keys(_documented_status()), "docs/reference/json.md"
+    fields = {
+        _row_name(words): set(done.document) - {"schema"} for words, done in documents.items()
+    }
+    listed = _documented_fields()
+    assert {name: fields[name] for name in fields if name in listed} == {
+        name: listed[name] for name in listed if name in fields
+    }
+    assert len(set(fields) & set(listed)) >= 10
+    _fits(_documented_status(), json.loads(project.yaoki("schema", "status").out))
     _fits(status, json.loads(project.yaoki("schema", "status").out))
     assert json.loads(project.yaoki("schema", "plan").out)["title"] == "yaoki plan"
     events = {e["event"] for e in documents[("trace",)].document["entries"]}
@@ -100,6 +111,35 @@ def test_every_listing_is_one_document_with_its_version(project: Project) -> Non
     assert "+good" in documents[("diff", "one")].document["diff"]
     assert project.yaoki("status", "--exit-code").code == 4
     assert project.yaoki("watch").code == 4
+
+
+def _keys(status: dict[str, Any]) -> list[object]:
+    return [*status, *status["counts"], *status["tasks"][0]]
+
+
+def _documented_status() -> dict[str, Any]:
+    text = (DOCS / "json.md").read_text(encoding="utf-8")
+    example: dict[str, Any] = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    return example
+
+
+def _documented_fields() -> dict[str, set[str]]:
+    """The fields that a document always has, by command; what follows `;` is sometimes there."""
+    text = (DOCS / "json.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+) \| ((?:`\w+`).*) \|$", text, re.MULTILINE)
+    return {
+        words: set(re.findall(r"`(\w+)`", re.sub(r"\([^()]*\)", "", fields).partition(";")[0]))
+        for names, fields in rows
+        for words in re.findall(r"`([^`]+)`", names)
+    }
+
+
+def _row_name(words: tuple[str, ...]) -> str:
+    """As the table has it: `why TASK` for `why one`."""
+    placeholders = {"one": "TASK", "two": "TASK"}
+    return " ".join(
+        "PLAN" if "/" in word or "." in word else placeholders.get(word, word) for word in words
+    )
 
 
 def _fits(held: Any, shape: dict[str, Any]) -> None:

@@ -199,3 +199,34 @@ def test_the_preset_of_the_guide_can_be_loaded() -> None:
 
     assert held.can_resume
     assert held.exit_codes == {41: "auth"}
+
+
+def _json_commands(command: click.Command, context: click.Context, *names: str) -> Iterator[str]:
+    """Every command below this one that has the option `--json`."""
+    if isinstance(command, click.Group):
+        for one in command.list_commands(context):
+            below = command.get_command(context, one)
+            assert below is not None
+            inner = click.Context(below, context, info_name=one)
+            yield from _json_commands(below, inner, *names, one)
+    if any("--json" in param.opts for param in command.params):
+        yield " ".join(names)
+
+
+@pytest.mark.spec("12.1")
+def test_every_command_with_json_has_its_fields_on_the_page() -> None:
+    """A row of the table or a heading; `why TASK` and `report --format json` name the command."""
+    text = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    places = re.findall(r"^(?:\| |## )(`[^|]+)", text, re.MULTILINE)
+    named = [words for place in places for words in re.findall(r"`([a-z][^`]*)`", place)]
+    known = {re.sub(r" (?:--|[A-Z]).*", "", words) for words in named}
+
+    assert set(_json_commands(group, click.Context(group))) - known == set()
+
+
+@pytest.mark.spec("12.1")
+def test_every_command_has_its_section_on_the_page_of_the_command_line() -> None:
+    text = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`yaoki ([a-z]+)", "\n".join(re.findall(r"^#+ .*$", text, re.M))))
+
+    assert set(group.list_commands(click.Context(group))) - described == set()
