@@ -83,6 +83,34 @@ CUT = """(which) => [...document.querySelectorAll(which)].filter((one) => {
 }).map((one) => one.outerHTML.slice(0, 120))"""
 
 
+# The shown columns of the first row of a kind, and the left edge of each.
+COLUMNS = """(which) => [...document.querySelector(which).children]
+  .filter((cell) => getComputedStyle(cell).display !== "none" && cell.offsetParent)
+  .map((cell) => [cell.classList.item(cell.classList.contains("num") ? 2 : 1),
+    Math.round(cell.getBoundingClientRect().left)])"""
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(1360, "n st nm at ag why ct tk ld"), (1000, "n st nm at why ct"), (700, "st nm at why")],
+)
+def test_the_shown_columns_of_the_tasks_have_their_own_heads(
+    page_server: PageServer, visit: Visit, width: int, shown: str
+) -> None:
+    """A narrow window has no heads, and two lines for each task."""
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": 860})
+    visit.enter(page_server, "#/run/-/tasks")
+    expect(page.locator(".task-row [data-row]").first).to_be_visible()
+
+    heads = page.evaluate(COLUMNS, ".rows-head .task-row")
+    cells = page.evaluate(COLUMNS, ".rows-body .task-row")
+
+    assert [name for name, _ in cells] == shown.split()
+    assert heads == ([] if width == 700 else cells)
+    visit.assert_no_errors()
+
+
 @pytest.mark.full
 def test_the_graph_is_drawn_downward_on_a_small_screen(
     page_server: PageServer, phone: Visit

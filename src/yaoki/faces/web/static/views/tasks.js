@@ -45,7 +45,7 @@ export function Tasks({ run, query }) {
       draw=${(index) => html`<${Row} kind="task-row" index=${index} state=${shownState(shown[index])} cells=${cells(shown[index], detail(shown[index].id))} />`} />`}`;
 }
 
-const HEAD = () => [["num", "#"], ["st", t("state")], ["nm", t("task")], ["num at", t("attempt")], ["ag", t("agent")], ["why", t("why")], ["num", t("cost")], ["num", t("tokens")], ["ld", t("landed")]];
+const HEAD = () => [["num n", "#"], ["st", t("state")], ["nm", t("task")], ["num at", t("attempt")], ["ag", t("agent")], ["why", t("why")], ["num ct", t("cost")], ["num tk", t("tokens")], ["ld", t("landed")]];
 
 function cells(node, task) {
   return [
@@ -55,8 +55,8 @@ function cells(node, task) {
     ["num at", node.attempt || ""],
     ["ag", task?.agent || ""],
     ["why", (task && whyOf(task)) || (node.proof ? t("proof") : "")],
-    ["num hush", task && (task.cost !== null || task.attempt > 0) ? money(task.cost, task.untold) : ""],
-    ["num", task && task.tokens !== null ? tokens(task.tokens, task.untold) : ""],
+    ["num ct hush", task && (task.cost !== null || task.attempt > 0) ? money(task.cost, task.untold) : ""],
+    ["num tk", task && task.tokens !== null ? tokens(task.tokens, task.untold) : ""],
     ["ld code", short(task?.landed)],
   ];
 }
