@@ -8,10 +8,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from itertools import cycle
 
 import pytest
 
 from tests.simulation.invariants import Ending, ending
+from tests.simulation.kill_points import new_kill_points
 from tests.simulation.scenarios import HARD, PLAIN
 from tests.simulation.worker_lives import (
     LEASE,
@@ -19,7 +21,6 @@ from tests.simulation.worker_lives import (
     Scenario,
     Scene,
     WorkerLife,
-    changing_accesses,
     kill_at_every_access,
     run_to_end,
 )
@@ -29,6 +30,7 @@ from yaoki.engine.claim_context import StopReason
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "50"))
 CHUNK = 25
+SKEWS = (timedelta(seconds=-90), timedelta(seconds=90))
 GOOD = {"README": "hello", **dict.fromkeys("abcd", "good")}
 
 
@@ -61,7 +63,8 @@ def same_ending(story: Scenario) -> Callable[[Scene], None]:
 def test_a_run_killed_at_any_access_ends_like_one_that_was_not_killed(
     story: Scenario, machine: bool
 ) -> None:
-    kill_at_every_access(story, same_ending(story), machine=machine)
+    points = new_kill_points(story)
+    kill_at_every_access(story, same_ending(story), machine=machine, points=points)
 
 
 @pytest.mark.full
@@ -171,16 +174,20 @@ def test_a_worker_that_lost_its_claim_stops_and_records_nothing() -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("11.1", "11.2", "11.3", "0.3")
-@pytest.mark.parametrize("skew_s", [-90, 0, 90])
-def test_two_workers_with_skewed_clocks_and_expired_leases_never_land_twice(skew_s: int) -> None:
-    """At every access of the first worker another one takes over; then the first continues."""
-    for point in changing_accesses(PLAIN):
+def test_two_workers_with_skewed_clocks_and_expired_leases_never_land_twice() -> None:
+    """At every access of the first worker another one takes over; then the first continues.
 
-        def interfere(scene: Scene, touch: Accesses, at: int = point) -> None:
+    The clock of the other one is behind and ahead in turn, by less than has passed.
+    """
+    for point, skew in zip(sorted(new_kill_points(PLAIN)), cycle(SKEWS), strict=False):
+
+        def interfere(
+            scene: Scene, touch: Accesses, at: int = point, skew: timedelta = skew
+        ) -> None:
             if touch.count != at:
                 return
             scene.world.time += LEASE * 2
-            other = WorkerLife(scene, "other:1", Accesses(), skew=timedelta(seconds=skew_s))
+            other = WorkerLife(scene, "other:1", Accesses(), skew=skew)
             for _ in range(6 if other.real.runs() else 0):
                 other.step()
             other.close()

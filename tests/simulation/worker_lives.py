@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -345,7 +345,9 @@ def _telling(between: Between, scene: Scene, touch: Accesses) -> Callable[[int],
 def changing_accesses(story: Scenario) -> list[int]:
     """The touches since whose last something happened; at the others a kill leaves the same."""
     found: dict[str, int] = {}
-    run_to_end(story, lambda _: None, between=lambda s, t: _first(found, _mark(s, t), t.count))
+    run_to_end(
+        story, lambda _: None, between=lambda s, t: _first(found, change_mark(s, t), t.count)
+    )
     return list(found.values())
 
 
@@ -353,20 +355,25 @@ def _first(found: dict[str, int], mark: str, count: int) -> None:
     found.setdefault(mark, count)
 
 
-def _mark(scene: Scene, touch: Accesses) -> str:
+def change_mark(scene: Scene, touch: Accesses) -> str:
+    """The same until something happens in the store or in the world."""
     commits = sum(name.endswith("committed") for name in touch.names)
     return f"{commits} {scene.world.mark()}"
 
 
 def kill_at_every_access(
-    story: Scenario, then: Callable[[Scene], None], *, machine: bool = False
+    story: Scenario,
+    then: Callable[[Scene], None],
+    *,
+    machine: bool = False,
+    points: Iterable[int] = (),
 ) -> None:
-    """Pass the state after a kill at each access of the undisturbed run to `then`.
+    """Pass the state after a kill at each access (or these) of the undisturbed run to `then`.
 
     Without a change since the last access a kill leaves the same state; a machine that goes down
     without running agents leaves the same as a killed process.
     """
-    points = set(changing_accesses(story))
+    points = set(points or changing_accesses(story))
 
     def die(scene: Scene, touch: Accesses) -> None:
         if touch.count not in points or (machine and not scene.world.busy()):
