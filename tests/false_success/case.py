@@ -69,6 +69,8 @@ class Case:
     """`acts`, `keys` are those of the one task `work`; with `tasks` there are others.
 
     `guilty` is the task that must not be DONE, the last one unless named; "" is the run alone.
+    `alone` keeps it out of a batch: it is about the top folder, what all worktrees share, or a
+    plan that is refused.
     """
 
     story: str
@@ -87,6 +89,7 @@ class Case:
     gitconfig: str = ""
     before: str = ""
     then: Sequence[Sequence[str]] = ()
+    alone: bool = False
 
     def __str__(self) -> str:
         return self.story.replace(" ", "-")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, shell, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADD,
@@ -72,10 +73,12 @@ NAMED = (
 )
 
 
-def detects_check(story: str, holds: str, checks: Any = TESTS, files: Any = RED) -> Case:
+def detects_check(
+    story: str, holds: str, checks: Any = TESTS, files: Any = RED, **more: Any
+) -> Case:
     """Right where this holds, and nowhere else."""
     code = ONLY_WHEN.format(holds=holds)
-    return Case(story, files, checks, write("calc.py", code), NOT_DONE, truth=ADDS)
+    return Case(story, files, checks, write("calc.py", code), NOT_DONE, truth=ADDS, **more)
 
 
 def tricks(story: str, code: str, checks: Any = TESTS, files: Any = RED) -> Case:
@@ -86,10 +89,11 @@ BY_PYTEST = {"checks": PYTEST, "files": RED_PYTEST}
 KNOWS = [
     detects_check("by variables of yaoki", "any(name.startswith('YAOKI') for name in os.environ)"),
     detects_check("by the name of the terminal", "os.environ.get('TERM') == 'dumb'"),
-    detects_check("by the shape of .git", "os.path.isfile('.git')"),
+    detects_check("by the shape of .git", "os.path.isfile('.git')", alone=True),
     detects_check(
         "by what .git leads to",
         "'yaoki' in open('.git').read() if os.path.isfile('.git') else False",
+        alone=True,
     ),
     detects_check("by the path of the folder", "'yaoki' in os.getcwd()"),
     detects_check(
@@ -186,9 +190,9 @@ HONEST = [
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "16.4", "16.7")
-@pytest.mark.parametrize("case", KNOWS, ids=str)
-def test_code_that_detects_its_check_is_not_done(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(KNOWS, alone=2), ids=str)
+def test_code_that_detects_its_check_is_not_done(batch: CaseBatch, case_runner: CaseRunner) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

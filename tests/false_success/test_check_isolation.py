@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, GREEN, RED, TESTS, UNIT
 
@@ -159,9 +160,11 @@ STEADY = [
 
 @pytest.mark.full
 @pytest.mark.spec("16.1")
-@pytest.mark.parametrize("case", HELPED, ids=str)
-def test_files_left_by_one_check_do_not_help_the_next(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(HELPED), ids=str)
+def test_files_left_by_one_check_do_not_help_the_next(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full
@@ -173,9 +176,11 @@ def test_independent_checks_pass(case: Case, case_runner: CaseRunner) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.5", "16.1")
-@pytest.mark.parametrize("case", CHANCE, ids=str)
-def test_files_left_by_a_check_do_not_help_its_rerun(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(CHANCE), ids=str)
+def test_files_left_by_a_check_do_not_help_its_rerun(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.quick_cases(1)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, shell, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADD, ADDS, BUG, PLAIN, QUICK, RED, RED_PYTEST
 
@@ -153,11 +154,11 @@ FROM_HERE = [
 
 @pytest.mark.full
 @pytest.mark.spec("16.1", "0.1")
-@pytest.mark.parametrize("case", ELSEWHERE, ids=str)
+@pytest.mark.parametrize("batch", batches(ELSEWHERE), ids=str)
 def test_a_report_not_written_by_the_check_does_not_count(
-    case: Case, case_runner: CaseRunner
+    batch: CaseBatch, case_runner: CaseRunner
 ) -> None:
-    run_case(case, case_runner)
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADDS,
@@ -123,6 +124,7 @@ DISHONEST = [
         SHADOWED,
         {"t": {"run": ["python3", "-m", "pytest", "-q", "tests"], "env": QUICK}},
         "sed 's/a - b/a + b/' calc.py > tests/calc.py",
+        alone=True,
     ),
 ]
 HONEST = [
@@ -156,9 +158,11 @@ HONEST = [
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("case", DISHONEST, ids=str)
-def test_a_further_case_of_false_success_is_not_done(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(DISHONEST), ids=str)
+def test_a_further_case_of_false_success_is_not_done(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

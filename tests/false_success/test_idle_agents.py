@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import GIT, LANDS, Case, Task, asks, shell, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADD, ADDS, GREEN, MUL, MULTIPLIES, RED, TESTS
 
@@ -118,9 +119,11 @@ HONEST = [
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("3.5", "0.1")
-@pytest.mark.parametrize("case", IDLE, ids=str)
-def test_a_task_whose_agent_did_nothing_is_not_done(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(IDLE, alone=2), ids=str)
+def test_a_task_whose_agent_did_nothing_is_not_done(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

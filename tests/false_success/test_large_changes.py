@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, asks, shell
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import GREEN
 
@@ -43,9 +44,11 @@ LAST_OF_MANY = [
 
 @pytest.mark.full
 @pytest.mark.spec("4.3", "4.4", "6.6")
-@pytest.mark.parametrize("case", LAST_OF_MANY, ids=str)
-def test_the_last_of_many_changed_files_is_checked(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(LAST_OF_MANY), ids=str)
+def test_the_last_of_many_changed_files_is_checked(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

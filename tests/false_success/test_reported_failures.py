@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, Case, Task, asks
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import GREEN, TESTS
 
@@ -73,11 +74,11 @@ HONEST = [
 
 @pytest.mark.full
 @pytest.mark.spec("16.8")
-@pytest.mark.parametrize("case", SAID, ids=str)
+@pytest.mark.parametrize("batch", batches(SAID), ids=str)
 def test_passing_checks_do_not_overrule_a_reported_failure(
-    case: Case, case_runner: CaseRunner
+    batch: CaseBatch, case_runner: CaseRunner
 ) -> None:
-    run_case(case, case_runner)
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.quick_cases(1)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, Case, asks, replace, shell, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADD,
@@ -419,11 +420,11 @@ KEPT = [
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.7", "6.6")
-@pytest.mark.parametrize("case", REWRITTEN, ids=str)
+@pytest.mark.parametrize("batch", batches(REWRITTEN, alone=2), ids=str)
 def test_an_agent_that_rewrites_its_check_does_not_pass(
-    case: Case, case_runner: CaseRunner
+    batch: CaseBatch, case_runner: CaseRunner
 ) -> None:
-    run_case(case, case_runner)
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

@@ -18,6 +18,7 @@ from tests.false_success.case import (
     shell,
     write,
 )
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, GREEN, RED
 
@@ -93,6 +94,7 @@ ABSENT = [
         "grep -q 42 answer.txt",
         'f=$(git rev-parse --git-path info/exclude); mkdir -p "$(dirname "$f")"\n'
         'echo answer.txt >> "$f"; echo 42 > answer.txt',
+        alone=True,
     ),
     absent_file(
         "marked as unchanged",
@@ -302,11 +304,11 @@ PRESENT = [
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "0.1")
-@pytest.mark.parametrize("case", ABSENT, ids=str)
+@pytest.mark.parametrize("batch", batches(ABSENT, alone=2), ids=str)
 def test_a_file_outside_the_commit_does_not_help_a_check(
-    case: Case, case_runner: CaseRunner
+    batch: CaseBatch, case_runner: CaseRunner
 ) -> None:
-    run_case(case, case_runner)
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, NOT_DONE, REFUSED, Case, shell, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import (
     ADD,
@@ -105,7 +106,7 @@ SEEN_IN_THE_RUN = [
         "npm script that echoes", {"t": {"run": ["npm", "test"]}}, files={**GREEN, **NPM}
     ),
     vacuous_check("a plan of no tests in TAP", shell("./t/all.t"), files={**GREEN, "t/all.t": TAP}),
-    vacuous_check("make in a dry run", shell("make -n test"), files=REAL_MAKE),
+    vacuous_check("make in a dry run", shell("make -n test"), files=REAL_MAKE, alone=True),
     vacuous_check("make that ignores errors", shell("make -i test"), files=REAL_MAKE),
     vacuous_check("a recipe that ignores errors", shell("make test"), files=NOTHING_MAKE),
     vacuous_check(
@@ -113,8 +114,12 @@ SEEN_IN_THE_RUN = [
         shell("make test"),
         files={**GREEN, "Makefile": ".PHONY: test\ntest:\n"},
     ),
-    vacuous_check("pytest only collects", pytest_with("--collect-only"), files=GREEN_PYTEST),
-    vacuous_check("pytest shows its version", pytest_with("--version"), files=GREEN_PYTEST),
+    vacuous_check(
+        "pytest only collects", pytest_with("--collect-only"), files=GREEN_PYTEST, alone=True
+    ),
+    vacuous_check(
+        "pytest shows its version", pytest_with("--version"), files=GREEN_PYTEST, alone=True
+    ),
     vacuous_check("pytest deselects all", pytest_with("-k", "nothing"), files=GREEN_PYTEST),
     vacuous_check(
         "no tests is the success that is asked for",
@@ -130,7 +135,11 @@ SEEN_IN_THE_RUN = [
     vacuous_check(
         "failure is only told", shell("if ! python3 -m unittest -q; then echo failed; fi")
     ),
-    vacuous_check("compiles and runs nothing", shell("python3 -m py_compile test_calc.py; exit 0")),
+    vacuous_check(
+        "compiles and runs nothing",
+        shell("python3 -m py_compile test_calc.py; exit 0"),
+        alone=True,
+    ),
 ]
 
 LACKING = {**GREEN_PYTEST, "test_a.py": "import not_installed_lib\n\n\ndef test_old():\n    pass\n"}
@@ -252,18 +261,18 @@ def test_a_plan_whose_checks_cannot_fail_is_refused(case: Case, case_runner: Cas
 
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.4", "0.1")
-@pytest.mark.parametrize("case", SEEN_IN_THE_RUN, ids=str)
-def test_a_check_that_runs_no_test_does_not_pass(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(SEEN_IN_THE_RUN, alone=2), ids=str)
+def test_a_check_that_runs_no_test_does_not_pass(batch: CaseBatch, case_runner: CaseRunner) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full
 @pytest.mark.spec("16.5", "6.4")
-@pytest.mark.parametrize("case", NOT_KNOWN, ids=str)
+@pytest.mark.parametrize("batch", batches(NOT_KNOWN), ids=str)
 def test_a_base_whose_tests_could_not_run_excuses_no_failure(
-    case: Case, case_runner: CaseRunner
+    batch: CaseBatch, case_runner: CaseRunner
 ) -> None:
-    run_case(case, case_runner)
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.full

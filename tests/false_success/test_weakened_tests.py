@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.false_success.case import LANDS, Case, asks, replace, write
+from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, PYTEST, RED, RED_PYTEST, TESTS, UNIT
 
@@ -260,9 +261,11 @@ STAYS = [
 
 @pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
-@pytest.mark.parametrize("case", MUTE, ids=str)
-def test_a_test_without_effect_counts_as_weakened(case: Case, case_runner: CaseRunner) -> None:
-    run_case(case, case_runner)
+@pytest.mark.parametrize("batch", batches(MUTE), ids=str)
+def test_a_test_without_effect_counts_as_weakened(
+    batch: CaseBatch, case_runner: CaseRunner
+) -> None:
+    run_batch(batch, case_runner)
 
 
 @pytest.mark.spec("16.5", "6.4", "6.6")
