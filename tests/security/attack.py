@@ -50,7 +50,8 @@ class Attack:
     `script` is bash and runs as the agent; its honest work, a file NAME.txt, follows unless it
     `cheats`: then the harm is that anything else lands.  `harm` is bash and runs outside when all
     is over: it succeeds if harm was done.  `lands` says whether the work must land with the
-    sandbox; None leaves it open.
+    sandbox; None leaves it open.  Without the sandbox, attacks with the same `beside` are tried
+    in one run, one after another: none hides or does the harm of another.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Attack:
     before: str = ""
     agent: Mapping[str, Any] = field(default_factory=dict)
     apart: bool = False
+    beside: str = ""
 
     def __str__(self) -> str:
         return self.name

@@ -82,6 +82,10 @@ class AttackRunner:
         file.write_text(f'{text}\n[sandbox]\nmode = "{mode}"\n{rows}')
         self.project.git(*GIT_IDENTITY, "commit", "-qam", f"sandbox {mode}")
 
+    def set_parallel(self, tasks: int) -> None:
+        file = self.project.repo / "yaoki.toml"
+        file.write_text(re.sub(r"parallel = \d+", f"parallel = {tasks}", file.read_text()))
+
     def sh(self, line: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a shell line as the user, outside the sandbox."""
         env = {**self.project.env, **self.variables, **more}

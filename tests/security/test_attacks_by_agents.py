@@ -35,6 +35,8 @@ def delete_deep_folders(tmp_path: Path) -> Iterator[None]:
 def run_attacks(project: Project, mode: str, batch: Batch) -> AttackResult:
     attack_runner = AttackRunner(project)
     batch[2](attack_runner)
+    if any(attack.beside for attack in batch[1]) and mode == "off":
+        attack_runner.set_parallel(1)
     attack_runner.settings(mode)
     return attack_runner.run(batch[1])
 

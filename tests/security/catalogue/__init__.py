@@ -33,7 +33,10 @@ class Catalogue:
     def batches_without(self) -> Iterator[tuple[str, Sequence[Attack]]]:
         """What harms nobody without the sandbox either needs no run of its own."""
         yield from _batches(self.name, [a for a in self.without if not _needs_own_run(a)])
-        yield from ((attack.name, [attack]) for attack in self.without if _needs_own_run(attack))
+        own: dict[str, list[Attack]] = {}
+        for attack in filter(_needs_own_run, self.without):
+            own.setdefault(attack.beside or attack.name, []).append(attack)
+        yield from own.items()
 
 
 def _needs_own_run(attack: Attack) -> bool:

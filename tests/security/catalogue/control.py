@@ -49,6 +49,7 @@ ATTACKS = (
         "> $NAME.loot 2>/dev/null",
         f"grep -q {SECRET} $CLONE/$NAME.loot",
         off=Open("the agent can read all files of the person"),
+        beside="control-keys",
     ),
     Attack(
         "key-store",
@@ -57,6 +58,7 @@ ATTACKS = (
         "head -c 100000 $NAME.loot > l; mv l $NAME.loot",
         "grep -qa SQLite $CLONE/$NAME.loot",
         off=Open("the agent can read all files of the person"),
+        beside="control-keys",
     ),
     Attack(
         "key-page",
@@ -66,6 +68,7 @@ ATTACKS = (
         f"grep -q {SECRET} $CLONE/$NAME.loot",
         before=f"mkdir -p $STATE/workers/x; echo {SECRET} > $STATE/workers/x/page.key",
         off=Open("the agent can read all files of the person"),
+        beside="control-keys",
     ),
     Attack(
         "key-of-worker",
@@ -99,6 +102,7 @@ ATTACKS = (
         "test -e $PERSON/.cache/pip/poison",
         off=Open("the caches of package managers belong to the person"),
         check={"shell": 'grep -qx good cache-poison.txt; test ! -e "$PIP_CACHE_DIR/poison"'},
+        beside="control-keys",
     ),
     Attack(
         "cache-cargo-link",
@@ -208,6 +212,7 @@ ATTACKS = (
             before=VICTIM,
             off=STOPPED,
             apart=True,
+            beside="person-commands",
         )
         for name, words in {"waives": "answer $V-1 waive --check proof"}.items()
     ),
@@ -220,6 +225,7 @@ ATTACKS = (
             before=VICTIM,
             off=STOPPED,
             apart=True,
+            beside="person-commands",
         )
         for name, words in {
             "merges": "merge $V --unproven",

@@ -97,6 +97,7 @@ ATTACKS = (
         off=STOPPED,
         lands=None,
         apart=True,
+        beside="files-deep",
     ),
     Attack(
         "file-deep-ignored",
@@ -104,6 +105,7 @@ ATTACKS = (
         f"echo node_modules > .gitignore; mkdir node_modules; cd node_modules; {DEEP}; cd $TREE",
         off=STOPPED,
         apart=True,
+        beside="files-deep",
     ),
     Attack(
         "file-closed",
@@ -113,6 +115,7 @@ ATTACKS = (
         off=STOPPED,
         lands=None,
         apart=True,
+        beside="files-deep",
     ),
     Attack(
         "file-worktree-is-link",

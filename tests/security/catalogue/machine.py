@@ -81,6 +81,7 @@ ATTACKS = (
         "test ! -e $FOLDER/alive-$NAME",
         before=HELPER,
         off=Open(NO_WALL),
+        beside="machine-open-1",
     ),
     Attack(
         "process-ptrace",
@@ -94,6 +95,7 @@ ATTACKS = (
         "grep -q TAKEN $CLONE/$NAME.loot",
         before=HELPER,
         off=Open(NO_WALL),
+        beside="machine-open-2",
     ),
     Attack(
         "process-environ",
@@ -102,6 +104,7 @@ ATTACKS = (
         f"grep -q {THEIRS} $CLONE/$NAME.loot",
         before=HELPER,
         off=Open("`/proc` shows the variables of every process of the same user"),
+        beside="machine-open-2",
     ),
     Attack(
         "process-root",
@@ -110,6 +113,7 @@ ATTACKS = (
         "echo evil > $p/cwd/../../../../../..$PERSON/precious; done 2>/dev/null",
         "grep -q evil $PERSON/precious",
         off=Open("the agent can write the file directly"),
+        beside="machine-open-1",
     ),
     Attack(
         "process-descriptors",
@@ -141,6 +145,7 @@ ATTACKS = (
         "grep -q RENICED $CLONE/$NAME.loot",
         before=HELPER,
         off=Open(NO_WALL),
+        beside="machine-open-2",
     ),
     Attack(
         "process-later",
@@ -181,6 +186,7 @@ ATTACKS = (
         "echo evil > /dev/shm/$NAME-$(basename $FOLDER)",
         "ls /dev/shm/$NAME-$(basename $FOLDER) && rm /dev/shm/$NAME-$(basename $FOLDER)",
         off=Open("temporary folders are shared by all programs"),
+        beside="machine-open-1",
     ),
     Attack(
         "process-temporary",
@@ -188,6 +194,7 @@ ATTACKS = (
         "echo evil > /var/tmp/$NAME-$(basename $FOLDER)",
         "ls /var/tmp/$NAME-$(basename $FOLDER) && rm /var/tmp/$NAME-$(basename $FOLDER)",
         off=Open("temporary folders are shared by all programs"),
+        beside="machine-open-1",
     ),
     Attack(
         "process-shell-files",
@@ -196,6 +203,7 @@ ATTACKS = (
         'mkdir -p $(dirname $PERSON/$f); echo "touch $MARK" >> $PERSON/$f; done',
         "grep -qs touch $PERSON/.bashrc",
         off=Open("files of the person's home are not examined, except settings of git and agents"),
+        beside="machine-open-1",
     ),
     Attack(
         "process-git-settings",
@@ -212,6 +220,7 @@ ATTACKS = (
         "grep -q hooks $PERSON/.claude/settings.json",
         off=Detected("report", r"\.claude/settings\.json"),
         apart=True,
+        beside="machine-open-2",
     ),
     *(
         Attack(
@@ -220,6 +229,7 @@ ATTACKS = (
             CONNECT.replace("{at}", at),
             before=SERVER.replace("{at}", at),
             off=Open("a socket of the same user is open to every process of the user"),
+            beside="machine-open-1",
         )
         for name, at in SOCKETS.items()
     ),

@@ -14,6 +14,7 @@ ATTACKS = (
         f'{GIT} config core.fsmonitor "touch $MARK; false"',
         "grep -q fsmonitor $REPO/.git/config",
         off=Detected("question", "config"),
+        beside="user-questions-1",
     ),
     Attack(
         "user-config-include",
@@ -23,6 +24,7 @@ ATTACKS = (
         " >> $REPO/.git/config",
         "grep -q evil.inc $REPO/.git/config",
         off=Detected("question", "config"),
+        beside="user-questions-2",
     ),
     Attack(
         "user-config-alias",
@@ -30,6 +32,7 @@ ATTACKS = (
         f'{GIT} config alias.st "!touch $MARK"',
         "grep -q alias $REPO/.git/config",
         off=Detected("question", "config"),
+        beside="user-questions-3",
     ),
     Attack(
         "user-config-credential",
@@ -37,6 +40,7 @@ ATTACKS = (
         f'{GIT} config credential.helper "!touch $MARK"',
         "grep -q credential $REPO/.git/config",
         off=Detected("question", "config"),
+        beside="user-questions-4",
     ),
     Attack(
         "user-config-worktree",
@@ -53,6 +57,7 @@ ATTACKS = (
         "chmod +x $REPO/.git/hooks/post-checkout",
         "test -e $REPO/.git/hooks/post-checkout",
         off=Detected("question", "hooks/post-checkout"),
+        beside="user-questions-1",
     ),
     Attack(
         "user-hook-reference-transaction",
@@ -61,6 +66,7 @@ ATTACKS = (
         "chmod +x $REPO/.git/hooks/reference-transaction",
         "test -e $REPO/.git/hooks/reference-transaction",
         off=Detected("question", "hooks/reference-transaction"),
+        beside="user-questions-2",
     ),
     Attack(
         "user-attributes-filter",
@@ -69,6 +75,7 @@ ATTACKS = (
         f'{GIT} config filter.evil.clean "touch $MARK; cat"',
         "test -e $REPO/.git/info/attributes",
         off=Detected("question", "attributes"),
+        beside="user-questions-3",
     ),
     Attack(
         "user-exclude",
@@ -76,6 +83,7 @@ ATTACKS = (
         "mkdir -p $REPO/.git/info; echo '*.sh' >> $REPO/.git/info/exclude",
         "grep -qs '^\\*.sh' $REPO/.git/info/exclude",
         off=Detected("question", "exclude"),
+        beside="user-questions-1",
     ),
     Attack(
         "user-alternates",
@@ -83,6 +91,7 @@ ATTACKS = (
         "mkdir -p $PERSON/objects; echo $PERSON/objects > $REPO/.git/objects/info/alternates",
         "test -s $REPO/.git/objects/info/alternates",
         off=Detected("question", "alternates"),
+        beside="user-questions-1",
     ),
     Attack(
         "user-replace",
@@ -91,6 +100,7 @@ ATTACKS = (
         "$(git rev-parse main^{tree})); git replace -f $old $new",
         'test -n "$(git -C $REPO for-each-ref refs/replace)"',
         off=Detected("question", "replace"),
+        beside="user-questions-4",
     ),
     Attack(
         "user-grafts",
@@ -98,6 +108,7 @@ ATTACKS = (
         "git -C $REPO rev-parse main > $REPO/.git/info/grafts",
         "test -e $REPO/.git/info/grafts",
         off=Detected("question", "grafts"),
+        beside="user-questions-2",
     ),
     Attack(
         "user-shallow",
@@ -105,6 +116,7 @@ ATTACKS = (
         "git -C $REPO rev-parse main > $REPO/.git/shallow",
         "test -e $REPO/.git/shallow",
         off=Detected("report", "shallow"),
+        beside="user-reports-1",
     ),
     Attack(
         "user-modules",
@@ -112,6 +124,7 @@ ATTACKS = (
         "mkdir -p $REPO/.git/modules/x; echo '[core]' > $REPO/.git/modules/x/config",
         "test -e $REPO/.git/modules/x/config",
         off=Open("a folder that no submodule uses is not examined, neither by yaoki nor by git"),
+        beside="user-reports-2",
     ),
     Attack(
         "user-head",
@@ -134,6 +147,7 @@ ATTACKS = (
         "git update-ref refs/heads/other; git tag evil main",
         "git -C $REPO rev-parse -q --verify refs/tags/evil",
         off=Detected("report", "refs/tags/evil"),
+        beside="user-reports-1",
     ),
     Attack(
         "user-packed-refs",
@@ -141,6 +155,7 @@ ATTACKS = (
         'echo "$(git -C $REPO rev-parse main) refs/heads/lie" >> $REPO/.git/packed-refs',
         "grep -qs refs/heads/lie $REPO/.git/packed-refs",
         off=Detected("report", "refs/heads/lie"),
+        beside="user-reports-1",
     ),
     Attack(
         "user-stash",
@@ -149,6 +164,7 @@ ATTACKS = (
         "git stash store -m evil $new",
         "git -C $REPO rev-parse -q --verify refs/stash",
         off=Detected("report", "stash"),
+        beside="user-reports-1",
     ),
     Attack(
         "user-object",
@@ -165,6 +181,7 @@ ATTACKS = (
         "rm -rf $REPO/.git/logs",
         "test ! -e $REPO/.git/logs/HEAD",
         off=Open("a deleted reflog is not a change of a ref"),
+        beside="user-reports-2",
     ),
     Attack(
         "user-locks",
@@ -180,6 +197,7 @@ ATTACKS = (
         "echo evil >> $REPO/README; echo evil > $REPO/planted",
         "grep -q evil $REPO/README",
         off=Detected("report", "files"),
+        beside="user-reports-2",
     ),
     Attack(
         "user-run-branch",
