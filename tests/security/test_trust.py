@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ STARTING: dict[str, tuple[str, ...]] = {
     "notify": ("notify", "test"),
     "replay": ("verify", "--replay"),
 }
+# The first ones alone, as `--quick` has them; a refused command leaves the clone as it was.
+ALONE_OR_TOGETHER = [("init",), ("init, dry",), tuple(STARTING)[2:]]
+# The last one ends the run.
 LOOKING: dict[str, tuple[str, ...]] = {
     "init": ("init",),
     "validate": ("validate", "plan.json"),
@@ -98,29 +102,30 @@ def stop(clone: UntrustedClone, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.quick_cases(2)
-@pytest.mark.parametrize("words", STARTING.values(), ids=STARTING.keys())
+@pytest.mark.parametrize("names", ALONE_OR_TOGETHER, ids=lambda names: names[0])
 def test_no_command_of_an_untrusted_clone_runs(
-    clone: UntrustedClone, words: tuple[str, ...]
+    clone: UntrustedClone, names: tuple[str, ...]
 ) -> None:
-    done = clone.yaoki(*words)
+    for name in names:
+        done = clone.yaoki(*STARTING[name])
 
-    assert clone.marks == set()
-    assert done.code == REFUSED, done
-    assert "not trusted" in done.err
-    assert "yaoki trust" in done.err or "--trust" in done.err
-    assert not clone.trusted["places"]
+        assert clone.marks == set(), name
+        assert done.code == REFUSED, (name, done)
+        assert "not trusted" in done.err, name
+        assert "yaoki trust" in done.err or "--trust" in done.err, name
+        assert not clone.trusted["places"], name
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING.keys())
 def test_a_read_only_command_in_an_untrusted_clone_asks_nothing_and_runs_nothing(
-    clone: UntrustedClone, words: tuple[str, ...]
+    clone: UntrustedClone,
 ) -> None:
-    done = clone.yaoki(*words)
+    for name, words in LOOKING.items():
+        done = clone.yaoki(*words)
 
-    assert clone.marks == set()
-    assert "not trusted, and" not in done.err, done
-    assert "Trust this repository" not in done.out + done.err
+        assert clone.marks == set(), name
+        assert "not trusted, and" not in done.err, (name, done)
+        assert "Trust this repository" not in done.out + done.err, name
 
 
 @pytest.mark.full
@@ -151,39 +156,33 @@ def test_the_user_wide_hook_runs_nothing_in_an_untrusted_clone_and_allows_the_st
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
-def test_unreadable_settings_in_an_untrusted_clone_allow_the_stop(
-    plain: UntrustedClone, text: str
+def test_unsound_and_unreadable_settings_in_an_untrusted_clone_allow_the_stop(
+    plain: UntrustedClone,
 ) -> None:
-    plain.write("yaoki.toml", text)
+    for text in ("checks = 3\n", "[checks\n"):
+        plain.write("yaoki.toml", text)
 
-    assert set(stop(plain)) == {"systemMessage"}
+        assert set(stop(plain)) == {"systemMessage"}, text
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
-)
-def test_a_read_only_command_starts_no_program_named_by_a_remote(
-    clone: UntrustedClone, words: tuple[str, ...]
-) -> None:
+def test_a_read_only_command_starts_no_program_named_by_a_remote(clone: UntrustedClone) -> None:
     remote = f'[workspace]\nremote = "ext::touch {clone.mark("remote")}"\n'
     clone.write("yaoki.toml", clone.settings_text() + remote)
 
-    clone.yaoki(*words)
+    for words in (("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")):
+        clone.yaoki(*words)
 
-    assert clone.marks == set()
+        assert clone.marks == set(), words
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
-def test_undo_and_merge_in_an_untrusted_clone_run_no_check(
-    clone: UntrustedClone, words: tuple[str, ...]
-) -> None:
-    done = clone.yaoki(*words)
+def test_undo_and_merge_in_an_untrusted_clone_run_no_check(clone: UntrustedClone) -> None:
+    for words in (("undo", "a"), ("retry", "a"), ("merge",)):
+        done = clone.yaoki(*words)
 
-    assert clone.marks == set()
-    assert done.code != 0
+        assert clone.marks == set(), words
+        assert done.code != 0, words
 
 
 def test_installing_the_hook_does_not_trust_the_repository(clone: UntrustedClone) -> None:
@@ -443,20 +442,19 @@ def test_trust_in_a_clone_extends_to_its_worktrees(plain: UntrustedClone) -> Non
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("variable", ["YAOKI_TASK", "YAOKI_SANDBOX"])
-@pytest.mark.parametrize(
-    "words",
-    [("trust",), ("trust", "--below", "/tmp"), ("up", "--trust"), ("run", "plan.json", "--trust")],
-    ids=lambda words: " ".join(words),
-)
-def test_trust_commands_are_refused_inside_an_attempt(
-    plain: UntrustedClone, variable: str, words: tuple[str, ...]
-) -> None:
-    done = plain.yaoki(*words, env={variable: "abcdefgh-1"})
+def test_trust_commands_are_refused_inside_an_attempt(plain: UntrustedClone) -> None:
+    commands = (
+        ("trust",),
+        ("trust", "--below", "/tmp"),
+        ("up", "--trust"),
+        ("run", "plan.json", "--trust"),
+    )
+    for variable, words in product(("YAOKI_TASK", "YAOKI_SANDBOX"), commands):
+        done = plain.yaoki(*words, env={variable: "abcdefgh-1"})
 
-    assert (done.code, plain.marks) == (REFUSED, set())
-    assert "is for people" in done.err
-    assert plain.trusted == {"places": {}} or not plain.trusted["places"]
+        assert (done.code, plain.marks) == (REFUSED, set()), (variable, words)
+        assert "only people may trust" in done.err, (variable, words)
+        assert not plain.trusted["places"], (variable, words)
 
 
 @pytest.mark.full

@@ -24,6 +24,7 @@ class UntrustedClone(Project):
         self.folder, self.repo, self.home = folder, folder / "clone", folder / "home"
         self.marks_folder, self.store = folder / "ran", ""
         self.marks_folder.mkdir()
+        self._started = []
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "NO_COLOR")
         around = {
             name: value
