@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import pytest
 
@@ -23,22 +24,34 @@ os.write(os.open("f", os.O_CREAT | os.O_WRONLY, dir_fd=here), b"x")
 """
 BOUNDS = "file_bytes = 1000000\nchange_bytes = 3000000\nchange_files = 50\npath_depth = 20\n"
 CHECKS = {"ok": file_contains("a.txt")}
+Acts = tuple[dict[str, list[str]], dict[str, list[str]]]
 
 
 def acts(*words: str) -> dict[str, list[str]]:
     return {"run": list(words)}
 
 
-def attempts(project: Project, first: list[object], second: list[object]) -> str:
-    """One task: the first attempt is too large, the second puts it right; its first failure."""
-    write = {"write": {"a.txt": "good\n"}}
-    plan = a_plan({"a": [[write, *first], [write, *second]]}, [{"id": "a"}], CHECKS)
+def writes(name: str) -> dict[str, dict[str, str]]:
+    return {"write": {f"{name}.txt": "good\n"}}
+
+
+def attempts(project: Project, tasks: Mapping[str, Acts]) -> dict[str, str]:
+    """The first attempt of each task is too large, the second puts it right; the first failures."""
+    plan = a_plan(
+        {n: [[writes(n), first], [writes(n), then]] for n, (first, then) in tasks.items()},
+        [{"id": name, "checks": [name]} for name in tasks],
+        {name: file_contains(f"{name}.txt") for name in tasks},
+    )
     began = time.monotonic()
     done = project.yaoki("run", project.plan(plan), "--quiet")
     assert time.monotonic() - began < 60
     assert done.code == 0, done.out + done.err
-    (fall,) = [e for e in project.events("a") if e["event"] == "RETRY_DECISION"]
-    prompt = project.prompt(project.task("a"), 2)
+    return {name: first_failure(project, name) for name in tasks}
+
+
+def first_failure(project: Project, name: str) -> str:
+    (fall,) = [e for e in project.events(name) if e["event"] == "RETRY_DECISION"]
+    prompt = project.prompt(project.task(name), 2)
     assert "too large" in prompt
     assert len(prompt) < 20_000
     return f"{fall['data']} {prompt}"
@@ -50,77 +63,70 @@ def landed(project: Project) -> list[str]:
 
 
 @pytest.mark.full
-def test_a_sparse_file_of_terabytes_is_not_read(project: Project) -> None:
-    told = attempts(
-        project, [acts("truncate", "-s", "2T", "big.bin")], [acts("rm", "-f", "big.bin")]
-    )
-
-    assert "big.bin has 2 TiB; limits.file_bytes allows" in told
-    assert "big.bin" not in landed(project)
-    saved = project.git("for-each-ref", "--format=%(refname) %(contents)", "refs/yaoki/work")
-    assert "not saved: big.bin has 2 TiB" in saved
-
-
-@pytest.mark.full
-def test_folders_beyond_the_depth_limit_are_reported_and_removed(project: Project) -> None:
-    told = attempts(
-        project,
-        [acts("python3", "-c", DEEP, "d")],
-        [acts("rm", "-rf", "d")],
-    )
-
-    assert "deeper than limits.path_depth = 200" in told
-    assert "d/" * 100 not in told
-    assert landed(project) == ["README", "a.txt", "yaoki.toml"]
-
-
-@pytest.mark.full
-def test_ignored_folders_beyond_the_depth_limit_have_no_effect(project: Project) -> None:
+def test_sparse_files_of_terabytes_and_folders_beyond_the_depth_limit_are_reported_and_removed(
+    project: Project,
+) -> None:
     (project.repo / ".gitignore").write_text("node_modules\n")
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
-    write = {"write": {"a.txt": "good\n"}}
-    deep = acts("python3", "-c", DEEP, "node_modules")
-    plan = a_plan({"a": [[write, deep]]}, [{"id": "a"}], CHECKS)
+    told = attempts(
+        project,
+        {
+            "sparse": (acts("truncate", "-s", "2T", "big.bin"), acts("rm", "-f", "big.bin")),
+            # The second attempt leaves such folders too; they are ignored and have no effect.
+            "deep": (
+                acts("python3", "-c", DEEP, "d"),
+                acts("sh", "-c", 'rm -rf d && python3 -c "$0" node_modules', DEEP),
+            ),
+        },
+    )
 
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert "RecursionError" not in str(project.events("a"))
-    assert "a.txt" in landed(project)
+    assert "big.bin has 2 TiB; limits.file_bytes allows" in told["sparse"]
+    saved = project.git("for-each-ref", "--format=%(refname) %(contents)", "refs/yaoki/work")
+    assert "not saved: big.bin has 2 TiB" in saved
+    assert "deeper than limits.path_depth = 200" in told["deep"]
+    assert "d/" * 100 not in told["deep"]
+    assert "RecursionError" not in str(project.events("deep"))
+    whole = [".gitignore", "README", "deep.txt", "sparse.txt", "yaoki.toml"]
+    assert landed(project) == whole
     assert not [one for one in (project.home / "worktrees").rglob("node_modules") if one.exists()]
 
 
 EXCESS = "x has 1,000,001 bytes; limits.file_bytes allows 1,000,000 bytes"
+COMMIT = "git add -A; git -c user.name=a -c user.email=a@b commit -qm mine"
+OVER = {
+    "files": ("for i in $(seq 60); do echo $i > m/$i; done", "limits.change_files = 50"),
+    "bytes": (
+        "for i in 1 2 3 4; do head -c 900000 /dev/zero > m/$i; done",
+        "the change has 3.4 MiB; limits.change_bytes allows 2.9 MiB",
+    ),
+    "file": ("head -c 1000001 /dev/zero > m/x", EXCESS),
+    "depth": ("mkdir -p m/$(seq -s/ 25); touch m/$(seq -s/ 25)/f", "limits.path_depth = 20"),
+    "committed": (f"head -c 1000001 /dev/zero > m/x; {COMMIT}", EXCESS),
+}
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        ("mkdir m; for i in $(seq 60); do echo $i > m/$i; done", "limits.change_files = 50"),
-        (
-            "mkdir m; for i in 1 2 3 4; do head -c 900000 /dev/zero > m/$i; done",
-            "the change has 3.4 MiB; limits.change_bytes allows 2.9 MiB",
-        ),
-        ("mkdir m; head -c 1000001 /dev/zero > m/x", EXCESS),
-        ("mkdir m; mkdir -p m/$(seq -s/ 25); touch m/$(seq -s/ 25)/f", "limits.path_depth = 20"),
-        (
-            "mkdir m; head -c 1000001 /dev/zero > m/x; git add -A; "
-            "git -c user.name=a -c user.email=a@b commit -qm mine",
-            EXCESS,
-        ),
-    ],
-    ids=["files", "bytes", "file", "depth", "committed"],
-)
-def test_each_exceeded_limit_is_reported_by_name(project: Project, make: str, words: str) -> None:
+def test_each_exceeded_limit_is_reported_by_name(project: Project) -> None:
     project.settings(SETTINGS + BOUNDS)
-    project.git(*GIT_IDENTITY, "commit", "-aqm", "bounds")
+    (project.repo / "old.bin").write_bytes(b"x" * 2_000_000)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "bounds and a large file")
+    change = "import pathlib; pathlib.Path('old.bin').write_bytes(b'y' * 2000000)"
+    over = {
+        name: (acts("sh", "-c", f"mkdir m; {make}"), acts("rm", "-rf", "m"))
+        for name, (make, _) in OVER.items()
+    }
+    old = (acts("python3", "-c", change), acts("git", "checkout", "main", "old.bin"))
 
-    told = attempts(project, [acts("sh", "-c", make)], [acts("rm", "-rf", "m")])
+    told = attempts(project, {**over, "old": old})
 
-    assert words in told
-    assert landed(project) == ["README", "a.txt", "yaoki.toml"]
+    for name, (_, words) in OVER.items():
+        assert words in told[name], name
+    assert "old.bin has 1.9 MiB; limits.file_bytes allows 976.6 KiB" in told["old"]
+    assert project.show(f"yaoki/{project.status()['run']}", "old.bin").startswith("xxx")
+    texts = [f"{name}.txt" for name in (*over, "old")]
+    assert landed(project) == sorted(["README", "old.bin", "yaoki.toml", *texts])
 
 
 def test_files_of_the_base_and_ignored_files_do_not_count_toward_the_limits(
@@ -139,19 +145,3 @@ def test_files_of_the_base_and_ignored_files_do_not_count_toward_the_limits(
 
     assert done.code == 0, done.out + done.err
     assert "old.bin" in landed(project)
-
-
-@pytest.mark.full
-def test_a_changed_large_file_of_the_base_is_reported(project: Project) -> None:
-    project.settings(SETTINGS + BOUNDS)
-    (project.repo / "old.bin").write_bytes(b"x" * 2_000_000)
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "large")
-    change = "import pathlib; pathlib.Path('old.bin').write_bytes(b'y' * 2000000)"
-
-    told = attempts(
-        project, [acts("python3", "-c", change)], [acts("git", "checkout", "HEAD~1", "old.bin")]
-    )
-
-    assert "old.bin has 1.9 MiB; limits.file_bytes allows 976.6 KiB" in told
-    assert project.show(f"yaoki/{project.status()['run']}", "old.bin").startswith("xxx")
