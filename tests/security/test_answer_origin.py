@@ -142,38 +142,40 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_has_the_age_of_its_link(projec
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", ["has a grandchild", "becomes another"])
 def test_an_agent_that_unsets_its_variables_is_recognised_by_its_process_tree(
-    project: Project, how: str
+    project: Project,
 ) -> None:
     """It has a true token, and asks the API and the command line in a person's name."""
     project.yaoki("up")
     try:
         task = start_asking_task(project)
         client = link_of(project)
-        code = project.folder / "answers.py"
-        code.write_text(ANSWERS)
-        words = [str(client.port), client.token, task, str(project.repo), str(project.home), how]
-        plan: dict[str, Any] = {
-            "goal": "Answer",
-            "agents": {"bold": {"command": [sys.executable, str(code), *words], "prompt": "file"}},
-            "agent": "bold",
-            "checks": {"good": file_contains("a.txt")},
-            "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"]}],
-        }
-        document = project.yaoki("run", project.plan(plan), "--detach", "--json").document
-        wait_until(
-            lambda: project.status(document["run"])["status"] == "DONE", "the agent has ended"
-        )
-        time.sleep(0.2)
-
-        output = project.query("logs", "a", "--run", document["run"]).out
-        api, _, command = output.partition("called:")
-        assert "only people may do this, and the caller is the agent of" in api
-        assert "only people may do this, and the caller is the agent of" in command
-        assert answer_origins(project, task) == []
-        assert project.status(task.split("-")[0])["status"] == "ESCALATED"
+        for how in ("has a grandchild", "becomes another"):
+            output = run_answering_agent(project, client, task, how)
+            api, _, command = output.partition("called:")
+            assert "only people may do this, and the caller is the agent of" in api, how
+            assert "only people may do this, and the caller is the agent of" in command, how
+            assert answer_origins(project, task) == [], how
+            assert project.status(task.split("-")[0])["status"] == "ESCALATED", how
         assert json.dumps(client.post(f"/tasks/{task}/answer", {"choice": "retry"}).document)
         assert len(answer_origins(project, task)) == 1, "the tests are nobody's agent"
     finally:
         project.yaoki("down", "--wait", "0")
+
+
+def run_answering_agent(project: Project, client: Client, task: str, how: str) -> str:
+    """The log of an agent that answers the question about the task."""
+    code = project.folder / "answers.py"
+    code.write_text(ANSWERS)
+    words = [str(client.port), client.token, task, str(project.repo), str(project.home), how]
+    plan: dict[str, Any] = {
+        "goal": "Answer",
+        "agents": {"bold": {"command": [sys.executable, str(code), *words], "prompt": "file"}},
+        "agent": "bold",
+        "checks": {"good": file_contains("a.txt")},
+        "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"]}],
+    }
+    document = project.yaoki("run", project.plan(plan), "--detach", "--json").document
+    wait_until(lambda: project.status(document["run"])["status"] == "DONE", "the agent has ended")
+    time.sleep(0.2)
+    return project.query("logs", "a", "--run", document["run"]).out

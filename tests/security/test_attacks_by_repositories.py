@@ -21,14 +21,25 @@ LONG_S = 60.0
 MOVES = re.compile("\x1b(?!\\[[0-9;]*m)|\x07|\u202e|\x00")
 
 
+# A plan is a file beside the repository, which it leaves as it was: all of them go together.
+PLANS = [brought for brought in REPOSITORY_ATTACKS if brought.name.startswith("plan-")]
+REPOSITORIES = [[brought] for brought in REPOSITORY_ATTACKS if brought not in PLANS]
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("brought", REPOSITORY_ATTACKS, ids=str)
+@pytest.mark.parametrize("batch", [*REPOSITORIES, PLANS], ids=lambda batch: batch[0].name)
 def test_an_untrusted_repository_starts_no_program(
-    project: Project, brought: RepositoryAttack
+    project: Project, batch: list[RepositoryAttack]
 ) -> None:
     attack_runner = AttackRunner(project)
     attack_runner.settings("off")
     (project.folder / "plan.yaml").write_text(PLAN)
+    for brought in batch:
+        assert_starts_nothing(attack_runner, brought)
+
+
+def assert_starts_nothing(attack_runner: AttackRunner, brought: RepositoryAttack) -> None:
+    project = attack_runner.project
     made = attack_runner.sh(
         brought.prepare, NAME=brought.name, MARK=str(attack_runner.marks / brought.name)
     )

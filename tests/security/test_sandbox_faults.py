@@ -35,15 +35,15 @@ FAULTS = {
     "lent-folders-deleted": "rm -rf $STATE/worktrees/*/.lent",
     "refs-deleted": "git -C $REPO for-each-ref --format='delete %(refname)' refs/yaoki | "
     "git -C $REPO update-ref --stdin",
-    "garbage-collected": "cd $REPO; git reflog expire --expire=now --all; git gc -q --prune=now",
-    "worktrees-pruned": "cd $REPO; git worktree prune; git gc -q --prune=now",
+    "garbage-collected": "cd $REPO; git reflog expire --expire=now --all; git worktree prune; "
+    "git gc -q --prune=now",
     "attempts-deleted": "rm -rf $REPO/.yaoki/runs || rm -rf $REPO/.yaoki/runs",
-    "shims-stopped": f"{OF_SHIMS.format(how='STOP')}; sleep 2; {OF_SHIMS.format(how='CONT')}",
+    "shims-and-worker-stopped": f"{OF_SHIMS.format(how='STOP')}; sleep 2; "
+    f"{OF_SHIMS.format(how='CONT')}; kill -STOP $WORKER; sleep 3; kill -CONT $WORKER",
     "shims-killed": OF_SHIMS.format(how="KILL"),
-    "worker-stopped": "kill -STOP $WORKER; sleep 3; kill -CONT $WORKER",
     "worker-killed": "kill -KILL $WORKER",
-    "journal-deleted": "rm -rf $REPO/.yaoki/journal*",
-    "locks-left": "touch $REPO/.git/index.lock $REPO/.git/packed-refs.lock",
+    "journal-deleted-and-locks-left": "rm -rf $REPO/.yaoki/journal*; "
+    "touch $REPO/.git/index.lock $REPO/.git/packed-refs.lock",
 }
 
 

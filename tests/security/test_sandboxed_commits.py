@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.project import GIT_IDENTITY, Project, file_contains
 from tests.acceptance.test_sandbox import (
     a_plan,
     agent_log,
@@ -105,37 +105,39 @@ def test_tags_branches_and_pushes_of_a_sandboxed_agent_are_refused_and_counted(
 
 
 REMOTES = {
-    "that would take it": "{bare}",
-    "that nobody reaches": "ssh://git@localhost:1/x.git",
-    "with an escaped name": "https://me%40corp@localhost:1/x.git",
-    "that the user writes otherwise": "own:x.git",
+    "taking": "{bare}",
+    "unreachable": "ssh://git@localhost:1/x.git",
+    "escaped": "https://me%40corp@localhost:1/x.git",
+    "rewritten": "own:x.git",
 }
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("where", REMOTES)
-def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(
-    project: Project, where: str
-) -> None:
+def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(project: Project) -> None:
     """A hook is asked only when the other side has answered, and `--no-verify` skips it."""
     needs_bubblewrap()
     bare = project.folder / "taking" / "origin.git"
     project.git("init", "-q", "--bare", str(bare))
     write_sandbox_settings(project, mode="on", writable=[str(bare.parent)])
-    project.git("remote", "add", "origin", REMOTES[where].format(bare=bare))
+    for name, url in REMOTES.items():
+        project.git("remote", "add", name, url.format(bare=bare))
     project.git("config", f"url.{bare.parent}/.pushInsteadOf", "own:")
-    pushes = ("--no-verify origin HEAD", "--force origin HEAD", "--no-verify --mirror origin")
-    script = "\n".join(f"git push {how} && echo PUSHED" for how in pushes)
+    pushes = ("--no-verify {0} HEAD", "--force {0} HEAD", "--no-verify --mirror {0}")
+    lines = [f"git push {how.format(name)}" for name in REMOTES for how in pushes]
+    script = "\n".join(f"{line} && echo PUSHED" for line in lines)
 
     assert project.yaoki("run", a_plan(project, script), "--quiet").code == 0
 
     words = agent_log(project)
     assert "PUSHED" not in words
-    assert words.count("yaoki: nothing is pushed from here: origin is refused.") == len(pushes)
+    for name in REMOTES:
+        refusal = f"yaoki: nothing is pushed from here: {name} is refused."
+        assert words.count(refusal) == len(pushes), name
     assert "yaoki: commit on the branch that you are on" in words
     assert "access rights" not in words, "there are none to look for"
     assert not list((bare / "refs" / "heads").iterdir())
-    assert "the sandbox refused 3 acts of the agent: push to origin" in project.yaoki("report").out
+    report = project.yaoki("report").out
+    assert f"the sandbox refused {len(lines)} acts of the agent: push to taking" in report
 
 
 POISONS = {
@@ -156,20 +158,32 @@ POISONS = {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", POISONS)
 def test_a_manipulated_repository_of_a_sandboxed_agent_starts_no_program_and_loses_no_file(
-    sandboxed_project: Project, how: str
+    sandboxed_project: Project,
 ) -> None:
+    """Each agent has its own repository, so all of them work in one run."""
     mark = sandboxed_project.folder / "ran-outside"
-    poison = POISONS[how].replace("{mark}", str(mark))
-    script = f"echo x > b.txt; G=$(git rev-parse --absolute-git-dir)\n{poison}"
+    names = {how: how.replace(" ", "-") for how in POISONS}
+    scripts = {
+        name: f"echo x > {name}.b; G=$(git rev-parse --absolute-git-dir)\n"
+        f"{POISONS[how].replace('{mark}', str(mark))}\necho good > {name}.a"
+        for how, name in names.items()
+    }
+    plan = {
+        "goal": "Reach",
+        "agents": {n: {"command": ["bash", "-c", text]} for n, text in scripts.items()},
+        "checks": {n: file_contains(f"{n}.a") for n in scripts},
+        "tasks": [{"id": n, "goal": "Write.", "agent": n, "checks": [n]} for n in scripts],
+    }
 
-    assert sandboxed_project.yaoki("run", a_plan(sandboxed_project, script), "--quiet").code == 0
+    done = sandboxed_project.yaoki("run", sandboxed_project.plan(plan), "--quiet")
 
+    assert done.code == 0, done.out + done.err
     assert not mark.exists()
-    assert sandboxed_project.show(branch(sandboxed_project), "a.txt") == "good"
-    assert sandboxed_project.show(branch(sandboxed_project), "b.txt") == "x"
-    assert sandboxed_project.git("fsck", "--strict") == ""
+    for name in scripts:
+        assert sandboxed_project.show(branch(sandboxed_project), f"{name}.a") == "good", name
+        assert sandboxed_project.show(branch(sandboxed_project), f"{name}.b") == "x", name
+    assert sandboxed_project.git("fsck", "--strict", "--no-dangling") == ""
 
 
 @pytest.mark.full
