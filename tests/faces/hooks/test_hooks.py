@@ -86,7 +86,10 @@ def test_the_reason_uses_the_prompt_template_of_the_project(project: HookedProje
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
-def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(project: HookedProject) -> None:
+def test_a_stop_at_the_limit_asks_the_person_and_go_on_grants_a_fresh_budget(
+    project: HookedProject,
+) -> None:
+    """With `go on` the reason is repeated once; a new phase starts with a count of zero."""
     project.start_phase(2)
 
     first, second, third = project.stop(), project.stop(), project.stop()
@@ -102,14 +105,6 @@ def test_a_stop_at_the_limit_is_allowed_and_the_person_is_asked(project: HookedP
     stood = project.session()
     assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p")
 
-
-@pytest.mark.full
-@pytest.mark.spec("12.6")
-def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(project: HookedProject) -> None:
-    project.start_phase(2)
-    project.stop()
-    project.stop()
-
     silent = project.send_prompt("what now?")
     brought = project.send_prompt("yaoki: go on, but leave b.txt alone")
     after = project.send_prompt("and?")
@@ -119,6 +114,13 @@ def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(project: Hooked
     assert "but leave b.txt alone" in context(brought)
     assert project.session()["count"] == 0
     assert project.stop()["decision"] == "block"
+
+    project.yaoki("hook", "begin", "--phase", "q", "--subtask", "q.1", "--max-iterations", "3")
+
+    assert "try 1 of 3 in phase q (q.1)" in project.stop()["reason"]
+    stood = project.session()
+    assert (stood["phase"], stood["subtask"], stood["count"]) == ("q", "q.1", 1)
+    assert stood["at"]
 
 
 @pytest.mark.full
@@ -182,20 +184,6 @@ def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
     assert "decision" not in failing
     assert "all checks pass now" in passing["systemMessage"]
     assert project.stop()["decision"] == "block"
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.6")
-def test_a_new_phase_starts_with_a_count_of_zero(project: HookedProject) -> None:
-    project.start_phase(3)
-    project.stop()
-    project.stop()
-    project.yaoki("hook", "begin", "--phase", "q", "--subtask", "q.1", "--max-iterations", "3")
-
-    assert "try 1 of 3 in phase q (q.1)" in project.stop()["reason"]
-    stood = project.session()
-    assert (stood["phase"], stood["subtask"], stood["count"]) == ("q", "q.1", 1)
-    assert stood["at"]
 
 
 @pytest.mark.spec("12.6")
@@ -269,24 +257,20 @@ def test_each_agent_is_answered_in_its_own_format(project: HookedProject) -> Non
 
 @pytest.mark.full
 @pytest.mark.spec("12.6", "14.4")
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"",
-        b"garbage",
-        b"[" * 200_000,
-        b'{"session_id": 7, "cwd": ["/"], "hook_event_name": null}',
-        b'{"last_assistant_message": "' + b"x" * (17 << 20) + b'"}',
-    ],
-    ids=["empty", "words", "deep", "types", "huge"],
-)
-def test_a_stop_with_unreadable_input_is_checked_like_any_other(
-    project: HookedProject, said: bytes
-) -> None:
-    answer = project.call(said)
+def test_a_stop_with_unreadable_input_is_checked_like_any_other(project: HookedProject) -> None:
+    project.start_phase(8)
+    unreadable = {
+        "empty": b"",
+        "words": b"garbage",
+        "deep": b"[" * 200_000,
+        "types": b'{"session_id": 7, "cwd": ["/"], "hook_event_name": null}',
+        "huge": b'{"last_assistant_message": "' + b"x" * (17 << 20) + b'"}',
+    }
+    for count, (name, said) in enumerate(unreadable.items(), start=1):
+        answer = project.call(said)
 
-    assert "a.txt does not hold good" in answer["reason"]
-    assert project.session("unknown")["count"] == 1
+        assert "a.txt does not hold good" in answer["reason"], name
+        assert project.session("unknown")["count"] == count, name
 
 
 @pytest.mark.full
