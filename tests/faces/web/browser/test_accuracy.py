@@ -125,20 +125,20 @@ def test_hidden_characters_of_agents_are_made_visible(project: Project, visit: V
 
 
 @pytest.mark.full
-def test_an_unknown_address_has_a_title(page_server: PageServer, visit: Visit) -> None:
-    for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
-        visit.enter(page_server, where)
-        expect(visit.page.get_by_role("heading", name="This view does not exist.")).to_be_visible()
-        expect(visit.page).to_have_title(re.compile("This view does not exist"))
-    visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_an_unknown_run_is_reported_and_not_replaced_by_the_last_one(
+def test_an_unknown_address_or_run_is_reported_and_not_replaced(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
-    """An old bookmark, or a run that was pruned."""
-    visit.enter(page_server, "#/run/zzz")
+    """A mistyped address has a title and links to other views; a run may have been pruned."""
+    visit.enter(page_server)
+    for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
+        visit.go(where)
+        expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
+        expect(visit.page).to_have_title(re.compile("This view does not exist"))
+    visit.page.locator("main").get_by_role("link", name="All runs").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
+    visit.assert_no_errors()
+
+    visit.go("#/run/zzz")
     expect(visit.page.get_by_text("no run named 'zzz'")).to_be_visible()
 
     visit.go("#/run/-")
@@ -166,7 +166,7 @@ def test_the_page_uses_the_language_of_its_browser(
 
 
 @pytest.mark.full
-def test_a_blocked_task_is_shown_as_blocked_everywhere(
+def test_a_blocked_task_is_shown_as_blocked_and_a_landed_one_offers_no_worktree(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     page = visit.page
@@ -178,6 +178,12 @@ def test_a_blocked_task_is_shown_as_blocked_everywhere(
     lane = page.locator(f".lane[data-task='{run_id}-4'] .state")
     expect(lane).to_have_attribute("data-state", "BLOCKED")
     visit.shot("timeline")
+
+    visit.go(f"#/task/{run_id}-1")
+    expect(page.get_by_text("DONE: landed as")).to_be_visible()
+    expect(fact(page, "worktree")).to_have_count(0)
+    visit.go(f"#/task/{run_id}-3")
+    expect(fact(page, "worktree")).to_contain_text("cd ")
     visit.assert_no_errors()
 
 
@@ -195,18 +201,6 @@ def test_the_duration_of_a_run_stops_while_it_waits_for_a_person(
     expect(since).to_contain_text(re.compile(r"[3-9]\d min|\d h"))
     assert took.inner_text() == before
     visit.shot("facts")
-
-
-@pytest.mark.full
-def test_a_task_that_landed_offers_no_worktree(
-    page_server: PageServer, run_id: str, visit: Visit
-) -> None:
-    visit.enter(page_server, f"#/task/{run_id}-1")
-    expect(visit.page.get_by_text("DONE: landed as")).to_be_visible()
-    expect(fact(visit.page, "worktree")).to_have_count(0)
-    visit.go(f"#/task/{run_id}-3")
-    expect(fact(visit.page, "worktree")).to_contain_text("cd ")
-    visit.assert_no_errors()
 
 
 @pytest.mark.full

@@ -59,7 +59,9 @@ def test_sentences_of_the_server_are_translated_on_the_page(
 
 
 @pytest.mark.full
-def test_no_text_is_cut_on_a_small_screen(page_server: PageServer, phone: Visit) -> None:
+def test_no_text_is_cut_on_a_small_screen_and_the_graph_is_drawn_downward(
+    page_server: PageServer, phone: Visit
+) -> None:
     page = phone.page
     phone.enter(page_server, "#/prompts")
     cell = page.locator(".data-table td.code").first
@@ -73,6 +75,14 @@ def test_no_text_is_cut_on_a_small_screen(page_server: PageServer, phone: Visit)
     expect(page.locator(".timeline-legend")).to_be_visible()
     assert page.evaluate(CUT, ".timeline-legend > span, .told-strip") == []
     phone.shot("timeline")
+
+    phone.go("#/run/-/graph")
+    canvas = page.locator("canvas[data-drawn='4']")
+    canvas.focus()
+    for name in ("lie", "cured", "waits"):
+        page.keyboard.press("ArrowDown")
+        expect(canvas).to_have_attribute("aria-label", re.compile(name))
+    phone.shot("graph")
     phone.assert_no_errors()
 
 
@@ -112,21 +122,6 @@ def test_the_shown_columns_of_the_tasks_have_their_own_heads(
 
 
 @pytest.mark.full
-def test_the_graph_is_drawn_downward_on_a_small_screen(
-    page_server: PageServer, phone: Visit
-) -> None:
-    page = phone.page
-    phone.enter(page_server, "#/run/-/graph")
-    canvas = page.locator("canvas[data-drawn='4']")
-    canvas.focus()
-    for name in ("lie", "cured", "waits"):
-        page.keyboard.press("ArrowDown")
-        expect(canvas).to_have_attribute("aria-label", re.compile(name))
-    phone.shot("graph")
-    phone.assert_no_errors()
-
-
-@pytest.mark.full
 def test_no_time_label_is_cut_and_clocks_have_24_hours(
     page_server: PageServer, visit: Visit
 ) -> None:
@@ -147,36 +142,6 @@ BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
   const { x, width } = one.getBBox();
   return x + width > svg.clientWidth;
 }).map((one) => one.textContent)"""
-
-
-@pytest.mark.full
-def test_a_long_goal_keeps_the_header_in_one_row(page_server: PageServer, visit: Visit) -> None:
-    page = visit.page
-
-    def long(route: Route) -> None:
-        answer = route.fetch()
-        told = {**json.loads(answer.text()), "goal": "A goal that goes on and on " * 20}
-        route.fulfill(response=answer, body=json.dumps(told))
-
-    page.route(re.compile(r"/api/v1/runs/\w+$"), long)
-    visit.enter(page_server, "#/run/-/graph")
-    title, report = page.locator(".run-head h1"), page.get_by_role("link", name="Report")
-    expect(title).to_contain_text("on and on")
-    above, beside = title.bounding_box(), report.bounding_box()
-    assert above is not None
-    assert beside is not None
-    assert beside["y"] < above["y"] + above["height"], "beside it, and not below"
-    assert beside["x"] + beside["width"] <= page.viewport_size["width"]  # type: ignore[index]
-    visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_an_unknown_view_links_to_other_views(page_server: PageServer, visit: Visit) -> None:
-    visit.enter(page_server, "#/nonsense")
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
-    visit.page.locator("main").get_by_role("link", name="All runs").click()
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
-    visit.assert_no_errors()
 
 
 @pytest.mark.full
@@ -210,62 +175,67 @@ def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
     page.route(re.compile(path), changed)
 
 
+def lengthen_goal(told: Any) -> None:
+    told["goal"] = "A goal that goes on and on " * 20
+
+
+def ask_optional_task(told: Any) -> None:
+    for one in told["asking"]:
+        one["task"] |= {"question": "Tabs or spaces?\nChoose one.", "required": False}
+        one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
+
+
+def waive_finding(told: Any) -> None:
+    told["ended"] = "LANDED"
+    told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
+
+
+def wait_within_attempt(told: Any) -> None:
+    start = datetime.fromisoformat(told["from"])
+
+    def span(from_s: int, until_s: int, **more: Any) -> dict[str, Any]:
+        ends = (start + timedelta(seconds=second) for second in (from_s, until_s))
+        return {
+            **dict(zip(("from", "until"), (e.isoformat() for e in ends), strict=True)),
+            **more,
+        }
+
+    told["until"] = told["now"] = span(0, 100)["until"]
+    row = told["rows"][0]
+    tries = {"attempt": 5, "ended": "LANDED", "failure": None, "stages": []}
+    row["attempts"] = [{**row["attempts"][0], **tries, **span(0, 100)}]
+    row["waits"] = [span(1, 99, cause="PERSON", words="MAX_RETRIES")]
+
+
 @pytest.mark.full
-def test_a_question_is_shown_once_and_an_optional_task_is_marked(
-    page_server: PageServer, visit: Visit
-) -> None:
-    def asked(told: Any) -> None:
-        for one in told["asking"]:
-            one["task"] |= {"question": "Tabs or spaces?\nChoose one.", "required": False}
-            one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
-
-    answering(visit.page, r"/api/v1/needs-you", asked)
-    visit.enter(page_server, "#/needs")
-    expect(visit.page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
-    expect(visit.page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
-    expect(visit.page.locator(".asked .tag")).to_have_text("optional")
-    visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
+def test_long_goals_optional_questions_waivers_and_waits_are_shown_in_their_place(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
-    def waived(told: Any) -> None:
-        told["ended"] = "LANDED"
-        told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
+    """A long goal keeps the header in one row, a question is shown once, a task that landed by a
+    waiver names the waiver and not its failure, and a wait does not hide its attempt.
+    """
+    page = visit.page
+    answering(page, r"/api/v1/runs/\w+$", lengthen_goal)
+    answering(page, r"/api/v1/needs-you", ask_optional_task)
+    answering(page, r"/api/v1/tasks/\S+/attempts/1$", waive_finding)
+    answering(page, r"/api/v1/runs/\S+/timeline", wait_within_attempt)
 
-    answering(visit.page, r"/api/v1/tasks/\S+/attempts/1$", waived)
-    visit.enter(page_server, f"#/task/{run_id}-1/1")
-    attempt = visit.page.locator("[data-attempt='1']")
-    expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
-    expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
-    visit.assert_no_errors()
+    visit.enter(page_server, "#/needs")
+    expect(page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
+    expect(page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
+    expect(page.locator(".asked .tag")).to_have_text("optional")
 
+    visit.go("#/run/-/graph")
+    title, report = page.locator(".run-head h1"), page.get_by_role("link", name="Report")
+    expect(title).to_contain_text("on and on")
+    above, beside = title.bounding_box(), report.bounding_box()
+    assert above is not None
+    assert beside is not None
+    assert beside["y"] < above["y"] + above["height"], "beside it, and not below"
+    assert beside["x"] + beside["width"] <= page.viewport_size["width"]  # type: ignore[index]
 
-@pytest.mark.full
-def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
-    page_server: PageServer, visit: Visit
-) -> None:
-    def waited(told: Any) -> None:
-        start = datetime.fromisoformat(told["from"])
-
-        def span(from_s: int, until_s: int, **more: Any) -> dict[str, Any]:
-            ends = (start + timedelta(seconds=second) for second in (from_s, until_s))
-            return {
-                **dict(zip(("from", "until"), (e.isoformat() for e in ends), strict=True)),
-                **more,
-            }
-
-        told["until"] = told["now"] = span(0, 100)["until"]
-        row = told["rows"][0]
-        tries = {"attempt": 5, "ended": "LANDED", "failure": None, "stages": []}
-        row["attempts"] = [{**row["attempts"][0], **tries, **span(0, 100)}]
-        row["waits"] = [span(1, 99, cause="PERSON", words="MAX_RETRIES")]
-
-    answering(visit.page, r"/api/v1/runs/\S+/timeline", waited)
-    visit.enter(page_server, "#/run/-/timeline")
-    lane = visit.page.locator(".lane-svg").first
+    visit.go("#/run/-/timeline")
+    lane = page.locator(".lane-svg").first
     expect(lane.locator(".wait text")).to_have_text("a person: out of retries")
     number, label = (lane.locator(one).bounding_box() for one in (".try-number", ".wait text"))
     assert number is not None
@@ -273,6 +243,11 @@ def test_a_wait_within_an_attempt_does_not_hide_its_number_and_end(
     assert number["x"] + number["width"] <= label["x"] + 1
     assert lane.evaluate(LAST) == ["try-number", "try-end"], "drawn over the wait"
     visit.shot("a wait within")
+
+    visit.go(f"#/task/{run_id}-1/1")
+    attempt = page.locator("[data-attempt='1']")
+    expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
+    expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
     visit.assert_no_errors()
 
 

@@ -121,14 +121,11 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_report_is_readable_on_a_phone(
-    browser: Browser, report: Path, screens: Path, scheme: str
-) -> None:
-    """No text is cut off, overlapped or too small."""
-    with opened(browser, report, NARROW, color_scheme=scheme) as held:
+def test_the_report_is_readable_on_a_phone(browser: Browser, report: Path, screens: Path) -> None:
+    """No text is cut off, overlapped or too small; a colour scheme changes no size."""
+    with opened(browser, report, NARROW, color_scheme="dark") as held:
         page = held.page
-        page.screenshot(path=screens / f"report narrow {scheme}.png", full_page=True)
+        page.screenshot(path=screens / "report narrow dark.png", full_page=True)
 
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
         beyond = page.evaluate(

@@ -72,7 +72,7 @@ NAMELESS = """() => [...document.querySelectorAll(
 
 
 @pytest.mark.full
-def test_every_control_is_reachable_by_keyboard(
+def test_every_control_and_task_of_the_graph_is_reachable_by_keyboard_and_announced(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     page = visit.page
@@ -105,6 +105,20 @@ def test_every_control_is_reachable_by_keyboard(
     expect(page.get_by_role("dialog")).to_have_count(0)
     visit.assert_no_errors()
 
+    # lie -> cured -> waits: along the edges of the graph, and each is named as it is reached.
+    visit.go("#/run/-/graph")
+    canvas = page.locator("canvas[data-drawn='4']")
+    canvas.focus()
+    for name in ("lie", "cured", "waits"):
+        page.keyboard.press("ArrowRight")
+        expect(canvas).to_have_attribute("aria-label", re.compile(name))
+        expect(page.locator("aside.panel h3")).to_have_text(name)
+    expect(page.locator("aside.panel")).to_contain_text("blocked by asks")
+    visit.shot("graph")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("waits")
+    visit.assert_no_errors()
+
 
 @pytest.mark.full
 def test_language_and_theme_are_remembered(page_server: PageServer, visit: Visit) -> None:
@@ -119,26 +133,6 @@ def test_language_and_theme_are_remembered(page_server: PageServer, visit: Visit
     expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     assert page.locator("html").get_attribute("lang") == "ja"
     assert page.locator("html").get_attribute("data-theme") == "dark"
-    visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_the_graph_is_navigated_by_keyboard_and_announced(
-    page_server: PageServer, visit: Visit
-) -> None:
-    """lie -> cured -> waits: along the edges, and each is named as it is reached."""
-    page = visit.page
-    visit.enter(page_server, "#/run/-/graph")
-    canvas = page.locator("canvas[data-drawn='4']")
-    canvas.focus()
-    for name in ("lie", "cured", "waits"):
-        page.keyboard.press("ArrowRight")
-        expect(canvas).to_have_attribute("aria-label", re.compile(name))
-        expect(page.locator("aside.panel h3")).to_have_text(name)
-    expect(page.locator("aside.panel")).to_contain_text("blocked by asks")
-    visit.shot("graph")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("waits")
     visit.assert_no_errors()
 
 
