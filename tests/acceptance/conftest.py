@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.acceptance.prepared import Prepared, SharedRuns
 from tests.acceptance.project import Project, Stores
 
 
@@ -43,3 +45,18 @@ def project(tmp_path: Path, pycache: Path, store_url: str) -> Iterator[Project]:
     made = Project(tmp_path, pycache, store_url)
     yield made
     made.end_started()
+
+
+@pytest.fixture(scope="module")
+def shared_runs(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[SharedRuns]:
+    shared = SharedRuns(tmp_path_factory.mktemp("shared"), pycache)
+    yield shared
+    shared.end_started()
+
+
+@pytest.fixture
+def prepared(
+    shared_runs: SharedRuns, stores: Stores, tmp_path: Path, pycache: Path
+) -> Iterator[Prepared]:
+    with ExitStack() as stack:
+        yield Prepared(shared_runs, stores, tmp_path, pycache, stack)

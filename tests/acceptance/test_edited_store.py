@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import run_sql
 
@@ -29,6 +30,14 @@ def run_two_tasks(project: Project, b: list[Any], **more: Any) -> str:
     done = project.yaoki("run", "--quiet", project.plan(a_plan(script, tasks, checks)))
     assert done.code in {0, 4}, done.out + done.err
     return str(project.status()["run"])
+
+
+def run_where_both_land(project: Project) -> str:
+    return run_two_tasks(project, writes("b.txt"))
+
+
+def run_where_b_fails(project: Project) -> str:
+    return run_two_tasks(project, FAILS)
 
 
 def edit(project: Project, statement: str, *params: Any) -> None:
@@ -64,8 +73,8 @@ def _is(line: dict[str, Any], event: str, task_id: str) -> bool:
 # ------------------------------------------------------------------ the end of a run
 
 
-def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     base = project.git("rev-parse", "main")
     edit(project, "UPDATE tasks SET state = 'DONE', landed = ?, doc = '{}' WHERE name = 'b'", base)
 
@@ -82,8 +91,8 @@ def test_a_row_edited_to_done_is_escalated_and_the_run_is_not_done(project: Proj
 
 
 @pytest.mark.full
-def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     branch = project.status()["run_branch"]
     before = project.git("rev-parse", branch)
     evil = project.git(
@@ -104,8 +113,8 @@ def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(project: Projec
 
 
 @pytest.mark.full
-def test_a_required_task_edited_to_optional_stays_required(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_a_required_task_edited_to_optional_stays_required(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     edit(project, "UPDATE tasks SET required = 0 WHERE name = 'b'")
 
     assert project.yaoki("resume", run).code == 4
@@ -133,8 +142,8 @@ def test_a_damaged_journal_file_pauses_the_run(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_row_edited_to_replaced_is_escalated(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_a_row_edited_to_replaced_is_escalated(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     edit(project, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
 
     assert project.yaoki("resume", run).code == 4
@@ -160,6 +169,18 @@ def test_an_edited_row_lands_after_the_answer_retry(project: Project) -> None:
 # ------------------------------------------------------------------ rows that cannot be
 
 
+def run_where_a_fails_and_c_lands(project: Project) -> str:
+    script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
+    tasks: list[Any] = [
+        {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}},
+        {"id": "b", "checks": ["b"], "retry": {"max_retries": 0}},
+        {"id": "c", "checks": ["c"], "needs": ["b"]},
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b", "c")}
+    assert project.yaoki("run", "--quiet", project.plan(a_plan(script, tasks, checks))).code == 4
+    return str(project.status()["run"])
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     "change",
@@ -172,18 +193,9 @@ def test_an_edited_row_lands_after_the_answer_retry(project: Project) -> None:
     ],
 )
 def test_an_illegal_row_escalates_its_task_and_does_not_stop_the_worker(
-    project: Project, change: str
+    prepared: Prepared, change: str
 ) -> None:
-    script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
-    tasks: list[Any] = [
-        {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}},
-        {"id": "b", "checks": ["b"], "retry": {"max_retries": 0}},
-        {"id": "c", "checks": ["c"], "needs": ["b"]},
-    ]
-    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b", "c")}
-    plan = a_plan(script, tasks, checks)
-    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
-    run = project.status()["run"]
+    project, run = prepared.after(run_where_a_fails_and_c_lands)
     edit(project, f"UPDATE tasks SET {change} WHERE name = 'a'")
 
     assert project.query("status").code == 0
@@ -219,8 +231,8 @@ def test_a_row_edited_during_an_attempt_escalates_its_task_and_other_tasks_conti
 # ------------------------------------------------------------------ yaoki verify
 
 
-def test_an_untouched_store_is_verified_with_exit_code_0(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_an_untouched_store_is_verified_with_exit_code_0(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
 
     done = project.yaoki("verify")
 
@@ -230,8 +242,8 @@ def test_an_untouched_store_is_verified_with_exit_code_0(project: Project) -> No
 
 
 @pytest.mark.full
-def test_an_edited_row_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_an_edited_row_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     edit(project, "UPDATE tasks SET landed = ? WHERE name = 'b'", project.git("rev-parse", "main"))
 
     red = failed_verification_lines(project, run)
@@ -242,8 +254,8 @@ def test_an_edited_row_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_an_edited_line_of_the_journal_is_named(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_an_edited_line_of_the_journal_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     edit(
         project,
         "UPDATE journal SET event = 'TASK_LANDED' WHERE event = 'QUALITY_JUDGMENT' AND task_id = ?",
@@ -256,8 +268,8 @@ def test_an_edited_line_of_the_journal_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_line_deleted_from_the_database_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_line_deleted_from_the_database_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     edit(project, "DELETE FROM journal WHERE event = 'CHECK_FINISHED'")
 
     red = failed_verification_lines(project, run)["journal file"]
@@ -266,8 +278,8 @@ def test_a_line_deleted_from_the_database_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_line_deleted_from_the_journal_file_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_line_deleted_from_the_journal_file_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     drop_line(project, "TASK_LANDED", "b")
 
     red = failed_verification_lines(project, run)
@@ -279,8 +291,8 @@ def test_a_line_deleted_from_the_journal_file_is_named(project: Project) -> None
 
 
 @pytest.mark.full
-def test_a_changed_line_of_the_journal_file_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_changed_line_of_the_journal_file_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     file = journal_file(project)
     file.write_bytes(file.read_bytes().replace(b'"outcome":"PASSED"', b'"outcome":"FAILED"', 1))
 
@@ -290,8 +302,8 @@ def test_a_changed_line_of_the_journal_file_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_foreign_commit_on_the_run_branch_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_foreign_commit_on_the_run_branch_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
     forged = project.git(*GIT_IDENTITY, "commit-tree", tree, "-p", f"yaoki/{run}", "-m", "x")
     project.git("update-ref", f"refs/heads/yaoki/{run}", forged)
@@ -300,8 +312,8 @@ def test_a_foreign_commit_on_the_run_branch_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_commit_that_the_run_branch_lost_is_named(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_commit_that_the_run_branch_lost_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     project.git("update-ref", f"refs/heads/yaoki/{run}", project.git("rev-parse", "main"))
 
     red = failed_verification_lines(project, run)["done"]
@@ -311,16 +323,16 @@ def test_a_commit_that_the_run_branch_lost_is_named(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_run_edited_to_finished_is_named(project: Project) -> None:
-    run = run_two_tasks(project, FAILS)
+def test_a_run_edited_to_finished_is_named(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_b_fails)
     edit(project, "UPDATE runs SET summed_ms = 1")
 
     assert "says that it has ended" in failed_verification_lines(project, run)["end"][0]
 
 
 @pytest.mark.full
-def test_a_merged_run_whose_branch_was_deleted_is_still_verified(project: Project) -> None:
-    run = run_two_tasks(project, writes("b.txt"))
+def test_a_merged_run_whose_branch_was_deleted_is_still_verified(prepared: Prepared) -> None:
+    project, run = prepared.after(run_where_both_land)
     project.git("merge", "-q", f"yaoki/{run}")
     project.git("branch", "-D", f"yaoki/{run}")
 
@@ -328,8 +340,8 @@ def test_a_merged_run_whose_branch_was_deleted_is_still_verified(project: Projec
 
 
 @pytest.mark.full
-def test_an_unknown_run_is_refused(project: Project) -> None:
-    run_two_tasks(project, writes("b.txt"))
+def test_an_unknown_run_is_refused(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_where_both_land)
 
     assert project.yaoki("verify", "nosuchrun").code == 6
     assert project.yaoki("verify", "nosuch.json").code == 2
