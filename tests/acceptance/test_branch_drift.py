@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import (
-    SETTINGS,
+    GIT_IDENTITY,
     Project,
     a_plan,
     file_contains,
@@ -19,7 +19,7 @@ from tests.acceptance.project import (
 )
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.6", "8.6")]
-LATER = ("b", "c", "d")
+LATER = ("b", "c")
 LOST = "landed, but its commit is no longer on the branch"
 
 
@@ -42,7 +42,7 @@ def add_remote(project: Project, bare: Path) -> None:
 
 def start_run(project: Project, marker: Path) -> subprocess.Popen[str]:
     """A run of which the first two tasks have landed, and whose other agents wait."""
-    process = project.start("run", project.plan(plan_with_marker(marker)), "--parallel", "5")
+    process = project.start("run", project.plan(plan_with_marker(marker)), "--parallel", "4")
     wait_until(lambda: bool(project.query("status").out), "there is a run")
     wait_until(lambda: states(project, "a", "e") == {"DONE"}, "two have landed")
     wait_until(lambda: stages(project, *LATER) == {"WORK"}, "the others are at work")
@@ -72,10 +72,10 @@ def run_shell(project: Project, command: str) -> None:
     )
 
 
-def assert_paused_once(project: Project, said: str) -> None:
-    """The run asks, no task does, and nothing has landed since."""
+def assert_paused(project: Project, said: str, times: int = 1) -> None:
+    """The run asks once for each drift, no task does, and nothing has landed since."""
     story = project.event_names()
-    assert story.count("RUN_PAUSED") == 1
+    assert story.count("RUN_PAUSED") == times
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
     assert story.count("TASK_LANDED") == 2
     status = project.status()
@@ -83,11 +83,29 @@ def assert_paused_once(project: Project, said: str) -> None:
     assert "put it back: git " in said
 
 
-def assert_run_continues(project: Project, at: Path) -> None:
-    """After the restore command the run ends with every landing on its branch."""
-    run = project.status()["run"]
+def restore(project: Project) -> None:
+    """Run the printed command, and let the run continue."""
     run_shell(project, restore_command(project))
-    assert project.yaoki("answer", run, "go").code == 0
+    assert project.yaoki("answer", project.status()["run"], "go").code == 0
+
+
+def resume_into_drift(project: Project, times: int) -> None:
+    """The next worker notices the drift before any task starts."""
+    done = project.yaoki("resume", "--quiet")
+    assert done.code == 4, done.out + done.err
+    assert_paused(project, done.out, times)
+
+
+def assert_go_refused(project: Project) -> str:
+    refused = project.yaoki("answer", project.status()["run"], "go")
+    assert refused.code == 6, "while it is not back there is no going on"
+    assert "git " in refused.err
+    return refused.err
+
+
+def assert_run_completes(project: Project, at: Path) -> None:
+    """The run ends with every landing on its branch."""
+    run = project.status()["run"]
     done = project.yaoki("resume", "--quiet")
     assert done.code == 0, done.out + done.err
     names = subprocess.run(
@@ -102,108 +120,41 @@ def assert_run_continues(project: Project, at: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", ["set back by one", "both deleted"])
 def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_restore_it(
-    project: Project, tmp_path: Path, how: str
-) -> None:
-    marker = tmp_path / "go"
-    process = start_run(project, marker)
-    run = project.status()["run"]
-    branch = f"refs/heads/yaoki/{run}"
-    match how:
-        case "set back by one":
-            project.git("update-ref", branch, f"{branch}^1")
-        case _:
-            project.git("update-ref", "-d", branch)
-            project.git("update-ref", "-d", f"refs/yaoki/runs/{run}")
-
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
-
-    assert process.returncode == 4, output
-    assert_paused_once(project, output)
-    refused = project.yaoki("answer", run, "go")
-    assert refused.code == 6, "while it is not back there is no going on"
-    assert "git " in refused.err
-    lost = {t["name"]: t["on_branch"] for t in project.status()["tasks"] if t["landed"]}
-    assert False in lost.values()
-    assert LOST in project.query("status").out
-    report = project.yaoki("report")
-    assert LOST in report.out
-    assert_run_continues(project, project.repo)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("how", ["forced", "deleted"])
-def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to_restore_it(
-    project: Project, tmp_path: Path, how: str
-) -> None:
-    marker, bare = tmp_path / "go", tmp_path / "bare.git"
-    add_remote(project, bare)
-    process = start_run(project, marker)
-    run = project.status()["run"]
-    match how:
-        case "forced":
-            project.git("push", "-q", "origin", f"+main:refs/heads/yaoki/{run}")
-        case _:
-            gone = (f":refs/heads/yaoki/{run}", f":refs/yaoki/runs/{run}")
-            project.git("push", "-q", "origin", *gone)
-
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
-
-    assert process.returncode == 4, output
-    assert_paused_once(project, output)
-    assert LOST in project.query("status").out
-    assert_run_continues(project, bare)
-
-
-@pytest.mark.full
-def test_restoring_the_run_branch_keeps_a_persons_commit_on_a_ref(
     project: Project, tmp_path: Path
 ) -> None:
-    marker, bare = tmp_path / "go", tmp_path / "bare.git"
-    add_remote(project, bare)
-    process = start_run(project, marker)
-    run = project.status()["run"]
-    tree = project.git("rev-parse", "main^{tree}")
-    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    project.git("fetch", "-q", "origin", f"yaoki/{run}")
-    mine = project.git(*who, "commit-tree", "-p", "FETCH_HEAD", "-m", "by hand", tree)
-    project.git("push", "-q", "origin", f"{mine}:refs/heads/yaoki/{run}")
+    """While its worker runs it is deleted with its recorded head; then a person checks it out.
 
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
-
-    assert_paused_once(project, output)
-    assert_run_continues(project, bare)
-    kept = project.git("ls-remote", "origin", "refs/heads/*")
-    assert mine in kept, "what was committed by hand stands on a branch of its own"
-
-
-@pytest.mark.full
-def test_a_checked_out_run_branch_pauses_the_run_until_the_checkout_is_removed(
-    project: Project, tmp_path: Path
-) -> None:
-    """Moving a checked-out branch would make the checkout look modified."""
+    Moving a checked-out branch would make the checkout look modified.
+    """
     marker, mine = tmp_path / "go", tmp_path / "mine"
     process = start_run(project, marker)
     run = project.status()["run"]
-    project.git("worktree", "add", "-q", str(mine), f"yaoki/{run}")
+    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
+        project.git("update-ref", "-d", ref)
 
     marker.touch()
     output, _ = process.communicate(timeout=60)
 
     assert process.returncode == 4, output
+    assert_paused(project, output)
+    assert_go_refused(project)
+    lost = {t["name"]: t["on_branch"] for t in project.status()["tasks"] if t["landed"]}
+    assert False in lost.values()
+    assert LOST in project.query("status").out
+    assert LOST in project.yaoki("report").out
+    restore(project)
+
+    project.git("worktree", "add", "-q", str(mine), f"yaoki/{run}")
+    assert project.yaoki("resume", "--quiet").code == 4
     story = project.event_names()
-    assert story.count("RUN_PAUSED") == 1
+    assert story.count("RUN_PAUSED") == 2
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
     refused = project.yaoki("answer", run, "go")
     assert (refused.code, str(mine) in refused.err) == (6, True), refused.err
     run_shell(project, str(project.status()["paused"]).partition("release it there: ")[2])
     assert project.yaoki("answer", run, "go").code == 0
-    done = project.yaoki("resume", "--quiet")
-    assert done.code == 0, done.out + done.err
+    assert_run_completes(project, project.repo)
     assert not project.git("-C", str(mine), "status", "--porcelain")
 
 
@@ -211,45 +162,72 @@ def test_a_checked_out_run_branch_pauses_the_run_until_the_checkout_is_removed(
 def test_drift_between_two_workers_is_detected_before_any_task_starts(
     project: Project, tmp_path: Path
 ) -> None:
-    """The store knows the landings regardless of the branch and the recorded head."""
+    """The store knows the landings regardless of the branch and the recorded head.
+
+    Both are set to the base, then to an earlier landing, and then the branch alone is.
+    """
     marker = tmp_path / "go"
     process = start_run(project, marker)
     process.kill()
     process.communicate(timeout=30)
     run = project.status()["run"]
-    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
-        project.git("update-ref", ref, "main")
-
+    refs = (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}")
+    last = project.git("rev-parse", f"yaoki/{run}")
     marker.touch()
-    done = project.yaoki("resume", "--quiet")
 
-    assert done.code == 4, done.out + done.err
-    assert_paused_once(project, done.out)
-    assert_run_continues(project, project.repo)
+    for times, where in enumerate(("main", f"{last}^1"), start=1):
+        for ref in refs:
+            project.git("update-ref", ref, where)
+        resume_into_drift(project, times)
+        assert last in assert_go_refused(project), "a second answer does not accept it"
+        assert last in restore_command(project)
+        restore(project)
+    project.git("update-ref", refs[0], f"{last}^1")
+    resume_into_drift(project, 3)
+    assert_go_refused(project)
+    lost = {t["name"]: t["on_branch"] for t in project.status()["tasks"] if t["landed"]}
+    assert False in lost.values()
+    assert LOST in project.query("status").out
+    assert LOST in project.yaoki("report").out
+    restore(project)
+
+    assert_run_completes(project, project.repo)
 
 
 @pytest.mark.full
-def test_a_branch_and_recorded_head_set_back_to_an_earlier_landing_are_restored_to_the_last_one(
+def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to_restore_it(
     project: Project, tmp_path: Path
 ) -> None:
-    """The branch is at an earlier landing of this run; a second answer does not accept it."""
-    marker = tmp_path / "go"
+    """Deleted while the worker runs, then forced, and then with a commit made by hand."""
+    marker, bare = tmp_path / "go", tmp_path / "bare.git"
+    add_remote(project, bare)
     process = start_run(project, marker)
-    process.kill()
-    process.communicate(timeout=30)
     run = project.status()["run"]
-    last = project.git("rev-parse", f"yaoki/{run}")
-    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
-        project.git("update-ref", ref, f"{last}^1")
+    branch = f"refs/heads/yaoki/{run}"
+    project.git("push", "-q", "origin", f":{branch}", f":refs/yaoki/runs/{run}")
+
     marker.touch()
-    assert project.yaoki("resume", "--quiet").code == 4
+    output, _ = process.communicate(timeout=60)
 
-    refused = project.yaoki("answer", run, "go")
+    assert process.returncode == 4, output
+    assert_paused(project, output)
+    assert LOST in project.query("status").out
+    restore(project)
 
-    assert refused.code == 6
-    assert last in restore_command(project)
-    assert last in refused.err
-    assert_run_continues(project, project.repo)
+    project.git("push", "-q", "origin", f"+main:{branch}")
+    resume_into_drift(project, 2)
+    assert LOST in project.query("status").out
+    restore(project)
+
+    tree = project.git("rev-parse", "main^{tree}")
+    project.git("fetch", "-q", "origin", f"yaoki/{run}")
+    mine = project.git(*GIT_IDENTITY, "commit-tree", "-p", "FETCH_HEAD", "-m", "by hand", tree)
+    project.git("push", "-q", "origin", f"{mine}:{branch}")
+    resume_into_drift(project, 3)
+    restore(project)
+    assert_run_completes(project, bare)
+    kept = project.git("ls-remote", "origin", "refs/heads/*")
+    assert mine in kept, "what was committed by hand stands on a branch of its own"
 
 
 @pytest.mark.full
@@ -264,8 +242,7 @@ def test_an_interrupted_landing_of_a_cancelled_task_is_no_drift(
     process.communicate(timeout=30)
     head = project.git("rev-parse", f"yaoki/{run}")
     words = f"b: attempt 1\n\nYaoki-Run: {run}\nYaoki-Task: {project.task('b')['id']}"
-    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    ahead = project.git(*who, "commit-tree", "-p", head, "-m", words, f"{head}^{{tree}}")
+    ahead = project.git(*GIT_IDENTITY, "commit-tree", "-p", head, "-m", words, f"{head}^{{tree}}")
     project.git("update-ref", f"refs/yaoki/runs/{run}", ahead)
     for name in LATER:
         project.yaoki("cancel", name)
@@ -323,31 +300,3 @@ def test_the_report_of_a_finished_run_with_a_rewritten_branch_shows_no_landed_ta
     assert report["receipt"] is None
     assert LOST in words
     assert "each proven by its checks" not in report["verdict"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("13.3", "0.2")
-def test_a_run_continues_with_a_remote_that_was_added_after_its_first_landing(
-    project: Project,
-) -> None:
-    plan = a_plan(
-        {"one": [writes("one.txt")], "two": [[{"say": "no"}], writes("two.txt")]},
-        [
-            {"id": "one", "checks": ["one"]},
-            {"id": "two", "checks": ["two"], "needs": ["one"], "retry": {"max_retries": 0}},
-        ],
-        {"one": file_contains("one.txt"), "two": file_contains("two.txt")},
-    )
-    asked = project.yaoki("run", project.plan(plan), "--quiet")
-    project.git("init", "-q", "--bare", str(project.folder / "remote.git"))
-    project.git("remote", "add", "origin", str(project.folder / "remote.git"))
-    project.settings(SETTINGS + '\n[workspace]\nremote = "origin"\n')
-
-    project.yaoki("answer", "two", "retry")
-    resumed = project.yaoki("resume", "--quiet")
-
-    assert asked.code == 4
-    assert resumed.code == 0, resumed.out + resumed.err
-    run = project.status()["run"]
-    there = project.git("ls-remote", "origin", f"refs/heads/yaoki/{run}").split()[0]
-    assert there == project.git("rev-parse", f"yaoki/{run}").strip()
