@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
-from tests.acceptance.test_branch_drift import add_remote, restore_command, run_shell, start_run
+from tests.acceptance.prepared import Prepared
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
+from tests.acceptance.test_branch_drift import add_remote, restore_command, run_shell
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.1", "0.2", "14.3")]
 
@@ -52,6 +61,7 @@ def test_a_forged_landing_pauses_the_run_before_it_is_done(project: Project) -> 
     assert (status["status"], FOREIGN_COMMIT_MESSAGE in status["paused"]) == ("PAUSED", True)
     assert FOREIGN_COMMIT_MESSAGE in said
     assert "RUN_DONE" not in project.event_names()
+    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, status["run"], "--partial")
     assert project.yaoki("answer", status["run"], "go").code == 6
     way = status["paused"].partition("put it back: ")[2]
     subprocess.run(["sh", "-ec", way], cwd=project.repo, check=True, capture_output=True)
@@ -61,30 +71,29 @@ def test_a_forged_landing_pauses_the_run_before_it_is_done(project: Project) -> 
 
 
 @pytest.mark.full
-def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it(project: Project) -> None:
+def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it_until_a_person_accepts_it(
+    project: Project,
+) -> None:
     run_with_forged_landing(project, writes("b.txt"))
 
     status = project.status()
-    assert (status["status"], FOREIGN_COMMIT_MESSAGE in status["paused"]) == ("PAUSED", True)
-    assert "1 landing is built on it" in status["paused"]
-    assert project.yaoki("merge", status["run"], "--into", "release").code == 6
+    run, paused = status["run"], str(status["paused"])
+    assert (status["status"], FOREIGN_COMMIT_MESSAGE in paused) == ("PAUSED", True)
+    assert "1 landing is built on it" in paused
+    assert project.yaoki("merge", run, "--into", "release").code == 6
+    assert project.yaoki("answer", run, "go").code == 6
+    strange = project.git("rev-parse", f"yaoki/{run}~1")
+    wrong = project.yaoki("answer", run, "go", "--accept", "0" * 40)
+    assert wrong.code == 6, "only what is there, and strange"
+    way = f"yaoki answer {run} go --accept {strange}"
+    assert way in paused
 
-
-@pytest.mark.full
-def test_reverted_landings_are_not_reported_as_foreign_commits(project: Project) -> None:
-    """Undone with its dependents: none of these commits is a current landing."""
-    script = {name: [writes(f"{name}.txt")] for name in ("a", "b")}
-    tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
-    plan = a_plan(script, tasks, {"there": {"shell": "ls *.txt"}})
-    assert project.yaoki("run", project.plan(plan)).code == 0
-    run = project.status()["run"]
-
-    assert project.yaoki("undo", "a", "--cascade").code == 0
-    assert project.yaoki("answer", "a", "retry").code == 0
+    assert project.yaoki(*way.split()[1:]).code == 0
     done = project.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert project.status(run)["status"] == "DONE"
+    assert project.yaoki("merge", run, "--into", "release").code == 0
+    assert "RECONCILED" in project.event_names()
 
 
 # ------------------------------------------------------------------ it is not merged
@@ -115,8 +124,18 @@ def assert_merge_refused(project: Project, run: str, *options: str) -> str:
 
 
 @pytest.mark.full
-def test_a_forged_landing_after_the_end_of_the_run_is_not_merged(project: Project) -> None:
-    run = run_one_task(project)
+def test_a_foreign_commit_after_the_end_of_the_run_is_not_merged(prepared: Prepared) -> None:
+    """First a plain commit on branch and recorded head, then one with the trailers of yaoki."""
+    project, run = prepared.after(run_one_task)
+    landed = project.git("rev-parse", f"yaoki/{run}")
+    tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
+    plain = project.git(*GIT_IDENTITY, "commit-tree", "-p", landed, "-m", "plain", tree)
+    refs = (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}")
+    for ref in refs:
+        project.git("update-ref", ref, plain)
+    assert "which yaoki did not make" in assert_merge_refused(project, run)
+    for ref in refs:
+        project.git("update-ref", ref, landed)
     forge_landing(project, run)
 
     said = assert_merge_refused(project, run)
@@ -128,24 +147,15 @@ def test_a_forged_landing_after_the_end_of_the_run_is_not_merged(project: Projec
 
 
 @pytest.mark.full
-def test_a_foreign_commit_on_branch_and_recorded_head_is_not_merged(project: Project) -> None:
-    run = run_one_task(project)
-    tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
-    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    plain = project.git(*who, "commit-tree", "-p", f"yaoki/{run}", "-m", "plain", tree)
-    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
-        project.git("update-ref", ref, plain)
+def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(prepared: Prepared) -> None:
+    """A person may merge a foreign commit knowingly."""
+    project, run = prepared.after(run_one_task)
+    forge_landing(project, run)
+    project.git("merge", "-q", f"yaoki/{run}")
 
-    assert "which yaoki did not make" in assert_merge_refused(project, run)
+    told = project.yaoki("merge", run)
 
-
-@pytest.mark.full
-def test_a_run_paused_by_a_foreign_commit_is_not_merged_partially(project: Project) -> None:
-    run_with_forged_landing(project, [{"say": "All is well."}], kind="report")
-
-    assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(
-        project, project.status()["run"], "--partial"
-    )
+    assert told.code == 0, told.out + told.err
 
 
 @pytest.mark.full
@@ -173,15 +183,25 @@ def test_a_cancelled_run_is_checked_for_foreign_commits(project: Project, tmp_pa
     assert project.status()["status"] == "CANCELLED"
 
 
+def run_half(project: Project) -> str:
+    """`a` has landed, the only attempt of `b` has failed, and a retry would pass; the run's id."""
+    script = {"a": [writes("a.txt")], "b": [[{"say": "no"}], writes("b.txt")]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["a"]},
+        {"id": "b", "needs": ["a"], "checks": ["b"], "retry": {"max_retries": 0}},
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b")}
+    assert project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet").code == 4
+    return str(project.status()["run"])
+
+
 @pytest.mark.full
 def test_a_cancelled_run_with_a_foreign_commit_does_not_recommend_a_merge(
-    project: Project, tmp_path: Path
+    prepared: Prepared,
 ) -> None:
     """A cancelled run asks nothing, and git would merge the branch as it is."""
-    process = start_run(project, tmp_path / "go")
-    run = str(project.status()["run"])
+    project, run = prepared.after(run_half)
     sound = project.yaoki("cancel", run)
-    process.communicate(timeout=60)
     assert sound.code == 0, sound.out + sound.err
     before = project.status()
     forge_landing(project, run)
@@ -194,52 +214,27 @@ def test_a_cancelled_run_with_a_foreign_commit_does_not_recommend_a_merge(
 
 
 @pytest.mark.full
-def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(project: Project) -> None:
-    """A person may merge a foreign commit knowingly."""
-    run = run_one_task(project)
-    forge_landing(project, run)
-    project.git("merge", "-q", f"yaoki/{run}")
-
-    told = project.yaoki("merge", run)
-
-    assert told.code == 0, told.out + told.err
-
-
-@pytest.mark.full
-def test_a_foreign_commit_after_a_partial_merge_is_detected(
-    project: Project, tmp_path: Path
+def test_a_foreign_commit_after_a_partial_merge_is_detected_and_the_whole_run_is_merged_later(
+    prepared: Prepared,
 ) -> None:
     """A partial merge does not accept later foreign commits on the branch."""
-    marker = tmp_path / "go"
-    process = start_run(project, marker)
-    run = str(project.status()["run"])
+    project, run = prepared.after(run_half)
     assert project.yaoki("merge", run, "--into", "early", "--partial").code == 0
     forge_landing(project, run)
+    assert project.yaoki("answer", "b", "retry").code == 0
 
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
+    drifted = project.yaoki("resume")
 
-    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in output) == (4, True), output
+    assert (drifted.code, FOREIGN_COMMIT_MESSAGE in drifted.out) == (4, True), drifted.out
     assert project.status()["status"] == "PAUSED"
     assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
-
-
-@pytest.mark.full
-def test_a_partially_merged_run_recommends_a_merge_at_its_end(
-    project: Project, tmp_path: Path
-) -> None:
-    marker = tmp_path / "go"
-    process = start_run(project, marker)
-    run = str(project.status()["run"])
-    assert project.yaoki("merge", run, "--into", "early", "--partial").code == 0
-    marker.touch()
-    process.communicate(timeout=60)
-
+    run_shell(project, restore_command(project))
+    assert project.yaoki("answer", run, "go").code == 0
+    done = project.yaoki("resume", "--quiet")
     before = project.status()
-    assert project.yaoki("merge", run, "--into", "whole").code == 0
-
-    assert (process.returncode, before["status"]) == (0, "DONE")
+    assert (done.code, before["status"]) == (0, "DONE")
     assert "merge" in before["next"]
+    assert project.yaoki("merge", run, "--into", "whole").code == 0
     assert project.status()["next"].startswith("git log ")
 
 
@@ -265,23 +260,3 @@ def test_the_printed_command_removes_a_foreign_commit_from_the_remote(
     assert f"{landed}\trefs/heads/yaoki/{run}" in there
     assert evil in there, "what stood there is kept on a branch of its own"
     assert project.yaoki("merge", run, "--into", "release").code == 0
-
-
-@pytest.mark.full
-def test_a_run_continues_on_a_foreign_commit_that_a_person_accepts(project: Project) -> None:
-    run_with_forged_landing(project, writes("b.txt"))
-    status = project.status()
-    run, paused = status["run"], str(status["paused"])
-    assert project.yaoki("answer", run, "go").code == 6
-    strange = project.git("rev-parse", f"yaoki/{run}~1")
-    wrong = project.yaoki("answer", run, "go", "--accept", "0" * 40)
-    assert wrong.code == 6, "only what is there, and strange"
-    way = f"yaoki answer {run} go --accept {strange}"
-    assert way in paused
-
-    assert project.yaoki(*way.split()[1:]).code == 0
-    done = project.yaoki("resume", "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert project.yaoki("merge", run, "--into", "release").code == 0
-    assert "RECONCILED" in project.event_names()
