@@ -11,7 +11,7 @@ from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contain
 TOGETHER = {"shell": "test ! -f left.txt || ! grep -qx loud right.txt 2>/dev/null"}
 
 
-def plan_of_two(check: str, script: dict[str, Any], **more: Any) -> dict[str, Any]:
+def plan_of_two(script: dict[str, Any], **more: Any) -> dict[str, Any]:
     """`left` and `right` pass alone; `together` fails when right is loud beside left."""
     full = {
         "left": [writes("left.txt")],
@@ -21,38 +21,11 @@ def plan_of_two(check: str, script: dict[str, Any], **more: Any) -> dict[str, An
     }
     tasks = [
         {"id": "far", "checks": ["far"]},
-        {"id": "left", "checks": ["left", *([check] if check else [])]},
-        {"id": "right", "checks": ["right", *([check] if check else [])]},
+        {"id": "left", "checks": ["left"]},
+        {"id": "right", "checks": ["right"]},
     ]
     checks = {n: file_contains(f"{n}.txt") for n in ("left", "right", "far")}
     return a_plan(full, tasks, {**checks, "together": TOGETHER}, **more)
-
-
-def failing_commits(project: Project, branch: str) -> list[str]:
-    """The commits of the run branch on which the common check fails."""
-    red = []
-    for commit in project.git("log", "--first-parent", "--format=%H", branch).split():
-        names = project.git("ls-tree", "-r", "--name-only", commit).split()
-        loud = "right.txt" in names and "loud" in project.show(commit, "right.txt")
-        if "left.txt" in names and loud:
-            red.append(commit)
-    return red
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("3.3", "3.4", "0.1")
-def test_two_tasks_that_fail_together_do_not_both_land(project: Project) -> None:
-    """Each task is verified on top of what has landed, so the second one is sent back, whichever
-    that is, and fixes the failure.
-    """
-    left = [writes("left.txt"), [*writes("left.txt"), *writes("right.txt")]]
-    done = project.yaoki("run", project.plan(plan_of_two("together", {"left": left})), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    branch = project.status()["run_branch"]
-    assert failing_commits(project, branch) == []
-    assert project.show(branch, "right.txt") == "good"
 
 
 @pytest.mark.acceptance
@@ -61,7 +34,7 @@ def test_the_landing_that_broke_the_final_check_is_found_by_bisection_and_sent_b
     project: Project,
 ) -> None:
     """`together` is only the final check; the later of the two is blamed, with its partner."""
-    plan = plan_of_two("", {}, done_when=["together"])
+    plan = plan_of_two({}, done_when=["together"])
     plan["tasks"][2]["needs"] = ["left"]
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
@@ -85,7 +58,7 @@ def plan_chain(project: Project, look: str) -> str:
 
     The bisection tests the guilty `right` first, and then the innocent `left`.
     """
-    plan = plan_of_two("", {"last": [writes("last.txt")]}, done_when=["together"])
+    plan = plan_of_two({"last": [writes("last.txt")]}, done_when=["together"])
     plan["tasks"][2]["needs"] = ["left"]
     plan["tasks"][0]["needs"] = ["right"]
     plan["tasks"].append({"id": "last", "goal": "x", "checks": ["last"], "needs": ["far"]})
@@ -96,9 +69,14 @@ def plan_chain(project: Project, look: str) -> str:
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.3", "16.1")
-def test_files_left_by_one_bisection_step_do_not_affect_the_next(project: Project) -> None:
-    """The check leaves an ignored file where it fails, and fails where it finds that file."""
+@pytest.mark.spec("9.3", "16.1", "8.5", "9.6")
+def test_files_left_by_one_bisection_step_do_not_affect_the_next_and_dependents_are_reverted(
+    project: Project,
+) -> None:
+    """The check leaves an ignored file where it fails, and fails where it finds that file.
+
+    `far` needs the blamed `right`, and `last` needs `far`: both are reverted with it.
+    """
     (project.repo / ".gitignore").write_text("stale\n")
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "ignore what checks leave")
@@ -109,6 +87,11 @@ def test_files_left_by_one_bisection_step_do_not_affect_the_next(project: Projec
     assert done.code == 0, done.out + done.err
     (blamed,) = [e["data"] for e in project.events("done_when") if e["event"] == "TASK_BLAMED"]
     assert blamed["culprit"] == project.task("right")["id"]
+    branch = project.status()["run_branch"]
+    for name in ("far", "last"):
+        assert "TASK_UNLANDED" in project.event_names(name)
+        assert project.task(name)["attempt"] == 2
+        assert project.show(branch, f"{name}.txt") == "good"
 
 
 @pytest.mark.full
@@ -129,27 +112,9 @@ def test_a_flaky_failure_during_the_bisection_blames_no_task(project: Project) -
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.3", "8.5", "9.6")
-def test_dependents_of_the_blamed_task_are_reverted_with_it(project: Project) -> None:
-    script = {"upon": [writes("upon.txt")]}
-    plan = plan_of_two("", script, done_when=["together"])
-    plan["tasks"][2]["needs"] = ["left"]
-    plan["tasks"].append({"id": "upon", "goal": "x", "checks": ["upon"], "needs": ["right"]})
-    plan["checks"]["upon"] = file_contains("upon.txt")
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert "TASK_UNLANDED" in project.event_names("upon")
-    assert project.task("upon")["attempt"] == 2
-    assert project.show(project.status()["run_branch"], "upon.txt") == "good"
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.4")
 def test_no_task_is_blamed_for_a_check_that_fails_at_the_base(project: Project) -> None:
-    plan = plan_of_two("", {}, done_when=["never"])
+    plan = plan_of_two({}, done_when=["never"])
     plan["checks"]["never"] = {"shell": "false"}
     plan["checks"].pop("together")
 
@@ -162,7 +127,7 @@ def test_no_task_is_blamed_for_a_check_that_fails_at_the_base(project: Project) 
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.6", "8.5", "8.2")
+@pytest.mark.spec("9.6", "8.5", "8.2", "0.2", "14.3")
 def test_undo_is_refused_while_dependents_have_landed_unless_it_cascades(project: Project) -> None:
     """Refused while dependents have landed; with --cascade they are reverted and wait again."""
     plan = a_plan(
@@ -184,4 +149,5 @@ def test_undo_is_refused_while_dependents_have_landed_unless_it_cascades(project
     assert project.task("two")["cause"] == project.task("one")["id"]
     project.yaoki("answer", "one", "retry")
     assert project.yaoki("resume", "--quiet").code == 0
+    assert project.status()["status"] == "DONE", "reverted landings are no foreign commits"
     assert project.show(branch, "two.txt") == "good"
