@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     BOUND_S,
     GIT_IDENTITY,
@@ -20,7 +21,6 @@ from tests.acceptance.project import (
     file_contains,
     remaining_output,
     wait_until,
-    waits_for,
     writes,
 )
 
@@ -49,109 +49,277 @@ def failure_kinds(entries: list[dict[str, Any]]) -> list[str]:
     return [e["data"]["failure"]["kind"] for e in entries if e["event"] in named]
 
 
+# ------------------------------------------------------------------ one run in which nothing lands
+
+NOTHING_LANDS_ACTS: dict[str, Any] = {
+    "idle": ["claim_done"],
+    "unsafe": ["unsafe"],
+    "asks": [{"ask": "Blue or red?"}],
+    "aborts": writes("aborts.txt", "bad\n"),
+}
+
+
+def run_without_landings(project: Project) -> str:
+    """The branch of a run whose tasks all end with a question."""
+    checks: dict[str, Any] = {name: file_contains(f"{name}.txt") for name in NOTHING_LANDS_ACTS}
+    checks["aborts"]["on_failure"] = "abort"
+    checks["style"] = {**file_contains("style.txt"), "on_failure": "skip"}
+    checks["optional"] = {**file_contains("nice.txt"), "required": False}
+    tasks: list[dict[str, Any]] = [{"id": name, "checks": [name]} for name in NOTHING_LANDS_ACTS]
+    tasks[-1]["checks"] = ["style", "optional", "aborts"]
+    script = {name: [acts] for name, acts in NOTHING_LANDS_ACTS.items()}
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
+    assert done.code == 4, done.out + done.err
+    return str(project.status()["run_branch"])
+
+
 @pytest.mark.full
 @pytest.mark.spec("0.1", "3.5", "4.6", "0.4")
 def test_an_agent_that_changes_nothing_never_lands_and_its_retries_are_bounded(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    code, task, entries = run_one_task(project, {"a": [["claim_done"]]}, {})
+    project, branch = prepared.after(run_without_landings)
+    task, entries = project.task("idle"), project.events("idle")
 
-    assert code == 4
     assert task["state"] == "ESCALATED"
     assert task["reason"] == "MAX_RETRIES"
     assert task["attempt"] == 3
     strategies = [d["strategy"] for d in event_data(entries, "RETRY_DECISION")]
     assert strategies == ["continue", "fresh"]
-    assert project.git("rev-parse", f"yaoki/{task['id'].split('-')[0]}") == project.git(
-        "rev-parse", "main"
-    )
+    assert project.git("rev-parse", branch) == project.git("rev-parse", "main")
+
+
+@pytest.mark.full
+@pytest.mark.spec("5.7", "3.9")
+@pytest.mark.parametrize(
+    ("name", "words"), [("unsafe", "retry_safe: false"), ("asks", "Blue or red?")]
+)
+def test_a_question_of_an_agent_is_escalated_at_once(
+    prepared: Prepared, name: str, words: str
+) -> None:
+    project, _ = prepared.after(run_without_landings)
+    task = project.task(name)
+
+    assert task["attempt"] == 1
+    assert task["reason"] == "NEEDS_HUMAN"
+    assert words in task["question"]
+    assert event_data(project.events(name), "RETRY_DECISION") == []
+
+
+@pytest.mark.full
+@pytest.mark.spec("10.4")
+def test_a_takeover_whose_work_fails_is_escalated_again(prepared: Prepared) -> None:
+    """No agent continues the work of a takeover."""
+    project, _ = prepared.after(run_without_landings)
+    worktree = next((project.home / "worktrees").glob(f"*/{project.task('asks')['id']}"))
+    (worktree / "asks.txt").write_text("bad\n")
+
+    project.yaoki("answer", "asks", "done")
+    code = project.yaoki("resume", "--quiet").code
+
+    again = project.task("asks")
+    assert (code, again["state"], again["attempt"]) == (4, "ESCALATED", 2)
+    assert "asks.txt does not hold good" in again["question"]
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.8", "3.3")
+def test_a_skipped_check_has_not_passed_and_an_aborting_check_escalates_at_once(
+    prepared: Prepared,
+) -> None:
+    project, _ = prepared.after(run_without_landings)
+
+    finished = event_data(project.events("aborts"), "CHECK_FINISHED")
+
+    assert project.task("aborts")["attempt"] == 1
+    outcomes = {d["check"]: d["outcome"] for d in finished}
+    assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "aborts": "FAILED"}
+
+
+# ------------------------------------------------------------------ one run in which all lands
+
+SECRET = "sk-planted-0123456789abcdef0123456789abcdef"
+PLANTED = {"PLANTED_API_KEY": SECRET}
+
+
+def run_with_landings(project: Project) -> str:
+    """The branch of a run whose tasks all land; each has a check of its name, except `unchanged`,
+    `limited` and `note`.
+    """
+    for name, text in {
+        "before.txt": "good\n", ".gitignore": "made/\nsecret.env\n",
+        ".worktreeinclude": "secret.env\n",
+    }.items():  # fmt: skip
+        (project.repo / name).write_text(text)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "done before")
+    (project.repo / "secret.env").write_text("good\n")
+    soon = "".join(SOON.format(kind=kind) for kind in ("RATE_LIMIT", "TIMEOUT"))
+    project.settings(SETTINGS + soon)
+    script = {
+        "unchanged": [["nothing"]],
+        "limited": [[{"rate_limit": {"retry_after": 0}}], writes("limited.txt")],
+        "hangs": [["hang"], writes("hangs.txt")],
+        "note": [["nothing"], [{"say": "The code is fine."}]],
+        "set-up": [[{"run": ["sh", "-c", "cat made/it secret.env > set-up.txt"]}]],
+        "leaks": [
+            [{"run": ["sh", "-c", "env >&2"]}, {"complain": f"key {SECRET}"}, "nothing"],
+            writes("leaks.txt"),
+        ],
+    }
+    tasks: list[dict[str, Any]] = [
+        {"id": "unchanged", "checks": ["before"], "may_change_nothing": True},
+        {"id": "limited", "checks": ["before"]},
+        {"id": "hangs", "checks": ["hangs"], "hang": "2s", "retry": {"max_retries": 5}},
+        {"id": "note", "kind": "report", "checks": []},
+        {
+            "id": "set-up",
+            "checks": ["set-up"],
+            "setup": [["sh", "-c", "mkdir made && echo good > made/it"]],
+        },
+        {"id": "leaks", "checks": ["leaks"]},
+        {"id": "chain", "checks": ["chain"], "agent": ["small", "large"]},
+        {"id": "proof", "kind": "check", "needs": ["chain"], "checks": ["chain"]},
+    ]
+    checked = ("before", "hangs", "set-up", "leaks", "chain")
+    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in checked})
+    for name, attempt in {"small": ["claim_done"], "large": writes("chain.txt")}.items():
+        scenario = {"tasks": {"chain": [attempt]}}
+        plan["agents"][name] = {"preset": "scripted", "options": {"scenario": scenario}}
+    done = project.yaoki("run", project.plan(plan), "--quiet", env=PLANTED)
+    assert done.code == 0, done.out + done.err
+    return str(project.status()["run_branch"])
 
 
 @pytest.mark.full
 @pytest.mark.spec("4.6", "5.6")
-def test_the_next_agent_of_the_chain_gets_a_task_that_the_first_fails(project: Project) -> None:
-    def actor(*attempts: Any) -> dict[str, Any]:
-        scenario = {"tasks": {"a": list(attempts)}}
-        return {"preset": "scripted", "options": {"scenario": scenario}}
+def test_the_next_agent_of_the_chain_gets_a_task_that_the_first_fails(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_landings)
 
-    plan = a_plan({}, [{"id": "a"}], {"good": file_contains("a.txt")})
-    plan["agents"] = {"small": actor(["claim_done"]), "large": actor(writes("a.txt"))}
-    plan["agent"] = ["small", "large"]
+    agents = [d["agent"] for d in event_data(project.events("chain"), "ATTEMPT_STARTED")]
 
-    assert project.yaoki("run", project.plan(plan)).code == 0
-
-    entries = project.query("trace", "a", "--json").document["entries"]
-    agents = [d["agent"] for d in event_data(entries, "ATTEMPT_STARTED")]
     assert agents == ["small", "small", "small", "large"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5")
-def test_a_task_without_changes_is_done_if_the_plan_allows_it(project: Project) -> None:
-    (project.repo / "a.txt").write_text("good\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "done before")
+def test_a_task_without_changes_is_done_if_the_plan_allows_it(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_landings)
+    entries = project.events("unchanged")
 
-    may = {"may_change_nothing": True}
-    code, task, entries = run_one_task(project, {"a": [["nothing"]]}, may)
-
-    assert (code, task["state"]) == (0, "DONE")
+    assert project.task("unchanged")["state"] == "DONE"
     assert event_data(entries, "QUALITY_JUDGMENT")[0]["unchanged"] is True
     assert event_data(entries, "TASK_LANDED")[0]["already"] is True
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.5", "4.2", "0.1")
-def test_a_rate_limited_agent_without_changes_does_not_count_as_done(project: Project) -> None:
+def test_a_rate_limited_agent_without_changes_does_not_count_as_done(prepared: Prepared) -> None:
     """The checks pass on the base, but a rate-limited agent has not done the task."""
-    (project.repo / "a.txt").write_text("good\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "done before")
-    limited = [{"rate_limit": {"retry_after": 0}}]
-    project.settings(SETTINGS + SOON.format(kind="RATE_LIMIT"))
+    project, _ = prepared.after(run_with_landings)
 
-    _, task, entries = run_one_task(project, {"a": [limited, writes("b.txt")]}, {})
+    assert failure_kinds(project.events("limited")) == ["RATE_LIMIT"]
+    assert project.task("limited")["attempt"] == 2
 
-    assert failure_kinds(entries) == ["RATE_LIMIT"]
-    assert task["attempt"] == 2
+
+@pytest.mark.full
+@pytest.mark.spec("3.8", "4.2")
+def test_a_hung_agent_is_ended_and_retried(prepared: Prepared) -> None:
+    """On a slow machine the second attempt may time out too, so the last attempt counts."""
+    project, _ = prepared.after(run_with_landings)
+    entries = project.events("hangs")
+
+    assert set(failure_kinds(entries)) == {"TIMEOUT"}
+    ended = [d["exit"].get("ended_by", "") for d in event_data(entries, "AGENT_FINISHED")]
+    assert (ended[0], ended[-1]) == ("hang", "")
+
+
+@pytest.mark.full
+@pytest.mark.spec("1.2")
+def test_report_and_check_tasks_succeed_without_a_change(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_landings)
+
+    states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
+
+    assert (states["note"], states["proof"]) == (("DONE", 2), ("DONE", 1))
+
+
+@pytest.mark.full
+@pytest.mark.spec("3.1")
+def test_setup_and_included_files_are_ready_before_the_agent_starts(prepared: Prepared) -> None:
+    project, branch = prepared.after(run_with_landings)
+
+    assert project.task("set-up")["attempt"] == 1
+    assert project.show(branch, "set-up.txt") == "good\ngood"
+
+
+@pytest.mark.full
+@pytest.mark.spec("14.2")
+def test_a_secret_variable_reaches_no_agent_and_no_stored_text(prepared: Prepared) -> None:
+    """The plan itself contains the secret here, so its stored copy is not searched."""
+    project, _ = prepared.after(run_with_landings)
+
+    run_folder = project.repo / ".yaoki" / "runs"
+    prompts = b"".join(p.read_bytes() for p in run_folder.glob("*/*/*/prompt.md"))
+    assert SECRET.encode() not in prompts
+    shown = project.yaoki("logs", "leaks", "--attempt", "1", "--err", env=PLANTED)
+    assert "key " in shown.out
+    assert "PLANTED_API_KEY" not in shown.out, "the agent's environment is an allow-list"
+    assert SECRET not in shown.out
+    trace = project.yaoki("trace", "leaks", "--json", env=PLANTED).document["entries"]
+    finished = [e for e in trace if e["event"] != "TASK_SUBMITTED"]
+    assert SECRET not in json.dumps(finished)
+    assert os.environ.get("PLANTED_API_KEY") is None
+
+
+# ------------------------------------------------------------------ further runs
+
+
+BEYOND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
+    "narrow": ([{"write": {"README": "x"}}], {"scope": ["narrow.txt"]}, "out-of-scope"),
+    "state": ([{"write": {".yaoki/state.db": "x"}}], {}, "out-of-scope"),
+    "settings": ([{"write": {"yaoki.toml": "x"}}], {}, "out-of-scope"),
+    "deletes": (
+        [{"run": ["git", "rm", "-rqf", "README", "yaoki.toml", "old"]}],
+        {},
+        "mass-deletion",
+    ),
+}
 
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.6")
-@pytest.mark.parametrize(
-    ("acts", "task", "pattern"),
-    [
-        ([{"write": {"a.txt": "good\n", "README": "x"}}], {"scope": ["a.txt"]}, "out-of-scope"),
-        ([{"write": {"a.txt": "good\n", ".yaoki/state.db": "x"}}], {}, "out-of-scope"),
-        ([{"write": {"a.txt": "good\n", "yaoki.toml": "x"}}], {}, "out-of-scope"),
-        (
-            [{"write": {"a.txt": "good\n"}}, {"delete": ["README", "yaoki.toml"]}],
-            {},
-            "mass-deletion",
-        ),
-    ],
-)
+@pytest.mark.parametrize("names", [["narrow"], ["state", "settings", "deletes"]])
 def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(
-    project: Project, acts: list[Any], task: dict[str, Any], pattern: str
+    project: Project, names: list[str]
 ) -> None:
-    script = {"a": [acts, [{"write": {"a.txt": "good\n"}}, {"run": ["git", "rm", "-qf", "b.txt"]}]]}
-    if pattern == "mass-deletion" or task:
-        script["a"][1] = [
-            {"run": ["git", "checkout", "-q", project.git("rev-parse", "main"), "--", "."]},
-            *writes("a.txt"),
-        ]
-    code, _, entries = run_one_task(project, script, task)
+    """Enough files, so that those that the other tasks add do not make the deletion a small one."""
+    (project.repo / "old").mkdir()
+    for n in range(8):
+        (project.repo / "old" / str(n)).write_text(f"{n}\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "old files")
+    base = project.git("rev-parse", "main")
+    back: dict[str, Any] = {"run": ["git", "checkout", "-q", base, "--", "."]}
+    script: dict[str, Any] = {}
+    for name in names:
+        good = writes(f"{name}.txt")
+        mends = [back] if name in {"narrow", "deletes"} else []
+        script[name] = [[*good, *BEYOND[name][0]], [*mends, *good]]
+    tasks = [{"id": name, "checks": [name], **BEYOND[name][1]} for name in names]
+    checks = {name: file_contains(f"{name}.txt") for name in names}
 
-    assert code == 0
-    first = event_data(entries, "RETRY_DECISION")[0]["failure"]
-    assert (first["kind"], first["pattern"]) == ("QUALITY_FAILURE", pattern)
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    for name in names:
+        first = event_data(project.events(name), "RETRY_DECISION")[0]["failure"]
+        assert (first["kind"], first["pattern"]) == ("QUALITY_FAILURE", BEYOND[name][2])
     assert (project.repo / "README").exists()
     branch = project.status()["run_branch"]
-    assert set(project.git("ls-tree", "--name-only", branch).split()) == {
-        "README",
-        "a.txt",
-        "yaoki.toml",
-    }
+    landed = {"README", "old", "yaoki.toml", *(f"{name}.txt" for name in names)}
+    assert set(project.git("ls-tree", "--name-only", branch).split()) == landed
+    assert project.show(branch, "README") == "hello"
 
 
 @pytest.mark.spec("3.8", "3.10", "4.2", "5.5")
@@ -182,21 +350,6 @@ def test_rate_limits_timeouts_and_crashes_are_distinguished(project: Project) ->
     assert prompts[0] == prompts[1], "after a rate limit the very same words"
     assert prompts[2] == prompts[3], "after a death of the process the very same words"
     assert prompts[1] != prompts[2], "after an incomplete try the words say so"
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.8", "4.2")
-def test_a_hung_agent_is_ended_and_retried(project: Project) -> None:
-    """On a slow machine the second attempt may time out too, so the last attempt counts."""
-    project.settings(SETTINGS + SOON.format(kind="TIMEOUT"))
-    task = {"hang": "2s", "retry": {"max_retries": 5}}
-
-    code, _, entries = run_one_task(project, {"a": [["hang"], writes("a.txt")]}, task)
-
-    assert code == 0
-    assert set(failure_kinds(entries)) == {"TIMEOUT"}
-    ended = [d["exit"].get("ended_by", "") for d in event_data(entries, "AGENT_FINISHED")]
-    assert (ended[0], ended[-1]) == ("hang", "")
 
 
 @pytest.mark.full
@@ -231,45 +384,18 @@ def wait_for_lease_renewal(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("5.7", "3.9")
-@pytest.mark.parametrize(
-    ("act", "words"), [("unsafe", "retry_safe: false"), ({"ask": "Blue or red?"}, "Blue or red?")]
-)
-def test_a_question_of_an_agent_is_escalated_at_once(
-    project: Project, act: Any, words: str
-) -> None:
-    code, task, entries = run_one_task(project, {"a": [[act]]}, {})
-
-    assert code == 4
-    assert task["attempt"] == 1
-    assert task["reason"] == "NEEDS_HUMAN"
-    assert words in task["question"]
-    assert event_data(entries, "RETRY_DECISION") == []
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4")
-def test_a_takeover_whose_work_fails_is_escalated_again(project: Project) -> None:
-    """No agent continues the work of a takeover."""
-    _, task, _ = run_one_task(project, {"a": [[{"ask": "How?"}]]}, {})
-    worktree = next((project.home / "worktrees").glob(f"*/{task['id']}"))
-    (worktree / "a.txt").write_text("bad\n")
-
-    project.yaoki("answer", "a", "done")
-    code = project.yaoki("resume", "--quiet").code
-
-    again = project.task("a")
-    assert (code, again["state"], again["attempt"]) == (4, "ESCALATED", 2)
-    assert "a.txt does not hold good" in again["question"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("0.2", "14.2")
+@pytest.mark.spec("0.2", "14.2", "14.3")
 def test_an_agent_that_changes_git_configuration_is_escalated(project: Project) -> None:
-    code, task, _ = run_one_task(project, {"a": [["tamper_config", *writes("a.txt")]]}, {})
+    """That of the repository, and that of its own worktree, which yaoki's git obeys as well."""
+    project.git("config", "extensions.worktreeConfig", "true")
+    plant = {"run": ["git", "config", "--worktree", "filter.x.clean", "evil"]}
+    acts = ["tamper_config", plant, *writes("a.txt")]
+
+    code, task, _ = run_one_task(project, {"a": [acts]}, {})
 
     assert code == 4
-    assert "configuration changed while the agent was at work: config" in task["question"]
+    assert "configuration changed while the agent was at work: config, " in task["question"]
+    assert f"worktrees/{task['id']}/config.worktree" in task["question"]
     # A person who made the change continues with the existing work, and the report says so.
     assert project.yaoki("answer", "a", "waive").code == 0
     done = project.yaoki("resume", "--quiet")
@@ -279,39 +405,24 @@ def test_an_agent_that_changes_git_configuration_is_escalated(project: Project) 
 
 
 @pytest.mark.full
-@pytest.mark.spec("0.2", "14.2", "14.3")
-def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(
-    project: Project,
-) -> None:
-    """Worktree settings apply to every git process there, including yaoki's."""
-    project.git("config", "extensions.worktreeConfig", "true")
-    plant = {"run": ["git", "config", "--worktree", "filter.x.clean", "evil"]}
-
-    code, task, _ = run_one_task(project, {"a": [[plant, *writes("a.txt")]]}, {})
-
-    assert code == 4
-    assert f"at work: worktrees/{task['id']}/config.worktree" in task["question"]
-
-
-@pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
-@pytest.mark.parametrize("moved", [False, True], ids=["at home", "by variable"])
-def test_a_changed_agent_setting_of_the_user_is_reported(
-    project: Project, tmp_path: Path, moved: bool
-) -> None:
-    home = tmp_path / "person"
-    folder = tmp_path / "conf" if moved else home / ".claude"
-    folder.mkdir(parents=True)
-    (folder / "settings.json").write_text("{}")
-    project.env |= {"HOME": str(home), **({"CLAUDE_CONFIG_DIR": str(folder)} if moved else {})}
-    plant = {"run": ["sh", "-c", f"echo '{{\"hooks\": {{}}}}' > {folder}/settings.json"]}
+def test_changed_agent_settings_of_the_user_are_reported(project: Project, tmp_path: Path) -> None:
+    """At home, and in a folder that a variable names."""
+    home, folder = tmp_path / "person", tmp_path / "conf"
+    files = [home / ".codex" / "config.toml", folder / "settings.json"]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("{}")
+    project.env |= {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(folder)}
+    edits = "; ".join(f"echo '{{\"hooks\": {{}}}}' > {file}" for file in files)
+    plant = {"run": ["sh", "-c", edits]}
 
     code, _, entries = run_one_task(project, {"a": [[plant, *writes("a.txt")]]}, {})
 
     assert code == 0, "a person may have written it"
     (told,) = [entry["data"]["message"] for entry in entries if entry["event"] == CHANGED]
-    name = f"{folder}/settings.json" if moved else "~/.claude/settings.json"
-    assert f"while the agent was at work: {name};" in told
+    named = told.partition("while the agent was at work: ")[2].partition(";")[0]
+    assert set(named.split(", ")) == {"~/.codex/config.toml", f"{folder}/settings.json"}
 
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")
@@ -339,64 +450,6 @@ def test_a_missing_agent_is_refused_before_anything_is_stored(project: Project) 
     assert done.code == 2
     assert "no-such-agent-anywhere" in done.err
     assert project.yaoki("status").code == 6
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.8", "3.3")
-def test_a_skipped_check_has_not_passed_and_an_aborting_check_escalates_at_once(
-    project: Project,
-) -> None:
-    checks = {
-        "style": {**file_contains("style.txt"), "on_failure": "skip"},
-        "optional": {**file_contains("nice.txt"), "required": False},
-        "good": {**file_contains("a.txt"), "on_failure": "abort"},
-    }
-    code, task, entries = run_one_task(
-        project, {"a": [writes("a.txt", "bad\n")]}, {}, checks=checks
-    )
-
-    assert code == 4
-    assert task["attempt"] == 1
-    outcomes = {d["check"]: d["outcome"] for d in event_data(entries, "CHECK_FINISHED")}
-    assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "good": "FAILED"}
-
-
-@pytest.mark.full
-@pytest.mark.spec("1.2")
-def test_report_and_check_tasks_succeed_without_a_change(project: Project) -> None:
-    script = {
-        "note": [["nothing"], [{"say": "The code is fine."}]],
-        "work": [writes("a.txt")],
-    }
-    tasks = [
-        {"id": "note", "kind": "report", "checks": []},
-        {"id": "work", "checks": ["good"]},
-        {"id": "proof", "kind": "check", "needs": ["work"], "checks": ["good"]},
-    ]
-    done = project.yaoki(
-        "run", project.plan(a_plan(script, tasks, {"good": file_contains("a.txt")}))
-    )
-
-    assert done.code == 0, done.out + done.err
-    states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
-    assert states == {"note": ("DONE", 2), "work": ("DONE", 1), "proof": ("DONE", 1)}
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.1")
-def test_setup_and_included_files_are_ready_before_the_agent_starts(project: Project) -> None:
-    (project.repo / ".gitignore").write_text("made/\nsecret.env\n")
-    (project.repo / ".worktreeinclude").write_text("secret.env\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
-    (project.repo / "secret.env").write_text("good\n")
-    act = [{"run": ["sh", "-c", "cat made/it secret.env > a.txt"]}]
-    task = {"setup": [["sh", "-c", "mkdir made && echo good > made/it"]]}
-
-    code, _, _ = run_one_task(project, {"a": [act]}, task)
-
-    assert code == 0
-    assert project.show(project.status()["run_branch"], "a.txt") == "good\ngood"
 
 
 def fingerprint(project: Project) -> dict[str, str]:
@@ -466,13 +519,17 @@ def test_cancel_ends_the_process_tree_and_saves_the_work_before_it_returns(
         worker.send_signal(signal.SIGKILL)
         worker.wait()
 
-    cancelled = project.yaoki("cancel")
+    cancelled = project.yaoki("cancel", "--json")
     gone = not _alive(pid)
     worker.communicate(timeout=BOUND_S)
 
     assert cancelled.code in {0, 3}, cancelled.err
     assert gone, "nothing of the tree is left when cancel returns"
-    assert project.task("a")["state"] == "CANCELLED"
+    task = project.task("a")
+    assert task["state"] == "CANCELLED"
+    if not with_worker:
+        assert cancelled.document["ending"] == []
+        assert task["id"] in cancelled.document["kept"]
     kept = project.yaoki("recover", "--json").document
     assert "a" in json.dumps(kept)
     assert project.yaoki("recover", "a", "--branch", "rescued").code == 0
@@ -498,60 +555,3 @@ def test_thirty_megabytes_of_output_are_stored_only_in_the_log_file(project: Pro
     log = project.repo / ".yaoki" / "runs" / run / task["id"] / "1" / "out.log"
     assert log.stat().st_size >= 30_000_000
     assert project.store_bytes() < 2_000_000
-
-
-@pytest.mark.full
-@pytest.mark.spec("4.1", "3.3")
-def test_a_conflict_is_sent_to_the_agent_with_its_markers(project: Project) -> None:
-    (project.repo / "shared.txt").write_text("grey\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "shared")
-    seen = project.folder / "seen.txt"
-    look = {"run": ["sh", "-c", f"cat shared.txt > {seen}"]}
-    began, go = project.folder / "began", project.folder / "go"
-    script = {
-        "left": [[waits_for(began), {"write": {"shared.txt": "teal\n"}}]],
-        "right": [
-            [{"run": ["touch", str(began)]}, waits_for(go), {"write": {"shared.txt": "rose\n"}}],
-            [look, {"write": {"shared.txt": "both\n"}}],
-        ],
-    }
-    checks = {"there": {"file": {"path": "shared.txt", "exists": True}}}
-    tasks = [{"id": "left"}, {"id": "right"}]
-
-    worker = project.start("run", project.plan(a_plan(script, tasks, checks)))
-    wait_until(began.exists, "both stand on the same base")
-    wait_until(lambda: project.task("left")["state"] == "DONE", "the other has landed")
-    go.touch()
-    output = remaining_output(worker)
-
-    assert worker.returncode == 0, output
-    assert "<<<<<<<" in seen.read_text()
-    assert project.show(project.status()["run_branch"], "shared.txt") == "both"
-    entries = project.query("trace", "right", "--json").document["entries"]
-    assert failure_kinds(entries) == ["CONFLICT"]
-    assert "shared.txt" in project.prompt(project.task("right"), 2)
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.2")
-def test_a_secret_variable_reaches_no_agent_and_no_stored_text(project: Project) -> None:
-    secret = "sk-planted-0123456789abcdef0123456789abcdef"
-    os_env = {"PLANTED_API_KEY": secret}
-    act = [{"run": ["sh", "-c", "env >&2"]}, {"complain": f"key {secret}"}, "nothing"]
-    plan = a_plan({"a": [act, writes("a.txt")]}, [{"id": "a"}], {"good": file_contains("a.txt")})
-    # The plan itself contains the secret here, so its stored copy is not searched.
-    file = project.plan(plan)
-
-    assert project.yaoki("run", file, env=os_env).code == 0
-
-    run_folder = project.repo / ".yaoki" / "runs"
-    prompts = b"".join(p.read_bytes() for p in run_folder.glob("*/*/*/prompt.md"))
-    assert secret.encode() not in prompts
-    shown = project.yaoki("logs", "a", "--attempt", "1", "--err", env=os_env)
-    assert "PLANTED_API_KEY" not in shown.out, "the agent's environment is an allow-list"
-    assert secret not in shown.out
-    trace = project.yaoki("trace", "a", "--json", env=os_env).document["entries"]
-    finished = [e for e in trace if e["event"] != "TASK_SUBMITTED"]
-    assert secret not in json.dumps(finished)
-    assert os.environ.get("PLANTED_API_KEY") is None
