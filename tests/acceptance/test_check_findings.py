@@ -7,20 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, writes
+from tests.acceptance.prepared import Prepared
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, writes
 from tests.acceptance.test_agent_failures import event_data, failure_kinds
 
 pytestmark = pytest.mark.acceptance
 
 ONE = {"retry": {"max_retries": 0}}
-
-
-def run(project: Project, check: dict[str, Any], **task: Any) -> tuple[int, list[dict[str, Any]]]:
-    """One task whose agent writes a file, and one check."""
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", **ONE, **task}], {"c": check})
-    done = project.yaoki("run", project.plan(plan))
-    assert "Traceback" not in done.out + done.err
-    return done.code, project.query("trace", "a", "--json").document["entries"]
 
 
 def outcomes(entries: list[dict[str, Any]]) -> list[str]:
@@ -30,29 +23,63 @@ def outcomes(entries: list[dict[str, Any]]) -> list[str]:
 def commit(project: Project, path: str, text: str) -> None:
     (project.repo / path).write_text(text)
     project.git("add", "-A")
-    project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", path)
+    project.git(*GIT_IDENTITY, "commit", "-qm", path)
+
+
+LEAVES = {
+    "file": "test -f gen.txt || { touch gen.txt; exit 1; }",
+    "folder": "test -d gen || { mkdir gen; exit 1; }",
+    "ignored-file": "test -f cache/gen || { mkdir -p cache; touch cache/gen; exit 1; }",
+    "ignored-folder": "test -d cache || { mkdir cache; exit 1; }",
+    "changed-file": "grep -q done README || { echo done >> README; exit 1; }",
+}
+REPORTING = """import sys
+case = '<testcase name="test_a"><failure message="old"/></testcase>'
+text = f'<testsuite>{case}<testcase name="test_b"/></testsuite>'
+open(sys.argv[1], "w").write(text)
+sys.exit(1)
+"""
+
+
+def run_failing_checks(project: Project) -> None:
+    """One run of tasks of which none lands; each has one check of the same name."""
+    (project.repo / ".pytest_cache").mkdir()
+    (project.repo / ".pytest_cache" / "lastfailed").write_text("{}\n")
+    (project.repo / ".gitignore").write_text("cache/\n")
+    project.git("add", "-A", "-f")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with a cache")
+    fails = "echo 'Error: flux capacitor' >&2; exit 1"
+    checks: dict[str, Any] = {
+        **{name: {"shell": shell} for name, shell in LEAVES.items()},
+        "fixes": {"run": [sys.executable, "-c", REPORTING, "{report}"], "baseline": "known"},
+        "rewrites": {"shell": "echo x >> README; test -s README"},
+        "rewrites-cache": {"shell": "date > .pytest_cache/lastfailed; test -f rewrites-cache.txt"},
+        "unstarted": {"run": ["false"], "rerun": False},
+    }
+    more: dict[str, Any] = {
+        **{name: {"retry": {"max_retries": 1}} for name in LEAVES},
+        "fixes": {**ONE, "fixes": ["nosuch*"]},
+        "rewrites": {"retry": {"max_retries": 2}},
+        "unstarted": {**ONE, "agent": "broken"},
+    }
+    script = {name: [writes(f"{name}.txt")] for name in checks}
+    tasks = [{"id": name, "checks": [name], **more.get(name, {})} for name in checks]
+    plan = a_plan(script, tasks, checks)
+    plan["agents"]["broken"] = {"command": ["sh", "-c", fails], "prompt": "stdin"}
+    done = project.yaoki("run", project.plan(plan))
+    assert done.code == 4, done.out + done.err
+    assert "Traceback" not in done.out + done.err
 
 
 @pytest.mark.full
 @pytest.mark.spec("6.5", "0.1")
-@pytest.mark.parametrize(
-    "shell",
-    [
-        "test -f gen.txt || { touch gen.txt; exit 1; }",
-        "test -d gen || { mkdir gen; exit 1; }",
-        "test -f cache/gen || { mkdir -p cache; touch cache/gen; exit 1; }",
-        "test -d cache || { mkdir cache; exit 1; }",
-        "grep -q done README || { echo done >> README; exit 1; }",
-    ],
-)
-def test_a_failed_check_is_run_again_on_the_same_tree(project: Project, shell: str) -> None:
+def test_a_failed_check_is_run_again_on_the_same_tree(prepared: Prepared) -> None:
     """It always fails on this commit; only leftover files could make the rerun pass."""
-    commit(project, ".gitignore", "cache/\n")
+    project, _ = prepared.after(run_failing_checks)
 
-    code, entries = run(project, {"shell": shell}, retry={"max_retries": 1})
+    found = {name: outcomes(project.events(name)) for name in LEAVES}
 
-    assert code == 4
-    assert outcomes(entries) == ["FAILED", "FAILED"]
+    assert found == {name: ["FAILED", "FAILED"] for name in LEAVES}
 
 
 @pytest.mark.spec("6.5", "0.2")
@@ -68,72 +95,64 @@ def test_ignored_files_of_the_agent_survive_the_rerun_of_a_check(project: Projec
     assert not (worktree.parent / "made").exists()
 
 
-REPORTING = """import sys
-case = '<testcase name="test_a"><failure message="old"/></testcase>'
-text = f'<testsuite>{case}<testcase name="test_b"/></testsuite>'
-open(sys.argv[1], "w").write(text)
-sys.exit(1)
-"""
-
-
 @pytest.mark.full
 @pytest.mark.spec("6.4", "0.6")
 def test_a_fixes_pattern_that_matches_no_failure_of_the_base_fails_the_check(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    check = {"run": [sys.executable, "-c", REPORTING, "{report}"], "baseline": "known"}
-
-    code, entries = run(project, check, fixes=["nosuch*"])
+    project, _ = prepared.after(run_failing_checks)
+    entries = project.events("fixes")
 
     told = event_data(entries, "CHECK_FINISHED")[-1]
-    assert (code, failure_kinds(entries)) == (4, ["ESCALATE_REQUIRED"])
+    assert failure_kinds(entries) == ["ESCALATE_REQUIRED"]
     assert told["outcome"] == "FAILED"
     assert told["message"] == "fixes 'nosuch*' matches no failure of the base; it has test_a"
-    assert "nosuch*" in project.task("a")["question"]
+    assert "nosuch*" in project.task("fixes")["question"]
 
 
 @pytest.mark.full
-@pytest.mark.spec("4.8", "3.6")
-def test_a_check_that_changes_files_is_escalated_and_not_sent_to_the_agent(
-    project: Project,
+@pytest.mark.spec("4.8", "3.6", "4.7", "2.6")
+def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_check(
+    prepared: Prepared,
 ) -> None:
-    code, entries = run(
-        project, {"shell": "echo x >> README; test -s README"}, retry={"max_retries": 2}
-    )
+    """Not sent to the agent; and the run keeps its checks: editing the settings changes nothing."""
+    project, _ = prepared.after(run_failing_checks)
+    entries = project.events("rewrites")
 
-    assert (code, outcomes(entries)) == (4, ["BROKEN"])
+    assert outcomes(entries) == ["BROKEN"]
     assert failure_kinds(entries) == ["FATAL_ERROR"]
-    assert project.task("a")["attempt"] == 1
-    assert (
-        "check c: cannot be trusted: the check itself changed files"
-        in project.task("a")["question"]
-    )
+    task = project.task("rewrites")
+    assert task["attempt"] == 1
+    assert "check rewrites: cannot be trusted: the check itself changed files" in task["question"]
+    (told,) = event_data(entries, "ESCALATE_EXECUTED")
+    assert "the run keeps the checks it began with" in told["user_message"]
+    assert "--base" in told["user_message"]
 
 
 @pytest.mark.full
-@pytest.mark.spec("6.2", "14.4")
-@pytest.mark.parametrize("line", ["--> Running tests", "  --> src/main.rs", "--> a.rs:1:x"])
-def test_a_foreign_arrow_line_does_not_break_a_reader(project: Project, line: str) -> None:
-    shell = f"echo 'error: building'; echo '{line}'; echo '1 failed'; exit 1"
-    code, entries = run(project, {"shell": shell, "rerun": False})
+@pytest.mark.spec("16.1", "0.5")
+def test_a_tracked_cache_rewritten_by_a_check_is_named_as_the_cause(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_failing_checks)
 
-    assert (code, outcomes(entries)) == (4, ["FAILED"])
-    assert failure_kinds(entries) == ["QUALITY_FAILURE"]
+    question = project.task("rewrites-cache")["question"]
+
+    assert "a tool rewrote its cache, which git tracks: .pytest_cache/lastfailed" in question
+    assert "git rm -r --cached .pytest_cache" in question
+    assert "the check itself changed" not in question
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "10.3", "4.2")
-def test_an_agent_that_fails_to_start_is_reported_as_the_agents_failure(project: Project) -> None:
+def test_an_agent_that_fails_to_start_is_reported_as_the_agents_failure(
+    prepared: Prepared,
+) -> None:
     """To waive the check would not help an agent that did not run."""
-    script = "echo 'Error: flux capacitor' >&2; exit 1"
-    plan = a_plan({}, [{"id": "a", **ONE}], {"c": {"run": ["false"], "rerun": False}})
-    plan["agents"]["actor"] = {"command": ["sh", "-c", script], "prompt": "stdin"}
-    done = project.yaoki("run", project.plan(plan))
+    project, _ = prepared.after(run_failing_checks)
 
-    question = project.task("a")["question"]
-    assert done.code == 4
+    question = project.task("unstarted")["question"]
+
     assert question.count("nothing was changed") == 1
     assert "Error: flux capacitor" in question
-    assert "check c" not in question
+    assert "check unstarted" not in question
     assert "waive" not in question.lower()
-    assert "Error: flux capacitor" in project.yaoki("why", "a").out
+    assert "Error: flux capacitor" in project.yaoki("why", "unstarted").out

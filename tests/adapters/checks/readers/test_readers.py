@@ -919,6 +919,21 @@ def test_a_reader_that_raises_is_named_and_its_result_ignored() -> None:
     assert faults == ["reader falls failed: KeyError: 'gone'"]
 
 
+@pytest.mark.spec("6.2", "14.4")
+@pytest.mark.parametrize("line", ["--> Running tests", "  --> src/main.rs", "--> a.rs:1:x"])
+def test_a_foreign_arrow_line_does_not_break_a_reader(line: str) -> None:
+    """A check that prints it has failed, and is not broken."""
+    seen = CommandOutput(1, f"error: building\n{line}\n1 failed\n")
+    faults: list[str] = []
+
+    for group in READERS.values():
+        for reader in group:
+            try_reader(reader, split_output(seen), faults)
+
+    assert faults == []
+    assert interpret_output(seen).reader_fault == ""
+
+
 @pytest.mark.spec("0.4", "6.2")
 def test_many_titles_of_vitest_share_one_message() -> None:
     lines = [f" FAIL  a.test.ts > t{n}" for n in range(20_000)]
