@@ -32,104 +32,31 @@ def shell(words: str) -> dict[str, Any]:
     return {"command": ["sh", "-c", words], "prompt": "argument"}
 
 
-def last_question(project: Project, task: str = "t") -> dict[str, Any]:
-    """The last question about the task, with its failure."""
-    lines = project.events(task)
-    found: list[dict[str, Any]] = [e["data"] for e in lines if e["event"] == "ESCALATE_DECISION"]
-    assert found, project.event_names(task)
-    return found[-1]
-
-
 # ------------------------------------------------------------------ an agent that cannot start
 
 
-def without_interpreter(project: Project, folder: str) -> str:
-    """A plan whose agent is there, and cannot be started."""
-    agent = project.folder / folder / "agent"
+@pytest.mark.spec("4.2", "4.7", "10.3")
+def test_a_missing_interpreter_is_reported_as_missing_with_both_remedies(project: Project) -> None:
+    """The word `permission` in a path once decided the classification, and formerly only the
+    first remedy was shown.
+    """
+    agent = project.folder / "permission" / "agent"
     agent.parent.mkdir()
     agent.write_text("#!/no/such/interpreter\n")
     agent.chmod(0o755)
-    return project.plan(plan_of_one({"command": [str(agent)]}, "test -f x"))
+    plan = project.plan(plan_of_one({"command": [str(agent)]}, "test -f x"))
 
-
-@pytest.mark.full
-@pytest.mark.spec("4.2")
-def test_a_missing_interpreter_in_a_folder_named_permission_is_reported_as_missing(
-    project: Project,
-) -> None:
-    """The word `permission` in a path once decided the classification."""
-    done = project.yaoki("run", without_interpreter(project, "permission"), "--quiet")
+    done = project.yaoki("run", plan, "--quiet")
 
     assert done.code == 4, done.out + done.err
-    assert last_question(project)["failure"]["code"] == "RESOURCE_NOT_FOUND"
-
-
-@pytest.mark.spec("4.7", "10.3")
-def test_both_remedies_of_a_fatal_error_are_shown(project: Project) -> None:
-    """Formerly only the first remedy was shown."""
-    done = project.yaoki("run", without_interpreter(project, "tools"), "--quiet")
-
-    assert done.code == 4, done.out + done.err
+    (decided,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_DECISION"]
+    assert decided["failure"]["code"] == "RESOURCE_NOT_FOUND"
     (entry,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
     assert "check the name and the path" in entry["user_message"]
     assert "install what is missing" in entry["user_message"]
 
 
-# ------------------------------------------------------------------ logs of checks
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.4", "6.5")
-def test_the_log_of_a_check_is_that_of_its_last_run(project: Project) -> None:
-    """It fails once and passes when it is asked again: the log shown is the second one."""
-    mark = project.folder / "mark"
-    check = f"if test -f {mark}; then echo second look; else touch {mark}; echo first; exit 1; fi"
-    plan = plan_of_one(shell("echo x > x.txt"), f"{check}; test -f x.txt")
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert "second look" in project.yaoki("logs", "t", "--check", "c").out
-
-
 # ------------------------------------------------------------------ checks that are not fit
-
-
-@pytest.mark.full
-@pytest.mark.spec("4.7", "2.6")
-def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_check(
-    project: Project,
-) -> None:
-    """The run keeps its original checks: editing the settings alone changes nothing."""
-    plan = plan_of_one(shell("echo x > x.txt"), "echo more >> README; test -f x.txt")
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 4, done.out + done.err
-    (entry,) = [e["data"] for e in project.events("t") if e["event"] == "ESCALATE_EXECUTED"]
-    assert "the run keeps the checks it began with" in entry["user_message"]
-    assert "--base" in entry["user_message"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("16.1", "0.5")
-def test_a_tracked_cache_rewritten_by_a_check_is_named_as_the_cause(
-    project: Project,
-) -> None:
-    cache = project.repo / ".pytest_cache" / "lastfailed"
-    cache.parent.mkdir()
-    cache.write_text("{}\n")
-    project.git("add", "-A", "-f")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "with a cache")
-    plan = plan_of_one(shell("echo x > x.txt"), "date > .pytest_cache/lastfailed; test -f x.txt")
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 4, done.out + done.err
-    question = project.task("t")["question"]
-    assert "a tool rewrote its cache, which git tracks: .pytest_cache/lastfailed" in question
-    assert "git rm -r --cached .pytest_cache" in question
-    assert "the check itself changed" not in question
 
 
 @pytest.mark.spec("16.4", "0.5")
@@ -176,24 +103,35 @@ GARBAGE = {
 }
 
 
+def plan_of_agents(check: str, scripts: Mapping[str, str], **task: Any) -> dict[str, Any]:
+    """A task for each script, with an agent of the same name."""
+    return {
+        "goal": "x",
+        "agents": {name: shell(words) for name, words in scripts.items()},
+        "checks": {"c": {"shell": check}},
+        "tasks": [{"id": name, "goal": "x", "agent": name, **task} for name in scripts],
+    }
+
+
 @pytest.mark.full
 @pytest.mark.spec("14.4", "16.8", "0.6")
-@pytest.mark.parametrize("form", GARBAGE)
-def test_an_unreadable_result_file_is_reported_as_unreadable(project: Project, form: str) -> None:
+def test_an_unreadable_result_file_is_reported_as_unreadable(project: Project) -> None:
     """It is no report of a failure, and no word of success either."""
-    agent = shell(f"echo x > x.txt; {GARBAGE[form]}")
-    plan = plan_of_one(agent, "test -f x.txt", retry={"max_retries": 1})
+    scripts = {name: f"echo x > x.txt; {words}" for name, words in GARBAGE.items()}
+    plan = plan_of_agents("test -f x.txt", scripts, retry={"max_retries": 1})
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
-    task = project.task("t")
-    assert (done.code, task["landed"]) == (4, None), done.out + done.err
-    assert "the agent's result file cannot be read" in task["question"]
-    prompt = project.prompt(task, 2)
-    assert "could not be read" in prompt
-    for words in (done.out, task["question"], prompt, project.yaoki("why", "t").out):
-        assert "reported that it failed" not in words
-        assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
+    assert done.code == 4, done.out + done.err
+    for name in GARBAGE:
+        task = project.task(name)
+        assert task["landed"] is None
+        assert "the agent's result file cannot be read" in task["question"]
+        prompt = project.prompt(task, 2)
+        assert "could not be read" in prompt
+        for words in (done.out, task["question"], prompt, project.yaoki("why", name).out):
+            assert "reported that it failed" not in words
+            assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
 
 
 # ------------------------------------------------------------------ work that is somewhere else
@@ -204,7 +142,7 @@ ELSEWHERE = {
         f"git checkout -q -b feature; echo x > x.txt; {COMMIT}; git checkout -q -",
         "commits on branch feature",
     ),
-    "reset away": (
+    "reset-away": (
         f"echo x > x.txt; {COMMIT}; git reset -q --hard HEAD^",
         "commits on no branch any more",
     ),
@@ -214,33 +152,28 @@ ELSEWHERE = {
 
 @pytest.mark.full
 @pytest.mark.spec("3.5", "4.3", "0.2")
-@pytest.mark.parametrize("form", ELSEWHERE)
-def test_the_prompt_names_the_place_where_an_agent_worked_by_mistake(
-    project: Project, form: str
-) -> None:
-    """With the message "nothing was changed" alone, the agent would repeat its mistake."""
+def test_the_prompt_names_the_place_where_an_agent_worked_by_mistake(project: Project) -> None:
+    """With the message "nothing was changed" alone, the agent would repeat its mistake.
+
+    One after the other: the prompt for the idle agent names no other place.
+    """
     with_submodule(project)
-    words, where = ELSEWHERE[form]
     update = "git -c protocol.file.allow=always submodule update -q --init"
-    once = f"test $YAOKI_ATTEMPT = 1 && {{ {update}; {words}; }}; true"
+    works = {"idle": "true", **{name: words for name, (words, _) in ELSEWHERE.items()}}
+    scripts = {
+        name: f"test $YAOKI_ATTEMPT = 1 && {{ {update}; {words}; }}; true"
+        for name, words in works.items()
+    }
 
-    done = project.yaoki("run", project.plan(plan_of_one(shell(once), "test -f README")), "--quiet")
+    plan = project.plan(plan_of_agents("test -f README", scripts))
+    done = project.yaoki("run", plan, "--quiet", "--parallel", "1")
 
-    task = project.task("t")
     assert done.code == 4, done.out + done.err
-    assert where in project.prompt(task, 2)
-    assert where in task["question"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.5")
-def test_the_prompt_for_an_idle_agent_names_no_other_place(project: Project) -> None:
-    with_submodule(project)
-    update = "git -c protocol.file.allow=always submodule update -q --init"
-
-    project.yaoki("run", project.plan(plan_of_one(shell(update), "test -f README")), "--quiet")
-
-    prompt = project.prompt(project.task("t"), 2)
+    for name, (_, where) in ELSEWHERE.items():
+        task = project.task(name)
+        assert where in project.prompt(task, 2)
+        assert where in task["question"]
+    prompt = project.prompt(project.task("idle"), 2)
     assert "nothing was changed" in prompt
     assert "elsewhere" not in prompt
 
