@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, wait_until
+from tests.acceptance.project import Project, a_plan, file_contains
 
 ENOUGH = {"shell": 'test "$(cat count.txt 2>/dev/null | wc -l)" -ge 3'}
 
@@ -45,17 +45,6 @@ def test_a_continuous_run_iterates_until_done_when_passes(project: Project) -> N
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.7", "0.4")
-def test_a_continuous_run_stops_at_its_iteration_limit(project: Project) -> None:
-    done = project.yaoki("run", project.plan(continuous_plan({}, max_iterations=2)), "--quiet")
-
-    assert done.code == 4, done.out + done.err
-    names = [t["name"] for t in project.status()["tasks"] if not t["name"].startswith("done_when")]
-    assert names == ["grow", "grow-i2"]
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
 @pytest.mark.spec("9.7", "10.4")
 def test_a_continuous_run_pauses_after_a_failed_iteration_until_it_is_answered(
     project: Project,
@@ -72,50 +61,6 @@ def test_a_continuous_run_pauses_after_a_failed_iteration_until_it_is_answered(
     assert "iteration 2 failed: grow-i2" in paused.out
     assert project.yaoki("resume", "--quiet").code == 4, "nobody has answered"
     assert len(iterations(project)) == 2
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("9.7", "0.4")
-def test_three_consecutive_failed_iterations_end_a_continuous_run(project: Project) -> None:
-    bad = {f"grow-i{n}": [[{"write": {"count.txt": ""}}]] for n in range(2, 15)}
-    plan = continuous_plan(
-        {**bad, "grow": [[{"write": {"count.txt": ""}}]]}, pause_on_failure=False
-    )
-    plan["tasks"][0]["retry"] = {"max_retries": 0}
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 4, done.out + done.err
-    assert [data["decision"] for data in iterations(project)] == ["next", "next", "stop"]
-    assert iterations(project)[-1]["reason"] == "3 iterations in a row failed"
-    names = [t["name"] for t in project.status()["tasks"]]
-    assert "grow-i3" in names
-    assert "grow-i4" not in names
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("9.7", "0.3")
-def test_no_iteration_is_counted_twice_after_a_kill(project: Project) -> None:
-    plan = continuous_plan(
-        {
-            f"grow-i{n}": [[{"sleep": 0.4}, {"append": {"count.txt": "line\n"}}]]
-            for n in range(2, 15)
-        }
-    )
-    file = project.plan(plan)
-    run = project.start("run", file, "--quiet")
-    wait_until(lambda: "grow-i2" in project.query("status", "--json").out, "the second began")
-    run.kill()
-    run.communicate()
-
-    done = project.yaoki("resume", "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert [data["iteration"] for data in iterations(project)] == [1, 2, 3]
-    branch = project.status()["run_branch"]
-    assert project.show(branch, "count.txt").split() == ["line"] * 3
 
 
 @pytest.mark.full
@@ -145,14 +90,19 @@ def test_a_planner_plans_each_iteration(project: Project) -> None:
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.7")
-def test_an_iteration_without_changes_reports_nothing_to_commit(project: Project) -> None:
-    plan = continuous_plan({f"grow-i{n}": [["nothing"]] for n in range(2, 15)}, max_iterations=2)
+@pytest.mark.spec("9.7", "0.4")
+def test_a_continuous_run_stops_at_its_limit_and_reports_iterations_without_changes(
+    project: Project,
+) -> None:
+    plan = continuous_plan({f"grow-i{n}": [["nothing"]] for n in range(2, 15)}, max_iterations=3)
     plan["checks"]["some"] = file_contains("README", "hello")
     for task in plan["tasks"]:
         task["may_change_nothing"] = True
 
-    project.yaoki("run", project.plan({**plan, "continuous": {"max_iterations": 3}}), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
+    assert done.code == 4, done.out + done.err
+    names = [t["name"] for t in project.status()["tasks"] if not t["name"].startswith("done_when")]
+    assert names == ["grow", "grow-i2", "grow-i3"]
     nothing = "nothing to commit"
     assert [data["commit"] for data in iterations(project)] == ["committed", nothing, nothing]
