@@ -550,6 +550,21 @@ def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, worktree: Path, 
     assert look.phase in {ProcessPhase.EXITED, ProcessPhase.GONE}
 
 
+@pytest.mark.spec("0.1", "3.8", "4.1")
+@pytest.mark.parametrize("text", ['{"x": 1}', "[]", "{", '{"code": "0"}'])
+def test_an_invalid_exit_file_is_ignored(folder: Path, worktree: Path, text: str) -> None:
+    """An agent can write there: its process counts as running until it has really ended."""
+    script = f"printf '%s' '{text}' > {folder}/exit.json; touch on; sleep 60"
+    PROCESSES.start(folder, shell(worktree, script))
+    until((worktree / "on").exists)
+
+    claimed = PROCESSES.inspect(folder).phase
+    ended = PROCESSES.end(folder, EndCause.STOP)
+
+    assert claimed == ProcessPhase.RUNNING
+    assert (ended.phase, ended.ended_by) == (ProcessPhase.EXITED, EndCause.STOP)
+
+
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [str, lambda value: json.dumps(value)[1:-1], quote])
 def test_secrets_in_the_output_are_masked_after_the_end(
