@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,11 @@ GOOD = [{"write": {"a.txt": "good\n"}}]
 
 
 def tool(pattern: str, says: str) -> dict[str, Any]:
-    """A check that speaks as the real tool does until a.txt is good; the tools themselves are run
-    in tests/adapters/checks/readers/test_real_tools.py."""
-    return {"shell": f"grep -qx good a.txt || {{ {says}; exit 1; }}", "pattern": pattern}
+    """A check that speaks as the real tool does until its file is good; the tools themselves are
+    run in tests/adapters/checks/readers/test_real_tools.py."""
+    return {"shell": f"grep -qx good {pattern}.txt || {{ {says}; exit 1; }}", "pattern": pattern}
 
 
-BAD = [{"write": {"a.txt": "bad\n"}}]
 COMMANDS = {
     "test-failed": (
         tool("test-failed", "echo 'FAILED tests/test_it.py::test_sum - assert 1 == 2'"),
@@ -36,7 +34,7 @@ COMMANDS = {
     "format-error": (tool("format-error", "echo 'would reformat lib.py'"), "lib.py"),
     "git-dirty": (
         {
-            "shell": "grep -qx good a.txt || echo ' M stray.txt'",
+            "shell": "grep -qx good git-dirty.txt || echo ' M stray.txt'",
             "success": "empty",
             "pattern": "git-dirty",
         },
@@ -48,68 +46,72 @@ MARKS = {name: mark for name, (_, mark) in COMMANDS.items() if name != "format-e
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.spec("4.5", "6.2", "6.9", "7.4")
-@pytest.mark.parametrize("pattern", COMMANDS)
+@pytest.mark.parametrize(
+    "patterns", [["test-failed"], [name for name in COMMANDS if name != "test-failed"]]
+)
 def test_a_failing_command_is_sent_back_with_its_pattern_only(
-    project: Project, pattern: str
+    project: Project, patterns: list[str]
 ) -> None:
-    check, mark = COMMANDS[pattern]
+    """One task for each pattern, all in one run."""
+    script = {name: [writes(f"{name}.txt", "bad\n"), writes(f"{name}.txt")] for name in patterns}
+    tasks = [{"id": name, "checks": [name]} for name in patterns]
+    plan = a_plan(script, tasks, {name: COMMANDS[name][0] for name in patterns})
 
-    code, task, entries = run_one_task(project, {"a": [BAD, GOOD]}, {}, checks={"it": check})
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
-    assert (code, task["attempt"]) == (0, 2)
-    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
-    assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", pattern)
-    assert event_data(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
-    prompt = project.prompt(task, 2).partition("# What failed")[2].partition("# How it will")[0]
-    assert mark in prompt
-    assert [other for name, other in MARKS.items() if other in prompt and name != pattern] == []
+    assert done.code == 0, done.out + done.err
+    for pattern in patterns:
+        task, entries = project.task(pattern), project.events(pattern)
+        assert task["attempt"] == 2
+        failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
+        assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", pattern)
+        assert event_data(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
+        prompt = project.prompt(task, 2).partition("# What failed")[2].partition("# How it will")[0]
+        assert COMMANDS[pattern][1] in prompt
+        assert [other for name, other in MARKS.items() if other in prompt and name != pattern] == []
+
+
+def violations() -> dict[str, tuple[list[Any], str]]:
+    """The acts that violate each criterion, and the pattern of the failure."""
+    return {
+        "Q1": ([], "file-not-exists"),
+        "Q2": ([{"write": {"q2.py": "x = 1  # FIXME\n"}}], "todo-added"),
+        "Q3": ([{"omit": {"q3.py": "x = 1\n"}}], "omission"),
+        "Q4": ([{"write": {"q4.py": "def f(\n"}}], "syntax-error"),
+        "Q5": (["nothing"], "no-change"),
+        "Q6": (["claim_done"], "no-change"),
+    }
 
 
 @pytest.mark.full
 @pytest.mark.spec("4.4", "4.5")
-@pytest.mark.parametrize(
-    ("acts", "checks", "criterion", "pattern"),
-    [
-        (
-            [{"write": {"a.txt": "good\n"}}],
-            {
-                "good": file_contains("a.txt"),
-                "made": {"file": {"path": "made.txt", "exists": True}},
-            },
-            "Q1",
-            "file-not-exists",
-        ),
-        ([{"write": {"a.txt": "good\n", "b.py": "x = 1  # FIXME\n"}}], {}, "Q2", "todo-added"),
-        (
-            [{"omit": {"b.py": "x = 1\n"}}, *GOOD],
-            {},
-            "Q3",
-            "omission",
-        ),
-        ([{"write": {"a.txt": "good\n", "b.py": "def f(\n"}}], {}, "Q4", "syntax-error"),
-        (["nothing"], {}, "Q5", "no-change"),
-        (["claim_done"], {}, "Q6", "no-change"),
-    ],
-)
-def test_each_violation_fails_exactly_its_own_criterion(
-    project: Project, acts: list[Any], checks: dict[str, Any], criterion: str, pattern: str
-) -> None:
-    mended = {"a.txt": "good\n", "b.py": "x = 1\n", "made.txt": "made\n"}
+def test_each_violation_fails_exactly_its_own_criterion(project: Project) -> None:
+    """One task for each criterion, all in one run."""
+    script: dict[str, Any] = {}
+    for name, (acts, pattern) in violations().items():
+        low = name.lower()
+        works = [] if pattern == "no-change" else writes(f"{low}.txt")
+        mended = {f"{low}.txt": "good\n", f"{low}.py": "x = 1\n", f"{low}.made": "made\n"}
+        script[f"task-{low}"] = [[*acts, *works], [{"write": mended}]]
+    checks: dict[str, Any] = {name: file_contains(f"{name[5:]}.txt") for name in script}
+    tasks = [{"id": name, "checks": [name]} for name in script]
+    tasks[0] = {"id": "task-q1", "checks": ["task-q1", "made"]}
+    checks["made"] = {"file": {"path": "q1.made", "exists": True}}
 
-    code, task, entries = run_one_task(
-        project,
-        {"a": [acts, [{"write": mended}]]},
-        {},
-        checks=checks or {"good": file_contains("a.txt")},
-    )
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
 
-    assert (code, task["attempt"]) == (0, 2)
-    failed = {d["check"] for d in event_data(entries, "CHECK_FINISHED") if d["outcome"] == "FAILED"}
-    criteria = {name for name in failed if name.startswith("Q")}
-    assert criterion in criteria
-    # Q6 needs Q5: a claim without evidence is made where evidence is missing.
-    assert criteria <= {criterion, "Q5"}
-    assert event_data(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
+    assert done.code == 0, done.out + done.err
+    for criterion, (_, pattern) in violations().items():
+        name = f"task-{criterion.lower()}"
+        entries = project.events(name)
+        assert project.task(name)["attempt"] == 2
+        finished = event_data(entries, "CHECK_FINISHED")
+        failed = {d["check"] for d in finished if d["outcome"] == "FAILED"}
+        criteria = {name for name in failed if name.startswith("Q")}
+        assert criterion in criteria
+        # Q6 needs Q5: a claim without evidence is made where evidence is missing.
+        assert criteria <= {criterion, "Q5"}
+        assert event_data(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
 
 
 @pytest.mark.full
@@ -128,42 +130,3 @@ def test_unpushed_work_fails_the_pushed_check_and_pushed_work_passes(
 
     assert code == 0
     assert event_data(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == "branch-not-pushed"
-
-
-@pytest.mark.full
-@pytest.mark.spec("5.4", "5.5")
-def test_retry_after_delays_every_task_of_the_account(project: Project) -> None:
-    """Both tasks of the account wait seven seconds, the third continues, the prompt is repeated.
-
-    There is one slot: the task that runs in that time has it until its landing.
-    """
-    limit = [{"rate_limit": {"retry_after": 7}}]
-    script = {
-        "one": [limit, writes("one.txt")],
-        "two": [[{"sleep": 0.1}, *writes("two.txt")]],
-        "three": [writes("three.txt")],
-    }
-    actor = {"preset": "scripted", "options": {"scenario": {"tasks": script}}}
-    plan = a_plan(
-        {},
-        [{"id": n, "checks": [n], "agent": "free" if n == "three" else "paid"} for n in script],
-        {n: file_contains(f"{n}.txt") for n in script},
-    )
-    plan["agents"] = {"paid": {**actor, "concurrency": 1}, "free": actor}
-    plan["agent"] = "paid"
-
-    assert project.yaoki("run", project.plan(plan), "--parallel", "1").code == 0
-
-    entries = project.query("trace", "--json").document["entries"]
-    at = {(e["event"], e["task"], e["attempt"]): e["at"] for e in entries}
-    ids = {t["name"]: t["id"] for t in project.status()["tasks"]}
-
-    def when(event: str, name: str, attempt: int) -> datetime:
-        return datetime.fromisoformat(at[(event, ids[name], attempt)])
-
-    told = when("RETRY_DECISION", "one", 1)
-    first = min(when("TASK_CLAIMED", "two", 0), when("ATTEMPT_STARTED", "one", 2))
-    assert (first - told).total_seconds() >= 7
-    assert when("TASK_LANDED", "three", 1) < first
-    one = project.task("one")
-    assert project.prompt(one, 1) == project.prompt(one, 2)

@@ -26,31 +26,28 @@ class Old(unittest.TestCase):
 
 
 @pytest.mark.full
-@pytest.mark.spec("6.5")
-def test_a_check_that_passes_when_rerun_is_flaky_and_does_not_fail_the_task(
+@pytest.mark.spec("6.5", "12.4")
+def test_a_check_that_passes_when_rerun_is_flaky_and_is_not_rerun_with_rerun_false(
     project: Project, tmp_path: Path
 ) -> None:
-    once = tmp_path / "once"
-    shaky = {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}"}
+    """`a` and `b` have a check that fails once; that of `b` is not asked again."""
 
-    code, task, entries = run_one_task(
-        project, {"a": [writes("a.txt")]}, {}, checks={"shaky": shaky}
-    )
+    def fails_once(name: str) -> dict[str, Any]:
+        mark = tmp_path / f"{name}.once"
+        first = f"{{ touch {mark}; echo first; exit 1; }}"
+        return {"shell": f"test -e {mark} && echo second look || {first}"}
 
-    assert (code, task["attempt"]) == (0, 1)
-    assert [d["outcome"] for d in event_data(entries, "CHECK_FINISHED")] == ["FLAKY"]
-    assert "then passed" in event_data(entries, "CHECK_FINISHED")[0]["message"]
+    checks = {"a": fails_once("a"), "b": {**fails_once("b"), "rerun": False}}
+    script = {name: [writes(f"{name}.txt")] for name in checks}
+    tasks = [{"id": name, "checks": [name]} for name in checks]
 
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
 
-@pytest.mark.full
-@pytest.mark.spec("6.5")
-def test_a_check_with_rerun_false_is_not_rerun(project: Project, tmp_path: Path) -> None:
-    once = tmp_path / "once"
-    shaky = {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}", "rerun": False}
-
-    code, task, _ = run_one_task(project, {"a": [writes("a.txt")]}, {}, checks={"shaky": shaky})
-
-    assert (code, task["attempt"]) == (0, 2)
+    assert done.code == 0, done.out + done.err
+    assert (project.task("a")["attempt"], project.task("b")["attempt"]) == (1, 2)
+    (finished,) = event_data(project.events("a"), "CHECK_FINISHED")
+    assert (finished["outcome"], "then passed" in finished["message"]) == ("FLAKY", True)
+    assert "second look" in project.yaoki("logs", "a", "--check", "a").out, "that of its last run"
 
 
 def red_base(project: Project, **check: Any) -> dict[str, Any]:
@@ -69,16 +66,28 @@ def red_base(project: Project, **check: Any) -> dict[str, Any]:
 
 @pytest.mark.full
 @pytest.mark.spec("6.4")
-def test_a_failure_of_the_base_is_reported_and_does_not_fail_the_task(project: Project) -> None:
+def test_a_failure_of_the_base_does_not_fail_a_task_unless_the_task_must_fix_it(
+    project: Project,
+) -> None:
+    """`b` must fix what `a` is excused from."""
     checks = red_base(project, baseline="known")
+    mends = [{"write": {"b.txt": "good\n", "old.txt": "good\n"}}]
+    script = {"a": [writes("a.txt")], "b": [writes("b.txt"), mends]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["tests", "good"]},
+        {"id": "b", "checks": ["tests"], "needs": ["a"], "fixes": ["*test_old*"]},
+    ]
 
-    code, task, entries = run_one_task(project, {"a": [writes("a.txt")]}, {}, checks=checks)
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
 
-    assert (code, task["attempt"]) == (0, 1)
-    told = next(d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "tests")
+    assert done.code == 0, done.out + done.err
+    assert (project.task("a")["attempt"], project.task("b")["attempt"]) == (1, 2)
+    finished = event_data(project.events("a"), "CHECK_FINISHED")
+    told = next(d for d in finished if d["check"] == "tests")
     assert told["outcome"] == "PASSED"
     assert "at the base already" in told["message"]
     assert "test_old" in told["message"]
+    assert "test_old" in project.prompt(project.task("b"), 2)
 
 
 @pytest.mark.full
@@ -128,28 +137,27 @@ def test_each_check_at_the_base_runs_with_the_setup_of_its_task(project: Project
 
 @pytest.mark.full
 @pytest.mark.spec("6.4", "4.8", "0.6")
-@pytest.mark.parametrize(
-    ("setup", "words"),
-    [
-        (["sh", "-c", "echo no network >&2; exit 3"], "ended with 3: no network"),
-        (["no-such-tool"], "cannot run no-such-tool"),
-    ],
-)
-def test_a_failed_setup_leaves_the_check_undecided_at_the_base(
-    project: Project, setup: list[str], words: str
-) -> None:
+def test_a_failed_setup_leaves_the_check_undecided_at_the_base(project: Project) -> None:
     """Formerly its exit code was ignored, and a check without its set-up was shown as failed."""
-    first: dict[str, Any] = {"id": "a", "checks": ["one"], "setup": [setup]}
-    tasks = [first, {"id": "b", "checks": ["two"]}]
-    plan = project.plan(
-        a_plan({}, tasks, {"one": file_contains("one.txt"), "two": {"shell": "ls README"}})
-    )
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["one"], "setup": [["sh", "-c", "echo no network >&2; exit 3"]]},
+        {"id": "b", "checks": ["two"]},
+        {"id": "c", "checks": ["three"], "setup": [["no-such-tool"]]},
+    ]
+    checks = {
+        "one": file_contains("one.txt"),
+        "two": {"shell": "ls README"},
+        "three": file_contains("three.txt"),
+    }
+    plan = project.plan(a_plan({}, tasks, checks))
 
     document = project.yaoki("plan", plan, "--baseline", "--json").document
 
     found = {b["check"]: b for b in document["baseline"]}
-    assert {name: b["outcome"] for name, b in found.items()} == {"one": "BROKEN", "two": "PASSED"}
-    assert words in found["one"]["message"]
+    outcomes = {name: b["outcome"] for name, b in found.items()}
+    assert outcomes == {"one": "BROKEN", "two": "PASSED", "three": "BROKEN"}
+    assert "ended with 3: no network" in found["one"]["message"]
+    assert "cannot run no-such-tool" in found["three"]["message"]
 
 
 @pytest.mark.spec("6.4")
@@ -167,31 +175,18 @@ def test_only_new_failures_are_sent_back_to_the_agent(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("6.4")
-@pytest.mark.parametrize(
-    ("check", "task"), [({"baseline": "known"}, {"fixes": ["*test_old*"]}), ({}, {})]
-)
-def test_a_failure_that_the_task_must_fix_is_not_excused_by_the_base(
-    project: Project, check: dict[str, Any], task: dict[str, Any]
+@pytest.mark.spec("5.4", "5.5", "12.1")
+def test_a_wait_of_hours_delays_every_task_of_the_account_and_pauses_the_run_across_a_restart(
+    project: Project,
 ) -> None:
-    checks = red_base(project, **check)
-    mends = [{"write": {"a.txt": "good\n", "old.txt": "good\n"}}]
-
-    code, ended, _ = run_one_task(project, {"a": [writes("a.txt"), mends]}, task, checks=checks)
-
-    assert (code, ended["attempt"]) == (0, 2)
-    assert "test_old" in project.prompt(ended, 2)
-
-
-@pytest.mark.full
-@pytest.mark.spec("5.4", "12.1")
-def test_a_task_with_a_wait_of_hours_pauses_the_run_across_a_restart(project: Project) -> None:
+    """`c` has the account of `a` and never starts; `b` has another one and lands."""
     limit = [{"rate_limit": {"retry_after": 30_000}}]
-    script = {"a": [limit, writes("a.txt")], "b": [[{"sleep": 0.2}, *writes("b.txt")]]}
-    checks = {"good": file_contains("a.txt"), "other": file_contains("b.txt")}
-    tasks = [{"id": "a", "checks": ["good"]}, {"id": "b", "checks": ["other"], "agent": "second"}]
-    plan = a_plan(script, tasks, checks)
+    script = {"a": [limit, writes("a.txt")], "b": [writes("b.txt")], "c": [writes("c.txt")]}
+    tasks: list[dict[str, Any]] = [{"id": name, "checks": [name]} for name in script]
+    tasks[1]["agent"] = "second"
+    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in script})
     plan["agents"]["second"] = {**plan["agents"]["actor"], "account": "another"}
+    plan["agents"]["actor"]["concurrency"] = 1
 
     first = project.yaoki("run", project.plan(plan))
     again = project.yaoki("resume")
@@ -199,5 +194,5 @@ def test_a_task_with_a_wait_of_hours_pauses_the_run_across_a_restart(project: Pr
     assert (first.code, again.code) == (5, 5), first.out + first.err
     assert "  waiting: a: next try in " in first.out
     states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
-    assert states == {"a": ("WAITING", 1), "b": ("DONE", 1)}
+    assert states == {"a": ("WAITING", 1), "b": ("DONE", 1), "c": ("WAITING", 0)}
     assert "5.4" in project.yaoki("why", "a").out
