@@ -65,18 +65,6 @@ def test_a_run_completes_in_a_partial_clone(tmp_path: Path, bare: Path) -> None:
     assert "MOVED" in git(bare, "ls-tree", "--name-only", branch).split()
 
 
-@pytest.mark.full
-def test_a_run_completes_in_a_clone_with_alternates(tmp_path: Path, bare: Path) -> None:
-    git(tmp_path, "clone", "-q", "--bare", f"file://{bare}", str(tmp_path / "cache.git"))
-    machine = a_machine(tmp_path, bare, "--reference", str(tmp_path / "cache.git"))
-    alternates = machine.repo / ".git" / "objects" / "info" / "alternates"
-    assert "cache.git" in alternates.read_text()
-
-    branch = run_two_tasks(machine, tmp_path)
-
-    assert "b.txt" in git(bare, "ls-tree", "--name-only", branch).split()
-
-
 def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--depth", "1")
     file = tmp_path / "plan.json"
