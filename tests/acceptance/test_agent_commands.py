@@ -27,11 +27,20 @@ def read_output_and_code(file: Path) -> tuple[str, int]:
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.7", "9.2")
+@pytest.mark.spec("12.7", "9.2", "0.2")
 def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
     project: Project, tmp_path: Path
 ) -> None:
-    files = {name: tmp_path / name for name in ("status", "why", "extend", "deep")}
+    """A command in a nested repository applies there, and commands for people are refused.
+
+    Tests that an agent runs may create repositories, which are not the one of its run.
+    """
+    files = {name: tmp_path / name for name in ("status", "why", "extend", "own", "cancel")}
+    nested = (
+        f"git init -q nested && cd nested && git -c user.name=t -c user.email=t@t commit -q "
+        f"--allow-empty -m x && {sys.executable} -m yaoki status > {files['own']} 2>&1; "
+        f"echo $? >> {files['own']}; cd .. && rm -rf nested"
+    )
     more = tmp_path / "more.json"
     more.write_text(
         json.dumps(
@@ -42,7 +51,8 @@ def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
         run_yaoki_to_file(files["status"], "status", "--json"),
         run_yaoki_to_file(files["why"], "why", "one", "--json"),
         run_yaoki_to_file(files["extend"], "plan", "extend", str(more), "--json"),
-        {"run": ["mkdir", "deep"]},
+        {"run": ["sh", "-c", nested]},
+        run_yaoki_to_file(files["cancel"], "cancel"),
         *writes("a.txt"),
     ]
     plan = a_plan(
@@ -59,6 +69,9 @@ def test_an_agent_reads_and_extends_its_run_without_naming_the_repository(
     assert (code, json.loads(reasons)["task"]["name"]) == (0, "one")
     assert read_output_and_code(files["extend"])[1] == 0
     assert [task["name"] for task in project.status()["tasks"]][:2] == ["one", "more"]
+    assert "there is no run here yet" in read_output_and_code(files["own"])[0]
+    assert "there is no run here yet" in read_output_and_code(files["cancel"])[0]
+    assert "CANCEL_REQUESTED" not in project.event_names()
 
 
 @pytest.mark.spec("12.7", "15")
@@ -81,33 +94,6 @@ def test_an_agent_finds_settings_named_by_a_variable(project: Project, tmp_path:
     assert done.code == 0, done.out + done.err
     looked, code = read_output_and_code(file)
     assert (code, json.loads(looked)["tasks"][0]["name"]) == (0, "one")
-
-
-@pytest.mark.full
-@pytest.mark.spec("0.2", "12.7")
-def test_a_command_in_a_nested_repository_applies_there_and_commands_for_people_are_refused(
-    project: Project, tmp_path: Path
-) -> None:
-    """Tests that an agent runs may create repositories, which are not the one of its run."""
-    own, answer = tmp_path / "own", tmp_path / "answer"
-    nested = (
-        f"git init -q nested && cd nested && git -c user.name=t -c user.email=t@t commit -q "
-        f"--allow-empty -m x && {sys.executable} -m yaoki status > {own} 2>&1; echo $? >> {own}; "
-        "cd .. && rm -rf nested"
-    )
-    acts = [
-        {"run": ["sh", "-c", nested]},
-        run_yaoki_to_file(answer, "cancel"),
-        *writes("a.txt"),
-    ]
-    plan = a_plan({"one": [acts]}, [{"id": "one", "checks": ["a"]}], CHECKS)
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert "there is no run here yet" in read_output_and_code(own)[0]
-    assert "there is no run here yet" in read_output_and_code(answer)[0]
-    assert "CANCEL_REQUESTED" not in project.event_names()
 
 
 @pytest.mark.acceptance

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
@@ -83,8 +84,8 @@ def task_rows(project: Project) -> Any:
     return project.status()["tasks"]
 
 
-def event_data(project: Project, event: str) -> list[dict[str, Any]]:
-    return [entry["data"] for entry in project.events() if entry["event"] == event]
+def event_data(project: Project, event: str, *task: str) -> list[dict[str, Any]]:
+    return [entry["data"] for entry in project.events(*task) if entry["event"] == event]
 
 
 # ------------------------------------------------------------------ commands for people
@@ -127,94 +128,98 @@ def test_commands_for_people_are_refused_inside_an_attempt(
 # ------------------------------------------------------------------ what a claim does
 
 
+def run_with_claims(project: Project) -> None:
+    """One run; each task is named after what its agent reports."""
+
+    def result(*words: str) -> dict[str, Any]:
+        return call_yaoki_act("result", "--status", *words)
+
+    script: dict[str, Any] = {
+        "unsafe": [
+            [result("failed", "--summary", "half sent", "--partial-changes"), {"exit": 1}],
+        ],
+        "lies": [[result("done", "--summary", "All tests pass.")], writes("lies.txt")],
+        "asks": [[result("question", "--question", "Which port?"), {"hang": None}]],
+        "busy": [
+            [result("failed", "--summary", "busy", "--retry-after", "1"), {"exit": 1}],
+            writes("busy.txt"),
+        ],
+    }
+    tasks = [{"id": name, "checks": [name]} for name in script]
+    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in script})
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+    assert done.code == 4, done.out + done.err
+
+
 @pytest.mark.full
 @pytest.mark.spec("12.7", "5.7")
 def test_a_failure_reported_as_unsafe_to_retry_is_escalated_with_its_summary(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    act = call_yaoki_act(
-        "result", "--status", "failed", "--summary", "half sent", "--partial-changes"
-    )
+    project, _ = prepared.after(run_with_claims)
 
-    done = project.yaoki("run", project.plan(one_task([[act, {"exit": 1}]])), "--quiet")
-
-    task = project.task("one")
-    assert done.code == 4, done.out + done.err
+    task = project.task("unsafe")
     assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
-    [noted] = event_data(project, "RESULT_NOTED")
+    [noted] = event_data(project, "RESULT_NOTED", "unsafe")
     assert (noted["status"], noted["summary"]) == ("failed", "half sent")
     assert (noted["retry_safe"], noted["partial_changes"]) == (False, True)
-    assert "half sent" in project.yaoki("why", "one").out
+    assert "half sent" in project.yaoki("why", "unsafe").out
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "0.1")
-def test_a_result_of_done_is_recorded_and_does_not_count_as_success(project: Project) -> None:
-    lie = call_yaoki_act("result", "--status", "done", "--summary", "All tests pass.")
+def test_a_result_of_done_is_recorded_and_does_not_count_as_success(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_claims)
 
-    done = project.yaoki("run", project.plan(one_task([[lie], writes("a.txt")])), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert project.task("one")["attempt"] == 2, "the checks did not believe it"
-    assert [noted["status"] for noted in event_data(project, "RESULT_NOTED")] == ["done"]
+    task = project.task("lies")
+    assert (task["state"], task["attempt"]) == ("DONE", 2), "the checks did not believe it"
+    assert [noted["status"] for noted in event_data(project, "RESULT_NOTED", "lies")] == ["done"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "3.9")
-def test_a_question_ends_the_attempt_and_reaches_a_person(project: Project) -> None:
-    act = call_yaoki_act("result", "--status", "question", "--question", "Which port?")
+def test_a_question_ends_the_attempt_and_reaches_a_person(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_claims)
 
-    done = project.yaoki("run", project.plan(one_task([[act, {"hang": None}]])), "--quiet")
-
-    assert done.code == 4, done.out + done.err
-    assert "Which port?" in project.task("one")["question"]
+    assert "Which port?" in project.task("asks")["question"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("12.7", "5.4")
-def test_a_retry_waits_as_long_as_the_agent_asked(project: Project) -> None:
-    act = call_yaoki_act("result", "--status", "failed", "--summary", "busy", "--retry-after", "1")
+def test_a_retry_waits_as_long_as_the_agent_asked(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_claims)
 
-    done = project.yaoki(
-        "run", project.plan(one_task([[act, {"exit": 1}], writes("a.txt")])), "--quiet"
-    )
-
-    assert done.code == 0, done.out + done.err
-    [decided] = event_data(project, "RETRY_DECISION")
+    assert project.task("busy")["state"] == "DONE"
+    [decided] = event_data(project, "RETRY_DECISION", "busy")
     assert (decided["failure_type"], decided["delay_ms"]) == ("RATE_LIMIT", 1000)
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.7", "14.2", "14.4")
-def test_a_result_is_masked_and_bounded(project: Project, tmp_path: Path) -> None:
-    kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
-    key = "correct-horse-battery"
-
-    with running_attempt(project, plan, kept, go) as who:
-        noted = report_failure(project, {**who, "MY_API_KEY": key}, f"key {key} \x1b[31m {{{{x}}}}")
-        long = report_failure(project, who, "x" * 4001)
-
-    assert noted.code == 0, noted.err
-    assert (long.code, "4001 is over the limit of 4000" in long.err) == (6, True), long.err
-    assert key not in project.yaoki("trace", "--json").out
-    assert key not in Path(who["YAOKI_RESULT"]).read_text()
-    [held] = event_data(project, "RESULT_NOTED")
-    assert "[masked]" in held["summary"]
 
 
 # ------------------------------------------------------------------ once, and only while it counts
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.2", "12.7", "0.3")
-def test_a_repeated_result_is_recorded_once_and_the_last_result_counts(
+@pytest.mark.spec("11.2", "12.7", "0.3", "14.2", "14.4")
+def test_a_repeated_result_is_recorded_once_masked_and_bounded_and_the_last_result_counts(
     project: Project, tmp_path: Path
 ) -> None:
+    """Repeated one after the other, and by four processes at once."""
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
+    key = "correct-horse-battery"
+    words = (sys.executable, "-m", "yaoki", "result", "--status", "failed", "--summary", "x")
 
     with running_attempt(project, plan, kept, go) as who:
+        both = [
+            subprocess.Popen(
+                words, cwd=project.folder, env={**project.env, **who}, stderr=subprocess.DEVNULL
+            )
+            for _ in range(4)
+        ]
+        at_once = sorted(one.wait(BOUND_S) for one in both)
+        records = len(event_data(project, "RESULT_NOTED"))
+        noted = report_failure(project, {**who, "MY_API_KEY": key}, f"key {key} \x1b[31m {{{{x}}}}")
+        masked = Path(who["YAOKI_RESULT"]).read_text()
+        long = report_failure(project, who, "x" * 4001)
         before = task_rows(project)
         codes = [report_failure(project, who).code for _ in range(3)]
         Path(who["YAOKI_RESULT"]).unlink()
@@ -225,36 +230,22 @@ def test_a_repeated_result_is_recorded_once_and_the_last_result_counts(
         left = json.loads(Path(who["YAOKI_RESULT"]).read_text())
         after = task_rows(project)
 
+    assert at_once[0] == 0
+    assert set(at_once) <= {0, DUPLICATE}
+    assert records == 1
+    assert noted.code == 0, noted.err
+    assert (long.code, "4001 is over the limit of 4000" in long.err) == (6, True), long.err
+    assert key not in project.yaoki("trace", "--json").out
+    assert key not in masked
     assert codes == [0, DUPLICATE, DUPLICATE]
     assert mended.code == 0, "a kill before the file was written is mended by the next call"
     assert (again.code, again.document["noted"]) == (0, True)
-    assert [noted["status"] for noted in event_data(project, "RESULT_NOTED")] == ["failed", "done"]
+    _, held, *rest = event_data(project, "RESULT_NOTED")
+    assert "[masked]" in held["summary"]
+    assert [one["status"] for one in rest] == ["failed", "done"]
     assert left["status"] == "done"
     assert before == after
     assert project.task("one")["state"] == "DONE"
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.2", "0.3")
-def test_concurrent_calls_with_the_same_result_make_one_record(
-    project: Project, tmp_path: Path
-) -> None:
-    kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
-    words = (sys.executable, "-m", "yaoki", "result", "--status", "failed", "--summary", "x")
-
-    with running_attempt(project, plan, kept, go) as who:
-        both = [
-            subprocess.Popen(
-                words, cwd=project.folder, env={**project.env, **who}, stderr=subprocess.DEVNULL
-            )
-            for _ in range(4)
-        ]
-        codes = sorted(one.wait(BOUND_S) for one in both)
-
-    assert codes[0] == 0
-    assert set(codes) <= {0, DUPLICATE}
-    assert len(event_data(project, "RESULT_NOTED")) == 1
 
 
 @pytest.mark.full
