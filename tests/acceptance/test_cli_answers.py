@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
@@ -36,9 +37,9 @@ def run_with_failed_base(project: Project) -> dict[str, Any]:
 @pytest.mark.full
 @pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "8.5", "2.1")
 def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    stands = run_with_failed_base(project)
+    project, stands = prepared.after(run_with_failed_base)
     base, top, roof = stands["tasks"]
 
     shown = project.yaoki("answer", "base")
@@ -65,8 +66,8 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
-def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(project: Project) -> None:
-    stands = run_with_failed_base(project)
+def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_with_failed_base)
     base = stands["tasks"][0]
     worktree = next(
         Path(shlex.split(line)[-1])
@@ -89,8 +90,8 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(project: Proje
 
 
 @pytest.mark.spec("10.4", "0.6")
-def test_a_waived_check_is_recorded_as_waived(project: Project) -> None:
-    run_with_failed_base(project)
+def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_failed_base)
 
     unknown = project.yaoki("answer", "base", "waive", "--check", "no-such")
     waived = project.yaoki("answer", "base", "waive", "--check", "base")
@@ -108,8 +109,9 @@ def test_a_waived_check_is_recorded_as_waived(project: Project) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("10.4", "12.1", "1.3")
-def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(project: Project) -> None:
-    base = run_with_failed_base(project)["tasks"][0]
+def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_with_failed_base)
+    base = stands["tasks"][0]
 
     aborted = project.yaoki("answer", "base", "abort")
     again = project.yaoki("answer", "base", "retry")
@@ -131,9 +133,9 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(project: Proje
 
 @pytest.mark.spec("1.4", "0.6", "12.1")
 def test_a_task_is_found_by_id_number_or_name_and_an_unknown_one_is_refused(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    stands = run_with_failed_base(project)
+    project, stands = prepared.after(run_with_failed_base)
     base = stands["tasks"][0]
 
     found = {

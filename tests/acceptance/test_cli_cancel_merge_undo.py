@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
@@ -115,8 +116,9 @@ def _is_done(project: Project, name: str) -> bool:
 
 @pytest.mark.full
 @pytest.mark.spec("9.5")
-def test_a_finished_run_cannot_be_cancelled(project: Project) -> None:
-    run = run_two_tasks(project)["run"]
+def test_a_finished_run_cannot_be_cancelled(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_two_tasks)
+    run = stands["run"]
 
     refused = project.yaoki("cancel", run)
 
@@ -144,8 +146,8 @@ def test_two_interrupts_stop_now_and_resume_continues(project: Project) -> None:
 
 
 @pytest.mark.spec("9.6", "0.2", "12.1")
-def test_merge_never_touches_a_checkout_and_never_conflicts(project: Project) -> None:
-    stands = run_two_tasks(project)
+def test_merge_never_touches_a_checkout_and_never_conflicts(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_two_tasks)
     run, branch = stands["run"], stands["run_branch"]
     head = project.git("rev-parse", branch)
 
@@ -176,32 +178,11 @@ def _conflict(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "0.6")
-def test_a_run_that_is_not_done_is_merged_only_on_request(project: Project) -> None:
-    plan = a_plan(
-        {"one": [writes("one.txt")], "bad": [writes("bad.txt", "bad\n")]},
-        [
-            {"id": "one", "checks": ["one"]},
-            {"id": "bad", "checks": ["bad"], "retry": {"max_retries": 0}},
-        ],
-        {"one": file_contains("one.txt"), "bad": file_contains("bad.txt")},
-    )
-    assert project.yaoki("run", project.plan(plan)).code == 4
-    project.git("switch", "-qc", "elsewhere")
-
-    refused = project.yaoki("merge")
-    partial = project.yaoki("merge", "--partial")
-
-    assert (refused.code, "--partial" in refused.err) == (6, True)
-    assert partial.code == 0, partial.err
-    assert project.show("main", "one.txt") == "good"
-
-
-@pytest.mark.full
-@pytest.mark.spec("8.2")
-def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(
+@pytest.mark.spec("8.2", "9.6", "0.6")
+def test_a_run_that_is_not_done_is_merged_only_on_request_and_lists_only_real_work(
     project: Project,
 ) -> None:
+    """An attempt without changes is not listed with the commit of another."""
     plan = a_plan(
         {"one": [writes("one.txt")], "idle": [[{"say": "nothing to do"}]]},
         [
@@ -214,6 +195,9 @@ def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(
 
     listed = project.yaoki("recover")
     kept = project.yaoki("recover", "--json").document["kept"]
+    project.git("switch", "-qc", "elsewhere")
+    refused = project.yaoki("merge")
+    partial = project.yaoki("merge", "--partial")
 
     (line,) = [
         line for line in listed.out.splitlines() if line.startswith(project.task("idle")["id"])
@@ -224,6 +208,9 @@ def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(
         project.task("one")["id"]: False,
         project.task("idle")["id"]: True,
     }
+    assert (refused.code, "--partial" in refused.err) == (6, True)
+    assert partial.code == 0, partial.err
+    assert project.show("main", "one.txt") == "good"
 
 
 @pytest.mark.full
@@ -254,8 +241,8 @@ def test_undo_of_merged_work_names_the_branch_that_still_contains_it(project: Pr
 
 
 @pytest.mark.spec("9.6", "10.4")
-def test_undo_reverts_a_landed_task_and_escalates_it(project: Project) -> None:
-    stands = run_two_tasks(project)
+def test_undo_reverts_a_landed_task_and_escalates_it(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_two_tasks)
     branch = stands["run_branch"]
 
     standing = project.yaoki("undo", "one")
@@ -331,36 +318,6 @@ def test_one_interrupt_lets_the_agent_finish_and_the_run_without_its_final_check
     assert merged.code == 6
     assert resumed.code == 0, resumed.out + resumed.err
     assert _is_done(project, "done_when")
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.5", "8.2", "0.2")
-def test_cancel_ends_the_agent_of_a_dead_worker(project: Project) -> None:
-    worker = slow_run(project)
-    worker.kill()
-    worker.communicate(timeout=BOUND_S)
-
-    cancelled = project.yaoki("cancel", "--json")
-
-    assert cancelled.code == 0, cancelled.err
-    slow = project.task("slow")
-    assert slow["state"] == "CANCELLED"
-    assert cancelled.document["ending"] == []
-    assert slow["id"] in cancelled.document["kept"]
-    assert _live_agents(project) == []
-
-
-def _live_agents(project: Project) -> list[str]:
-    """Agents of this place that still live."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes()
-        except OSError:  # it ended while we looked
-            continue
-        if str(project.repo).encode() in words and b"play.py" in words:
-            found.append(words.decode(errors="replace"))
-    return found
 
 
 @pytest.mark.full

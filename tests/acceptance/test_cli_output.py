@@ -170,8 +170,8 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.4")
-def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
+@pytest.mark.spec("12.4", "12.1")
+def test_a_terminal_shows_a_live_table_ends_with_the_report_and_has_colours_unless_no_color(
     project: Project, tmp_path: Path
 ) -> None:
     """Agent and check of `slow` continue once they were shown."""
@@ -198,21 +198,10 @@ def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
     assert last.index("yaoki answer") < last.index("slow"), "who asks stands first"
     report = shown[shown.rindex("\x1b[?25h") :]
     assert "needs you: bad" in report
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.1")
-def test_colours_appear_on_a_terminal_and_obey_no_color(project: Project) -> None:
-    plan = a_plan(
-        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": file_contains("a.txt")}
-    )
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
-
     coloured = _on_a_terminal(project, "status")[1]
     project.env["NO_COLOR"] = "1"
     bare = _on_a_terminal(project, "status")[1]
-
-    assert "\x1b[32m" in coloured
+    assert "\x1b[32m" in coloured, "the task that landed"
     assert "\x1b" not in bare
 
 

@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import run_sql
 
 pytestmark = pytest.mark.acceptance
 TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
+
+
+def run_good_plan(project: Project) -> None:
+    assert project.yaoki("run", project.plan(good_plan())).code == 0
 
 
 def good_plan() -> dict[str, object]:
@@ -118,8 +123,8 @@ def test_a_folder_without_a_usable_repository_is_refused(project: Project, place
 
 
 @pytest.mark.spec("0.6", "12.1", "13.2")
-def test_a_newer_store_is_refused_and_not_changed(project: Project) -> None:
-    assert project.yaoki("run", project.plan(good_plan())).code == 0
+def test_a_newer_store_is_refused_and_not_changed(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_good_plan)
     run_sql(project.database, "INSERT INTO schema_version (version) VALUES (99)")
 
     done = [project.yaoki(*words) for words in (["status"], ["run", project.plan(good_plan())])]
@@ -207,8 +212,8 @@ def test_doctor_names_a_stale_lock_of_a_killed_git(project: Project) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_finds_a_row_that_disagrees_with_the_journal(project: Project) -> None:
-    assert project.yaoki("run", project.plan(good_plan())).code == 0
+def test_doctor_finds_a_row_that_disagrees_with_the_journal(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_good_plan)
     healthy = project.yaoki("doctor", "--json")
     run_sql(project.database, "UPDATE tasks SET attempt = 7")
 
@@ -229,8 +234,8 @@ def test_doctor_finds_a_row_that_disagrees_with_the_journal(project: Project) ->
 @pytest.mark.full
 @pytest.mark.sqlite(why="a server's pages are its operator's")
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_restores_a_damaged_store(project: Project) -> None:
-    assert project.yaoki("run", project.plan(good_plan())).code == 0
+def test_doctor_restores_a_damaged_store(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_good_plan)
     (project.repo / ".yaoki" / "state.db").write_bytes(b"not a database" * 1000)
 
     damaged = project.yaoki("doctor", "--json")

@@ -54,6 +54,7 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     # The same count everywhere: the final check is not a task of the plan.
     report = project.yaoki("report").out
     assert "2 of 2 tasks landed" in done.out
+    assert "uncommitted" not in done.out
     assert "the whole run branch was then verified once more" in done.out
     assert "both tasks are done" in report
     assert "2/2 landed" in project.yaoki("status", "--all").out
@@ -146,28 +147,6 @@ def test_a_pipe_gets_lines_while_the_agent_works(project: Project, tmp_path: Pat
     assert project.status()["status"] == "DONE", "the run goes on when nobody reads"
 
 
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("9.4", "12.1")
-def test_an_optional_failure_leaves_a_note(project: Project) -> None:
-    plan = a_plan(
-        {"must": [writes("a.txt")], "may": [writes("b.txt", "bad\n")]},
-        [
-            {"id": "must", "checks": ["a"]},
-            {"id": "may", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
-        ],
-        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
-    )
-
-    done = project.yaoki("run", project.plan(plan))
-
-    assert done.code == 0, done.out + done.err
-    assert "note: optional may did not land" in done.out
-    status = project.status()
-    assert status["status"] == "DONE"
-    assert status["notes"] == [project.task("may")["id"]]
-
-
 @pytest.mark.acceptance
 @pytest.mark.spec("0.4", "2.1")
 def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> None:
@@ -197,9 +176,18 @@ def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> Non
 
 
 @pytest.mark.full
-def test_uncommitted_files_are_reported_as_not_part_of_the_run(project: Project) -> None:
+@pytest.mark.acceptance
+@pytest.mark.spec("9.4", "12.1")
+def test_uncommitted_files_and_an_optional_failure_leave_a_note(project: Project) -> None:
     """The plan and the settings take part by themselves."""
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": file_contains("a.txt")})
+    plan = a_plan(
+        {"must": [writes("a.txt")], "may": [writes("b.txt", "bad\n")]},
+        [
+            {"id": "must", "checks": ["a"]},
+            {"id": "may", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
+        ],
+        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
+    )
     (project.repo / "plan.json").write_text(json.dumps(plan))
     (project.repo / "yaoki.toml").write_text(SETTINGS + "\n")
     (project.repo / "README").write_text("changed\n")
@@ -208,12 +196,10 @@ def test_uncommitted_files_are_reported_as_not_part_of_the_run(project: Project)
 
     done = project.yaoki("run", "plan.json")
 
+    assert done.code == 0, done.out + done.err
     lines = [line for line in done.out.splitlines() if line.startswith("note: ")]
     assert lines == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
-
-
-@pytest.mark.full
-def test_a_clean_checkout_gets_no_note(project: Project) -> None:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": file_contains("a.txt")})
-
-    assert "uncommitted" not in project.yaoki("run", project.plan(plan)).out
+    assert "note: optional may did not land" in done.out
+    status = project.status()
+    assert status["status"] == "DONE"
+    assert status["notes"] == [project.task("may")["id"]]
