@@ -44,22 +44,173 @@ def check_findings(entries: list[dict[str, Any]], check: str = "review") -> list
     return [data for data in event_data(entries, "CHECK_FINISHED") if data["check"] == check]
 
 
-def prompts(project: Project, task: dict[str, Any]) -> list[Path]:
+# Each leaves its mark in the judge's own clone; the last one leaves no repository there.
+GIT_COMMANDS = (
+    "echo new > z.py",
+    "git branch evil",
+    "git tag evil",
+    "git config core.hooksPath /nowhere",
+    "rm -rf .git",
+)
+
+
+def run_with_judges(
+    project: Project,
+    judges: dict[str, dict[str, Any]],
+    script: dict[str, Any] | None = None,
+    checks: dict[str, Any] | None = None,
+    **more: Any,
+) -> int:
+    """One task for each judge, verified by a command and then by its judge; `after` the other way.
+
+    One after the other, so that no landing makes a judge be asked again.
+    """
+    every: dict[str, Any] = {f"good-{name}": file_contains(f"{name}.txt") for name in judges}
+    for name in judges:
+        ask = {"agent": f"critic-{name}", "ask": f"The file {name}.txt is good."}
+        every[f"review-{name}"] = {"judge": ask}
+    for name, changed in (checks or {}).items():
+        every[name] = {**every.get(name, {}), **changed}
+    order = {"after": ("review", "good")}
+    tasks = [
+        {"id": name, "checks": [f"{one}-{name}" for one in order.get(name, ("good", "review"))]}
+        for name in judges
+    ]
+    acts = {name: [writes(f"{name}.txt")] for name in judges} | (script or {})
+    plan = a_plan(acts, tasks, every, **more)
+    plan["agents"] |= {f"critic-{name}": judge for name, judge in judges.items()}
+    return project.yaoki("run", project.plan(plan), "--parallel", "1").code
+
+
+def journal(project: Project, task: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = project.query("trace", task, "--json").document["entries"]
+    return entries
+
+
+def judge_prompts(project: Project, task: dict[str, Any]) -> list[str]:
     home = project.repo / ".yaoki" / "runs"
-    return sorted(home.glob(f"*/{task['id']}/*/checks/2-review*/prompt.md"))
+    found = sorted(home.glob(f"*/{task['id']}/*/checks/*review-*/prompt.md"))
+    return [file.read_text() for file in found]
 
 
 @pytest.mark.full
-@pytest.mark.spec("6.7", "6.1")
-def test_work_that_a_judge_accepts_lands(project: Project) -> None:
-    code, task, entries = run_with_judge(project, critic(PASS))
+@pytest.mark.spec("6.7", "6.1", "14.4", "16.1", "14.3", "5.4")
+def test_work_that_its_judges_accept_lands(project: Project) -> None:
+    """Judges that accept at once, after an invalid answer, after git commands and tests of their
+    own, and after a rate limit; the last one sees the change of the whole run.
+    """
+    before = (
+        project.git("for-each-ref", "refs/heads", "refs/tags"),
+        project.git("config", "--list"),
+    )
+    flag = project.folder / "limited"
+    twice = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
+    limited = f"""
+    test -e {flag} && {{ echo {shlex.quote(PASS)}; exit 0; }}
+    touch {flag}; echo 'API Error: 429 rate limited' >&2; echo 'Retry-After: 1' >&2; exit 1"""
+    caches = {"write": {"__pycache__/a.pyc": "x", ".pytest_cache/b": "x"}}
+    marks = f"{' && '.join(GIT_COMMANDS)} && touch {project.folder}/all-done"
+    judges = {
+        "accepts": critic(PASS),
+        "twice": critic([{"run": ["sh", "-c", twice]}]),
+        "marks": critic([{"run": ["sh", "-c", marks]}, {"say": PASS}]),
+        "caches": critic([caches, {"say": PASS}]),
+        "limited": {"command": ["sh", "-c", limited], "prompt": "stdin", "account": "shared"},
+    }
+    whole = {"judge": {"agent": "critic-accepts", "ask": "All files are good."}}
 
-    assert (code, task["state"], task["attempt"]) == (0, "DONE", 1)
-    assert [data["outcome"] for data in check_findings(entries)] == ["PASSED"]
-    (prompt,) = [file.read_text() for file in prompts(project, task)]
-    assert "Do a." in prompt
+    code = run_with_judges(project, judges, checks={"whole": whole}, done_when=["whole"])
+
+    tasks = {name: project.task(name) for name in judges}
+    assert code == 0
+    assert {task["state"] for task in tasks.values()} == {"DONE"}
+    # At once.
+    assert tasks["accepts"]["attempt"] == 1
+    found = check_findings(journal(project, "accepts"), "review-accepts")
+    assert [data["outcome"] for data in found] == ["PASSED"]
+    (prompt,) = judge_prompts(project, tasks["accepts"])
+    assert "Do accepts." in prompt
     assert "+good" in prompt
-    assert "good: PASSED (exit code 0)" in prompt
+    assert "good-accepts: PASSED (exit code 0)" in prompt
+    # The valid answer after an invalid one counts, and both are recorded.
+    assert tasks["twice"]["attempt"] == 1
+    found = check_findings(journal(project, "twice"), "review-twice")
+    assert "asked 2 times: there is no JSON object" in found[0]["message"]
+    # Git commands of a judge affect only its clone.
+    assert (project.folder / "all-done").exists()
+    assert "z.py" not in project.git("ls-tree", "-r", "--name-only", project.status()["run_branch"])
+    refs = project.git("for-each-ref", "refs/heads", "refs/tags").splitlines()
+    kept = "\n".join(line for line in refs if "refs/heads/yaoki/" not in line)
+    assert (kept, project.git("config", "--list")) == before
+    # A limit is not counted as a system fault, and the wait is the named one.
+    (decision,) = event_data(journal(project, "limited"), "RETRY_DECISION")
+    assert decision["failure"]["kind"] == "RATE_LIMIT"
+    assert decision["failure"]["account"] == "shared"
+    assert (decision["delay_ms"], decision["failure"].get("ours", False)) == (1000, False)
+    # The judge of done_when.
+    (file,) = (project.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-whole/prompt.md")
+    output = file.read_text()
+    assert "b/accepts.txt" in output
+    assert "b/limited.txt" in output
+    assert "Rehearse" in output
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.7", "14.4", "0.6", "10.4", "3.6", "0.1", "4.8")
+def test_work_that_its_judge_does_not_accept_is_escalated(project: Project) -> None:
+    """Judges that answer without JSON, change files, hang, are not asked, or are overruled."""
+    edits = [{"write": {"edits.txt": "mended by the judge\n"}}, {"say": PASS}]
+    judges = {
+        "undecided": critic("It passes, well done! pass: true"),
+        "edits": critic(edits, PASS),
+        "hung": critic(["hang"]),
+        "unasked": critic(PASS),
+        "after": critic(PASS),
+    }
+    script = {name: [writes(f"{name}.txt", "bad\n")] for name in ("unasked", "after")}
+    script["edits"] = [writes("edits.txt"), writes("b.txt")]
+
+    code = run_with_judges(project, judges, script, {"review-hung": {"timeout": "500ms"}})
+
+    tasks = {name: project.task(name) for name in judges}
+    stories = {name: journal(project, name) for name in judges}
+    found = {name: check_findings(stories[name], f"review-{name}") for name in judges}
+    assert code == 4
+    assert {task["state"] for task in tasks.values()} == {"ESCALATED"}
+    assert project.git("rev-parse", project.status()["run_branch"]) == project.git(
+        "rev-parse", "main"
+    )
+    # Three answers without JSON never pass.
+    assert tasks["undecided"]["attempt"] == 1
+    assert failure_kinds(stories["undecided"]) == ["ESCALATE_REQUIRED"]
+    assert tasks["undecided"]["question"].startswith("undecided: ")
+    (data,) = found["undecided"]
+    assert (data["outcome"], data["pattern"]) == ("FAILED", "judge-undecided")
+    assert "no JSON object" in data["message"]
+    assert len(judge_prompts(project, tasks["undecided"])) == 3
+    # A judge that changes files is at fault: a person is asked, not the agent.
+    assert tasks["edits"]["attempt"] == 1
+    (data,) = found["edits"]
+    assert data["outcome"] == "BROKEN"
+    assert "changed files" in data["message"]
+    assert failure_kinds(stories["edits"]) == ["FATAL_ERROR"]
+    assert "waive" in tasks["edits"]["question"].lower()
+    # A hung judge does not use up a retry of the agent.
+    assert tasks["hung"]["attempt"] == 1
+    assert {data["outcome"] for data in found["hung"]} == {"BROKEN"}
+    assert set(failure_kinds(stories["hung"])) == {"TRANSIENT_ERROR"}
+    # A judge is not asked about work that failed a check.
+    assert found["unasked"] == []
+    assert judge_prompts(project, tasks["unasked"]) == []
+    # A check after the judge can fail accepted work.
+    assert {data["outcome"] for data in found["after"]} == {"PASSED"}
+    for name in ("unasked", "after"):
+        assert not any(data["passed"] for data in event_data(stories[name], "QUALITY_JUDGMENT"))
+    # A person may waive an undecided judge.
+    waived = project.yaoki("answer", "undecided", "waive", "--check", "review-undecided")
+    assert waived.code == 0
+    project.yaoki("resume")
+    assert project.task("undecided")["state"] == "DONE"
 
 
 @pytest.mark.spec("6.7", "6.9")
@@ -72,177 +223,6 @@ def test_a_rejection_by_the_judge_is_sent_back_to_the_agent(project: Project) ->
     assert failure_kinds(entries) == ["QUALITY_FAILURE"]
     assert "the other half" in project.prompt(task, 2)
     assert "The file a.txt is good." in project.prompt(task, 1)
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "14.4", "0.6")
-def test_three_answers_without_json_are_escalated_and_never_pass(project: Project) -> None:
-    code, task, entries = run_with_judge(project, critic("It passes, well done! pass: true"))
-
-    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
-    assert failure_kinds(entries) == ["ESCALATE_REQUIRED"]
-    assert task["question"].startswith("undecided: ")
-    (data,) = check_findings(entries)
-    assert (data["outcome"], data["pattern"]) == ("FAILED", "judge-undecided")
-    assert "no JSON object" in data["message"]
-    assert len(prompts(project, task)) == 3
-    assert project.git("rev-parse", project.status()["run_branch"]) == project.git(
-        "rev-parse", "main"
-    )
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "10.4")
-def test_a_person_may_waive_an_undecided_judge(project: Project) -> None:
-    run_with_judge(project, critic("hm"))
-
-    assert project.yaoki("answer", "a", "waive", "--check", "review").code == 0
-    assert project.yaoki("resume").code == 0
-    assert project.task("a")["state"] == "DONE"
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "14.4")
-def test_a_valid_answer_after_an_invalid_one_counts_and_both_are_recorded(project: Project) -> None:
-    script = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
-    code, task, entries = run_with_judge(project, critic([{"run": ["sh", "-c", script]}]))
-
-    assert (code, task["attempt"]) == (0, 1)
-    assert "asked 2 times: there is no JSON object" in check_findings(entries)[0]["message"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "3.6")
-def test_a_judge_that_changes_files_is_broken(project: Project) -> None:
-    """The judge is at fault: a person is asked, not the agent."""
-    edits = [{"write": {"a.txt": "mended by the judge\n"}}, {"say": PASS}]
-    code, task, entries = run_with_judge(
-        project, critic(edits, PASS), [writes("a.txt"), writes("b.txt")]
-    )
-
-    (data,) = check_findings(entries)
-    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
-    assert data["outcome"] == "BROKEN"
-    assert "changed files" in data["message"]
-    assert failure_kinds(entries) == ["FATAL_ERROR"]
-    assert "waive" in task["question"].lower()
-    assert project.git("rev-parse", project.status()["run_branch"]) == project.git(
-        "rev-parse", "main"
-    )
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "16.1", "14.3")
-@pytest.mark.parametrize(
-    "script",
-    [
-        "echo new > z.py",
-        "git branch evil",
-        "git tag evil",
-        "git config core.hooksPath /nowhere",
-        "rm -rf .git",
-    ],
-)
-def test_git_commands_of_a_judge_affect_only_its_clone(project: Project, script: str) -> None:
-    """A judge works in a separate clone; the repository is not affected."""
-    before = (
-        project.git("for-each-ref", "refs/heads", "refs/tags"),
-        project.git("config", "--list"),
-    )
-    acts = [{"run": ["sh", "-c", script]}, {"say": PASS}]
-
-    code, task, _ = run_with_judge(project, critic(acts))
-
-    assert (code, task["state"]) == (0, "DONE")
-    assert "z.py" not in project.git("ls-tree", "-r", "--name-only", project.status()["run_branch"])
-    refs = project.git("for-each-ref", "refs/heads", "refs/tags").splitlines()
-    kept = "\n".join(line for line in refs if "refs/heads/yaoki/" not in line)
-    assert (kept, project.git("config", "--list")) == before
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7")
-def test_a_judge_may_run_tests_and_leave_their_caches(project: Project) -> None:
-    acts = [{"write": {"__pycache__/a.pyc": "x", ".pytest_cache/b": "x"}}, {"say": PASS}]
-
-    assert run_with_judge(project, critic(acts))[0] == 0
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "5.4")
-def test_a_rate_limited_judge_is_retried_after_the_wait_it_names(project: Project) -> None:
-    """It is not counted as a system fault, and the wait is the named one."""
-    flag = project.folder / "limited"
-    script = f"""
-    test -e {flag} && {{ echo {shlex.quote(PASS)}; exit 0; }}
-    touch {flag}; echo 'API Error: 429 rate limited' >&2; echo 'Retry-After: 1' >&2; exit 1"""
-    judge = {"command": ["sh", "-c", script], "prompt": "stdin", "account": "shared"}
-    code, task, entries = run_with_judge(project, judge)
-
-    (decision,) = event_data(entries, "RETRY_DECISION")
-    assert (code, task["state"]) == (0, "DONE")
-    assert decision["failure"]["kind"] == "RATE_LIMIT"
-    assert decision["failure"]["account"] == "shared"
-    assert (decision["delay_ms"], decision["failure"].get("ours", False)) == (1000, False)
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "0.1")
-def test_a_judge_is_not_asked_about_work_that_failed_a_check(project: Project) -> None:
-    code, task, entries = run_with_judge(project, critic(PASS), [writes("a.txt", "bad\n")])
-
-    assert (code, task["state"]) == (4, "ESCALATED")
-    assert check_findings(entries) == []
-    assert prompts(project, task) == []
-    assert not any(data["passed"] for data in event_data(entries, "QUALITY_JUDGMENT"))
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "0.1")
-def test_a_check_after_the_judge_can_fail_accepted_work(project: Project) -> None:
-    review = {"judge": {"agent": "critic", "ask": "It is good."}}
-    plan = a_plan(
-        {"a": [writes("a.txt", "bad\n")]},
-        [{"id": "a"}],
-        {"review": review, "good": file_contains("a.txt")},
-    )
-    plan["agents"]["critic"] = critic(PASS)
-
-    assert project.yaoki("run", project.plan(plan)).code == 4
-    entries = project.query("trace", "a", "--json").document["entries"]
-    assert {data["outcome"] for data in check_findings(entries)} == {"PASSED"}
-    assert not any(data["passed"] for data in event_data(entries, "QUALITY_JUDGMENT"))
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7", "4.8")
-def test_a_hung_judge_does_not_use_up_a_retry_of_the_agent(project: Project) -> None:
-    code, task, entries = run_with_judge(project, critic(["hang"]), timeout="500ms")
-
-    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
-    assert {data["outcome"] for data in check_findings(entries)} == {"BROKEN"}
-    assert set(failure_kinds(entries)) == {"TRANSIENT_ERROR"}
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.7")
-def test_a_judge_in_done_when_sees_the_change_of_the_whole_run(project: Project) -> None:
-    review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
-    checks = {"good": {"shell": "ls [ab].txt"}, "review": review}
-    plan = a_plan(
-        {"a": [writes("a.txt")], "b": [writes("b.txt")]},
-        [{"id": "a", "checks": ["good"]}, {"id": "b", "checks": ["good"]}],
-        checks,
-        done_when=["review"],
-    )
-    plan["agents"]["critic"] = critic(PASS)
-
-    assert project.yaoki("run", project.plan(plan)).code == 0
-    (prompt,) = (project.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-review/prompt.md")
-    output = prompt.read_text()
-    assert "b/a.txt" in output
-    assert "b/b.txt" in output
-    assert "Rehearse" in output
 
 
 @pytest.mark.spec("6.1", "6.7", "0.6")
