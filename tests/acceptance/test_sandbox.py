@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -81,8 +82,22 @@ def a_plan(project: Project, script: str, **more: Any) -> str:
     )
 
 
-def agent_log(project: Project) -> str:
-    return project.yaoki("logs", "a").out
+def a_task_for_each(scripts: Mapping[str, str], **plan: Any) -> dict[str, Any]:
+    """Like `a_plan` with a task and an agent for each script; each writes its own file."""
+    agents = {
+        name: {"command": ["bash", "-c", f"exec 2>&1\n{script}\necho good > {name}.txt"]}
+        for name, script in scripts.items()
+    }
+    tasks = [
+        {"id": name, "goal": f"Write {name}.txt.", "agent": name, "checks": [name]}
+        for name in scripts
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in scripts}
+    return {"goal": "Reach", "agents": agents, "checks": checks, "tasks": tasks, **plan}
+
+
+def agent_log(project: Project, task: str = "a") -> str:
+    return project.yaoki("logs", task).out
 
 
 def hash_user_files(top: Path) -> dict[str, bytes]:
@@ -136,26 +151,6 @@ def test_a_sandboxed_agent_can_write_only_its_worktree(project: Project) -> None
     assert "CHECKOUT_CHANGED" not in project.event_names("a")
 
 
-@pytest.mark.full
-@pytest.mark.spec("14.3", "14.2")
-def test_a_sandboxed_agent_sees_no_secret_of_the_worker_and_no_foreign_process(
-    project: Project,
-) -> None:
-    needs_bubblewrap()
-    write_sandbox_settings(project, mode="on")
-    script = (
-        'env | grep -c PLANTED\ncat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" > seen\n'
-        f"grep -q {SECRET} seen && echo LEAKED\nrm seen\n"
-        "ls /proc | grep -c '^[0-9]' > count; test $(cat count) -lt 10 && echo ALONE; rm count"
-    )
-
-    done = project.yaoki("run", a_plan(project, script), env={"PLANTED_TOKEN": SECRET})
-
-    assert done.code == 0, done.out + done.err
-    assert "LEAKED" not in agent_log(project)
-    assert "ALONE" in agent_log(project)
-
-
 # Each would open the sandbox to a root user with root's capabilities.
 OPENINGS = {
     "remount": "mount -o remount,bind,rw {repo}",
@@ -166,24 +161,80 @@ OPENINGS = {
 }
 
 
-@pytest.mark.full
-@pytest.mark.spec("14.3", "0.2")
-def test_a_sandboxed_root_has_no_capability_and_cannot_leave_the_sandbox(project: Project) -> None:
-    needs_bubblewrap()
-    write_sandbox_settings(project, mode="on")
-    tries = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
-    tries += ["touch {repo}/planted && echo DID write", "grep ^Cap /proc/self/status"]
-    spaces = ("uts", "ipc", "pid")
-    tries += ["rmdir held", *(f"readlink /proc/self/ns/{name}" for name in spaces)]
+SPACES = ("uts", "ipc", "pid")
 
-    done = project.yaoki("run", a_plan(project, "\n".join(tries).format(repo=project.repo)))
+
+@pytest.mark.full
+@pytest.mark.spec("14.3", "14.2", "0.2", "0.6")
+def test_sandboxed_agents_checks_and_setup_reach_nothing_outside(project: Project) -> None:
+    """Secrets, processes, capabilities, the network, and links for a check to follow."""
+    needs_bubblewrap()
+    write_sandbox_settings(project, mode="on", network=False)
+    hooks, reach = project.repo / ".git" / "hooks", f"touch {project.repo}/planted-by-a-check"
+    secrets = (
+        'env | grep -c PLANTED\ncat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" > seen\n'
+        f"grep -q {SECRET} seen && echo LEAKED\nrm seen\n"
+        "ls /proc | grep -c '^[0-9]' > count; test $(cat count) -lt 10 && echo ALONE; rm count"
+    )
+    openings = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
+    openings += ["touch {repo}/planted && echo DID write", "grep ^Cap /proc/self/status"]
+    openings += ["rmdir held", *(f"readlink /proc/self/ns/{name}" for name in SPACES)]
+    # The folder is hidden and closed to the agent; only its outbox is its own.
+    link = (
+        'link=$(dirname "$YAOKI_PROMPT_FILE")/{planted}\n'
+        f'mkdir -p "$(dirname "$link")" && ln -s {hooks} "$link"\n'
+        f"echo 'find {hooks} -type d -exec touch {{{{}}}}/planted \\;; true' > {{name}}.sh"
+    )
+    scripts = {
+        "secret": secrets,
+        "openings": "\n".join(openings).format(repo=project.repo),
+        "network": "readlink /proc/self/ns/net",
+        "check": f"echo '{reach}' > check.sh",
+        "folder": link.format(planted="checks/1-folder", name="folder"),
+        "around": link.format(planted="checks", name="around"),
+    }
+    plan = a_task_for_each(scripts, setup=[["sh", "-c", f"! {reach}"]])
+    # Checks run code of the agent, so they must be confined like the agent.
+    plan["checks"]["check"] = {"shell": "! sh check.sh"}
+    plan["checks"] |= {name: {"run": ["sh", f"{name}.sh"]} for name in ("folder", "around")}
+    before = sorted(hooks.rglob("*"))
+
+    done = project.yaoki("run", project.plan(plan), env={"PLANTED_TOKEN": SECRET})
 
     assert done.code == 0, done.out + done.err
-    told = agent_log(project)
+    assert {project.task(name)["state"] for name in scripts} == {"DONE"}
+    assert "LEAKED" not in agent_log(project, "secret")
+    assert "ALONE" in agent_log(project, "secret")
+    told = agent_log(project, "openings")
     assert "DID" not in told
     assert re.findall(r"Cap(?:Eff|Prm|Amb|Inh):\s*(\w+)", told) == ["0" * 16] * 4
-    assert not [name for name in spaces if str(Path(f"/proc/self/ns/{name}").readlink()) in told]
-    assert not (project.repo / "planted").exists()
+    assert not [name for name in SPACES if str(Path(f"/proc/self/ns/{name}").readlink()) in told]
+    assert str(Path("/proc/self/ns/net").readlink()) not in agent_log(project, "network")
+    for name in ("folder", "around"):
+        assert "Read-only file system" in agent_log(project, name)
+    assert sorted(hooks.rglob("*")) == before
+    assert not list(project.repo.glob("planted*"))
+
+
+@pytest.mark.full
+@pytest.mark.spec("14.3")
+def test_network_and_writable_folders_of_the_settings_do_not_open_the_git_config(
+    project: Project,
+) -> None:
+    needs_bubblewrap()
+    cache = project.folder / "cache"
+    cache.mkdir()
+    folders = [str(cache), str(project.repo.parent)]
+    write_sandbox_settings(project, mode="on", network=True, writable=folders)
+    theirs = f"git --git-dir={project.repo}/.git"
+    script = f"touch {cache}/kept\n{theirs} config core.fsmonitor /bin/false || echo REFUSED"
+
+    done = project.yaoki("run", a_plan(project, f"{script}\nreadlink /proc/self/ns/net"))
+
+    assert done.code == 0, done.out + done.err
+    assert (cache / "kept").exists()
+    assert "REFUSED" in agent_log(project)
+    assert str(Path("/proc/self/ns/net").readlink()) in agent_log(project)
 
 
 @pytest.mark.spec("14.3")
@@ -270,111 +321,6 @@ def test_a_sandboxed_agent_finds_yaoki_installed_below_tmp(tmp_path: Path) -> No
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{source}/yaoki/__init__.py\n"
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3")
-@pytest.mark.parametrize("network", [True, False])
-def test_the_sandbox_network_follows_the_settings(project: Project, network: bool) -> None:
-    needs_bubblewrap()
-    write_sandbox_settings(project, mode="on", network=network)
-    outside = str(Path("/proc/self/ns/net").readlink())
-
-    done = project.yaoki("run", a_plan(project, "readlink /proc/self/ns/net"))
-
-    assert done.code == 0, done.out + done.err
-    assert (outside in agent_log(project)) is network
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3")
-def test_writable_folders_of_the_settings_do_not_make_the_git_config_writable(
-    project: Project,
-) -> None:
-    needs_bubblewrap()
-    cache = project.folder / "cache"
-    cache.mkdir()
-    write_sandbox_settings(project, mode="on", writable=[str(cache), str(project.repo.parent)])
-    theirs = f"git --git-dir={project.repo}/.git"
-    script = f"touch {cache}/kept\n{theirs} config core.fsmonitor /bin/false || echo REFUSED"
-
-    done = project.yaoki("run", a_plan(project, script))
-
-    assert done.code == 0, done.out + done.err
-    assert (cache / "kept").exists()
-    assert "REFUSED" in agent_log(project)
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3")
-def test_checks_and_setup_run_in_the_sandbox(project: Project) -> None:
-    """Checks run code of the agent, so they must be confined like the agent."""
-    needs_bubblewrap()
-    write_sandbox_settings(project, mode="on")
-    reach = f"touch {project.repo}/planted"
-    plan = {
-        "goal": "Reach",
-        "agents": {"plain": {"command": ["sh", "-c", f"echo '{reach}' > check.sh"]}},
-        "agent": "plain",
-        "checks": {"refused": {"shell": "! sh check.sh"}},
-        "setup": [["sh", "-c", f"! {reach}"]],
-        "tasks": [{"id": "a", "goal": "Write check.sh.", "checks": ["refused"]}],
-    }
-
-    done = project.yaoki("run", project.plan(plan))
-
-    assert done.code == 0, done.out + done.err
-    assert not (project.repo / "planted").exists()
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3", "0.2", "0.6")
-@pytest.mark.parametrize("planted", ["checks/1-reach", "checks"], ids=["folder", "around"])
-def test_a_symbolic_link_in_the_attempt_folder_gives_a_check_no_access_outside_the_sandbox(
-    project: Project, planted: str
-) -> None:
-    """The folder is hidden and closed to the agent; only its outbox is its own."""
-    needs_bubblewrap()
-    write_sandbox_settings(project, mode="on")
-    hooks = project.repo / ".git" / "hooks"
-    script = (
-        f'link=$(dirname "$YAOKI_PROMPT_FILE")/{planted}\n'
-        f'mkdir -p "$(dirname "$link")" && ln -s {hooks} "$link"\n'
-        f"echo 'find {hooks} -type d -exec touch {{}}/planted \\;; true' > reach.sh"
-    )
-    agent = {"command": ["bash", "-c", script]}
-    check = {"run": ["sh", "reach.sh"]}
-    tasks = [{"id": "a", "goal": "Write reach.sh.", "checks": ["reach"]}]
-    plan = {"goal": "Reach", "agents": {"bold": agent}, "agent": "bold", "tasks": tasks}
-    before = sorted(hooks.rglob("*"))
-
-    done = project.yaoki("run", project.plan({**plan, "checks": {"reach": check}}))
-
-    assert (done.code, project.task("a")["state"]) == (0, "DONE"), done.out + done.err
-    assert "Read-only file system" in project.yaoki("logs", "a", "--err").out
-    assert sorted(hooks.rglob("*")) == before
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3")
-def test_a_check_does_not_use_a_folder_prepared_by_the_agent(project: Project) -> None:
-    script = (
-        'own=$(dirname "$YAOKI_PROMPT_FILE")/checks/1-report\n'
-        'mkdir -p "$own" && cd "$own" && echo "<testsuite><testcase/></testsuite>" > report.xml\n'
-        'cd "$YAOKI_WORKTREE" && echo good > a.txt'
-    )
-    plan = {
-        "goal": "Reach",
-        "agents": {"bold": {"command": ["bash", "-c", script]}},
-        "agent": "bold",
-        "checks": {"report": {"run": ["sh", "-c", "ls README", "{report}"]}},
-        "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["report"], "max_iterations": 1}],
-    }
-
-    done = project.yaoki("run", project.plan(plan))
-
-    assert (done.code, project.task("a")["landed"]) == (4, None), done.out + done.err
-    assert "it left no report" in project.yaoki("why", "a").out
 
 
 # ------------------------------------------------------------------ fail closed
@@ -497,36 +443,86 @@ def test_an_unsandboxed_change_of_git_config_or_hooks_is_escalated_and_nothing_l
     assert f"while the agent was at work: {name}" in task["question"]
 
 
+# Each is reported under these names and does not fail the task: the author of the change is
+# unknown, and the user may edit the checkout at any time.
+CHECKOUT_CHANGES = {
+    "index": (
+        "git -C {repo} add new",
+        ["checkout/files", "checkout/index", "checkout/untracked new"],
+    ),
+    "head": (
+        "git -C {repo} checkout -q -b elsewhere",
+        ["checkout/HEAD", "checkout/refs/heads/elsewhere (new)"],
+    ),
+    "untracked": ("touch {repo}/more", ["checkout/untracked more"]),
+    "looking": ("git -C {repo} status; cat {repo}/README", []),
+    "files": ("echo evil >> {repo}/README", ["checkout/files (README)"]),
+}
+
+
 @pytest.mark.full
-@pytest.mark.spec("14.2", "14.3")
-def test_an_unsandboxed_change_in_a_configured_hooks_folder_is_escalated(project: Project) -> None:
+@pytest.mark.spec("14.3", "14.2", "0.2")
+def test_unsandboxed_changes_of_the_checkout_are_reported_and_those_of_hooks_escalated(
+    project: Project,
+) -> None:
+    """One agent after the other; one prepares the folder of its check, and the last one plants a
+    hook.  No secret variable reaches them.
+    """
+    (project.repo / "new").write_text("new\n")
     project.git("config", "core.hooksPath", ".githooks")
     planted = project.repo / ".githooks" / "post-checkout"
-    script = f"mkdir -p {planted.parent}; echo x > {planted}"
+    report = (
+        'own=$(dirname "$YAOKI_PROMPT_FILE")/checks/1-report\n'
+        'mkdir -p "$own" && cd "$own" && echo "<testsuite><testcase/></testsuite>" > report.xml\n'
+        'cd "$YAOKI_WORKTREE"'
+    )
+    scripts = {name: act.format(repo=project.repo) for name, (act, _) in CHECKOUT_CHANGES.items()}
+    scripts |= {"secret": "env", "report": report}
+    scripts["hooks"] = f"mkdir -p {planted.parent}; echo x > {planted}"
+    plan = a_task_for_each(scripts)
+    plan["checks"]["report"] = {"run": ["sh", "-c", "ls README", "{report}"]}
+    plan["tasks"][list(scripts).index("report")]["max_iterations"] = 1
 
-    done = project.yaoki("run", a_plan(project, script))
+    done = project.yaoki(
+        "run", project.plan(plan), "--parallel", "1", env={"PLANTED_TOKEN": SECRET}
+    )
 
-    task = project.task("a")
-    assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
-    assert f"while the agent was at work: {planted}" in task["question"]
+    assert done.code == 4, done.out + done.err
+    tasks = {name: project.task(name) for name in scripts}
+    for name, (_, what) in CHECKOUT_CHANGES.items():
+        told = [e["data"]["what"] for e in project.events(name) if e["event"] == "CHECKOUT_CHANGED"]
+        assert (name, told) == (name, [what] if what else [])
+        assert tasks[name]["state"] == "DONE"
+    assert "settings changed while the agent was at work: files (README)" in done.out
+    assert tasks["secret"]["state"] == "DONE"
+    assert "YAOKI_TASK=" in agent_log(project, "secret")
+    assert SECRET not in agent_log(project, "secret")
+    assert "PLANTED_TOKEN" not in agent_log(project, "secret")
+    assert tasks["report"]["landed"] is None
+    assert "it left no report" in project.yaoki("why", "report").out
+    assert (tasks["hooks"]["state"], tasks["hooks"]["landed"]) == ("ESCALATED", None)
+    assert f"while the agent was at work: {planted}" in tasks["hooks"]["question"]
 
 
 @pytest.mark.full
 @pytest.mark.spec("14.2", "14.3", "0.2")
 @pytest.mark.parametrize(
-    ("file", "moved"),
-    [(".gitconfig", False), (".config/git/config", False), ("moved/git/config", True)],
-    ids=["home", "config", "moved"],
+    ("files", "moved"),
+    [((".gitconfig", ".config/git/config"), False), (("moved/git/config",), True)],
+    ids=["home", "moved"],
 )
 def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
-    project: Project, file: str, moved: bool
+    project: Project, files: tuple[str, ...], moved: bool
 ) -> None:
     """The user may change these settings at any time, so the task does not fail."""
     home = project.folder / "person"
-    (home / file).parent.mkdir(parents=True)
-    (home / file).write_text("[include]\n\tpath = more\n")
-    (home / file).with_name("more").write_text("")
-    script = f"for f in {home / file} {(home / file).with_name('more')}; do"
+    changed: list[str] = []
+    for file in files:
+        (home / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / file).write_text("[include]\n\tpath = more\n")
+        (home / file).with_name("more").write_text("")
+        changed += [file, str(Path(file).with_name("more"))]
+    script = f"for f in {' '.join(str(home / name) for name in changed)}; do"
     env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "moved") if moved else ""}
 
     plan = a_plan(project, f"{script} printf '[alias]\\n\\tst = !evil\\n' >> $f; done")
@@ -534,64 +530,8 @@ def test_an_unsandboxed_change_of_the_users_git_settings_is_reported(
 
     assert (done.code, project.task("a")["state"]) == (0, "DONE"), done.out + done.err
     entries = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    names = sorted([f"checkout/~/{file}", f"checkout/~/{Path(file).with_name('more')}"])
-    assert [held["what"] for held in entries] == [names]
-    assert f"~/{file}" in done.out
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3", "0.2")
-def test_an_unsandboxed_change_of_the_checkout_is_reported_and_does_not_fail_the_task(
-    project: Project,
-) -> None:
-    """The author of the change is unknown, and the user may edit the checkout at any time."""
-    done = project.yaoki("run", a_plan(project, f"echo evil >> {project.repo}/README"))
-
-    assert (done.code, project.task("a")["state"]) == (0, "DONE")
-    entries = [e["data"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert [held["what"] for held in entries] == [["checkout/files (README)"]]
-    assert "settings changed while the agent was at work: files (README)" in done.out
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.3", "0.2")
-@pytest.mark.parametrize(
-    ("script", "what"),
-    [
-        (
-            "git -C {repo} add new",
-            ["checkout/files", "checkout/index", "checkout/untracked new"],
-        ),
-        (
-            "git -C {repo} checkout -q -b elsewhere",
-            ["checkout/HEAD", "checkout/refs/heads/elsewhere (new)"],
-        ),
-        ("touch {repo}/more", ["checkout/untracked more"]),
-        ("git -C {repo} status; cat {repo}/README", []),
-    ],
-    ids=["index", "head", "untracked", "looking"],
-)
-def test_an_unsandboxed_change_of_index_or_head_is_reported(
-    project: Project, script: str, what: list[str]
-) -> None:
-    (project.repo / "new").write_text("new\n")
-
-    done = project.yaoki("run", a_plan(project, script.format(repo=project.repo)))
-
-    assert done.code == 0, done.out + done.err
-    entries = [e["data"]["what"] for e in project.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert entries == ([what] if what else [])
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.2")
-def test_a_secret_variable_does_not_reach_an_agent(project: Project) -> None:
-    done = project.yaoki("run", a_plan(project, "env"), env={"PLANTED_TOKEN": SECRET})
-
-    assert done.code == 0, done.out + done.err
-    assert "YAOKI_TASK=" in agent_log(project)
-    assert SECRET not in agent_log(project)
-    assert "PLANTED_TOKEN" not in agent_log(project)
+    assert [held["what"] for held in entries] == [sorted(f"checkout/~/{n}" for n in changed)]
+    assert all(f"~/{file}" in done.out for file in files)
 
 
 @pytest.mark.spec("14.3", "16.10")
