@@ -115,7 +115,7 @@ def test_a_passed_secret_is_masked_in_prompts(project: Project, tmp_path: Path) 
 # The agent calls yaoki with its full environment, and then with its identity only.
 CALLS = """
 import json, os, pathlib, subprocess, sys
-plain, way = os.environ["ACME_LOGIN"], sys.argv[1]
+plain, way = os.environ["ACME_LOGIN"], os.environ["YAOKI_TASK_NAME"]
 bare = {n: v for n, v in os.environ.items() if n.startswith("YAOKI_") or n in ("PATH", "HOME")}
 yaoki = [sys.executable, "-m", "yaoki"]
 def tool(name, **given):
@@ -127,77 +127,102 @@ def tool(name, **given):
     words = "".join(json.dumps(frame) + "\\n" for frame in frames)
     got = subprocess.run([*yaoki, "mcp"], input=words, env=bare, capture_output=True, text=True)
     print(got.stdout, got.stderr)
-pathlib.Path("a.txt").write_text("good\\n")
-if os.environ["YAOKI_TASK_NAME"] != "a":
-    pathlib.Path("b.txt").write_text("more\\n")
-elif way == "result":
+pathlib.Path(way + ".txt").write_text("good\\n")
+if way == "result":
     said = ["--status", "done", "--summary", "logged in as " + plain]
     subprocess.run([*yaoki, "result", *said], check=True)
 elif way == "ask":
     tool("ask", question="Is " + plain + " right?")
 elif way == "extend":
-    tool("extend", tasks=[{"id": "b", "goal": "Log in as " + plain + "."}])
-elif way == "plan extend":
-    tasks = {"tasks": [{"id": "b", "goal": "Log in as " + plain + "."}]}
+    tool("extend", tasks=[{"id": "b", "goal": "Log in as " + plain + ".", "checks": ["any"]}])
+elif way == "plan-extend":
+    tasks = {"tasks": [{"id": "c", "checks": ["any"], "goal": "Log in as " + plain + "."}]}
     more = pathlib.Path(os.environ["YAOKI_RESULT"]).with_name("more.json")
     more.write_text(json.dumps(tasks))
     repo = ["--repo", os.environ["YAOKI_REPO"]]
     subprocess.run([*yaoki, "plan", "extend", str(more), *repo], check=True)
     more.unlink()
 elif way == "submit":
-    tool("submit", plan={"goal": "Log in as " + plain, "tasks": [{"id": "c", "goal": "Go."}]})
+    tool("submit", plan={"goal": "Log in as " + plain, "tasks": [{"id": "d", "goal": "Go."}]})
 """
 
 
-@pytest.mark.quick_cases(1)
-@pytest.mark.spec("14.2", "12.7")
-@pytest.mark.parametrize("way", ["result", "ask", "extend", "plan extend", "submit"])
-def test_a_passed_secret_is_masked_in_the_results_of_an_agent(project: Project, way: str) -> None:
-    """Its name does not say that it is secret, and a server may not even have been given it."""
-    command = [sys.executable, "-c", CALLS, way]
-    plan = {
+def plan_of_calls(*ways: str) -> dict[str, Any]:
+    """A task for each way; what they add has the check `any`."""
+    command = [sys.executable, "-c", CALLS]
+    return {
         "goal": "Log in",
         "agents": {"mine": {"command": command, "pass_env": ["ACME_LOGIN", "PYTHON*"]}},
         "agent": "mine",
-        "checks": {"good": file_contains("a.txt")},
-        "tasks": [{"id": "a", "goal": "Log in.", "checks": ["good"]}],
+        "checks": {
+            **{way: file_contains(f"{way}.txt") for way in ways},
+            "any": {"shell": "ls *.txt"},
+        },
+        "tasks": [{"id": way, "goal": "Log in.", "checks": [way, "any"]} for way in ways],
     }
 
-    done = project.yaoki("run", project.plan(plan), env={"ACME_LOGIN": PLAIN})
 
-    assert done.code == (4 if way == "ask" else 0), done.out + done.err
+def assert_not_stored(project: Project) -> None:
     held = all_stored_bytes(project)
     assert [name for name, text in held.items() if PLAIN.encode() in text] == []
     assert PLAIN not in project.git("log", "--all", "--format=%B")
-    entries = str(project.events())
-    if way == "submit":
-        assert "the name of the variable, not its value" in project.yaoki("logs", "a").out
-    else:
-        assert "[masked]" in entries
+
+
+@pytest.mark.spec("14.2", "12.7")
+def test_a_passed_secret_is_masked_in_the_result_of_an_agent(project: Project) -> None:
+    """Its name does not say that it is secret."""
+    plan = project.plan(plan_of_calls("result"))
+
+    done = project.yaoki("run", plan, env={"ACME_LOGIN": PLAIN})
+
+    assert done.code == 0, done.out + done.err
+    assert_not_stored(project)
+    assert "[masked]" in str(project.events())
+
+
+@pytest.mark.full
+@pytest.mark.spec("14.2", "12.7")
+def test_a_passed_secret_is_masked_in_the_calls_of_an_agent(project: Project) -> None:
+    """Its name does not say that it is secret, and a server may not even have been given it."""
+    plan = project.plan(plan_of_calls("ask", "extend", "plan-extend", "submit"))
+
+    done = project.yaoki("run", plan, env={"ACME_LOGIN": PLAIN})
+
+    assert done.code == 4, done.out + done.err
+    assert_not_stored(project)
+    states = {task["name"]: task["state"] for task in project.status()["tasks"]}
+    assert [name for name, state in states.items() if state != "DONE"] == ["ask"]
+    assert "[masked]" in project.task("ask")["question"]
+    for name in "bc":
+        assert "Log in as [masked]." in project.prompt(project.task(name), 1)
+    assert "the name of the variable, not its value" in project.yaoki("logs", "submit").out
 
 
 # What it was given it writes down; the checks then read it aloud.
 LEAKS = """
 import os, pathlib
+name = os.environ["YAOKI_TASK_NAME"]
 said = os.environ["ACME_LOGIN"] + " and " + os.environ["MY_TOKEN"]
-pathlib.Path("leak.txt").write_text(said + "\\n")
+pathlib.Path(name + "-leak.txt").write_text(said + "\\n")
 note = pathlib.Path("note.py")
 if os.environ["YAOKI_ATTEMPT"] != "1":
-    pathlib.Path("a.txt").write_text("good\\n")
+    pathlib.Path(name + ".txt").write_text("good\\n")
     note.unlink(missing_ok=True)
-elif pathlib.Path("noting").exists():
+elif name == "quoted":
     note.write_text("# TODO: log in as " + said + "\\n")
 """
 JUDGES = """
 import json, pathlib, sys
-said, whole = pathlib.Path("leak.txt").read_text(), pathlib.Path("a.txt").exists()
+leak, good = pathlib.Path("judge-leak.txt"), pathlib.Path("judge.txt")
+said, whole = leak.read_text(), good.exists()
 missing = [] if whole else [said]
 print(json.dumps({"pass": whole, "reason": said, "missing": missing, "next": "continue"}))
 print(said, file=sys.stderr)
 """
 REPORTS = """
 import html, pathlib, sys
-said, whole = pathlib.Path("leak.txt").read_text(), pathlib.Path("a.txt").exists()
+leak, good = pathlib.Path("report-leak.txt"), pathlib.Path("report.txt")
+said, whole = leak.read_text(), good.exists()
 told = "" if whole else "<failure message='" + html.escape(said) + "'/>"
 case = "<testcase name='t'>" + told + "<system-out>" + said + "</system-out></testcase>"
 pathlib.Path(sys.argv[1]).write_text("<testsuite>" + case + "</testsuite>")
@@ -213,7 +238,8 @@ def commit_secrets_to_base(project: Project) -> None:
     project.git(*GIT_IDENTITY, "commit", "-qm", "keys")
 
 
-def a_leaking_plan(check: dict[str, Any]) -> dict[str, Any]:
+def a_leaking_plan(checks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A task for each check."""
     mine = {
         "command": [sys.executable, "-c", LEAKS],
         "pass_env": ["MY_TOKEN", "ACME_LOGIN"],
@@ -222,63 +248,56 @@ def a_leaking_plan(check: dict[str, Any]) -> dict[str, Any]:
     critic = {"command": [sys.executable, "-c", JUDGES], "prompt": "file"}
     return {
         "goal": "Log in",
-        "agents": {"mine": mine, **({"critic": critic} if "judge" in check else {})},
+        "agents": {"mine": mine, **({"critic": critic} if "judge" in checks else {})},
         "agent": "mine",
-        "checks": {"aloud": check},
-        "tasks": [{"id": "a", "goal": "Log in.", "checks": ["aloud"]}],
-        "done_when": ["aloud"],
+        "checks": checks,
+        "tasks": [{"id": name, "goal": "Log in.", "checks": [name]} for name in checks],
+        "done_when": list(checks),
     }
 
 
 ALOUD: dict[str, dict[str, Any]] = {
-    "command": {"shell": "cat leak.txt leak.txt >&2; cat leak.txt; test -f a.txt"},
+    "command": {"shell": "f=command-leak.txt; cat $f $f >&2; cat $f; test -f command.txt"},
     "judge": {"judge": {"agent": "critic", "ask": "All of it is there."}},
     "report": {"run": [sys.executable, "-c", REPORTS, "{report}"]},
+    "quoted": {"shell": "test -f quoted-leak.txt"},
 }
 
 
 @pytest.mark.full
-@pytest.mark.spec("14.2")
-@pytest.mark.parametrize("check", ALOUD.values(), ids=ALOUD)
-def test_a_passed_secret_is_masked_in_the_output_of_a_check(
-    project: Project, check: dict[str, Any]
+@pytest.mark.spec("14.2", "4.4")
+def test_a_passed_secret_is_masked_in_the_output_of_checks_in_quoted_lines_and_in_a_diff(
+    project: Project,
 ) -> None:
     """The reader lacks the variables, so the values must be masked before they are stored."""
     commit_secrets_to_base(project)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
 
-    done = project.yaoki("run", project.plan(a_leaking_plan(check)), env=handed)
+    done = project.yaoki("run", project.plan(a_leaking_plan(ALOUD)), env=handed)
 
     assert done.code == 0, done.out + done.err
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
     held = all_stored_bytes(project)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
-    commands = [
-        *(("why", "a"), ("why", "a", "--json"), ("status", "--json"), ("trace", "a", "--json")),
-        *(("report",), ("report", "--json"), ("logs", "a"), ("trace",)),
-    ]
-    shown = "".join(project.query(*words).out for words in commands)
-    assert "FAILED" in shown
-    assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown + done.out] == []
+    shown = {name: shown_of_task(project, name) for name in ALOUD}
+    assert [name for name, text in shown.items() if "FAILED" not in text] == []
+    every = "".join([*shown.values(), done.out])
+    every += "".join(project.query(*words).out for words in FACES)
+    assert [word for word in (PLAIN, "zebra", "tok/en") if word in every] == []
+    retried = [e["data"] for e in project.events("quoted") if e["event"] == "RETRY_DECISION"]
+    assert "TODO" in str(retried)
+    for form in ((), ("--json",)):
+        diff = project.yaoki("diff", "command", *form, env=handed).out
+        assert "[masked] and [masked]" in diff
+        assert [word for word in (PLAIN, "zebra", "tok/en") if word in diff] == []
 
 
-@pytest.mark.full
-@pytest.mark.spec("14.2", "4.4")
-def test_a_passed_secret_is_masked_in_a_quoted_line_of_the_change(
-    project: Project,
-) -> None:
-    (project.repo / "noting").touch()
-    commit_secrets_to_base(project)
+FACES = (("status", "--json"), ("report",), ("report", "--json"), ("trace",))
 
-    plan = a_leaking_plan({"shell": "test -f a.txt"})
-    done = project.yaoki("run", project.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
 
-    assert done.code == 0, done.out + done.err
-    entries = [entry["data"] for entry in project.events("a") if entry["event"] == "RETRY_DECISION"]
-    assert "TODO" in str(entries)
-    secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
-    held = all_stored_bytes(project)
-    assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
+def shown_of_task(project: Project, task: str) -> str:
+    commands = (("why",), ("why", "--json"), ("trace", "--json"), ("logs",))
+    return "".join(project.query(word, task, *more).out for word, *more in commands)
 
 
 @pytest.mark.full
@@ -286,7 +305,7 @@ def test_a_passed_secret_is_masked_in_a_quoted_line_of_the_change(
 def test_a_passed_secret_is_masked_in_the_output_of_setup(project: Project) -> None:
     """Its last try is named, and its last words are quoted."""
     commit_secrets_to_base(project)
-    plan = a_leaking_plan({"shell": "test -s README"})
+    plan = a_leaking_plan({"a": {"shell": "test -s README"}})
     plan["tasks"][0]["retry"] = {"max_retries": 1}
     plan["setup"] = [["sh", "-c", "cat key.env; echo no login as $(cat key.env) >&2; exit 3"]]
 
@@ -299,20 +318,3 @@ def test_a_passed_secret_is_masked_in_the_output_of_setup(project: Project) -> N
     last = max((project.repo / ".yaoki").glob("**/setup-1*"), key=lambda at: at.stat().st_mtime_ns)
     output = project.query("why", "a").out
     assert f"{last.name}: no login as ***" in " ".join(output.split())
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.2")
-@pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_passed_secret_is_masked_in_a_diff(project: Project, form: tuple[str, ...]) -> None:
-    commit_secrets_to_base(project)
-    handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
-    done = project.yaoki(
-        "run", project.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed
-    )
-    assert done.code == 0, done.out + done.err
-
-    shown = project.yaoki("diff", "a", *form, env=handed).out
-
-    assert "[masked] and [masked]" in shown
-    assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown] == []
