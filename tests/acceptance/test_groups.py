@@ -40,9 +40,9 @@ def recovery(project: Project) -> list[str]:
 
 
 @pytest.mark.acceptance
-@pytest.mark.spec("8.3", "1.2")
+@pytest.mark.spec("8.3", "1.2", "9.6", "0.1")
 def test_a_group_lands_as_a_whole(project: Project) -> None:
-    """The run branch contains no subtask before the whole group."""
+    """The run branch contains no subtask before the whole group, and no undo parts them."""
     plan = a_group({}, {"b": ["a"]})
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
@@ -55,6 +55,10 @@ def test_a_group_lands_as_a_whole(project: Project) -> None:
     parents = project.git("show", "-s", "--format=%P", group["landed"]).split()
     assert files(project, parents[0]) == set(), "the run branch before the group"
     assert project.git("for-each-ref", "refs/heads/yaoki/*-group") == "", "its branch is gone"
+    whole, part = project.yaoki("undo", "trio"), project.yaoki("undo", "a", "--cascade")
+    assert (whole.code, part.code) == (6, 6)
+    assert "git revert -m1" in whole.err
+    assert files(project, branch) == {"a.txt", "b.txt", "c.txt", "after.txt"}
 
 
 @pytest.mark.full
@@ -107,7 +111,7 @@ def test_an_atomic_group_is_rolled_back_and_restarted(project: Project) -> None:
 
 
 @pytest.mark.acceptance
-@pytest.mark.spec("8.3", "16.9")
+@pytest.mark.spec("8.3", "16.9", "12.1")
 def test_a_partial_group_lands_without_a_subtask_that_failed_twice(project: Project) -> None:
     """The run continues with the landed subtasks and exits with 3: a required one is missing."""
     plan = a_group({"b": [writes("b.txt", "bad\n")]}, partial=True)
@@ -116,7 +120,17 @@ def test_a_partial_group_lands_without_a_subtask_that_failed_twice(project: Proj
 
     assert done.code == 3, done.out + done.err
     assert recovery(project) == ["RETRY_FAILED_ONLY", "PARTIAL_COMMIT"]
+    assert "b was left out of its group" in done.out
+    assert project.status()["status"] == "CANCELLED"
+    (complete,) = [e["data"] for e in project.events("trio") if e["event"] == "RECOVERY_COMPLETE"]
+    assert complete == {
+        "strategy": "PARTIAL_COMMIT",
+        "recovered_subtasks": [],
+        "left_out_subtasks": [project.task("b")["id"]],
+        "final_status": "PARTIAL",
+    }
     verdict = project.yaoki("report", "--json").document["verdict"]
+    assert "without being done" in verdict
     assert "1 part of a group failed and was left out" in verdict
     assert files(project, project.status()["run_branch"]) == {"a.txt", "c.txt", "after.txt"}
     assert project.task("b")["state"] == "CANCELLED"

@@ -47,7 +47,7 @@ def landings(project: Project) -> list[str]:
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.1", "2.3", "1.2")
+@pytest.mark.spec("9.1", "2.3", "1.2", "12.1")
 def test_the_planner_fills_a_deferred_phase_after_the_phases_it_needs(project: Project) -> None:
     plan = plan_with_phases({"fill-building": [answer_with(BUILD)]}, {}, planner="actor")
 
@@ -55,6 +55,8 @@ def test_the_planner_fills_a_deferred_phase_after_the_phases_it_needs(project: P
 
     assert done.code == 0, done.out + done.err
     assert landings(project) == ["look", "build", "last"]
+    assert "3 of 3 tasks landed on " in done.out
+    assert "; 1 plan written" in done.out
     assert "PHASE_FILLED" in project.event_names("fill-building")
 
 

@@ -29,19 +29,6 @@ def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) ->
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.6", "0.1")
-def test_undo_of_a_landed_group_or_its_subtasks_is_refused(project: Project) -> None:
-    project.yaoki("run", project.plan(a_group({}, [{"id": "a"}, {"id": "c"}])), "--quiet")
-
-    whole, part = project.yaoki("undo", "g"), project.yaoki("undo", "a", "--cascade")
-
-    assert (whole.code, part.code) == (6, 6)
-    assert "git revert -m1" in whole.err
-    assert landed_files(project) == {"a.txt", "c.txt"}
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
 @pytest.mark.spec("8.3", "3.3")
 def test_a_subtask_starts_from_the_landing_of_the_outside_task_it_needs(
     project: Project, tmp_path: Path
@@ -212,28 +199,6 @@ def test_a_budget_of_attempts_holds_for_concurrent_tasks(project: Project) -> No
     assert done.code == 5, done.out + done.err
     began = [n for n in names if "ATTEMPT_STARTED" in project.event_names(n)]
     assert len(began) == 2
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("9.3", "10.5")
-def test_a_failed_final_check_is_not_escalated_while_the_planner_can_replan(
-    project: Project,
-) -> None:
-    task = {"id": "two", "goal": "x", "checks": ["two"]}
-    answer = [{"say": json.dumps({"tasks": [task], "reason": "forgotten"})}]
-    plan = a_plan(
-        {"one": [writes("one.txt")], "two": [writes("two.txt")], "replan-1": [answer]},
-        [{"id": "one", "checks": ["one"]}],
-        {"one": file_contains("one.txt"), "two": file_contains("two.txt")},
-        planner="actor",
-        done_when=["two"],
-    )
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert "ESCALATE_EXECUTED" not in project.event_names()
 
 
 @pytest.mark.acceptance
