@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import BOUND_S, GIT_IDENTITY, Project, a_plan, file_contains, writes
-from tests.acceptance.test_judge import PASS, critic, run_with_judge
+from tests.acceptance.test_judge import PASS, critic
 from tests.adapters.store.store_actions import run_sql
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.11")]
@@ -64,16 +64,27 @@ def test_every_landed_commit_passes_again_and_nothing_else_is_touched(project: P
 
 
 @pytest.mark.full
-def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(project: Project) -> None:
-    """It passed because of something that is not in the commit."""
-    beside = project.folder / "beside.txt"
-    beside.write_text("there\n")
-    run = run_two_tasks(
-        project, {**two_checks(), "b": {"shell": f"test -f b.txt && test -f {beside}"}}
-    )
-    beside.unlink()
+def test_what_does_not_pass_again_is_named_with_exit_code_1_and_an_interrupt_leaves_no_clone(
+    project: Project,
+) -> None:
+    """Both passed because of something that is not in the commit, and then the set-up."""
+    tool, beside, wall = (project.folder / name for name in ("tool", "beside", "wall"))
+    for file in (tool, beside, wall):
+        file.write_text("there\n")
+    waits = f"test -f a.txt; while ! test -f {wall}; do sleep 0.05; done"
+    checks = {
+        "a": {"shell": waits},
+        "b": {"shell": f"test -f b.txt && test -f {beside}"},
+    }
+    run = run_two_tasks(project, checks, setup=[["test", "-f", str(tool)]])
 
+    beside.unlink()
     done = project.yaoki("verify", "--replay", run, "--json")
+    tool.unlink()
+    unset = project.yaoki("verify", "--replay", run)
+    tool.write_text("there\n")
+    wall.unlink()
+    code = interrupt_replay(project)
 
     document = done.document
     assert (done.code, document["verified"], document["schema"] > 0) == (1, False, True)
@@ -83,101 +94,71 @@ def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(project: Pr
     assert b["commit"] == project.task("b")["landed"]
     assert (b["checks"][0]["journal"], b["checks"][0]["outcome"]) == ("PASSED", "FAILED")
     assert document["summary"].startswith("2 of 3 proofs")
+    assert unset.code == 1, unset.out + unset.err
+    assert "0 of 3 proofs passed again" in unset.out
+    assert "set-up 'test -f" in unset.out
+    assert code == 130
+    assert leftovers(project) == []
 
 
-@pytest.mark.full
-def test_a_replay_reports_the_number_of_tests(project: Project) -> None:
-    test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
-    plan = a_plan({"a": [writes("test_it.py", test)]}, [{"id": "a"}], {"tests": {"run": argv}})
-    done = project.yaoki("run", "--quiet", project.plan(plan))
-    assert done.code == 0, done.out + done.err
-
-    done = project.yaoki("verify", "--replay")
-
-    assert done.code == 0, done.out + done.err
-    assert "tests PASSED again, 2 tests" in done.out
-
-
-@pytest.mark.full
-def test_setup_runs_once_for_the_same_lock_files(project: Project) -> None:
-    """And what it made, which git ignores, is there for both commits."""
-    (project.repo / ".gitignore").write_text("made.txt\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
-    count = project.folder / "count"
-    setup = [["sh", "-c", f"echo once >> {count}; echo made > made.txt"]]
-    checks = {name: {"shell": f"test -f {name}.txt && test -f made.txt"} for name in ("a", "b")}
-    run = run_two_tasks(project, checks, setup=setup)
-    count.unlink()
-
-    done = project.yaoki("verify", "--replay", run)
-
-    assert done.code == 0, done.out + done.err
-    assert count.read_text() == "once\n"
-
-
-@pytest.mark.full
-def test_a_replay_with_a_failed_setup_fails(project: Project) -> None:
-    beside = project.folder / "beside.txt"
-    beside.write_text("there\n")
-    run = run_two_tasks(project, two_checks(), setup=[["test", "-f", str(beside)]])
-    beside.unlink()
-
-    done = project.yaoki("verify", "--replay", run)
-
-    assert done.code == 1, done.out + done.err
-    assert "0 of 3 proofs passed again" in done.out
-    assert "set-up 'test -f" in done.out
-
-
-@pytest.mark.full
-def test_a_judge_is_reported_as_not_replayed(project: Project) -> None:
-    code, _, _ = run_with_judge(project, critic(PASS))
-    assert code == 0
-
-    document = project.yaoki("verify", "--replay", "--json").document
-
-    outcomes = {one["check"]: one["outcome"] for one in document["commits"][0]["checks"]}
-    assert outcomes == {"good": "PASSED", "review": "NOT_REPLAYED"}
-    assert "1 check not replayed" in document["summary"]
-
-
-@pytest.mark.full
-def test_a_waived_check_is_named_as_waived_and_never_as_passed(project: Project) -> None:
-    tasks: list[Any] = [{"id": "a", "checks": ["a", "never"], **ONCE}]
-    checks = {"a": file_contains("a.txt"), "never": {"shell": "false"}}
-    plan = a_plan({"a": [writes("a.txt")]}, tasks, checks)
-    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
-    assert project.yaoki("answer", "a", "waive", "--check", "never").code == 0
-    assert project.yaoki("resume", "--quiet").code == 0
-
-    done = project.yaoki("verify", "--replay")
-
-    assert done.code == 0, done.out + done.err
-    assert "never waived by a person, not run" in done.out
-    assert "1 check waived by a person" in done.out
-
-
-@pytest.mark.full
-def test_ctrl_c_leaves_no_clone_behind(project: Project) -> None:
-    """The replayed check waits for a file that never appears."""
-    wall = project.folder / "wall"
-    wall.write_text("open\n")
-    waits = f"test -f a.txt; while ! test -f {wall}; do sleep 0.05; done"
-    run_two_tasks(project, {**two_checks(), "a": {"shell": waits}})
-    wall.unlink()
+def interrupt_replay(project: Project) -> int:
+    """Ctrl-C while the first replayed check waits for a file that never appears."""
     process = project.start("verify", "--replay")
     assert process.stdout is not None
     for said in process.stdout:
         if said.startswith("proving 1 of 3"):
             break
-
     process.send_signal(signal.SIGINT)
-
     with process.stdout:
-        assert process.wait(BOUND_S) == 130
-    assert leftovers(project) == []
+        return process.wait(BOUND_S)
+
+
+@pytest.mark.full
+def test_a_replay_reports_numbers_of_tests_judges_and_waivers_and_repeats_the_setup_once(
+    project: Project,
+) -> None:
+    """What the set-up made, which git ignores, is there for every commit."""
+    (project.repo / ".gitignore").write_text("made.txt\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
+    count = project.folder / "count"
+    test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    checks = {
+        "tests": {"run": argv},
+        "made": {"shell": "test -f test_it.py && test -f made.txt"},
+        "good": file_contains("a.txt"),
+        "review": {"judge": {"agent": "critic", "ask": "The file a.txt is good."}},
+        "never": {"shell": "false"},
+    }
+    plan = a_plan(
+        {"t": [writes("test_it.py", test)], "a": [writes("a.txt")]},
+        [
+            {"id": "t", "checks": ["tests", "made"]},
+            {"id": "a", "checks": ["made", "good", "review", "never"], "needs": ["t"], **ONCE},
+        ],
+        checks,
+        setup=[["sh", "-c", f"echo once >> {count}; echo made > made.txt"]],
+        done_when=["made"],
+    )
+    plan["agents"]["critic"] = critic(PASS)
+    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
+    assert project.yaoki("answer", "a", "waive", "--check", "never").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    count.unlink()
+
+    done = project.yaoki("verify", "--replay")
+    setups = count.read_text()
+    document = project.yaoki("verify", "--replay", "--json").document
+
+    assert done.code == 0, done.out + done.err
+    assert setups == "once\n"
+    assert "tests PASSED again, 2 tests" in done.out
+    assert "never waived by a person, not run" in done.out
+    assert "1 check waived by a person" in done.out
+    outcomes = {one["check"]: one["outcome"] for one in document["commits"][1]["checks"]}
+    assert (outcomes["good"], outcomes["review"]) == ("PASSED", "NOT_REPLAYED")
+    assert "1 check not replayed" in document["summary"]
 
 
 def test_only_a_run_can_be_replayed(project: Project) -> None:
