@@ -22,65 +22,42 @@ def run_to_end(project: Project) -> str:
 
 
 @pytest.mark.full
-def test_a_run_merged_with_git_does_not_recommend_a_merge(project: Project) -> None:
-    base = project.git("rev-parse", "main")
-    run = run_to_end(project)
-    before = project.status()["next"]
-    project.git("merge", "-q", "--ff-only", f"yaoki/{run}")
-
-    status = project.status()
-
-    assert before == f"git merge yaoki/{run}"
-    assert status["next"] == f"git log {base[:10]}..{project.git('rev-parse', 'main')[:10]}"
-    assert status["merged"] == project.git("rev-parse", "main")
-
-
-@pytest.mark.full
-def test_a_run_whose_merged_branch_was_deleted_is_finished(project: Project) -> None:
-    run = run_to_end(project)
-    project.git("merge", "-q", "--ff-only", f"yaoki/{run}")
-    project.git("branch", "-q", "-d", f"yaoki/{run}")
-
-    resumed = project.yaoki("resume", "--quiet")
-    report = project.yaoki("report", "--format", "json").document
-    doctor = project.yaoki("doctor", "--json").document["lines"]
-
-    assert resumed.code == 0, resumed.out + resumed.err
-    assert (report["numbers"]["done"], report["numbers"]["lost"]) == (2, 0), report["verdict"]
-    assert report["warnings"] == []
-    assert [one["words"] for one in doctor if one["name"] == "journal" and not one["ok"]] == []
-
-
-@pytest.mark.full
-def test_a_second_merge_is_refused_as_already_merged(project: Project) -> None:
-    run = run_to_end(project)
-    project.git("switch", "-q", "--detach")
-    assert project.yaoki("merge", run).code == 0
-    project.git("branch", "-q", "-D", f"yaoki/{run}")
-
-    again = project.yaoki("merge", run)
-
-    assert (again.code, "is already merged" in again.err) == (6, True), again.err
-    assert f"..{project.git('rev-parse', 'main')[:10]}" in again.err
-
-
-@pytest.mark.full
-def test_a_finished_run_with_a_deleted_unmerged_branch_names_the_command_to_restore_it(
+def test_a_branch_deleted_before_its_merge_is_restored_and_after_it_is_not_missed(
     project: Project,
 ) -> None:
+    """The command that restores it is named; a run merged with git recommends no merge."""
+    base = project.git("rev-parse", "main")
     run = run_to_end(project)
+    before, head = project.status()["next"], project.git("rev-parse", f"yaoki/{run}")
     project.git("branch", "-q", "-D", f"yaoki/{run}")
 
-    resumed = project.yaoki("resume", "--quiet")
+    gone = project.yaoki("resume", "--quiet")
 
-    assert resumed.code == 0, resumed.out + resumed.err
+    assert before == f"git merge yaoki/{run}"
+    assert gone.code == 0, gone.out + gone.err
     assert "gone" in project.yaoki("report").out
     assert project.status()["next"] == f"yaoki merge {run}", "which names the command that helps"
     assert f"git branch -f yaoki/{run}" in project.yaoki("merge", run).err
 
+    project.git("branch", "-f", f"yaoki/{run}", head)
+    project.git("merge", "-q", "--ff-only", f"yaoki/{run}")
+    status = project.status()
+    assert status["next"] == f"git log {base[:10]}..{project.git('rev-parse', 'main')[:10]}"
+    assert status["merged"] == project.git("rev-parse", "main")
+
+    project.git("branch", "-q", "-d", f"yaoki/{run}")
+    resumed = project.yaoki("resume", "--quiet")
+    report = project.yaoki("report", "--format", "json").document
+    doctor = project.yaoki("doctor", "--json").document["lines"]
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert (report["numbers"]["done"], report["numbers"]["lost"]) == (2, 0), report["verdict"]
+    assert report["warnings"] == []
+    assert "does not hold" not in project.yaoki("report").out
+    assert [one["words"] for one in doctor if one["name"] == "journal" and not one["ok"]] == []
+
 
 @pytest.mark.full
-def test_a_landing_after_merge_and_undo_can_be_merged(project: Project) -> None:
+def test_a_landing_after_merge_and_undo_can_be_merged_once(project: Project) -> None:
     """The next command was the log of the first merge, which lacks the new landing."""
     run = run_to_end(project)
     project.git("switch", "-q", "--detach")
@@ -99,6 +76,10 @@ def test_a_landing_after_merge_and_undo_can_be_merged(project: Project) -> None:
     assert merged.code == 0, merged.out + merged.err
     assert after["next"].startswith("git log ")
     assert after["merged"] == project.git("rev-parse", "main")
+    project.git("branch", "-q", "-D", f"yaoki/{run}")
+    again = project.yaoki("merge", run)
+    assert (again.code, "is already merged" in again.err) == (6, True), again.err
+    assert f"..{project.git('rev-parse', 'main')[:10]}" in again.err
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "."])

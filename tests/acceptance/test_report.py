@@ -94,7 +94,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2")
+@pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2", "14.4")
 def test_the_report_contains_everything_about_a_run_in_every_format(project: Project) -> None:
     project.env["MY_TOKEN"] = SECRET
     done = run_plan(project, a_full_plan(project))
@@ -147,20 +147,15 @@ def test_the_report_contains_everything_about_a_run_in_every_format(project: Pro
         assert "masked" in text
     assert markdown.count("<script") == markdown.count("\\<script") > 0
     assert "[x](javascript" not in markdown
+    assert_inert_page(html)
 
 
-@pytest.mark.full
-@pytest.mark.spec("12.1", "14.4")
-def test_the_html_report_is_one_file_without_scripts_or_external_resources(
-    project: Project,
-) -> None:
-    """Text of agents and plans is escaped; the content policy allows only the inline style."""
-    run_plan(project, a_full_plan(project))
-
-    html = project.yaoki("report", "--format", "html").out
+def assert_inert_page(html: str) -> None:
+    """One file without scripts and external resources: text of agents and plans is escaped; the
+    content policy allows only the inline style.
+    """
     page = Page(html)
     JustHTML(html, sanitize=False, strict=True)
-
     assert not {"script", "img", "iframe", "object", "form", "base"}.intersection(page.tags)
     assert '<script>alert("x")</script>' in page.text
     held = dict(page.attributes)
@@ -296,10 +291,14 @@ def test_a_receipt_is_verified_by_git_alone_even_in_a_bare_clone(project: Projec
 def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(
     project: Project,
 ) -> None:
+    """In a clone without its commits nothing is said of their trees; without the branch there is
+    no receipt.
+    """
+    names = ("one", "two")
     plan = a_plan(
-        {"one": [writes("one.txt")]},
-        [{"id": "one", "checks": ["one"]}],
-        {"one": file_contains("one.txt")},
+        {name: [writes(f"{name}.txt")] for name in names},
+        [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"], "needs": ["one"]}],
+        {name: file_contains(f"{name}.txt") for name in names},
     )
     assert run_plan(project, plan).code == 0
     file = a_receipt(project)
@@ -325,37 +324,28 @@ def test_a_changed_receipt_branch_or_output_fails_verification_at_its_place(
     assert output["file"] in rewritten.out
     assert "this is not a receipt" in none.out
     assert missing.code == 2
+    assert_refused_without_commits(project, file, branch)
+    assert_refused_without_branch(project, branch)
 
 
-@pytest.mark.full
-@pytest.mark.spec("12.1")
-def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(project: Project) -> None:
-    plan = a_plan(
-        {"one": [writes("one.txt")]},
-        [{"id": "one", "checks": ["one"]}],
-        {"one": file_contains("one.txt")},
-    )
-    assert run_plan(project, plan).code == 0
-    assert project.yaoki("merge", "--into", "kept").code == 0
-    project.git("branch", "-qD", project.status()["run_branch"])
+def assert_refused_without_commits(project: Project, file: Path, branch: str) -> None:
+    """A shallow clone and another repository."""
+    shallow, other = project.folder / "shallow", project.folder / "other"
+    project.git("clone", "-q", "--depth", "1", "-b", branch, f"file://{project.repo}", str(shallow))
+    project.git("init", "-q", str(other))
 
-    told_ = project.yaoki("report", "--json")
+    part = project.yaoki("verify", str(file), "--json", "--repo", str(shallow), cwd=project.folder)
+    none = project.yaoki("verify", str(file), "--json", "--repo", str(other), cwd=project.folder)
+    advice = project.yaoki("verify", str(file), "--repo", str(shallow), cwd=project.folder)
 
-    assert told_.code == 0, told_.err
-    assert told_.document["warnings"] == []
-    assert "does not hold" not in project.yaoki("report").out
+    for done in (part, none):
+        lines = {line["name"]: line["ok"] for line in done.document["lines"]}
+        assert (done.code, lines["commits"], lines["trees"]) == (1, False, None)
+    assert advice.out.splitlines()[-1] == "next: git fetch --unshallow"
 
 
-@pytest.mark.full
-@pytest.mark.spec("12.1", "0.6")
-def test_a_report_without_its_branch_says_so_and_makes_no_receipt(project: Project) -> None:
-    plan = a_plan(
-        {"one": [writes("one.txt")]},
-        [{"id": "one", "checks": ["one"]}],
-        {"one": file_contains("one.txt")},
-    )
-    assert run_plan(project, plan).code == 0
-    project.git("branch", "-qD", project.status()["run_branch"])
+def assert_refused_without_branch(project: Project, branch: str) -> None:
+    project.git("branch", "-qD", branch)
 
     told_ = project.yaoki("report", "--json")
     refused = project.yaoki("report", "--receipt", str(project.folder / "r.json"))
@@ -369,32 +359,6 @@ def test_a_report_without_its_branch_says_so_and_makes_no_receipt(project: Proje
     assert not (project.folder / "r.json").exists()
     assert (nowhere.code, "mkdir -p" in nowhere.err) == (6, True)
     assert unknown.code == 6
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.1", "0.6")
-def test_a_receipt_is_not_verified_in_a_clone_without_its_commits(project: Project) -> None:
-    """A shallow clone and another repository: missing commits say nothing of their trees."""
-    names = ("one", "two")
-    plan = a_plan(
-        {name: [writes(f"{name}.txt")] for name in names},
-        [{"id": name, "checks": [name]} for name in names],
-        {name: file_contains(f"{name}.txt") for name in names},
-    )
-    assert run_plan(project, plan).code == 0
-    file, branch = a_receipt(project), project.status()["run_branch"]
-    shallow, other = project.folder / "shallow", project.folder / "other"
-    project.git("clone", "-q", "--depth", "1", "-b", branch, f"file://{project.repo}", str(shallow))
-    project.git("init", "-q", str(other))
-
-    part = project.yaoki("verify", str(file), "--json", "--repo", str(shallow), cwd=project.folder)
-    none = project.yaoki("verify", str(file), "--json", "--repo", str(other), cwd=project.folder)
-    advice = project.yaoki("verify", str(file), "--repo", str(shallow), cwd=project.folder)
-
-    for done in (part, none):
-        lines = {line["name"]: line["ok"] for line in done.document["lines"]}
-        assert (done.code, lines["commits"], lines["trees"]) == (1, False, None)
-    assert advice.out.splitlines()[-1] == "next: git fetch --unshallow"
 
 
 MOVES = (
