@@ -54,6 +54,16 @@ def test_reruns_are_ordered_by_kind_and_then_by_task_number() -> None:
     assert chosen.to_escalate == ()
 
 
+@pytest.mark.spec("8.4", "1.4")
+def test_five_tasks_are_rerun_per_round_in_plan_order() -> None:
+    tasks = [awaiting_rerun(n) for n in range(1, 8)]
+
+    chosen = plan_rerun_round(tasks, "new")
+
+    assert [task.n for task in chosen.to_rerun] == [1, 2, 3, 4, 5]
+    assert chosen.to_escalate == ()
+
+
 @pytest.mark.spec("8.4", "0.4")
 @given(st.lists(st.sampled_from(["old", "new"]), max_size=20))
 def test_a_rerun_round_is_bounded_and_skips_heads_that_were_tried(bases: list[str]) -> None:
