@@ -47,43 +47,6 @@ def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(project: Pr
     assert project.git("show", f"{ref}:app/core.py") == "x = 42"
 
 
-@pytest.mark.full
-@pytest.mark.spec("16.1")
-@pytest.mark.parametrize(
-    "act",
-    [
-        "echo 1 > $HOME/mark-of-the-agent",
-        "echo 1 > ${TMPDIR:-/tmp}/mark-of-the-agent",
-    ],
-)
-def test_a_file_in_the_home_or_temporary_folder_does_not_reach_a_check(
-    project: Project, act: str
-) -> None:
-    project.env |= {"HOME": str(project.folder / "own"), "TMPDIR": str(project.folder / "tmp")}
-    for name in ("own", "tmp"):
-        (project.folder / name).mkdir()
-    look = "test -f $HOME/mark-of-the-agent || test -f ${TMPDIR:-/tmp}/mark-of-the-agent"
-
-    ran = project.yaoki(
-        "run", project.plan(a_plan(f"echo x > x; {act}", {"c": {"shell": look}}, **ONCE))
-    )
-
-    assert ran.code == 4
-    assert list(project.folder.glob("*/mark-of-the-agent")), "the agent did leave its mark"
-
-
-@pytest.mark.full
-@pytest.mark.spec("16.1")
-def test_each_check_starts_from_the_commit_without_traces_of_yaoki(project: Project) -> None:
-    clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
-    checks = {"first": {"shell": f"{clean} && touch left"}, "second": {"shell": clean}}
-    project.env.pop("YAOKI_TEST_MARK", None)
-
-    ran = project.yaoki("run", project.plan(a_plan("echo x > x", checks)))
-
-    assert ran.code == 0, ran.out
-
-
 @pytest.mark.spec("3.5")
 def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(
     project: Project,
@@ -103,19 +66,6 @@ def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(
     accepted = project.yaoki("answer", "core", "waive", "--check", "no-change")
     assert accepted.code == 0, accepted.err
     assert project.yaoki("resume").code == 0
-    assert project.task("core")["state"] == "DONE"
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.5")
-def test_a_task_that_may_change_nothing_is_done_when_its_checks_pass(project: Project) -> None:
-    checks = {"green": {"shell": "grep -q hello README"}}
-
-    ran = project.yaoki(
-        "run", project.plan(a_plan("echo nothing", checks, may_change_nothing=True))
-    )
-
-    assert ran.code == 0
     assert project.task("core")["state"] == "DONE"
 
 
@@ -140,20 +90,54 @@ def test_new_files_outside_the_scope_are_left_out_saved_and_named(project: Proje
 
 
 @pytest.mark.full
-@pytest.mark.spec("16.1")
-def test_a_symbolic_link_out_of_the_repository_is_sent_back(project: Project) -> None:
+@pytest.mark.spec("16.1", "3.5")
+def test_a_check_sees_the_commit_and_nothing_else(project: Project) -> None:
+    """No mark in the home or temporary folder, no file of another check, no trace of yaoki, no
+    file outside the repository; and a task that may change nothing is done when its check passes.
+    """
+    project.env |= {"HOME": str(project.folder / "own"), "TMPDIR": str(project.folder / "tmp")}
+    for name in ("own", "tmp"):
+        (project.folder / name).mkdir()
     outside = project.folder / "outside.txt"
     outside.write_text("good\n")
+    clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
+    checks = {
+        "home": {"shell": "test -f $HOME/mark-of-the-agent"},
+        "temporary": {"shell": "test -f ${TMPDIR:-/tmp}/mark-of-the-agent"},
+        "link": {"shell": "grep good a.txt"},
+        "first": {"shell": f"{clean} && touch left"},
+        "second": {"shell": clean},
+        "green": {"shell": "grep -q hello README"},
+    }
+    acts = {
+        "home": "echo 1 > $HOME/mark-of-the-agent; echo x > home.txt",
+        "temporary": "echo 1 > ${TMPDIR:-/tmp}/mark-of-the-agent; echo x > temporary.txt",
+        "link": f"ln -s {outside} a.txt",
+        "clean": "echo x > x",
+        "idle": "echo nothing",
+    }
+    case = "".join(f"{name}) {act};; " for name, act in acts.items())
+    more: dict[str, dict[str, Any]] = {
+        **{name: {"checks": [name], **ONCE} for name in ("home", "temporary", "link")},
+        "clean": {"checks": ["first", "second"]},
+        "idle": {"checks": ["green"], "may_change_nothing": True},
+    }
+    plan = a_plan(f'case "$YAOKI_TASK_NAME" in {case}esac', checks)
+    plan["tasks"] = [{"id": name, "goal": "Do it.", **more[name]} for name in acts]
 
-    ran = project.yaoki(
-        "run",
-        project.plan(a_plan(f"ln -s {outside} a.txt", {"c": {"shell": "grep good a.txt"}}, **ONCE)),
-    )
+    ran = project.yaoki("run", project.plan(plan))
 
-    assert ran.code == 4
-    assert "leads out of the repository" in project.task("core")["question"] or (
-        "lead out of the repository" in project.task("core")["question"]
-    )
+    assert ran.code == 4, ran.out
+    states = {task["name"]: task["state"] for task in project.status()["tasks"]}
+    escalated = dict.fromkeys(("home", "temporary", "link"), "ESCALATED")
+    assert {name: states[name] for name in acts} == {
+        **escalated,
+        "clean": "DONE",
+        "idle": "DONE",
+    }
+    assert len(list(project.folder.glob("*/mark-of-the-agent"))) == 2, "the agents left their marks"
+    question = project.task("link")["question"]
+    assert "leads out of the repository" in question or "lead out of the repository" in question
 
 
 @pytest.mark.full
@@ -221,16 +205,6 @@ def test_a_landing_that_breaks_an_earlier_one_is_sent_back(project: Project) -> 
     assert states["two"] != "DONE"
     project.git("checkout", "-q", "--detach", project.status()["run_branch"])
     assert "return 1" in (project.repo / "m.py").read_text()
-
-
-@pytest.mark.full
-@pytest.mark.spec("16.14")
-def test_compatible_landings_are_verified_together_at_the_end(project: Project) -> None:
-    ran = project.yaoki("run", project.plan(two_tasks(F, "echo 'import m' > use.py")))
-
-    assert ran.code == 0, ran.out
-    last = project.status()["tasks"][-1]
-    assert (last["name"], last["state"]) == ("done_when", "DONE")
 
 
 @pytest.mark.full
