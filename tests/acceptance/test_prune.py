@@ -122,10 +122,15 @@ def test_a_dry_run_lists_the_runs_to_archive_and_why_the_others_stay(project: Pr
     assert sorted(stored_runs(project)) == sorted([old, asks, new])
     assert refs(project, old) == before
     assert list((project.repo / ".yaoki").glob("archive/*.tar.gz")) == []
+    # The end of a run archives one other run and never itself.
+    set_retention(project, after_days=0, runs_kept=0)
+    third = run_one_task(project, "third")
+    assert sorted(stored_runs(project)) == sorted([asks, new, third])
+    assert [line["run"] for line in index(project)] == [old]
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.7", "0.2", "8.2", "10.2")
+@pytest.mark.spec("11.7", "0.2", "8.2", "10.2", "0.6")
 def test_an_archive_contains_the_journal_the_logs_and_every_attempt(project: Project) -> None:
     set_retention(project, after_days=0, runs_kept=0)
     old = run_with_retry(project, "old")
@@ -154,21 +159,10 @@ def test_an_archive_contains_the_journal_the_logs_and_every_attempt(project: Pro
     first = next(work for work in kept if work["attempt"] == 1)
     assert project.git("rev-parse", f"back/{old}-1/1") == first["commit"]
     assert project.show(f"back/{old}-1/1", "old.txt") == "bad"
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.7", "0.6")
-def test_a_command_for_an_archived_run_names_its_archive(project: Project) -> None:
-    set_retention(project, after_days=0, runs_kept=0)
-    old = run_one_task(project, "old")
-    assert project.yaoki("prune").code == 0
-
-    asked = project.yaoki("status", old)
-    of_task = project.yaoki("why", f"{old}-1")
-
-    for refused in (asked, of_task):
+    # A command for an archived run names its archive.
+    for refused in (project.yaoki("status", old), project.yaoki("why", f"{old}-1")):
         assert refused.code == 6
-        assert str(archive_of(project, old)) in refused.err
+        assert str(archive) in refused.err
     assert [(line["run"], line["event"]) for line in index(project)] == [(old, "RUN_ARCHIVED")]
 
 
@@ -231,40 +225,28 @@ def test_a_leftover_worktree_of_a_finished_run_is_saved_and_removed_before_archi
     assert any("late.txt" in project.git("ls-tree", "--name-only", name) for name in late)
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.7")
-def test_the_end_of_a_run_archives_one_other_run_and_never_itself(project: Project) -> None:
-    first, second = run_one_task(project, "first"), run_one_task(project, "second")
-    set_retention(project, after_days=0, runs_kept=0)
-
-    third = run_one_task(project, "third")
-
-    assert sorted(stored_runs(project)) == sorted([second, third])
-    assert [line["run"] for line in index(project)] == [first]
-
-
-@pytest.mark.quick_cases(1)
 @pytest.mark.sqlite(why="a server is restored by its operator")
 @pytest.mark.spec("11.7", "8.7", "10.2")
-@pytest.mark.parametrize("backups", [True, False], ids=["from a backup", "from the journal alone"])
-def test_a_restored_store_does_not_contain_archived_runs(project: Project, backups: bool) -> None:
+def test_a_restored_store_does_not_contain_archived_runs(project: Project) -> None:
+    """Restored from a backup, and then from the journal alone."""
     old, new = run_one_task(project, "old"), run_one_task(project, "new")
     set_retention(project, after_days=0, runs_kept=1)
     before = project.yaoki("status", new, "--json").out
     assert project.yaoki("prune").code == 0
     home = project.repo / ".yaoki"
-    for file in home.glob("state.db*"):
-        file.unlink()
-    if not backups:
-        shutil.rmtree(home / "backups")
+    for backups in (True, False):
+        for file in home.glob("state.db*"):
+            file.unlink()
+        if not backups:
+            shutil.rmtree(home / "backups")
 
-    after = project.yaoki("status", new, "--json")
+        after = project.yaoki("status", new, "--json")
 
-    assert "restored from" in after.err
-    assert after.out == before
-    assert stored_runs(project) == [new]
-    assert project.yaoki("status", old).code == 6
-    assert project.yaoki("doctor").code == 0
+        assert "restored from" in after.err
+        assert after.out == before
+        assert stored_runs(project) == [new]
+        assert project.yaoki("status", old).code == 6
+        assert project.yaoki("doctor").code == 0
 
 
 @dataclass(frozen=True)
