@@ -10,31 +10,40 @@ from tests.acceptance.project import GIT_IDENTITY, Project
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.1", "0.5", "12.2")]
 
-# The file of the repository, the folder that git ignores, the check, and what would make it.
-CASES: dict[str, tuple[str, str, Any, str]] = {
-    "program of npm": (
-        "package-lock.json",
-        "node_modules/.bin",
-        {"run": ["node_modules/.bin/tool"]},
-        "setup: [[npm, ci]]",
-    ),
-    "name on the path of npm": (
+# The file of the repository, the folder that git ignores, and for each task the check, what its
+# agent adds, and the set-up that would make the folder.
+CASES: dict[str, tuple[str, str, dict[str, tuple[Any, str, str]]]] = {
+    "npm": (
         "package.json",
         "node_modules/.bin",
-        {"shell": "PATH=node_modules/.bin:$PATH; tool"},
-        "setup: [[npm, install]]",
+        {
+            "program": (
+                {"run": ["node_modules/.bin/tool"]},
+                "package-lock.json",
+                "setup: [[npm, ci]]",
+            ),
+            "name-on-the-path": (
+                {"shell": "PATH=node_modules/.bin:$PATH; tool"},
+                "x.txt",
+                "setup: [[npm, install]]",
+            ),
+        },
     ),
-    "python of an environment": (
+    "python": (
         "requirements.txt",
         ".venv/bin",
-        {"run": [".venv/bin/tool", "-m", "pytest"]},
-        'setup: ["python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"]',
-    ),
-    "environment that a script enters": (
-        "uv.lock",
-        ".venv/bin",
-        {"shell": ". .venv/bin/activate && tool"},
-        "setup: [[uv, sync]]",
+        {
+            "program": (
+                {"run": [".venv/bin/tool", "-m", "pytest"]},
+                "x.txt",
+                'setup: ["python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"]',
+            ),
+            "environment-that-a-script-enters": (
+                {"shell": ". .venv/bin/activate && tool"},
+                "uv.lock",
+                "setup: [[uv, sync]]",
+            ),
+        },
     ),
 }
 
@@ -56,22 +65,28 @@ def a_repository(project: Project, manifest: str, folder: str) -> None:
 def test_a_check_without_its_environment_names_the_setup_command_that_creates_it(
     project: Project, name: str
 ) -> None:
-    manifest, folder, check, setup = CASES[name]
+    manifest, folder, cases = CASES[name]
     a_repository(project, manifest, folder)
     plan = {
         "goal": "x",
-        "agents": {"m": {"command": ["sh", "-c", "echo x > x.txt"]}},
-        "agent": "m",
-        "checks": {"c": check},
-        "tasks": [{"id": "t", "goal": "x", "retry": {"max_retries": 0}}],
+        "agents": {
+            task: {"command": ["sh", "-c", f"echo x > x.txt; echo x > {adds}"]}
+            for task, (_, adds, _) in cases.items()
+        },
+        "checks": {task: check for task, (check, _, _) in cases.items()},
+        "tasks": [
+            {"id": task, "goal": "x", "agent": task, "checks": [task], "retry": {"max_retries": 0}}
+            for task in cases
+        ],
     }
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    question = project.task("t")["question"]
-    assert f"git ignores {folder.partition('/')[0]}" in question
-    assert setup in question
+    for task, (_, _, setup) in cases.items():
+        question = project.task(task)["question"]
+        assert f"git ignores {folder.partition('/')[0]}" in question
+        assert setup in question
 
 
 def test_an_ordinary_failure_does_not_mention_setup(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -31,42 +32,54 @@ def a_table(*rows: str) -> str:
     )
 
 
-def run_rewrite(project: Project, code: str, tests: str) -> int:
-    """Run one agent that writes this program and these tests, verified by unittest."""
+def run_rewrites(project: Project, rewrites: Mapping[str, tuple[str, str]]) -> int:
+    """Run an agent for each that writes this program and these tests, verified by unittest."""
     (project.repo / "calc.py").write_text(CODE)
     (project.repo / "test_calc.py").write_text(TESTS)
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "a program")
-    files = json.dumps({"calc.py": code, "test_calc.py": tests})
-    act = f"import pathlib\nfor n, t in {files}.items(): pathlib.Path(n).write_text(t)"
     plan: dict[str, Any] = {
         "goal": "x",
-        "agents": {"m": {"command": ["sh", "-c", f"{sys.executable} -c {shlex.quote(act)}"]}},
-        "agent": "m",
+        "agents": {name: an_agent(*files) for name, files in rewrites.items()},
         "checks": {"tests": {"run": ["python3", "-m", "unittest", "-v"], "pattern": "test-failed"}},
-        "tasks": [{"id": "t", "goal": "Tidy calc.", "retry": {"max_retries": 0}}],
+        "tasks": [
+            {"id": name, "goal": "Tidy calc.", "agent": name, "retry": {"max_retries": 0}}
+            for name in rewrites
+        ],
     }
     return project.yaoki("run", project.plan(plan), "--quiet").code
+
+
+def an_agent(code: str, tests: str) -> dict[str, Any]:
+    files = json.dumps({"calc.py": code, "test_calc.py": tests})
+    act = f"import pathlib\nfor n, t in {files}.items(): pathlib.Path(n).write_text(t)"
+    return {"command": ["sh", "-c", f"{sys.executable} -c {shlex.quote(act)}"]}
 
 
 def test_tests_rewritten_as_a_table_with_the_same_cases_land(project: Project) -> None:
     """Three tests became one, and each question is still asked."""
     code = f"{CODE}\n\ndef add(a, b):\n    return sub(a, -b)\n"
 
-    assert run_rewrite(project, code, a_table("(3, 1, 2)", "(5, 1, 4)", "(0, 0, 0)")) == 0
+    table = a_table("(3, 1, 2)", "(5, 1, 4)", "(0, 0, 0)")
+
+    assert run_rewrites(project, {"t": (code, table)}) == 0
 
 
 LOOSER = {
-    "a case is gone": (CODE + "\n", a_table("(3, 1, 2)", "(5, 1, 4)")),
-    "other signs": (REVERSED, a_table("(3, 1, -2)", "(5, 1, -4)", "(0, 0, 0)")),
-    "other order": (REVERSED, a_table("(1, 3, 2)", "(1, 5, 4)", "(0, 0, 0)")),
-    "signs in place": (REVERSED, TESTS.replace(", 2)", ", -2)").replace(", 4)", ", -4)")),
-    "order in place": (REVERSED, TESTS.replace("3, 1", "1, 3").replace("5, 1", "1, 5")),
+    "a-case-is-gone": (CODE + "\n", a_table("(3, 1, 2)", "(5, 1, 4)")),
+    "other-signs": (REVERSED, a_table("(3, 1, -2)", "(5, 1, -4)", "(0, 0, 0)")),
+    "other-order": (REVERSED, a_table("(1, 3, 2)", "(1, 5, 4)", "(0, 0, 0)")),
+    "signs-in-place": (REVERSED, TESTS.replace(", 2)", ", -2)").replace(", 4)", ", -4)")),
+    "order-in-place": (REVERSED, TESTS.replace("3, 1", "1, 3").replace("5, 1", "1, 5")),
 }
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", LOOSER)
-def test_tests_rewritten_with_other_expectations_do_not_land(project: Project, name: str) -> None:
+def test_tests_rewritten_with_other_expectations_do_not_land(project: Project) -> None:
     """The program is broken, and the tests say what it does now, with the same numbers."""
-    assert run_rewrite(project, *LOOSER[name]) == 4
+    assert run_rewrites(project, LOOSER) == 4
+
+    ended = {name: project.task(name) for name in LOOSER}
+    assert {name: (task["state"], task["landed"]) for name, task in ended.items()} == dict.fromkeys(
+        LOOSER, ("ESCALATED", None)
+    )

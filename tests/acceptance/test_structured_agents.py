@@ -36,33 +36,33 @@ def failures(entries: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.full
-@pytest.mark.spec("4.2", "4.7")
+@pytest.mark.spec("4.2", "4.7", "3.5", "0.1")
 def test_a_refused_key_is_escalated_at_once_and_not_retried(project: Project) -> None:
+    """The check of aider holds at the base, and aider exits 0 on everything: nothing was done."""
     lines = [
         {"type": "system", "subtype": "init", "session_id": "s"},
         {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401},
     ]
     said = "\n".join(json.dumps(line) for line in lines)
     claude = an_agent(project.folder, "claude", f"cat <<'END'\n{said}\nEND\nexit 1")
+    said = "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key"
+    aider = an_agent(project.folder, "aider", f"echo '{said}'")
+    checks = {"claude": file_contains("a.txt"), "aider": file_contains("README", "hello")}
+    tasks = [{"id": name, "agent": name, "checks": [name]} for name in checks]
+    plan = a_plan({}, tasks, checks)
+    del plan["agent"]
+    plan["agents"] = {"claude": {"command": [claude]}, "aider": {"command": [aider]}}
 
-    code, task, entries = run_one_task(project, claude, file_contains("a.txt"))
+    done = project.yaoki("run", project.plan(plan))
 
-    assert (code, task["attempt"], task["reason"]) == (4, 1, "SYSTEM_ERROR_PERMANENT")
+    task = project.task("claude")
+    assert (done.code, task["attempt"], task["reason"]) == (4, 1, "SYSTEM_ERROR_PERMANENT")
+    entries = project.query("trace", "claude", "--json").document["entries"]
     assert [(f["kind"], f["code"]) for f in failures(entries)] == [
         ("FATAL_ERROR", "AUTHENTICATION_FAILED")
     ]
-
-
-@pytest.mark.full
-@pytest.mark.spec("4.2", "3.5", "0.1")
-def test_an_agent_with_a_refused_key_and_exit_code_0_is_escalated(project: Project) -> None:
-    """The check holds at the base, and aider exits 0 on everything: still nothing was done."""
-    said = "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key"
-    aider = an_agent(project.folder, "aider", f"echo '{said}'")
-
-    code, task, _ = run_one_task(project, aider, file_contains("README", "hello"))
-
-    assert (code, task["state"], task["reason"]) == (4, "ESCALATED", "SYSTEM_ERROR_PERMANENT")
+    task = project.task("aider")
+    assert (task["state"], task["reason"]) == ("ESCALATED", "SYSTEM_ERROR_PERMANENT")
 
 
 @pytest.mark.spec("4.2", "5.4", "3.10")

@@ -9,9 +9,12 @@ from tests.acceptance.project import Project, a_plan, file_contains, writes
 pytestmark = pytest.mark.spec("0.2", "3.1")
 NAMES = (
     "refs/heads/yaoki/$YAOKI_TASK",
-    "refs/yaoki/candidates/$YAOKI_TASK",
     "refs/heads/yaoki/$YAOKI_RUN",
     "refs/yaoki/runs/$YAOKI_RUN",
+)
+# Refs of one task: none of them stops the run, so each task plants another one.
+NAMES_OF_TASK = (
+    "refs/yaoki/candidates/$YAOKI_TASK",
     "refs/yaoki/snapshots/$YAOKI_TASK-2",
     "refs/yaoki/work/$YAOKI_TASK/1",
 )
@@ -26,10 +29,27 @@ def links(name: str, then: str = "") -> dict[str, object]:
 def test_a_symbolic_ref_planted_by_an_agent_does_not_move_the_users_branch(
     project: Project, name: str
 ) -> None:
+    run_planting(project, {"a": name, "b": name})
+
+
+@pytest.mark.full
+def test_symbolic_refs_of_tasks_planted_by_agents_do_not_move_the_users_branch(
+    project: Project,
+) -> None:
+    code = run_planting(project, dict(zip("abc", NAMES_OF_TASK, strict=True)))
+
+    assert code == 0, "every one of them was planted"
+
+
+def run_planting(project: Project, planted: dict[str, str]) -> int:
+    """A task for each ref, one after the other; returns the exit code of the run."""
     before = project.git("rev-parse", "refs/heads/main")
-    acts = {n: [[links(name), *writes(f"{n}.txt")]] for n in ("a", "b")}
-    tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["b"]}]
-    plan = a_plan(acts, tasks, {n: file_contains(f"{n}.txt") for n in ("a", "b")})
+    names = list(planted)
+    acts = {name: [[links(ref), *writes(f"{name}.txt")]] for name, ref in planted.items()}
+    tasks = [
+        {"id": name, "checks": [name], "needs": names[:n][-1:]} for n, name in enumerate(names)
+    ]
+    plan = a_plan(acts, tasks, {name: file_contains(f"{name}.txt") for name in names})
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
@@ -37,10 +57,10 @@ def test_a_symbolic_ref_planted_by_an_agent_does_not_move_the_users_branch(
     assert project.git("symbolic-ref", "HEAD") == "refs/heads/main"
     assert project.git("status", "--porcelain") == ""
     if done.code == 0:
-        branch = project.status()["run_branch"]
-        assert project.git("ls-tree", "--name-only", branch).split() == [
-            *("README", "a.txt", "b.txt", "yaoki.toml")
-        ]
+        files = [f"{name}.txt" for name in names]
+        listed = project.git("ls-tree", "--name-only", project.status()["run_branch"]).split()
+        assert listed == ["README", *files, "yaoki.toml"]
+    return done.code
 
 
 @pytest.mark.full
