@@ -478,18 +478,6 @@ def test_no_tests_is_recognised_in_the_output_of_each_tool(
     assert base(done.document) == {"go-tests": state, "go-vet": "green"}
 
 
-@pytest.mark.full
-@pytest.mark.spec("12.3")
-def test_one_test_is_counted_as_one(project: Project) -> None:
-    commit_files(
-        project, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"}
-    )
-
-    done = project.yaoki("init", env=programs(project))
-
-    assert " 1 test\n" in done.out
-
-
 @pytest.mark.spec("12.3")
 def test_a_proxy_program_without_a_toolchain_is_reported_as_missing(project: Project) -> None:
     commit_files(project, RUST)
@@ -625,11 +613,11 @@ def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.3", "12.1")
+@pytest.mark.spec("12.3", "12.1", "15")
 def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     project: Project, tmp_path: Path, pycache: Path
 ) -> None:
-    """Activating its environment hides the packages of the project."""
+    """Activating its environment hides the packages of the project, and doctor explains it."""
     commit_files(project, PYTHON)
     bin_ = create_clone(tmp_path, pycache) / ".venv" / "bin"
     mine = create_python_with_pytest(tmp_path / "mine")
@@ -650,26 +638,14 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     assert json.loads(seen.stdout)["ok"], "nothing of the settings is bad: it stands in comments"
     assert "added: tests" in mended.stdout, mended
     assert "green at the base" in mended.stdout
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.1", "15")
-def test_doctor_explains_why_a_check_lacks_its_packages(
-    project: Project, tmp_path: Path, pycache: Path
-) -> None:
-    commit_files(project, PYTHON)
     project.settings('[checks.tests]\nrun = ["python", "-m", "pytest", "-q"]\n')
-    bin_ = create_clone(tmp_path, pycache) / ".venv" / "bin"
-    env = {**project.env, "PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin"}
-
     done = subprocess.run(
         ("yaoki", "doctor", "--checks", "--json"),
         cwd=project.repo,
-        env=env,
+        env={**project.env, "PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin"},
         capture_output=True,
         text=True,
     )
-
     lines = {one["name"]: one for one in json.loads(done.stdout)["lines"]}
     assert "is yaoki's own" in lines["PATH"]["words"]
     assert lines["check tests"]["ok"] is False

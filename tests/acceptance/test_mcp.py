@@ -246,15 +246,19 @@ def test_a_submitted_plan_waits_for_the_approval_of_a_person(project: Project) -
 
 
 @pytest.mark.full
-@pytest.mark.spec("14.2", "14.4", "12.7")
-def test_arguments_are_bounded_and_secrets_masked(project: Project, tmp_path: Path) -> None:
+@pytest.mark.spec("14.2", "14.4", "12.7", "11.5", "11.2", "0.4")
+def test_arguments_and_results_are_bounded_and_secrets_masked(
+    project: Project, tmp_path: Path
+) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
     key = "correct-horse-battery"
     plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
     plan["goal"] = f"Use {key}"
 
+    many = [("result", {"status": "failed", "summary": f"no {n}"}) for n in range(16)]
+
     with running_attempt(project, plan, kept, go) as who:
-        long, wrong, extra, foreign, looked, noted = call_tools(
+        long, wrong, extra, foreign, looked, noted, *taken, over = call_tools(
             project,
             {**who, "MY_API_KEY": key},
             ("result", {"status": "failed", "summary": "x" * 4001}),
@@ -263,6 +267,7 @@ def test_arguments_are_bounded_and_secrets_masked(project: Project, tmp_path: Pa
             ("status", {"run": "another"}),
             ("status", {}),
             ("result", {"status": "failed", "summary": f"{key} did not work"}),
+            *many,
         )
 
     assert all(one.failed for one in (long, wrong, extra, foreign))
@@ -272,21 +277,7 @@ def test_arguments_are_bounded_and_secrets_masked(project: Project, tmp_path: Pa
     assert key not in looked.text
     assert "[masked]" in looked.document["goal"]
     assert not noted.failed, noted.text
-    assert [data["summary"] for data in event_data(project, "RESULT_NOTED")] == [
-        "[masked] did not work"
-    ]
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.5", "11.2", "0.4")
-def test_an_attempt_has_a_bounded_number_of_results(project: Project, tmp_path: Path) -> None:
-    kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
-    many = [("result", {"status": "done", "summary": f"no {n}"}) for n in range(17)]
-
-    with running_attempt(project, plan, kept, go) as who:
-        *taken, over = call_tools(project, who, *many)
-
     assert not any(one.failed for one in taken)
     assert (over.failed, "17 is over the limit of 16" in over.text) == (True, True), over.text
-    assert len(event_data(project, "RESULT_NOTED")) == 16
+    summaries = [data["summary"] for data in event_data(project, "RESULT_NOTED")]
+    assert summaries == ["[masked] did not work", *(f"no {n}" for n in range(15))]

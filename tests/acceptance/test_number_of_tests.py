@@ -50,24 +50,43 @@ def acts(path: str, text: str) -> list[Any]:
     return [{"write": {path: text, "a.txt": "done\n"}}]
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.spec("6.6")
-@pytest.mark.parametrize(
-    ("path", "text"), [("only", "t_a\n"), ("t_b", "SKIP\n")], ids=["narrowed", "skipped"]
-)
-def test_a_change_with_fewer_tests_is_sent_back_to_the_agent(
-    counted_project: Project, path: str, text: str
-) -> None:
-    back = [{"delete": "only"}] if path == "only" else [{"write": {path: "x\n"}}]
+def test_a_change_with_fewer_tests_is_sent_back_to_the_agent(counted_project: Project) -> None:
+    script = {"a": [acts("only", "t_a\n"), [{"delete": "only"}]]}
 
-    code, task, entries = run_one_task(
-        counted_project, {"a": [acts(path, text), back]}, {}, checks=check(counted_project)
-    )
+    code, task, entries = run_one_task(counted_project, script, {}, checks=check(counted_project))
 
     assert (code, task["attempt"]) == (0, 2)
     failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
     assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", "test-weakened")
     assert "3 tests ran before the change" in counted_project.prompt(task, 2)
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6")
+def test_fewer_or_skipped_tests_fail_the_task_even_if_the_base_fails(
+    counted_project: Project,
+) -> None:
+    """The first attempt leaves tests out, the second one skips one."""
+    (counted_project.repo / "t_a").write_text("RED\n")
+    counted_project.git(*GIT_IDENTITY, "commit", "-qam", "red")
+    done = {"a.txt": "done\n", "t_a": "x\n"}
+    skipped = [{"run": ["rm", "-f", "only"]}, {"write": {**done, "t_b": "SKIP\n"}}]
+    mended = [{"write": {**done, "t_b": "x\n"}}]
+
+    code, task, entries = run_one_task(
+        counted_project,
+        {"a": [acts("only", "t_b\n"), skipped, mended]},
+        {},
+        checks=check(counted_project),
+    )
+
+    assert (code, task["attempt"]) == (0, 3)
+    retried = [data["failure"] for data in event_data(entries, "RETRY_DECISION")]
+    assert [(one["kind"], one["pattern"]) for one in retried] == [
+        ("QUALITY_FAILURE", "test-weakened")
+    ] * 2
+    assert "3 tests ran before the change" in counted_project.prompt(task, 3)
 
 
 @pytest.mark.full
@@ -93,22 +112,6 @@ def test_a_passed_check_shows_its_number_of_tests_everywhere(counted_project: Pr
     )
     proof = report["tasks"][0]["proof"]
     assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.6")
-def test_fewer_tests_fail_the_task_even_if_the_base_fails(counted_project: Project) -> None:
-    (counted_project.repo / "t_a").write_text("RED\n")
-    counted_project.git(*GIT_IDENTITY, "commit", "-qam", "red")
-    mended = [{"delete": "only"}, {"write": {"t_a": "x\n"}}]
-
-    code, task, entries = run_one_task(
-        counted_project, {"a": [acts("only", "t_b\n"), mended]}, {}, checks=check(counted_project)
-    )
-
-    assert (code, task["attempt"]) == (0, 2)
-    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
-    assert failure["pattern"] == "test-weakened"
 
 
 @pytest.mark.full

@@ -64,32 +64,28 @@ def test_replacements_by_an_agent_are_bounded_and_those_by_a_person_are_not(
 
 
 @pytest.mark.full
-@pytest.mark.spec("5.3", "4.4")
-def test_head_and_tail_of_a_long_log_reach_the_agent(project: Project) -> None:
+@pytest.mark.spec("5.3", "4.4", "5.1", "10.3")
+def test_head_and_tail_of_a_long_log_reach_the_agent_and_each_failure_is_counted_once(
+    project: Project,
+) -> None:
+    """Formerly a task without a rerun was counted twice."""
     long = "echo FIRST-LINE; yes filler | head -n 200000; echo LAST-LINE; exit 1"
-    run_failing_task(
-        project, {"retry": {"max_retries": 1}, "checks": ["long"]}, long={"shell": long}
-    )
+    acts = [[{"run": ["sh", "-c", "date +%N > s.txt"]}]]
+    tasks = [
+        {"id": "long", "retry": {"max_retries": 1}, "checks": ["long"]},
+        {"id": "v", "retry": {"max_retries": 3}, "checks": ["never"]},
+    ]
+    checks = {"long": {"shell": long}, "never": {"shell": "echo no; exit 1"}}
+    plan = a_plan({"long": [writes("a.txt")], "v": acts}, tasks, checks)
+    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
 
-    again = project.prompt(project.task("v"), 2)
+    again = project.prompt(project.task("long"), 2)
+    last = [e for e in project.events("v") if e["event"] == "ESCALATE_DECISION"][-1]
 
     assert "FIRST-LINE" in again
     assert "LAST-LINE" in again
     cut = int(again.split("[… ")[1].split(" bytes cut")[0])
     assert 1_390_000 < cut < 1_400_021, "of everything that it printed"
-
-
-@pytest.mark.full
-@pytest.mark.spec("5.1", "10.3")
-def test_each_consecutive_failure_is_counted_once(project: Project) -> None:
-    """Formerly a task without a rerun was counted twice."""
-    acts = [[{"run": ["sh", "-c", "date +%N > s.txt"]}]]
-    tasks = [{"id": "v", "retry": {"max_retries": 3}, "checks": ["never"]}]
-    plan = a_plan({"v": acts}, tasks, {"never": {"shell": "echo no; exit 1"}})
-    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
-
-    last = [e for e in project.events("v") if e["event"] == "ESCALATE_DECISION"][-1]
-
     assert (
         last["data"]["why"]["inputs"]["same_fingerprint_in_a_row"] == project.task("v")["attempt"]
     )

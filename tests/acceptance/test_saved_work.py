@@ -25,21 +25,6 @@ def saved_files(project: Project) -> str:
     return "\n".join(project.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
 
 
-@pytest.mark.full
-@pytest.mark.spec("16.2", "0.2")
-def test_files_in_a_submodule_that_is_not_checked_out_are_saved(project: Project) -> None:
-    library = project.folder / "library"
-    project.git("clone", "-q", str(project.repo), str(library))
-    project.git(*ALLOW, "add", str(library), "mod")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "with a submodule")
-
-    run_failing_attempt(project, "echo two > mod/lib.py")
-    assert project.yaoki("answer", "a", "abort").code == 0
-    project.yaoki("resume", "--quiet")
-
-    assert "mod/lib.py" in saved_files(project)
-
-
 @pytest.mark.spec("16.2", "0.2")
 def test_a_commit_that_the_agent_reset_away_is_saved(project: Project) -> None:
     commit = f"echo x > precious.py; git add -A; git {' '.join(GIT_IDENTITY)} commit -qm precious"
@@ -87,20 +72,30 @@ def test_a_waived_check_is_not_shown_as_verified(project: Project) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
-def test_an_ignored_file_too_large_to_save_is_reported_as_not_saved(project: Project) -> None:
-    """The file is deleted with the worktree, so the answer `abort` names it before."""
+def test_files_in_a_submodule_are_saved_and_ignored_files_too_large_for_that_are_reported(
+    project: Project,
+) -> None:
+    """They are deleted with the worktree, so the answer `abort` names them before.  The submodule
+    is not checked out.
+    """
+    library = project.folder / "library"
+    project.git("clone", "-q", str(project.repo), str(library))
+    project.git(*ALLOW, "add", str(library), "mod")
     (project.repo / ".gitignore").write_text("*.bin\n")
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     project.settings(f"{SETTINGS}saved_bytes = 1000\n")
     run_failing_attempt(
-        project, "head -c 2000 /dev/zero > big.bin; echo small > small.bin; echo y > y.txt"
+        project,
+        "head -c 2000 /dev/zero > big.bin; echo small > small.bin; echo y > y.txt;"
+        " echo two > mod/lib.py",
     )
 
     told = project.yaoki("answer", "a", "abort")
     project.yaoki("resume", "--quiet")
 
     assert told.code == 0, told.err
+    assert "mod/lib.py" in saved_files(project)
     assert "not saved: big.bin" in told.out
     assert "small.bin" not in told.out
     assert f"copy it from {project.home}" in told.out
