@@ -33,6 +33,7 @@ class Case:
     goal: str = ""
     modes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "."
     definition: tuple[str, ...] = ()
     success: str = "exitCode:0"
 
@@ -57,7 +58,12 @@ def review_case(case: Case) -> DefinitionReview:
         for path in paths
     ]
     check = CheckSpec(
-        "c", shell=case.shell, env=case.env, definition=case.definition, success=case.success
+        "c",
+        shell=case.shell,
+        env=case.env,
+        definition=case.definition,
+        success=case.success,
+        cwd=case.cwd,
     )
     return review_definition(
         [check],

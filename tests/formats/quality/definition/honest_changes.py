@@ -123,6 +123,16 @@ HONEST: dict[str, Case] = {
         PY,
         {"tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef shop():\n    return {}\n"},
     ),
+    "a new fixture with a name that other projects of the repository use": Case(
+        PYTEST,
+        {
+            **{f"one/{path}": text for path, text in PY.items()},
+            "one/conftest.py": "import pytest\n",
+            "two/test_two.py": "def test_two(shop):\n    assert shop\n",
+        },
+        {"one/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef shop():\n    return {}\n"},
+        cwd="one",
+    ),
     "a conftest that finds the sources": Case(
         PYTEST,
         PY,

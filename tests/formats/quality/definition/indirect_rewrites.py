@@ -322,6 +322,14 @@ ROADS: dict[str, Case] = {
         },
         where="app.py",
     ),
+    "a module among the tests of a subfolder with the name of the program": Case(
+        PYTEST,
+        {f"sub/{path}": text for path, text in PY.items()},
+        {"sub/tests/app.py": "def f(x):\n    return 2\n"},
+        where="sub/tests/app.py",
+        unsure=True,
+        cwd="sub",
+    ),
     "a conftest that replaces the function under test": Case(
         PYTEST, PY, {"conftest.py": "import app\n\napp.f = lambda x: x + 1\n"}, where="conftest.py"
     ),

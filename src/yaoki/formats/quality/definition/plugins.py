@@ -179,13 +179,20 @@ def _fixture(
     replaced = list(find_replaced_names(unit.node, imported)) if unit.node is not None else []
     if autouse and (patches or replaced):
         judgement.items.append(FindingItem(unit.name, f"{REPLACES}, in every test", path))
-    elif autouse or _is_requested(unit.name, base):
+    elif autouse or _is_requested(unit.name, base, _fixture_folder(path)):
         judgement.is_unsure = True
 
 
-def _is_requested(name: str, base: FileIndex) -> bool:
+def _fixture_folder(path: str) -> str:
+    """Tests below a conftest file see its fixtures; those of a plugin are seen everywhere."""
+    is_conftest = path.rpartition("/")[2] == "conftest.py"
+    return f"{dirname(path)}/" if is_conftest and dirname(path) else ""
+
+
+def _is_requested(name: str, base: FileIndex, folder: str) -> bool:
     request = re.compile(rf"def test\w*\([^)]*\b{re.escape(name)}\b")
-    tests = (path for path in sorted(base.paths) if path.endswith(".py") and is_test_path(path))
+    below = (path for path in sorted(base.paths) if path.startswith(folder))
+    tests = (path for path in below if path.endswith(".py") and is_test_path(path))
     return any(request.search(base.text(path)) for path in list(tests)[:500])
 
 
@@ -227,10 +234,22 @@ def _covers(path: str, name: str, base: FileIndex) -> bool:
         is_test_path(one) for one in base.files_below(dirname(path) or "")
     )
     places = (
-        f"{top}{name}{end}" for top in ("", "src/", "lib/") for end in (".py", "/__init__.py")
+        f"{project}{top}{name}{end}"
+        for project in _parents(path)
+        for top in ("", "src/", "lib/")
+        for end in (".py", "/__init__.py")
     )
-    others = [place for place in places if place != path and place in base.paths]
-    return bool(dirname(path)) and tests and bool(others)
+    # A test that moves to another folder keeps its name.
+    program = (place for place in places if not is_in_test_folder(place))
+    covered = any(place != path and place in base.paths for place in program)
+    return bool(dirname(path)) and tests and covered
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The folders above it with a final slash: each may be a project, the root without a name."""
+    parts = path.split("/")[:-1]
+    for length in range(len(parts) + 1):
+        yield "".join(f"{part}/" for part in parts[:length])
 
 
 def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
