@@ -86,7 +86,7 @@ def real(*more: str) -> None:
 
 def full(*more: str) -> None:
     """everything: all cases, real agents, long storms of kills, real repositories"""
-    os.environ["YAOKI_TEST_KILLS"] = "150"
+    os.environ["YAOKI_TEST_KILLS"] = "80"
     style()
     chromium()
     agents()

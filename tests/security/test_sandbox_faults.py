@@ -37,7 +37,8 @@ FAULTS = {
     "git -C $REPO update-ref --stdin",
     "garbage-collected": "cd $REPO; git reflog expire --expire=now --all; git worktree prune; "
     "git gc -q --prune=now",
-    "attempts-deleted": "rm -rf $REPO/.yaoki/runs || rm -rf $REPO/.yaoki/runs",
+    # Agents write there meanwhile.
+    "attempts-deleted": "until rm -rf $REPO/.yaoki/runs; do sleep 0.1; done",
     "shims-and-worker-stopped": f"{OF_SHIMS.format(how='STOP')}; sleep 2; "
     f"{OF_SHIMS.format(how='CONT')}; kill -STOP $WORKER; sleep 3; kill -CONT $WORKER",
     "shims-killed": OF_SHIMS.format(how="KILL"),
