@@ -94,7 +94,12 @@ class RealAgentRun:
     def run(self, plan: Mapping[str, Any], *words: str) -> Completed:
         """`yaoki run`, bounded for slow programs; the keys are in the worker's environment."""
         self.project.env |= environ()
-        child = self.project.start("run", self.project.plan(plan), *words)
+        return self._finish(self.project.start("run", self.project.plan(plan), *words))
+
+    def resume(self) -> Completed:
+        return self._finish(self.project.start("resume"))
+
+    def _finish(self, child: subprocess.Popen[str]) -> Completed:
         try:
             out, _ = child.communicate(timeout=BOUND_S)
         except subprocess.TimeoutExpired:

@@ -191,7 +191,7 @@ def test_a_retry_waits_as_long_as_the_agent_asked(prepared: Prepared) -> None:
 
     assert project.task("busy")["state"] == "DONE"
     [decided] = event_data(project, "RETRY_DECISION", "busy")
-    assert (decided["failure_type"], decided["delay_ms"]) == ("RATE_LIMIT", 1000)
+    assert (decided["failure_type"], decided["delay_ms"]) == ("INCOMPLETE", 1000)
 
 
 # ------------------------------------------------------------------ once, and only while it counts

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import Completed, file_contains
-from tests.acceptance.real_agents import RealAgentRun, RealAgentRuns, ScriptedModel, real_agent_runs
+from tests.acceptance.real_agents import (
+    SETTINGS,
+    RealAgentRun,
+    RealAgentRuns,
+    ScriptedModel,
+    real_agent_runs,
+)
 from tests.scripted_model import Cut, Fault, Hang, Step, shell
 
 __all__ = ["real_agent_runs"]
@@ -22,6 +28,10 @@ pytestmark = [
     pytest.mark.agents,
     pytest.mark.timeout(300),
 ]
+
+
+# A person is asked at once.
+IMPATIENT = f"{SETTINGS}\n[retry]\naccount_wait_max_s = 0.0\n"
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ def goal(name: str) -> str:
 
 
 def run_all_faults(agent_run: RealAgentRun) -> tuple[Completed, ScriptedModel]:
+    agent_run.project.settings(IMPATIENT)
     met = faults(agent_run)
     with agent_run.model({goal(name): (step,) for name, step in met.items()}) as model:
         plan = {
@@ -121,11 +132,13 @@ def reported_failure(document: dict[str, Any]) -> ExpectedFailure:
     """The failure as `yaoki why` reports it."""
     decision = document["decisions"][0]
     assert decision["decision"] in {"ESCALATE", "HOLD"}
-    inputs, words = decision["inputs"], decision["failure"].partition(": ")[2]
+    inputs, words = decision["inputs"], decision["failure"].rpartition(" (")[0]
     name = document["task"]["name"]
     # For an agent with exit code 0 the failed check is reported too.
     told = words.removeprefix(f"made-{name}: ")
     told = told.partition(" after ")[0] if inputs["kind"] == "TIMEOUT" else told
+    # The words of the service follow.
+    told = told.partition(": ")[0]
     assert document["attempts"][0]["agent"] == name
     return ExpectedFailure(
         inputs["kind"], told, inputs["retry_after_s"], document["task"]["reason"]
@@ -139,6 +152,7 @@ def test_a_wait_of_an_hour_named_by_the_service_is_read(real_agent_runs: RealAge
 
 
 def run_hour_limit(agent_run: RealAgentRun) -> Completed:
+    agent_run.project.settings(IMPATIENT)
     with agent_run.model({goal("rate"): (Fault(429, headers={"retry-after": "3600"}),)}) as model:
         plan = {
             "goal": "Rest",
@@ -224,5 +238,5 @@ def assert_same_conversation_after_wait(agent_run: RealAgentRun, done: Completed
     decision, (first, second) = told["decisions"][0], told["attempts"]
     assert decision["decision"] == "RETRY"
     assert (decision["inputs"]["kind"], decision["inputs"]["delay_s"]) == ("RATE_LIMIT", 3.0)
-    assert "in 3 s (Retry-After)" in decision["reasoning"]
+    assert "in 3 s" in decision["reasoning"]
     assert first["session"] == second["session"] != ""

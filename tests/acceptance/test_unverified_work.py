@@ -52,7 +52,8 @@ UNFINISHED: dict[str, list[Any]] = {
 @pytest.mark.spec("0.1", "3.3", "1.2", "3.5", "6.6", "16.4")
 def test_unverified_work_is_escalated(project: Project) -> None:
     """Checks that change files, are rewritten or were skipped; agents that did not finish."""
-    project.settings(SETTINGS + SOON.format(kind="RATE_LIMIT"))
+    impatient = "[retry]\naccount_wait_max_s = 1.0\naccount_probe_max_s = 0.4\n"
+    project.settings(SETTINGS + SOON.format(kind="RATE_LIMIT") + impatient)
     commit(project, {"empty.txt": "good\n", "look.py": "raise SystemExit('not done')\n"})
     empty = {"run": ["git", *GIT_IDENTITY, "commit", "--allow-empty", "-qm", "x"]}
     once = {"retry": {"max_retries": 0}}
@@ -70,7 +71,7 @@ def test_unverified_work_is_escalated(project: Project) -> None:
         "clean": {"checks": ["clean", "tests"]},
         **{name: {"kind": "report", "checks": [], **once} for name in UNFINISHED},
     }
-    # Its account waits for a minute.
+    # Its account is closed, and then a person is asked about it.
     tasks["limited"]["agent"] = "other"
     checks = {
         "mends": {"shell": "echo good > fix.txt && test -s fix.txt"},

@@ -16,6 +16,7 @@ from yaoki.core.decide.failures import FATAL_CATALOGUE, make_fault
 from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     FailureKind,
     FindingItem,
     OnFailure,
@@ -32,10 +33,10 @@ EXITS = [
     (an_exit(ended_by="deadline"), "TIMEOUT"),
     (an_exit(ended_by="hang"), "TIMEOUT"),
     (an_exit(ended_by="output", output_bytes=9), "RESOURCE_EXHAUSTED"),
-    (an_exit(code=1, limit="rate"), "RATE_LIMIT"),
-    (an_exit(code=0, limit="rate"), "RATE_LIMIT"),
-    (an_exit(code=1, limit="auth"), "FATAL_ERROR"),
-    (an_exit(code=1, limit="overloaded"), "TRANSIENT_ERROR"),
+    (an_exit(code=1, limit=AgentLimit("rate")), "RATE_LIMIT"),
+    (an_exit(code=0, limit=AgentLimit("rate")), "RATE_LIMIT"),
+    (an_exit(code=1, limit=AgentLimit("auth")), "FATAL_ERROR"),
+    (an_exit(code=1, limit=AgentLimit("overloaded")), "TRANSIENT_ERROR"),
     (an_exit(code=0), None),
     (an_exit(code=1), None),
     (an_exit(code=None, signal=9), None),
@@ -71,8 +72,8 @@ NOTHING = [
     (an_exit(code=126), "FATAL_ERROR", FatalCode.PERMISSION_DENIED),
     (an_exit(code=127), "FATAL_ERROR", FatalCode.RESOURCE_NOT_FOUND),
     (an_exit(code=None, signal=11), "TRANSIENT_ERROR", ""),
-    (an_exit(code=1, limit="rate"), "RATE_LIMIT", ""),
-    (an_exit(code=1, limit="auth"), "FATAL_ERROR", FatalCode.AUTHENTICATION_FAILED),
+    (an_exit(code=1, limit=AgentLimit("rate")), "RATE_LIMIT", ""),
+    (an_exit(code=1, limit=AgentLimit("auth")), "FATAL_ERROR", FatalCode.AUTHENTICATION_FAILED),
     (an_exit(ended_by="deadline"), "TIMEOUT", ""),
 ]
 
@@ -96,7 +97,7 @@ def test_an_agent_without_changes_fails_with_its_pattern_and_exit_code() -> None
 
 @pytest.mark.spec("5.4")
 def test_a_rate_limit_carries_the_named_wait() -> None:
-    found = classify_exit(an_exit(limit="rate", retry_after=MINUTE))
+    found = classify_exit(an_exit(limit=AgentLimit("rate"), retry_after=MINUTE))
 
     assert found is not None
     assert found.retry_after == MINUTE
@@ -210,7 +211,7 @@ def test_the_failure_of_a_check_has_its_items_and_output() -> None:
 def test_a_check_that_cannot_run_is_a_system_fault(transient: bool, kind: str, code: str) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="no pytest", transient=transient),))
 
-    failure = classify_verdict(broken, an_exit(limit="rate"))
+    failure = classify_verdict(broken, an_exit(limit=AgentLimit("rate")))
 
     assert failure.is_our_fault
     assert (failure.kind.value, failure.code) == (kind, code)
@@ -255,7 +256,9 @@ def test_the_last_words_of_an_agent_are_reported_outside_the_fingerprint() -> No
 
 @pytest.mark.spec("4.2")
 def test_a_rate_limit_takes_precedence_over_a_failing_check() -> None:
-    assert classify_verdict(FAILING, an_exit(limit="rate")).kind is FailureKind.RATE_LIMIT
+    assert (
+        classify_verdict(FAILING, an_exit(limit=AgentLimit("rate"))).kind is FailureKind.RATE_LIMIT
+    )
 
 
 @pytest.mark.spec("6.8")
@@ -293,7 +296,7 @@ def test_each_entry_of_the_fatal_catalogue_has_a_message_and_a_remedy(code: Fata
 
 @pytest.mark.spec("4.2", "4.7")
 def test_a_refused_key_is_a_permanent_error() -> None:
-    failure = classify_exit(an_exit(limit="auth"))
+    failure = classify_exit(an_exit(limit=AgentLimit("auth")))
 
     assert failure is not None
     assert failure.reason is Reason.SYSTEM_ERROR_PERMANENT

@@ -17,10 +17,12 @@ from tests.builders import (
     a_spec,
     a_task,
     an_active_task,
+    an_agent,
     an_exit,
 )
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentSwitched,
     Answered,
     AttemptStarted,
     AwaitingRerun,
@@ -79,6 +81,7 @@ ESCALATED = EscalationDecided(
 EVENTS: tuple[Event, ...] = (
     Submitted(1, a_spec()),
     Claimed("host:2", 5, NOW + MINUTE),
+    AgentSwitched(1, "second", "the key was refused"),
     LeaseExpired("host:1", 4, counted=True),
     LeaseReleased("host:1", 4),
     AttemptStarted(3, "small", "ba5e", "/w", "host", fresh=True),
@@ -112,6 +115,7 @@ EVENTS: tuple[Event, ...] = (
 LEGAL = {
     "TASK_SUBMITTED": {},
     "TASK_CLAIMED": {"WAITING": "PWVL"},
+    "AGENT_SWITCHED": {"WAITING": "P"},
     "LEASE_EXPIRED": {"ACTIVE": "PWVL"},
     "LEASE_RELEASED": {"ACTIVE": "PWVL"},
     "ATTEMPT_STARTED": {"ACTIVE": "P"},
@@ -149,7 +153,7 @@ STAGES = {"P": Stage.PREPARE, "W": Stage.WORK, "V": Stage.VERIFY, "L": Stage.LAN
 
 def task_in(state: State, stage: Stage, event: Event) -> Task:
     """A task with everything an event could ask for, save the right state and stage."""
-    task = a_task()
+    task = a_task(spec=a_spec(agents=(an_agent("first"), an_agent("second"))))
     return replace(
         task,
         state=state,
@@ -200,6 +204,7 @@ GUARDED: list[tuple[str, Task, Event]] = [
     ("nothing unproven lands", an_active_task(Stage.LAND, work=Work()), Landed("c0ffee")),
     ("nothing but the proven commit lands", an_active_task(Stage.LAND), Landed("other")),
     ("an empty commit is no proof", an_active_task(Stage.VERIFY), Judged(True, "", "onto")),
+    ("no agent follows the last one", a_task(), AgentSwitched(1, "none", "why")),
     ("nothing is cancelled without a wish", a_task(), Cancelled("no")),
 ]
 

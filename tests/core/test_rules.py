@@ -40,6 +40,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.evolution import fold_events
 from yaoki.core.model import (
+    AgentLimit,
     AttemptMode,
     Choice,
     Counts,
@@ -270,7 +271,7 @@ def test_a_task_without_changes_is_done_where_the_plan_or_a_person_allows_it(
     ("exit_", "kind"),
     [
         (an_exit(code=1), FailureKind.INCOMPLETE),
-        (an_exit(code=1, limit="rate"), FailureKind.RATE_LIMIT),
+        (an_exit(code=1, limit=AgentLimit("rate")), FailureKind.RATE_LIMIT),
         (an_exit(ended_by="deadline"), FailureKind.TIMEOUT),
     ],
 )
@@ -630,7 +631,7 @@ def test_an_escalation_has_a_message_for_a_person() -> None:
 
 @pytest.mark.spec("5.4")
 def test_a_long_wait_is_a_date_in_the_store() -> None:
-    limited = an_exit(code=1, limit="rate", retry_after=90 * MINUTE)
+    limited = an_exit(code=1, limit=AgentLimit("rate"), retry_after=90 * MINUTE)
     task = an_active_task(Stage.VERIFY, work=Work(exit=limited))
 
     retry = the_retry(decide_events(task, FAILED))

@@ -33,6 +33,7 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     Backoff,
     BackoffType,
     Catalogue,
@@ -166,10 +167,10 @@ EXITS = (
     an_exit(ended_by="deadline"),
     an_exit(ended_by="hang"),
     an_exit(ended_by="output"),
-    an_exit(code=1, limit="rate", retry_after=MINUTE),
-    an_exit(code=1, limit="rate"),
-    an_exit(code=1, limit="auth"),
-    an_exit(code=1, limit="overloaded"),
+    an_exit(code=1, limit=AgentLimit("rate"), retry_after=MINUTE),
+    an_exit(code=1, limit=AgentLimit("rate")),
+    an_exit(code=1, limit=AgentLimit("auth")),
+    an_exit(code=1, limit=AgentLimit("overloaded")),
     an_exit(code=1, retry_safe=False, stderr_tail="half done"),
     an_exit(question="May I?"),
     an_exit(code=None, start_error="Permission denied"),
@@ -313,7 +314,8 @@ def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Ra
     life, bound = TaskHistory(spec), worst_case(spec)
     policy = spec.policy
     per_attempt = 2 + 2 * (policy.landing_refusals_max + 1)
-    steps_max = bound.total * per_attempt + 3 * (policy.faults_max + 1)
+    runs_max = bound.total + bound.unanswered
+    steps_max = runs_max * per_attempt + 3 * (policy.faults_max + 1)
     while life.task.state in {State.WAITING, State.ACTIVE}:
         life.step()
         if life.task.state is State.ACTIVE:
@@ -321,8 +323,10 @@ def test_a_task_that_always_fails_ends_within_its_bound(spec: TaskSpec, dice: Ra
         assert life.steps <= steps_max
 
     assert life.task.state is State.ESCALATED
-    assert life.task.counts.attempts <= bound.total
-    assert life.task.counts.attempts - life.task.counts.interruptions <= (
+    counts = life.task.counts
+    assert counts.unanswered <= bound.unanswered
+    assert counts.attempts - counts.unanswered <= bound.total
+    assert counts.attempts - counts.unanswered - counts.interruptions <= (
         bound.content + bound.repeats + bound.reruns
     )
 

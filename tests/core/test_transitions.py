@@ -337,6 +337,7 @@ GROUP, PLAN, CHECK = (
                 "state": State.WAITING,
                 "due_at": NOW + HOUR,
                 "agent_index": 1,
+                "session": "",
                 "needs_fresh_worktree": True,
             },
         ),

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.scripted_model.anthropic import Anthropic
 from tests.scripted_model.chat import Chat
@@ -52,6 +52,8 @@ class Request:
 class ModelServer:
     """Plays the steps in order; the last one repeats."""
 
+    LIFE_S: ClassVar[float] = LIFE_S_MAX
+
     def __init__(self, *steps: Step, worktree: str = "") -> None:
         self.worktree = worktree
         self.closing = threading.Event()
@@ -78,7 +80,7 @@ class ModelServer:
     def __enter__(self) -> ModelServer:
         serve = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
         serve.start()
-        self._life = threading.Timer(LIFE_S_MAX, self._stop)
+        self._life = threading.Timer(self.LIFE_S, self._stop)
         self._life.daemon = True
         self._life.start()
         return self

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tests.builders import NOW
-from yaoki.core.model import Choice, Pause, PauseCause, Question, Run, RunId, State, TaskId
+from yaoki.core.model import (
+    AccountProblem,
+    Choice,
+    Pause,
+    PauseCause,
+    Question,
+    Run,
+    RunId,
+    State,
+    TaskId,
+)
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.text.render import story_line
-from yaoki.ports import JournalEntry, TaskRow
+from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
+from yaoki.views.moments import describe_moment
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
 
@@ -127,17 +138,53 @@ def test_a_task_that_awaits_its_rerun_names_the_next_step(more: dict[str, Any], 
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (7, "waits for its account bot, limited for 7 s"),
-        (-1, "the rate limit of bot has just ended; one task is testing it first"),
+        (7, "waits for its account bot: its limit is reached; one task tries in 7 s"),
+        (-1, "waits for its account bot: one task is trying it first"),
     ],
 )
 def test_a_task_that_waits_for_an_account_names_the_time(seconds: int, words: str) -> None:
-    limits = {"bot": NOW + timedelta(seconds=seconds)}
+    closed = AccountRow("bot", NOW + timedelta(seconds=seconds), "slower")
     view = build_run_view(
-        RUN, [a_row(1, account="bot")], {}, is_idle=False, is_carried=True, limits=limits
+        RUN, [a_row(1, account="bot")], {}, is_idle=False, is_carried=True, closed_accounts=[closed]
     )
 
     assert describe_wait(view.tasks[0], NOW, {}) == words
+
+
+@pytest.mark.spec("18.6")
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (AccountProblem.KEY_REFUSED, "its key was refused; lexer asks a person"),
+        (AccountProblem.NO_CREDIT, "its credit is used up; lexer asks a person"),
+    ],
+)
+def test_a_task_whose_account_a_person_is_asked_about_names_the_question(
+    problem: AccountProblem, words: str
+) -> None:
+    closed = AccountRow("bot", NOW, "401", "", problem, "run00001-2")
+    view = build_run_view(
+        RUN, [a_row(1, account="bot")], {}, is_idle=False, closed_accounts=[closed]
+    )
+
+    told = describe_wait(view.tasks[0], NOW, {"run00001-2": "lexer"})
+    assert told == f"waits for its account bot: {words}"
+
+
+@pytest.mark.spec("18.6")
+@pytest.mark.parametrize(
+    ("wait", "words"),
+    [
+        (timedelta(minutes=3, seconds=5), "in 3 min 5 s"),
+        (timedelta(hours=11, minutes=56), "at 20:56, in 11 h 56 min"),
+        (timedelta(hours=20), "at 05:00 tomorrow, in 20 h"),
+        (timedelta(days=3), "at 09:00 on 2026-01-08, in 3 d"),
+    ],
+)
+def test_a_moment_is_told_as_people_tell_it(wait: timedelta, words: str) -> None:
+    now = datetime(2026, 1, 5, 9).astimezone()
+
+    assert describe_moment(now + wait, now) == words
 
 
 @pytest.mark.spec("9.6", "0.6")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId, State, Task, TaskId
-    from yaoki.ports import JournalEntry, LimitedAccount, TaskRow
+    from yaoki.ports import AccountRow, JournalEntry, TaskRow
 
 
 class RunReads(Protocol):
@@ -27,7 +27,7 @@ class RunReads(Protocol):
     def is_idle(self, run_id: RunId) -> bool:
         """Is no task of this run claimed, ready or due later?"""
 
-    def accounts(self) -> Sequence[LimitedAccount]: ...
+    def accounts(self) -> Sequence[AccountRow]: ...
     def journal(
         self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
     ) -> list[JournalEntry]: ...

@@ -82,7 +82,7 @@ def assemble_run_view(
         is_carried=run.id == app.carried_run_id
         or has_live_holder(rows, now)
         or _is_served_by(run, live),
-        limits={account.name: account.until for account in app.store.accounts()},
+        closed_accounts=app.store.accounts(),
         not_taken_because=lambda row: why_not_taken(
             row, live, now, lambda holder: _claim_grace_s(app, holder)
         ),

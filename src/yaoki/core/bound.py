@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yaoki.core.decide.account import unanswered_max
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
@@ -17,7 +18,8 @@ from yaoki.core.model import (
 class WorstCase:
     """`content` counts runs whose work failed, `repeats` runs that failed for other reasons.
 
-    `reruns` are those from the run branch, `judging` the runs of agents that judge.
+    `reruns` are those from the run branch, `judge_runs` the runs of agents that judge.
+    `unanswered` are short runs while the service of an account is away; they are not in `total`.
     """
 
     content: int
@@ -25,6 +27,7 @@ class WorstCase:
     interruptions: int
     judge_runs: int = 0
     reruns: int = 0
+    unanswered: int = 0
 
     @property
     def total(self) -> int:
@@ -37,7 +40,7 @@ def worst_case(spec: TaskSpec) -> WorstCase:
     judging = _judging(spec, runs.total)
     if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         return WorstCase(0, 0, 0, judging)
-    return replace(runs, judge_runs=judging)
+    return replace(runs, judge_runs=judging, unanswered=unanswered_max(spec.policy))
 
 
 def _reruns(spec: TaskSpec) -> int:

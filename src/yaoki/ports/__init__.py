@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Workers,
         WorkerStore,
     )
-    from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
+    from yaoki.ports.stored_values import AccountRow, HeartbeatResult, JournalEntry, TaskRow
     from yaoki.ports.workers import (
         ALL,
         BEGUN,
@@ -93,6 +93,7 @@ __all__ = [
     "SANDBOX_FOLDERS_NAME",
     "SANDBOX_VARIABLE",
     "WORKTREE_LINK",
+    "AccountRow",
     "AgentDriver",
     "AttemptRequest",
     "AttemptWorktrees",
@@ -121,7 +122,6 @@ __all__ = [
     "Landings",
     "Launch",
     "LeasedPorts",
-    "LimitedAccount",
     "MergeKind",
     "MergeResult",
     "Notice",
@@ -200,7 +200,7 @@ _MODULES = {
     "Landings": "workspace",
     "Launch": "processes",
     "LeasedPorts": "store",
-    "LimitedAccount": "stored_values",
+    "AccountRow": "stored_values",
     "MergeKind": "workspace_values",
     "MergeResult": "workspace_values",
     "Notice": "notices",

@@ -17,7 +17,7 @@ from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
 from yaoki.ports.notices import Notice
-from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
+from yaoki.ports.stored_values import AccountRow, HeartbeatResult, JournalEntry, TaskRow
 from yaoki.ports.workers import Claimant, ClaimScope, WorkerInfo, WorkerSeen
 
 # ------------------------------------------------------------------ reading
@@ -293,7 +293,7 @@ class CommandStore(CompletionStore, Claims, Protocol):
 class Store(CommandStore, Notices, Workers, LeasedPorts, Protocol):
     """The whole store, for the composition root."""
 
-    def accounts(self) -> list[LimitedAccount]: ...
+    def accounts(self) -> list[AccountRow]: ...
     def total_spend(self, run_id: RunId) -> Spend: ...
     def audit(self, run_id: RunId) -> list[str]: ...
     def close(self) -> None: ...

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import RunId, Spend, State, TaskId
+from yaoki.core.model import AccountProblem, RunId, Spend, State, TaskId
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,18 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitedAccount:
-    """An account at its limit; after `until`, `probe_task` is the one task that tries first."""
+class AccountRow:
+    """A closed account; after `until`, `probe_task` is the one task that tries first.
+
+    While `asking_task` asks a person about it, no task does.
+    """
 
     name: str
     until: datetime
     reason: str
     probe_task: str = ""
+    problem: AccountProblem = AccountProblem.RATE_LIMIT
+    asking_task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,7 @@ def _bound(task: TaskBound) -> Document:
             "repeats": task.bound.repeats,
             "interruptions": task.bound.interruptions,
             "judging": task.bound.judge_runs,
+            "unanswered": task.bound.unanswered,
             "made_of": task.bound_words,
         },
     }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import Reason
 from yaoki.core.text import format_count, format_duration, one_line
+from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words
 
 if TYPE_CHECKING:
@@ -89,9 +91,18 @@ def _judgment_words(data: Data) -> str:
 
 def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
-    wait = f"retry in {format_duration(data['delay_ms'] / 1000)}"
+    wait = f"retry {_retry_moment(data)}"
     words = f"failed: {failure_words(data['failure'])}"
     return f"{words}; {wait}{how.get(data.get('strategy', ''), '')}"
+
+
+def _retry_moment(data: Data) -> str:
+    delay = timedelta(milliseconds=data["delay_ms"])
+    due = data.get("due_at")
+    if not due or delay < CLOCK_FROM:
+        return f"in {format_duration(delay.total_seconds())}"
+    moment = datetime.fromisoformat(due)
+    return describe_moment(moment, moment - delay)
 
 
 def _escalation_words(data: Data) -> str:
@@ -195,6 +206,7 @@ def _iteration_words(data: Data) -> str:
 _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ATTEMPT_STARTED": _start_words,
     "AGENT_FINISHED": _agent_words,
+    "AGENT_SWITCHED": lambda data: f"{data['agent']} takes over: {data['why']}",
     "CHECK_FINISHED": _check_words,
     "QUALITY_JUDGMENT": _judgment_words,
     "RETRY_DECISION": _retry_words,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from yaoki.core.graph import root_causes
@@ -22,7 +21,7 @@ from yaoki.core.run_status import RunStatus, current_run_status
 from yaoki.views.tasks import STUCK_STATES, IdleReason, RunView, TaskView, first_to_answer, is_proof
 
 if TYPE_CHECKING:
-    from yaoki.ports import TaskRow
+    from yaoki.ports import AccountRow, TaskRow
 
 OPEN_STATES = frozenset(
     state for state in State if not state.is_final and state not in STUCK_STATES
@@ -37,7 +36,7 @@ def build_run_view(
     is_idle: bool,
     questions: Mapping[TaskId, Question] | None = None,
     is_carried: bool = False,
-    limits: Mapping[str, datetime] | None = None,
+    closed_accounts: Sequence[AccountRow] = (),
     not_taken_because: Callable[[TaskRow], str] = lambda _: "",
     spent: Spend | None = None,
     on_branch: Mapping[TaskId, bool] | None = None,
@@ -46,8 +45,8 @@ def build_run_view(
 ) -> RunView:
     """Build the view of a run.
 
-    `questions`: of the escalated tasks.  `is_carried`: a worker runs the run.  `limits`: until when
-    each account is limited.  `not_taken_because`: why no worker takes a task that could start.
+    `questions`: of the escalated tasks.  `is_carried`: a worker runs the run.  `closed_accounts`:
+    no task may use them now.  `not_taken_because`: why no worker takes a task that could start.
     `on_branch`: whether a landed commit is still on the branch, where this was checked.
     `merge_instead`: the command to merge the work where `yaoki merge` would be refused.
     """
@@ -55,7 +54,8 @@ def build_run_view(
     unsettled = any(row.awaiting_rerun or row.undo_requested for row in rows)
     head = summarize_run(run, tally, is_idle=is_idle, unsettled=unsettled, spent=spent)
     by_id, blocked = {row.id: row for row in rows}, _causes(rows, needs)
-    context = _TaskContext(by_id, needs, blocked, questions or {}, limits or {}, on_branch or {})
+    closed = {account.name: account for account in closed_accounts}
+    context = _TaskContext(by_id, needs, blocked, questions or {}, closed, on_branch or {})
     idle = _idle(run, head.status, worker=is_carried)
     tasks = tuple(context.view(row, not_taken_because(row) or idle) for row in rows)
     next_ = _next_of_run(run, head.status, tasks, worker=is_carried, merge_instead=merge_instead)
@@ -107,24 +107,24 @@ class _TaskContext:
     needs: Mapping[TaskId, Sequence[TaskId]]
     blocked: Mapping[TaskId, TaskId]
     questions: Mapping[TaskId, Question]
-    limits: Mapping[str, datetime]
+    closed_accounts: Mapping[str, AccountRow]
     on_branch: Mapping[TaskId, bool]
 
     def view(self, row: TaskRow, idle_reason: str) -> TaskView:
         wanted = tuple(self.needs.get(row.id, ()))
         unmet = tuple([need for need in wanted if self.rows[need].state is not State.DONE])
-        until, on_branch = self.limits.get(row.account), self.on_branch.get(row.id)
+        closed, on_branch = self.closed_accounts.get(row.account), self.on_branch.get(row.id)
         if row.id in self.blocked:
             cause = self.rows[self.blocked[row.id]]
             reason, command = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
             return TaskView(
-                row, reason, cause.id, (), wanted, unmet, command, until, idle_reason, on_branch
+                row, reason, cause.id, (), wanted, unmet, command, closed, idle_reason, on_branch
             )
         question = self.questions.get(row.id)
         choices = tuple(choice.value for choice in question.choices) if question else ()
         next_ = f"yaoki answer {row.id}" if row.state is State.ESCALATED else ""
         return TaskView(
-            row, row.reason, "", choices, wanted, unmet, next_, until, idle_reason, on_branch
+            row, row.reason, "", choices, wanted, unmet, next_, closed, idle_reason, on_branch
         )
 
 

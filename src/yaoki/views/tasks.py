@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from yaoki.core.run_status import RunStatus, exit_code
 from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
-    from yaoki.ports import TaskRow
+    from yaoki.ports import AccountRow, TaskRow
 
 # How the agent of a task ended that had nothing to change, or whose commit was removed.
 UNCHANGED = "nothing to change: its checks already pass"
@@ -45,7 +44,8 @@ class TaskView:
     needs: tuple[str, ...] = ()
     unmet_needs: tuple[str, ...] = ()
     next_command: str = ""
-    limited_until: datetime | None = None
+    # The account of its agent, while that is closed for all tasks.
+    closed_account: AccountRow | None = None
     not_taken_because: str = ""
     # Does the run branch contain its landed commit?  None where this was not checked.
     on_branch: bool | None = None

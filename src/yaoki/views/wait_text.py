@@ -7,17 +7,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.core.model import (
+    AccountProblem,
     Reason,
     Stage,
     State,
 )
-from yaoki.core.text import format_duration
+from yaoki.views.moments import describe_moment
 from yaoki.views.tasks import TaskView
 
 if TYPE_CHECKING:
-    from yaoki.ports import TaskRow
+    from yaoki.ports import AccountRow, TaskRow
 
 NEEDS_SHOWN = 3
+_PROBLEMS = {
+    AccountProblem.NONE: "it is closed",
+    AccountProblem.RATE_LIMIT: "its limit is reached",
+    AccountProblem.OUTAGE: "its service does not answer",
+    AccountProblem.KEY_REFUSED: "its key was refused",
+    AccountProblem.NO_CREDIT: "its credit is used up",
+}
 
 
 def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
@@ -35,19 +43,25 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.awaiting_rerun:
         return _hold_words(row)
     if row.due_at is not None and row.due_at > now:
-        return f"next try in {format_duration(round((row.due_at - now).total_seconds()))}"
+        return f"next try {describe_moment(row.due_at, now)}"
     if view.unmet_needs:
         shown = [names.get(need, need) for need in view.unmet_needs]
         more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
         return f"needs {', '.join(shown[:NEEDS_SHOWN])}{more}"
-    if view.limited_until is not None and row.stage == Stage.PREPARE:
-        left = (view.limited_until - now).total_seconds()
-        if left <= 0:
-            return f"the rate limit of {row.account} has just ended; one task is testing it first"
-        return f"waits for its account {row.account}, limited for {format_duration(round(left))}"
+    if view.closed_account is not None and row.stage == Stage.PREPARE:
+        return _account_words(view.closed_account, now, names)
     if row.landing_refusals and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
+
+
+def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str]) -> str:
+    waits = f"waits for its account {account.name}: {_PROBLEMS[account.problem]}"
+    if account.asking_task:
+        return f"{waits}; {names.get(account.asking_task, account.asking_task)} asks a person"
+    if account.until > now:
+        return f"{waits}; one task tries {describe_moment(account.until, now)}"
+    return f"waits for its account {account.name}: one task is trying it first"
 
 
 def _hold_words(row: TaskRow) -> str:

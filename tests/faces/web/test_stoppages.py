@@ -42,7 +42,7 @@ from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import get_timeline
 from yaoki.faces.web.timeline import build_timeline, timeline_document
 from yaoki.faces.web.waits import TaskWaitCause, waits_document
-from yaoki.ports import JournalEntry, TaskRow
+from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.report import render_page
 from yaoki.views import build_run_view
 from yaoki.views.dependency_graph import DependencyGraph
@@ -117,6 +117,28 @@ def test_a_task_waits_for_its_limited_account_and_then_for_the_probe() -> None:
         *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 8), ("SLOT", 3))
     ]
     assert waits_of(LIMITED, 2, "another") == [("SLOT", 28)]
+
+
+def asked_about_key(seq: int, seconds: float, task: int) -> JournalEntry:
+    failure = {
+        "kind": "FATAL_ERROR",
+        "message": "401",
+        "closure": {"since": at(seconds).isoformat()},
+    }
+    return line(seq, "ESCALATE_DECISION", seconds, task, failure=failure, blocked="NEEDS_HUMAN")
+
+
+@pytest.mark.spec("18.6")
+def test_a_question_about_an_account_stops_its_other_tasks_until_the_answer() -> None:
+    lines = (
+        *LIMITED[:4],
+        line(5, "AGENT_FINISHED", 3, 1, exit={"limit": "auth"}),
+        asked_about_key(6, 5, 1),
+        line(7, "ESCALATION_ANSWERED", 25, 1, choice="retry"),
+    )
+
+    assert waits_of(lines[:6], 2, "shared") == [("SLOT", 5), ("LIMIT", 55)]
+    assert waits_of(lines, 2, "shared") == [("SLOT", 5), ("LIMIT", 20), ("SLOT", 35)]
 
 
 def test_a_later_rate_limit_replaces_the_earlier_one() -> None:
@@ -205,8 +227,12 @@ def test_every_wait_has_a_translated_name() -> None:
     assert the_wait(stuck, last, needs=needs)["cause"] == "BLOCKED"
     assert the_wait(open_, last, needs=needs)["cause"] == "NEEDS"
     assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
-    assert the_wait(account, limits={"bot": soon}, is_carried=True)["cause"] == "ACCOUNT"
-    assert the_wait(account, limits={"bot": NOW}, is_carried=True)["cause"] == "PROBE"
+    closed = AccountRow("bot", soon, "slower")
+    asked = replace(closed, asking_task="run00001-9")
+    assert the_wait(account, closed_accounts=[closed], is_carried=True)["cause"] == "ACCOUNT"
+    assert the_wait(account, closed_accounts=[asked], is_carried=True)["cause"] == "ACCOUNT_ASKED"
+    over = replace(closed, until=NOW)
+    assert the_wait(account, closed_accounts=[over], is_carried=True)["cause"] == "PROBE"
     assert the_wait(a_row(2, awaiting_rerun=True))["cause"] == "HELD"
     assert the_wait(a_row(2, awaiting_rerun=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
     assert the_wait(a_row(2), paused="budget")["cause"] == "PAUSED"

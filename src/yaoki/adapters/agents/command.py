@@ -31,6 +31,7 @@ from yaoki.adapters.agents.output_files import (
 )
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.preset import load_preset
+from yaoki.adapters.agents.remedies import describe_run_remedy
 from yaoki.adapters.agents.result_file import AgentResult, ResultStatus, read_result
 from yaoki.adapters.agents.structured_output import (
     OutputSummary,
@@ -118,9 +119,7 @@ class CommandAgent:
         lines = select_error_lines(errors)
         summary = read_summary(folder, state.code, self._now())
         usage = _read_usage(folder, summary)
-        limit = _find_limit(summary, lines) or (
-            AgentLimit.RATE if result.retry_after else AgentLimit.NONE
-        )
+        limit = _find_limit(summary, lines)
         return AgentExit(
             code=state.code,
             signal=state.signal,
@@ -150,6 +149,9 @@ class CommandAgent:
             cost=usage.cost,
             tokens=usage.tokens,
             turns=usage.turns,
+            model_responded=summary.model_responded if summary.preset_name else None,
+            service_message=mask(_service_message(limit, summary, lines), secrets),
+            remedy=_remedy(limit, summary),
         )
 
     def _resumable_session(self, folder: Path, summary: OutputSummary) -> str:
@@ -227,6 +229,20 @@ def _failure_claim(result: AgentResult, summary: OutputSummary) -> str:
     if result.failed:
         return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
     return summary.message if summary.limit == AgentLimit.UNKNOWN else ""
+
+
+def _service_message(limit: AgentLimit, summary: OutputSummary, lines: tuple[str, ...]) -> str:
+    """What the service said about the limit: the message of the events, or the line it names."""
+    if not limit.needs_explanation:
+        return ""
+    named = [line for line in lines if classify_error_lines((line,)) is limit]
+    return summary.message or (named[-1] if named else "")
+
+
+def _remedy(limit: AgentLimit, summary: OutputSummary) -> str:
+    if not limit.needs_explanation or not summary.preset_name:
+        return ""
+    return describe_run_remedy(limit, load_preset(summary.preset_name))
 
 
 def _error_text(

@@ -13,8 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.adapters.agents.preset_agent import PresetAgent
+from yaoki.adapters.agents.remedies import describe_remedy
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
+from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Clock, Processes, ProcessPhase
 
@@ -28,7 +29,6 @@ SECOND_PROMPT = (
 POLL = timedelta(milliseconds=100)
 # A line that only repeats the exit code.
 CODE = re.compile(r"exit code \d+$")
-KEY = re.compile(r"_(?:API_KEY|TOKEN)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,8 @@ class Rehearsal:
         return RehearsalStep(name, False, failure, self._remedy(exit_))
 
     def _remedy(self, exit_: AgentExit) -> str:
-        about = self._agent.preset
-        if exit_.limit is AgentLimit.AUTH:
-            keys = [name for name in about.pass_env if KEY.search(name)]
-            either = f", or set {' or '.join(keys)}" if keys else ""
-            return f"log in: start {about.program} once by hand{either}"
-        return _REMEDIES.get(exit_.limit) or _REMEDIES.get(exit_.ended_by, "read the logs")
+        remedy = describe_remedy(exit_.limit, self._agent.preset)
+        return remedy or _REMEDIES.get(exit_.ended_by, "read the logs")
 
     def _make_request(self, worktree: Path, folder: Path, limit: timedelta) -> AttemptRequest:
         return AttemptRequest(
@@ -147,12 +143,7 @@ def _describe_usage(exit_: AgentExit) -> str:
     return f"{cost}, {tokens}, {turns}"
 
 
-_REMEDIES: Mapping[AgentLimit | EndCause, str] = {
-    AgentLimit.OVERLOADED: "its service cannot be reached: check your network, or --base-url",
+_REMEDIES: Mapping[EndCause, str] = {
     EndCause.DEADLINE: "it needs longer, or waits for something: --seconds",
     EndCause.WAITING: "it waits for its service: try again later",
-    AgentLimit.RATE: "its account is at a limit: try again later",
-    AgentLimit.MONEY: "its account has no credit left",
-    AgentLimit.NOT_FOUND: "name a model that the account has: --model",
-    AgentLimit.FORBIDDEN: "it may not run here unattended; yaoki agents show says what it needs",
 }

@@ -178,7 +178,7 @@ def _explain_failure(run: JudgeRun, result: ProcessResult, exit_: AgentExit) -> 
     )
     if exit_.limit is not AgentLimit.RATE:
         return finding
-    account = run.agent_spec.account or run.agent_spec.name
+    account = run.agent_spec.billed_account
     return replace(finding, account=account, retry_after=exit_.retry_after)
 
 

@@ -12,9 +12,11 @@ RETRY_WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
 # After the last retry no date is known; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
-# With these limits the service refused, or the agent could not continue its conversation and did
-# not ask.
-LIMITS_WITHOUT_ANSWER = frozenset({AgentLimit.RATE, AgentLimit.SESSION})
+# With these limits the service refused or was away, or the agent could not continue its
+# conversation and did not ask.
+LIMITS_WITHOUT_ANSWER = frozenset(
+    {*(limit for limit in AgentLimit if limit.account_problem), AgentLimit.SESSION}
+)
 
 
 def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:

@@ -167,7 +167,8 @@ def waivable_check_names(task: Task) -> frozenset[str]:
 
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
-    first = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
+    known = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
+    first = (failure.remedy,) if failure.remedy else known
     words = ' "words for the agent"' if task.spec.kind not in AGENTLESS_KINDS else ""
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
@@ -190,7 +191,9 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    remedy = _plan_permission(failure) or _unfit_check_remedy(failure)
+    remedy = (
+        _plan_permission(failure) or _unfit_check_remedy(failure) or _account_remedy(task, failure)
+    )
     return f"{task.spec.name} is not done: {issue}.{remedy} {can} or abort?"
 
 
@@ -206,6 +209,14 @@ def _unfit_check_remedy(failure: Failure) -> str:
     if failure.code is not FatalCode.CHECK_UNFIT:
         return ""
     return " The run keeps its checks: to change one, cancel the run and start the changed plan."
+
+
+def _account_remedy(task: Task, failure: Failure) -> str:
+    """One answer is enough for all tasks of the account."""
+    remedy = f" {failure.remedy[0].upper()}{failure.remedy[1:]}." if failure.remedy else ""
+    if not failure.closure:
+        return remedy
+    return f"{remedy} All tasks that use {task.account} wait for your answer."
 
 
 def _acceptance_question(task: Task, failure: Failure) -> str:

@@ -15,7 +15,7 @@ from yaoki.core.model import (
     FailureKind,
     Reason,
 )
-from yaoki.core.text import format_bytes, format_duration, shorten
+from yaoki.core.text import first_line, format_bytes, format_duration, shorten
 from yaoki.errors import FatalCode
 
 ERROR_LINES, ERROR_CHARS = 3, 300
@@ -126,19 +126,50 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
         words = f"the agent wrote {format_bytes(exit_.output_bytes)}{limit}"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
     if exit_.limit in _PASSING:
-        return replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
+        passing = replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
+        return _with_account_problem(passing, exit_)
     if exit_.limit == AgentLimit.AUTH:
-        return make_fatal(
+        refused = make_fatal(
             FatalCode.AUTHENTICATION_FAILED,
             FATAL_CATALOGUE[FatalCode.AUTHENTICATION_FAILED].message,
         )
+        return _with_account_problem(refused, exit_)
     if exit_.limit == AgentLimit.MONEY:
-        return make_failure(
+        empty = make_failure(
             FailureKind.RESOURCE_EXHAUSTED, "the agent's account has no money or credit left"
         )
+        return _with_account_problem(empty, exit_)
     if exit_.ended_by == EndCause.WAITING and exit_.limit not in _REFUSED:
         return make_failure(FailureKind.TRANSIENT_ERROR, "the agent kept waiting for its service")
     return None
+
+
+def _with_account_problem(failure: Failure, exit_: AgentExit) -> Failure:
+    """Add what the limit says about the account, in the words of its service.
+
+    The words may differ each time, so they are not part of the fingerprint.
+    """
+    explained = _with_service_message(failure, exit_)
+    return replace(explained, account_problem=exit_.limit.account_problem)
+
+
+def _with_service_message(failure: Failure, exit_: AgentExit) -> Failure:
+    said = first_line(exit_.service_message, ERROR_CHARS)
+    words = f"{failure.message}: {said}" if said else failure.message
+    return replace(failure, message=words, remedy=exit_.remedy)
+
+
+def classify_unanswered(exit_: AgentExit) -> Failure | None:
+    """The failure of an attempt that changed nothing because its service refused or was away.
+
+    No check can say more about it.  If the model has answered before, the attempt counts.
+    """
+    if not exit_.limit.account_problem:
+        return None
+    failure = classify_exit(exit_)
+    if failure is None or not failure.account_problem:
+        return None
+    return replace(failure, unanswered=not exit_.model_responded)
 
 
 def _timeout_words(exit_: AgentExit) -> str:
@@ -176,7 +207,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if known is not None:
         return known
     if exit_.limit in _REFUSED:
-        return make_fatal(*_REFUSED[exit_.limit])
+        return _with_service_message(make_fatal(*_REFUSED[exit_.limit]), exit_)
     if exit_.code in {126, 127}:
         code = FatalCode.PERMISSION_DENIED if exit_.code == 126 else FatalCode.RESOURCE_NOT_FOUND
         return _add_stderr(
@@ -209,7 +240,8 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     failure = make_failure(FailureKind.INCOMPLETE, head, pattern=AGENT_FAILED_PATTERN)
     params = {"claim": exit_.failure_claim, "exitCode": exit_.code, "unreadable": exit_.unreadable}
     words = ": ".join(filter(None, (head, exit_.failure_claim)))
-    return replace(failure, message=words, params=params)
+    # The agent's own note delays its own task; it says nothing about its account.
+    return replace(failure, message=words, params=params, retry_after=exit_.retry_after)
 
 
 def add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from yaoki.core.decide import escalation, retry
+from yaoki.core.decide import account, escalation, retry
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import (
     AwaitingRerun,
@@ -54,9 +54,14 @@ def plan_retry_or_escalate(
     task: Task, failure: Failure, moment: ClockAndChance, tree: str = ""
 ) -> tuple[Event, ...]:
     """Plan the next attempt, or hand the task to a person."""
-    failure = _with_timeout(task, failure)
+    failure = account.with_closure(task, _with_timeout(task, failure), moment.now)
     same_work = retry.count_same_work_failures(task, failure, tree)
-    decision = retry.decide_retry(task, failure, same_work, moment.chance)
+    decision = (
+        account.decide_wait(task, failure, moment.now, moment.chance)
+        if account.account_decides(failure)
+        else retry.decide_retry(task, failure, same_work, moment.chance)
+    )
+    failure = _with_promise(failure, decision)
     attempt = _FailedAttempt(
         task=task,
         failure=failure,
@@ -79,7 +84,9 @@ def plan_retry_or_escalate(
 def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
     task, failure, decision = attempt.task, attempt.failure, attempt.decision
     delay_ms = decision.delay // timedelta(milliseconds=1)
-    next_agent = 1 if decision.strategy is RetryMethod.NEXT_AGENT else 0
+    next_agent = decision.strategy is RetryMethod.NEXT_AGENT
+    # The next account continues the work; only a futile attempt begins anew.
+    fresh = decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT}
     return RetryDecided(
         failure=failure,
         stage=attempt.stage,
@@ -90,8 +97,8 @@ def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
         reasoning=decision.reasoning,
         modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
         strategy=decision.strategy,
-        fresh=decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT},
-        agent_index=task.agent_index + next_agent,
+        fresh=fresh and not failure.account_problem,
+        agent_index=_next_agent_index(task, failure) if next_agent else task.agent_index,
         same_work_failures=attempt.same_work,
         same_fingerprint_failures=0 if next_agent else attempt.same_fingerprint,
         work_digest=attempt.work_digest,
@@ -99,6 +106,12 @@ def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
         failure_type=failure.kind.value,
         why=attempt.rationale,
     )
+
+
+def _next_agent_index(task: Task, failure: Failure) -> int:
+    """After a problem of the account only an agent with another account helps."""
+    other = task.next_account_index if failure.account_problem else None
+    return task.agent_index + 1 if other is None else other
 
 
 def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
@@ -118,11 +131,24 @@ def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
     )
 
 
+def _with_promise(failure: Failure, decision: retry.RetryDecision) -> Failure:
+    """Time that the service asked to wait does not count as time without an answer."""
+    if not decision.closes_account:
+        return replace(failure, closure=None)
+    if failure.closure is None or not decision.promised:
+        return failure
+    promised = failure.closure.promised + decision.promised
+    return replace(failure, closure=replace(failure.closure, promised=promised))
+
+
 def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
-    """The kinds of the failed attempts in order; a fault of ours is not one."""
+    """The kinds of the failed attempts in order.
+
+    A fault of ours is not one, nor an attempt in which the model never answered.
+    """
     return (
         task.failure_kinds
-        if failure.is_our_fault
+        if failure.is_our_fault or failure.unanswered
         else (*task.failure_kinds, failure.kind.value)[-FAILURE_KINDS_MAX:]
     )
 

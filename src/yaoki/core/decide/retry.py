@@ -35,7 +35,11 @@ class RetryAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """Retry or escalate, with everything that led to the decision."""
+    """Retry or escalate, with everything that led to the decision.
+
+    `closes_account`: a failure that concerns the account closes it for other tasks.  `promised` is
+    the part of the delay that only the service asked for.
+    """
 
     action: RetryAction
     kind: FailureKind
@@ -47,6 +51,8 @@ class RetryDecision:
     delay: timedelta = timedelta(0)
     reason: Reason | None = None
     strategy: RetryMethod = RetryMethod.CONTINUE
+    closes_account: bool = True
+    promised: timedelta = timedelta(0)
 
 
 # After this many failures with one fingerprint the next agent takes over.
@@ -315,11 +321,11 @@ def _escalate(
         reasoning,
         rule,
         otherwise,
-        reason=_reason_of(failure),
+        reason=reason_of(failure),
     )
 
 
-def _reason_of(failure: Failure) -> Reason:
+def reason_of(failure: Failure) -> Reason:
     if failure.reason is not None:
         return failure.reason
     match failure.kind:
@@ -357,7 +363,7 @@ def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
 
     For a subtask its group decides what follows, whatever it has used up.
     """
-    if failure.code or not failure.retry_safe or task.taken_over:
+    if failure.code or failure.account_problem or not failure.retry_safe or task.taken_over:
         return False
     if task.parent or task.spec.defers_escalation:
         return blocked in RERUNNABLE_REASONS | {Reason.MAX_RETRIES_INTEGRATION}

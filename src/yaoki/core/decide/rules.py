@@ -209,7 +209,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
             ),
         )
     finished = _note_agent_end(task, report)
-    failure_ = _before_verify(task, report.exit)
+    failure_ = _before_verify(task, report.exit) or _unanswered(task, report)
     if failure_ is None and report.size_excess:
         failure_ = exit_classification.classify_oversize(report.size_excess)
     if failure_ is not None:
@@ -232,6 +232,13 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
     if cut_off is None and exit_.contradiction:
         return exit_classification.classify_contradiction(task.spec.goal, exit_.contradiction)
     return cut_off
+
+
+def _unanswered(task: Task, report: WorkCommitted) -> Failure | None:
+    """Rule 18.6: on an unchanged tree no check can say more than the service did."""
+    before = task.work.tree
+    unchanged = report.tree == before if before else not report.changed
+    return exit_classification.classify_unanswered(report.exit) if unchanged else None
 
 
 def _checkout_note(names: tuple[str, ...]) -> JournalNote:

@@ -64,6 +64,19 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentSwitched:
+    """The next agent of the chain takes over before it starts: the account of the first is closed.
+
+    `why` says what its service refused.
+    """
+
+    NAME: ClassVar[str] = "AGENT_SWITCHED"
+    agent_index: int
+    agent: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseExpired:
     """`counted` is false when a person resumed a stopped run: then no worker failed."""
 
@@ -378,6 +391,7 @@ class JournalNote:
 
 Event = (
     Submitted
+    | AgentSwitched
     | Claimed
     | LeaseExpired
     | LeaseReleased

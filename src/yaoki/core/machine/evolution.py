@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentSwitched,
     Answered,
     AttemptStarted,
     AwaitingRerun,
@@ -129,6 +130,9 @@ def evolve(task: Task, event: Event) -> Task:
                 due_at=None,
                 waiting_for=WaitReason.CLAIM,
             )
+        case AgentSwitched(agent_index=agent_index):
+            # A conversation belongs to one agent.
+            return replace(task, agent_index=agent_index, session="")
         case LeaseExpired(counted=counted):
             return apply_lease_ended(task, deliveries=1 if counted else 0)
         case LeaseReleased(due_at=due_at):

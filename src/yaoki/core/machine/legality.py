@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentSwitched,
     Answered,
     AttemptStarted,
     AwaitingRerun,
@@ -50,6 +51,9 @@ def legal(task: Task, event: Event) -> bool:
         case Claimed(epoch=epoch):
             startable = task.state is State.WAITING and not task.awaiting_rerun
             return startable and epoch == task.epoch + 1
+        case AgentSwitched(agent_index=agent_index):
+            following = task.agent_index < agent_index < len(task.spec.agents)
+            return task.state is State.WAITING and task.stage is Stage.PREPARE and following
         case LeaseExpired(epoch=epoch) | LeaseReleased(epoch=epoch):
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):

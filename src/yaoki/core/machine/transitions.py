@@ -119,6 +119,8 @@ def apply_judgment(task: Task, event: Judged) -> Task:
 def _count_failure(counts: Counts, failure: Failure) -> Counts:
     if failure.is_our_fault:
         return replace(counts, faults=counts.faults + 1)
+    if failure.unanswered:
+        return replace(counts, unanswered=counts.unanswered + 1)
     failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
     lost = 1 if failure.kind is FailureKind.LOST else 0
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
@@ -313,6 +315,8 @@ def apply_retry(task: Task, event: RetryDecided) -> Task:
         state=State.WAITING,
         due_at=event.due_at,
         agent_index=event.agent_index,
+        # A conversation belongs to one agent.
+        session=task.session if event.agent_index == task.agent_index else "",
         needs_fresh_worktree=event.fresh or task.needs_fresh_worktree,
     )
 

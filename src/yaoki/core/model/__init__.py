@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
+    AccountProblem,
     AgentLimit,
     AttemptMode,
     BackoffType,
@@ -42,7 +43,15 @@ from yaoki.core.model.names import (
     RunId,
     TaskId,
 )
-from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
+from yaoki.core.model.outcome import (
+    AccountClosure,
+    AgentExit,
+    ClosedAccount,
+    Failure,
+    Finding,
+    FindingItem,
+    Verdict,
+)
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
     AgentSpec,
@@ -66,6 +75,8 @@ __all__ = [
     "NO_CHANGE_CHECK",
     "REPLANS_MAX",
     "RERUNS_PER_ROUND",
+    "AccountClosure",
+    "AccountProblem",
     "AgentExit",
     "AgentLimit",
     "AgentSpec",
@@ -77,6 +88,7 @@ __all__ = [
     "CheckSpec",
     "CheckType",
     "Choice",
+    "ClosedAccount",
     "ContinuousMode",
     "Counts",
     "EndCause",

@@ -274,6 +274,23 @@ class OnFailure(StrEnum):
 
 
 @unique
+class AccountProblem(StrEnum):
+    """Why no agent can use an account: its service does not answer, or refuses to."""
+
+    NONE = ""
+    RATE_LIMIT = "rate-limit"
+    # The service is overloaded or out of reach.
+    OUTAGE = "outage"
+    KEY_REFUSED = "key-refused"
+    NO_CREDIT = "no-credit"
+
+    @property
+    def needs_person(self) -> bool:
+        """Waiting does not help."""
+        return self in {AccountProblem.KEY_REFUSED, AccountProblem.NO_CREDIT}
+
+
+@unique
 class AgentLimit(StrEnum):
     """The limit that stopped an agent, set by its service or by its own bounds."""
 
@@ -309,6 +326,25 @@ class AgentLimit(StrEnum):
     def is_temporary(self) -> bool:
         """Does waiting help?"""
         return self in {AgentLimit.RATE, AgentLimit.OVERLOADED}
+
+    @property
+    def account_problem(self) -> AccountProblem:
+        """What the limit says about the whole account."""
+        return _ACCOUNT_PROBLEMS.get(self, AccountProblem.NONE)
+
+    @property
+    def needs_explanation(self) -> bool:
+        """Did the service, or the agent's own program, refuse?  A person needs its words."""
+        refused = {AgentLimit.REQUEST, AgentLimit.NOT_FOUND, AgentLimit.FORBIDDEN}
+        return bool(self.account_problem) or self in refused
+
+
+_ACCOUNT_PROBLEMS = {
+    AgentLimit.RATE: AccountProblem.RATE_LIMIT,
+    AgentLimit.OVERLOADED: AccountProblem.OUTAGE,
+    AgentLimit.AUTH: AccountProblem.KEY_REFUSED,
+    AgentLimit.MONEY: AccountProblem.NO_CREDIT,
+}
 
 
 @unique

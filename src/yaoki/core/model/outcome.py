@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model.enums import (
+    AccountProblem,
     AgentLimit,
     EndCause,
     FailureKind,
@@ -123,7 +124,9 @@ class AgentExit:
     could not be read, which is no report of success.  `contradiction`: it says that the task and
     its checks contradict each other.  `start_fault`: this machine could not start it;
     `start_denied`: it may not be executed here.  `cost` (US dollars), `tokens` and `turns` are its
-    own figures; None means unknown, never zero.
+    own figures; None means unknown, never zero.  `model_responded`: its model said or did anything;
+    None if its output does not show it.  `service_message`: what its service said about `limit`;
+    `remedy`: what a person can do about it.
     """
 
     code: int | None = None
@@ -150,6 +153,9 @@ class AgentExit:
     cost: float | None = None
     tokens: int | None = None
     turns: int | None = None
+    model_responded: bool | None = None
+    service_message: str = ""
+    remedy: str = ""
 
     @property
     def was_cut_off(self) -> bool:
@@ -164,11 +170,41 @@ class AgentExit:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountClosure:
+    """How long the service of an account has not answered.
+
+    `since` is the first such attempt, `probes` counts them, and `promised` is the part of the time
+    since then that the service itself asked to wait.
+    """
+
+    since: datetime
+    probes: int = 1
+    promised: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedAccount:
+    """The account of a task as the store has it when an attempt has failed.
+
+    `until`: no task tries before.  `probe_task` is the one task that tries first, `asking_task` the
+    one whose question to a person concerns the account.
+    """
+
+    problem: AccountProblem
+    closure: AccountClosure
+    until: datetime
+    probe_task: str = ""
+    asking_task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """The reason why an attempt did not land.
 
     `account`: the account at its limit, if it is not that of the task's own agent.  `source`: the
     part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.
+    `account_problem` and `closure` concern the account of the task's own agent; `unanswered`: the
+    model never answered in this attempt.  `remedy`: what a person can do about it.
     """
 
     kind: FailureKind
@@ -188,3 +224,7 @@ class Failure:
     account: str = ""
     source: FaultSource | None = None
     replan: bool = False
+    account_problem: AccountProblem = AccountProblem.NONE
+    closure: AccountClosure | None = None
+    unanswered: bool = False
+    remedy: str = ""

@@ -52,6 +52,8 @@ class RetryPolicy:
     landing_refusals_max: int = field(default=10, metadata=stored_as("landings_max"))
     reruns_max: int = 1
     rate_limit_wait_max: timedelta = timedelta(hours=6)
+    account_wait_max: timedelta = timedelta(hours=12)
+    account_probe_max: timedelta = timedelta(minutes=10)
     hints: Mapping[FailureKind, str] = field(default_factory=dict)
     message_max: int = 500
     trace_link: bool = True
@@ -117,6 +119,11 @@ class AgentSpec:
     account: str = ""
     concurrency: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def billed_account(self) -> str:
+        """The name of the agent, unless the plan gives an account."""
+        return self.account or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from yaoki.core.model.enums import (
     WaitReason,
 )
 from yaoki.core.model.names import RunId, TaskId
-from yaoki.core.model.outcome import AgentExit, Failure
+from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure
 from yaoki.core.model.spec import AgentSpec, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 
@@ -47,6 +47,7 @@ class Counts:
     replans: int = 0
     attempts: int = field(default=0, metadata=stored_as("executions"))
     refused_landings: int = field(default=0, metadata=stored_as("landings"))
+    unanswered: int = 0
 
     def failures_of(self, kind: FailureKind) -> int:
         return self.failures.get(kind.value, 0)
@@ -155,6 +156,7 @@ class Task:
     `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
     later work made the revert impossible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
+    `closed_account` is not a part of its state: the store adds it for a decision about its account.
     """
 
     id: TaskId
@@ -197,12 +199,34 @@ class Task:
     left_out_subtasks: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
     spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
     forgiven_spend: Spend = field(default_factory=Spend)
+    closed_account: ClosedAccount | None = None
 
     @property
     def agent(self) -> AgentSpec | None:
         if not self.spec.agents:
             return None
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
+
+    @property
+    def account(self) -> str:
+        """The account that its present agent bills; empty without an agent."""
+        return self.agent.billed_account if self.agent else ""
+
+    @property
+    def next_account_index(self) -> int | None:
+        """The next agent in the chain that bills another account."""
+        later = range(self.agent_index + 1, len(self.spec.agents))
+        return next((i for i in later if self.spec.agents[i].billed_account != self.account), None)
+
+    @property
+    def can_switch_agent(self) -> bool:
+        """Would its next step start an agent?  A person who took it over is not replaced."""
+        return self.stage is Stage.PREPARE and not self.taken_over
+
+    @property
+    def next_account(self) -> str:
+        index = self.next_account_index
+        return "" if index is None else self.spec.agents[index].billed_account
 
     @property
     def awaiting_rerun(self) -> bool:

@@ -83,6 +83,14 @@ class RetrySettings:
     rate_limit_wait_max_s: float = setting(
         21_600.0, "longest wait that a rate limit may ask for", high=SECONDS_MAX
     )
+    account_wait_max_s: float = setting(
+        43_200.0,
+        "how long to wait for a service that does not answer and names no time",
+        high=SECONDS_MAX,
+    )
+    account_probe_max_s: float = setting(
+        600.0, "longest time between two tries of such a service", low=0.01, high=SECONDS_MAX
+    )
 
     def settings_for(self, kind: FailureKind) -> KindRetrySettings:
         """The settings for one kind: the user's part, then the default."""

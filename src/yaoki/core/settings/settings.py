@@ -320,6 +320,8 @@ def build_retry_policy(
         landing_refusals_max=limits.landings_max,
         reruns_max=1 if retry.rerun_from_branch else 0,
         rate_limit_wait_max=timedelta(seconds=retry.rate_limit_wait_max_s),
+        account_wait_max=timedelta(seconds=retry.account_wait_max_s),
+        account_probe_max=timedelta(seconds=retry.account_probe_max_s),
         hints={
             kind: cause.modification_hint
             for kind, cause in retry.cause_specific.items()

@@ -16,7 +16,7 @@ from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
-from yaoki.ports import LimitedAccount
+from yaoki.ports import AccountRow
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
 from yaoki.views.documents import Document
 from yaoki.views.history import build_history
@@ -128,13 +128,15 @@ def get_limits(context: RequestContext, _: PageRequest) -> Document:
     }
 
 
-def _account(account: LimitedAccount) -> Document:
+def _account(account: AccountRow) -> Document:
     until = account.until.isoformat()
     return {
         "name": account.name,
         "until": until,
         "why": account.reason,
+        "problem": account.problem.value,
         "probe": account.probe_task or None,
+        "asking": account.asking_task or None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from yaoki.core.model import AccountProblem
 from yaoki.faces.web.graph import NODE_FIELDS as GRAPH_FIELDS
 from yaoki.faces.web.schema_parts import (
     ACT,
@@ -176,7 +177,16 @@ SCHEMAS: Mapping[str, Schema] = {
     "Limits": document_of(
         cursor=INTEGER,
         now=INSTANT,
-        accounts=array_of(object_of(name=TEXT, until=INSTANT, why=TEXT, probe=nullable(TEXT))),
+        accounts=array_of(
+            object_of(
+                name=TEXT,
+                until=INSTANT,
+                why=TEXT,
+                problem={"enum": [problem.value for problem in AccountProblem]},
+                probe=nullable(TEXT),
+                asking=nullable(TEXT),
+            )
+        ),
         budgets=array_of(BUDGET),
         limits=OPEN,
         room=integers("disk_free_bytes", "memory_free_bytes"),

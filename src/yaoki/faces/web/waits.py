@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum, unique
 
 from yaoki.core.model import Reason, Stage, State
-from yaoki.ports import TaskRow
+from yaoki.ports import AccountRow, TaskRow
 from yaoki.views import IdleReason, TaskView, describe_wait
 from yaoki.views.documents import Document
 
@@ -25,6 +25,7 @@ class TaskWaitCause(StrEnum):
     DUE = "DUE"
     NEEDS = "NEEDS"
     ACCOUNT = "ACCOUNT"
+    ACCOUNT_ASKED = "ACCOUNT_ASKED"
     PROBE = "PROBE"
     TURN = "TURN"
     PAUSED = "PAUSED"
@@ -33,8 +34,7 @@ class TaskWaitCause(StrEnum):
     SAID = "SAID"
 
 
-_WITH_NAMES = frozenset({TaskWaitCause.BLOCKED, TaskWaitCause.NEEDS})
-_WITH_ACCOUNT = frozenset({TaskWaitCause.ACCOUNT, TaskWaitCause.PROBE})
+_WITH_ACCOUNT = frozenset({TaskWaitCause.ACCOUNT, TaskWaitCause.ACCOUNT_ASKED, TaskWaitCause.PROBE})
 
 
 def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:
@@ -43,12 +43,15 @@ def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> D
     if not words:
         return None
     cause = _cause(task, now)
-    row, wanted = (
-        task.row,
-        (task.blocked_by,) if cause is TaskWaitCause.BLOCKED else task.unmet_needs,
-    )
-    listed = [names.get(one, one) for one in wanted] if cause in _WITH_NAMES else []
-    until = {TaskWaitCause.DUE: row.due_at, TaskWaitCause.ACCOUNT: task.limited_until}.get(cause)
+    row, closed = task.row, task.closed_account
+    named = {
+        TaskWaitCause.BLOCKED: (task.blocked_by,),
+        TaskWaitCause.NEEDS: task.unmet_needs,
+        TaskWaitCause.ACCOUNT_ASKED: (closed.asking_task,) if closed else (),
+    }
+    listed = [names.get(one, one) for one in named.get(cause, ())]
+    ends = {TaskWaitCause.DUE: row.due_at, TaskWaitCause.ACCOUNT: closed.until if closed else None}
+    until = ends.get(cause)
     return {
         "cause": cause.value,
         "names": listed[:NEEDS_SHOWN],
@@ -71,8 +74,8 @@ def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
         return TaskWaitCause.DUE
     if task.unmet_needs:
         return TaskWaitCause.NEEDS
-    if task.limited_until is not None and row.stage == Stage.PREPARE:
-        return TaskWaitCause.ACCOUNT if task.limited_until > now else TaskWaitCause.PROBE
+    if task.closed_account is not None and row.stage == Stage.PREPARE:
+        return _account_cause(task.closed_account, now)
     if task.not_taken_because:
         if isinstance(task.not_taken_because, IdleReason):
             return TaskWaitCause(task.not_taken_because.name)
@@ -82,6 +85,12 @@ def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
         if row.landing_refusals and row.stage == Stage.VERIFY
         else TaskWaitCause.SLOT
     )
+
+
+def _account_cause(account: AccountRow, now: datetime) -> TaskWaitCause:
+    if account.asking_task:
+        return TaskWaitCause.ACCOUNT_ASKED
+    return TaskWaitCause.ACCOUNT if account.until > now else TaskWaitCause.PROBE
 
 
 def _hold_cause(row: TaskRow) -> TaskWaitCause:

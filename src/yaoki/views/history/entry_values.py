@@ -25,6 +25,7 @@ def read_failure(entry: JournalEntry) -> RecordedFailure:
         str(data.get("message", "")),
         str(data.get("account") or ""),
         bool(data.get("ours")),
+        bool(data.get("closure")),
     )
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from yaoki.core.decide.backoff import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
 from yaoki.views.history.entry_values import read_agent_run, read_failure
 
@@ -44,6 +43,7 @@ class Stoppages:
         "AGENT_FINISHED",
         "RETRY_DECISION",
         "ESCALATE_DECISION",
+        "ESCALATION_ANSWERED",
         "LEASE_EXPIRED",
         "LEASE_RELEASED",
         "TASK_LANDED",
@@ -55,6 +55,8 @@ class Stoppages:
     # Until when each account is limited, and the task that probes it.
     _limited_until: dict[str, datetime] = field(default_factory=dict)
     _probes: dict[str, tuple[str, Stoppage]] = field(default_factory=dict)
+    # The account about which a task asks a person.
+    _questions: dict[str, str] = field(default_factory=dict)
     _claimed: dict[str, datetime] = field(default_factory=dict)
     _agents: dict[str, str] = field(default_factory=dict)
 
@@ -98,13 +100,21 @@ class Stoppages:
         failure = read_failure(entry)
         agent = self._agents.get(entry.task_id, "")
         self.on_lease_ended(entry)
-        if failure.kind != FailureKind.RATE_LIMIT:
-            return
         name = failure.account or (self.account_of(entry, agent) if agent else "")
+        if not failure.is_limit or not name:
+            return
+        if entry.event == "ESCALATE_DECISION" and failure.closes_account:
+            self._begin_question(name, entry)
+            return
         due = entry.data.get("due_at")
+        until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
+        self._begin_limit(name, entry.at, until)
+
+    def on_answered(self, entry: JournalEntry) -> None:
+        name = self._questions.pop(entry.task_id, "")
         if name:
-            until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
-            self._begin_limit(name, entry.at, until)
+            self.limits[name][-1].until = entry.at
+            self._limited_until[name] = entry.at
 
     def on_lease_ended(self, entry: JournalEntry) -> None:
         """A task without a worker no longer probes."""
@@ -115,6 +125,7 @@ class Stoppages:
     def on_task_over(self, entry: JournalEntry) -> None:
         """Forget finished tasks: all runs together have many."""
         self.on_lease_ended(entry)
+        self.on_answered(entry)
         self._agents.pop(entry.task_id, None)
         self._claimed.pop(entry.task_id, None)
 
@@ -132,6 +143,12 @@ class Stoppages:
         self._limited_until[name] = until
         self.limits[name].append(Stoppage(at, until, name))
 
+    def _begin_question(self, name: str, entry: JournalEntry) -> None:
+        """No task uses the account until a person has answered."""
+        self._begin_limit(name, entry.at, entry.at)
+        self.limits[name][-1].until = None
+        self._questions[entry.task_id] = name
+
     def _end_probe(self, name: str, at: datetime) -> None:
         _, stop = self._probes.pop(name, ("", None))
         if stop is not None and stop.until is None:
@@ -146,6 +163,7 @@ APPLY_EVENT: Mapping[str, Callable[[Stoppages, JournalEntry], None]] = {
     "AGENT_FINISHED": Stoppages.on_finished,
     "RETRY_DECISION": Stoppages.on_decided,
     "ESCALATE_DECISION": Stoppages.on_decided,
+    "ESCALATION_ANSWERED": Stoppages.on_answered,
     "LEASE_EXPIRED": Stoppages.on_lease_ended,
     "LEASE_RELEASED": Stoppages.on_lease_ended,
     "TASK_LANDED": Stoppages.on_task_over,

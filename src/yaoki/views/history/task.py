@@ -201,7 +201,7 @@ def _retry(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.stage = data.get("stage", Stage.PREPARE)
     timeline.begin_wait(
         entry,
-        WaitCause.LIMIT if kind == FailureKind.RATE_LIMIT else WaitCause.BACKOFF,
+        WaitCause.LIMIT if read_failure(entry).is_limit else WaitCause.BACKOFF,
         words=f"retry in {format_duration(data.get('delay_ms', 0) / 1000)}",
         due_at=_instant(data.get("due_at")),
         after_failure=True,

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-
-if TYPE_CHECKING:
-    pass
+from yaoki.core.model import FailureKind
 
 
 class AttemptEnd(StrEnum):
@@ -164,6 +161,12 @@ class RecordedFailure:
     account: str
     # A fault of yaoki itself, not of the agent's work.
     is_ours: bool
+    # It closes the account of the task's agent for all its tasks.
+    closes_account: bool = False
+
+    @property
+    def is_limit(self) -> bool:
+        return self.closes_account or self.kind == FailureKind.RATE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _on_retry(counters: Counters, entry: JournalEntry) -> None:
     _count_attempt(counters, "RETRY", kind)
     pattern = _known_or_other(failure.pattern, NAMED_PATTERNS)
     counters.increment("yaoki_retries_total", kind=kind, pattern=pattern)
-    cause = "LIMIT" if kind == FailureKind.RATE_LIMIT else "BACKOFF"
+    cause = "LIMIT" if failure.is_limit else "BACKOFF"
     counters.increment("yaoki_waits_total", cause=cause)
     counters.increment("yaoki_wait_seconds_total", entry.data["delay_ms"] / 1000, cause=cause)
 

@@ -1,35 +1,62 @@
-"""Shared rate limits: one row per account whose service asked to wait."""
+"""Closed accounts: one row per account whose service refused its key or did not answer.
+
+Its tasks start no agent meanwhile.  After the wait one task tries first; while a task asks a person
+about the account, none does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentExit, FailureKind, Task
-from yaoki.ports import ClaimScope, LimitedAccount
+from yaoki.core.model import (
+    AccountClosure,
+    AccountProblem,
+    AgentExit,
+    ClosedAccount,
+    Failure,
+    FailureKind,
+    RetryMethod,
+    Task,
+)
+from yaoki.ports import AccountRow, ClaimScope
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction
     from yaoki.adapters.store.write_buffer import Params
-    from yaoki.core.machine.events import Event
+    from yaoki.core.machine.events import AgentSwitched, Event
+
+MILLISECOND = timedelta(milliseconds=1)
 
 SELECT = """
-SELECT a.name, a.until_ms, a.why, a.probe,
-       EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.probe AND t.state = 'ACTIVE') AS probing
+SELECT a.*,
+       EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.probe AND t.state = 'ACTIVE') AS probing,
+       EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.asking AND t.state = 'ESCALATED') AS asked
 FROM accounts a
 """
-LIMIT = """
-INSERT INTO accounts (name, until_ms, why) VALUES (:name, :until_ms, :why)
-ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms, why = excluded.why, probe = ''
+CLOSE = """
+INSERT INTO accounts (name, until_ms, why, problem, since_ms, probes, promised_ms, asking)
+VALUES (:name, :until_ms, :why, :problem, :since_ms, :probes, :promised_ms, :asking)
+ON CONFLICT (name) DO UPDATE SET why = excluded.why,
+    until_ms = CASE WHEN excluded.until_ms > accounts.until_ms
+                    THEN excluded.until_ms ELSE accounts.until_ms END,
+    problem = excluded.problem, since_ms = excluded.since_ms, probes = excluded.probes,
+    promised_ms = excluded.promised_ms,
+    asking = CASE WHEN excluded.asking = '' THEN accounts.asking ELSE excluded.asking END
 """
 # An agent that started before the limit says nothing about it.
 OPEN = "DELETE FROM accounts WHERE name = :name AND until_ms <= :now"
 PROBE = """
 UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
 AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 'ACTIVE')
+"""
+# A person answered: the account is tried at once, and its time without an answer begins anew.
+ANSWERED = """
+UPDATE accounts SET asking = '', until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0
+WHERE asking = :task
 """
 
 
@@ -38,22 +65,18 @@ def _first_of_each(rows: list[Params]) -> list[Params]:
     return list({row["name"]: row for row in reversed(rows)}.values())
 
 
-def account_of(task: Task) -> str:
-    """The account that is billed: the agent's name, unless the plan gives an account."""
-    agent = task.agent
-    return (agent.account or agent.name) if agent else ""
-
-
 @dataclass(slots=True)
 class ClaimFilter:
     """The accounts whose tasks a claim may take.  An account whose wait is over admits one task,
     the probe.
 
-    `tags`, `place` and `scope` are those of the worker that claims.
+    `tags`, `place` and `scope` are those of the worker that claims.  `unusable_accounts` need a
+    person: a task whose chain has an agent with another account goes on with that one.
     """
 
     closed_accounts: frozenset[str]
     accounts_to_probe: frozenset[str]
+    unusable_accounts: dict[str, str]
     accounts_probed: set[str]
     tags: frozenset[str]
     place: str
@@ -64,18 +87,33 @@ class ClaimFilter:
         cls, tx: Transaction, now: datetime, tags: frozenset[str], place: str, scope: ClaimScope
     ) -> ClaimFilter:
         rows = tx.rows(SELECT)
-        closed = frozenset(r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"])
+        closed = frozenset(
+            r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"] or r["asked"]
+        )
         to_probe = frozenset(r["name"] for r in rows if r["name"] not in closed)
-        return cls(closed, to_probe, set(), tags, place, scope)
+        unusable = {r["name"]: r["why"] for r in rows if AccountProblem(r["problem"]).needs_person}
+        return cls(closed, to_probe, unusable, set(), tags, place, scope)
 
     def admits(self, task: Task) -> bool:
-        account = account_of(task)
-        if account not in self.accounts_to_probe:
+        account = task.account
+        if account not in self.accounts_to_probe or self.switch(task) is not None:
             return True
         if account in self.accounts_probed:
             return False
         self.accounts_probed.add(account)
         return True
+
+    def switch(self, task: Task) -> AgentSwitched | None:
+        """The next agent with a usable account, if the present one needs a person first."""
+        from yaoki.core.machine.events import AgentSwitched
+
+        index = task.next_account_index
+        if index is None or task.account not in self.unusable_accounts or not task.can_switch_agent:
+            return None
+        if task.next_account in {*self.closed_accounts, *self.unusable_accounts}:
+            return None
+        why = self.unusable_accounts[task.account]
+        return AgentSwitched(index, task.spec.agents[index].name, why)
 
 
 def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
@@ -84,15 +122,19 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
     from yaoki.core.decide.backoff import DEFAULT_LIMIT_WAIT
     from yaoki.core.machine.events import (
         AgentFinished,
+        AgentSwitched,
+        Answered,
         Claimed,
         EscalationDecided,
         Judged,
         RetryDecided,
     )
 
-    own = account_of(before)
+    own = before.account
     for event in events:
         match event:
+            case AgentSwitched(agent_index=index):
+                own = before.spec.agents[index].billed_account
             case Claimed() if own and not before.cancel_requested:
                 # The first task after the wait is the probe.
                 probe = {"name": own, "task": before.id, "now": to_ms(now)}
@@ -103,12 +145,15 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 # A judge at its limit gives no judgment, so these accounts are open.
                 for name in sorted(_judge_accounts(before)):
                     tx.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
-            case RetryDecided(failure=failure, due_at=due) if (
-                failure.kind is FailureKind.RATE_LIMIT
-            ):
-                _limit(tx, failure.account or own, due, failure.message)
-            case EscalationDecided(failure=failure) if failure.kind is FailureKind.RATE_LIMIT:
-                _limit(tx, failure.account or own, now + DEFAULT_LIMIT_WAIT, failure.message)
+            case RetryDecided(failure=failure, due_at=due, strategy=strategy):
+                switched = strategy is RetryMethod.NEXT_AGENT
+                _close(tx, own, failure, now if switched else due, now)
+            case EscalationDecided(failure=failure):
+                asking = before.id if failure.closure else ""
+                until = now if asking else now + DEFAULT_LIMIT_WAIT
+                _close(tx, own, failure, until, now, asking)
+            case Answered() if before.failure is not None and before.failure.account_problem:
+                tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
             case _:
                 pass
 
@@ -122,14 +167,65 @@ def _has_answered(exit_: AgentExit) -> bool:
 
 def _judge_accounts(task: Task) -> set[str]:
     judges = (check.agent for check in task.spec.checks if check.agent is not None)
-    return {judge.account or judge.name for judge in judges}
+    return {judge.billed_account for judge in judges}
 
 
-def _limit(tx: Transaction, account: str, until: datetime, reason: str) -> None:
-    if not account:
+def _close(
+    tx: Transaction, own: str, failure: Failure, until: datetime, now: datetime, asking: str = ""
+) -> None:
+    """Close the account of the task's agent, or that of a judge at its limit."""
+    account = failure.account or own
+    # The limit of a judge, or one that an older yaoki recorded, says no more than its kind.
+    other = failure.kind is FailureKind.RATE_LIMIT and not failure.account_problem
+    if not account or not (failure.closure or other):
         return
-    tx.enqueue(LIMIT, {"name": account, "until_ms": to_ms(until), "why": reason[:200]})
+    closure = failure.closure or AccountClosure(now)
+    params = {
+        "name": account,
+        "until_ms": to_ms(until),
+        "why": failure.message[:200],
+        "problem": (failure.account_problem or AccountProblem.RATE_LIMIT).value,
+        "since_ms": to_ms(closure.since),
+        "probes": closure.probes,
+        "promised_ms": closure.promised // MILLISECOND,
+        "asking": asking,
+    }
+    tx.enqueue(CLOSE, params)
 
 
-def account_from_row(row: SqlRow) -> LimitedAccount:
-    return LimitedAccount(row["name"], from_ms(row["until_ms"]), row["why"], row["probe"])
+def closes_account(events: Sequence[Event]) -> bool:
+    """Does a failure say something about the account of the task's own agent?"""
+    from yaoki.core.machine.events import EscalationDecided, RetryDecided
+
+    return any(
+        isinstance(event, RetryDecided | EscalationDecided) and event.failure.account_problem
+        for event in events
+    )
+
+
+def closed_account(tx: Transaction, task: Task) -> ClosedAccount | None:
+    """The account of a task as other tasks left it, for the decision about a failed attempt.
+
+    Only one decision at a time: the first one that needs a person is the one that asks.
+    """
+    tx.lock_by_name("accounts")
+    row = tx.row(f"{SELECT} WHERE a.name = :name", {"name": task.account})
+    if row is None or not row["since_ms"]:
+        return None
+    closure = AccountClosure(
+        from_ms(row["since_ms"]), row["probes"], row["promised_ms"] * MILLISECOND
+    )
+    asking = row["asking"] if row["asked"] else ""
+    problem = AccountProblem(row["problem"])
+    return ClosedAccount(problem, closure, from_ms(row["until_ms"]), row["probe"], asking)
+
+
+def account_from_row(row: SqlRow) -> AccountRow:
+    return AccountRow(
+        row["name"],
+        from_ms(row["until_ms"]),
+        row["why"],
+        row["probe"],
+        AccountProblem(row["problem"]),
+        row["asking"] if row["asked"] else "",
+    )

@@ -13,11 +13,11 @@ from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import SqlRow, to_ms
 from yaoki.adapters.store.tables import accounts
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.accounts import ClaimFilter, account_of
+from yaoki.adapters.store.tables.accounts import ClaimFilter
 from yaoki.adapters.store.tables.task_loader import TaskLoader, runs_with_ready_tasks
 from yaoki.adapters.store.tables.workers import claim_condition
 from yaoki.core.decide.merge_queue import CompetingTask
-from yaoki.core.machine.events import Claimed, LeaseExpired
+from yaoki.core.machine.events import AgentSwitched, Claimed, LeaseExpired
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
 from yaoki.ports import Claimant, ClaimScope, HeartbeatResult
@@ -74,7 +74,9 @@ class ClaimQueries:
             to_cancel = self._tasks_to_cancel(tx, runs)[:room]
             claimed = [self._take(tx, task, claimant, now) for task in to_cancel]
             picked = self._pick(tx, room - len(to_cancel), runs, active, now, claim_filter)
-            return claimed + [self._take(tx, task, claimant, now) for task in picked]
+            return claimed + [
+                self._take(tx, task, claimant, now, claim_filter.switch(task)) for task in picked
+            ]
 
         return self._db.write(work)
 
@@ -92,9 +94,16 @@ class ClaimQueries:
         if any(limits) or tx.row(accounts.SELECT) is not None:
             tx.lock_by_name("accounts")
 
-    def _take(self, tx: Transaction, task: Task, claimant: Claimant, now: datetime) -> Task:
-        event = Claimed(claimant.holder, task.epoch + 1, now + claimant.lease)
-        return self._writer.write(tx, task, (event,))
+    def _take(
+        self,
+        tx: Transaction,
+        task: Task,
+        claimant: Claimant,
+        now: datetime,
+        switch: AgentSwitched | None = None,
+    ) -> Task:
+        claimed = Claimed(claimant.holder, task.epoch + 1, now + claimant.lease)
+        return self._writer.write(tx, task, (switch, claimed) if switch else (claimed,))
 
     def _return_expired(self, tx: Transaction, now: datetime, claimant: Claimant) -> None:
         """Return claims whose lease expired.
@@ -181,17 +190,21 @@ class ClaimQueries:
     ) -> list[Task]:
         """Only a task that would start an agent waits for its account."""
         full = [
-            spec.account or spec.name
+            spec.billed_account
             for spec in self._loader.catalogue(tx, run_id).agents.values()
-            if spec.concurrency and active_of_account[spec.account or spec.name] >= spec.concurrency
+            if spec.concurrency and active_of_account[spec.billed_account] >= spec.concurrency
         ]
         closed = sorted({*full, *claim_filter.closed_accounts})
         statement = sql.READY
         params = {"run_id": run_id, "now": to_ms(now), "limit": limit, "place": claim_filter.place}
         if closed:
             names = ", ".join(f":a{i}" for i in range(len(closed)))
-            condition = f"AND NOT (stage = 'PREPARE' AND account IN ({names})) ORDER BY"
-            statement = statement.replace("ORDER BY", condition)
+            switches = (
+                f"(account IN ({sql.UNUSABLE_ACCOUNTS}) AND next_account <> ''"
+                f" AND next_account NOT IN ({names}))"
+            )
+            condition = f"AND NOT (stage = 'PREPARE' AND account IN ({names}) AND NOT {switches})"
+            statement = statement.replace("ORDER BY", f"{condition} ORDER BY")
             params.update({f"a{i}": name for i, name in enumerate(closed)})
         condition, more = claim_condition(tx, run_id, claim_filter.tags, claim_filter.scope)
         if condition:
@@ -278,8 +291,8 @@ def _within_concurrency(picked: list[Task], active_of_account: Counter[str]) -> 
     for task in picked:
         agent = task.agent
         if agent is not None and agent.concurrency:
-            if active_of_account[account_of(task)] >= agent.concurrency:
+            if active_of_account[task.account] >= agent.concurrency:
                 continue
-            active_of_account[account_of(task)] += 1
+            active_of_account[task.account] += 1
         allowed.append(task)
     return allowed

@@ -29,7 +29,7 @@ from yaoki.errors import RowInvalid
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.safety import StoreSafety
-    from yaoki.ports import JournalEntry, LimitedAccount, TaskRow
+    from yaoki.ports import AccountRow, JournalEntry, TaskRow
 
 PAGE_ENTRIES = 2000
 
@@ -134,7 +134,7 @@ class ReadQueries:
             return open_tasks
 
     @retries_reads
-    def accounts(self) -> list[LimitedAccount]:
+    def accounts(self) -> list[AccountRow]:
         """The accounts that must wait, the longest wait last."""
         with self._db.read() as tx:
             rows = tx.rows(f"{accounts.SELECT} ORDER BY a.until_ms")

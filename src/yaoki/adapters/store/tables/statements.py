@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from yaoki.core.model import Stage, State
+from yaoki.core.model import AccountProblem, Stage, State
 
 
 def _quoted_list(names: Iterable[str]) -> str:
@@ -23,11 +23,11 @@ INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
                    recall_wanted, landed, doc, account, held, undo_wanted, parent, phase, tags,
-                   place, refused)
+                   place, refused, next_account)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
         :recall_wanted, :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags,
-        :place, :refused)
+        :place, :refused, :next_account)
 """
 
 UPDATE_TASK = """
@@ -36,7 +36,7 @@ UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :ep
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
                  recall_wanted = :recall_wanted, landed = :landed, doc = :doc, held = :held,
                  undo_wanted = :undo_wanted, place = :place, refused = :refused,
-                 rank = coalesce(:rank, rank),
+                 next_account = :next_account, rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
 """
@@ -115,6 +115,21 @@ WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
 
 SPEC = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER BY seq LIMIT 1
+"""
+
+# Accounts whose problem only a person can solve.
+UNUSABLE_ACCOUNTS = f"""
+SELECT name FROM accounts
+WHERE problem IN ({_quoted_list(p for p in AccountProblem if p.needs_person)})
+"""
+# Accounts about which a task asks a person: nothing of them can start before the answer.
+ASKED_ACCOUNTS = """
+SELECT a.name FROM accounts a JOIN tasks q ON q.id = a.asking WHERE q.state = 'ESCALATED'
+"""
+_STARTS_LATER = f"""
+(stage = 'PREPARE' AND account IN ({ASKED_ACCOUNTS})
+ AND (next_account = '' OR next_account IN ({ASKED_ACCOUNTS})
+      OR account NOT IN ({UNUSABLE_ACCOUNTS})))
 """
 
 READY = """
@@ -226,20 +241,22 @@ TALLY = """
 SELECT state, required, count(*) AS n FROM tasks WHERE run_id = :run_id GROUP BY state, required
 """
 
-UNFINISHED_WORK = """
+UNFINISHED_WORK = f"""
 SELECT 1 AS found FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
+  AND NOT {_STARTS_LATER}
   AND NOT EXISTS (SELECT 1 FROM runs WHERE id = :run_id AND paused <> '')
 UNION ALL
 SELECT 1 FROM tasks WHERE run_id = :run_id AND state = 'ACTIVE'
 LIMIT 1
 """
 
-NEXT_DUE = """
+NEXT_DUE = f"""
 SELECT min(CASE WHEN a.until_ms > t.due_ms AND t.stage = 'PREPARE'
                 THEN a.until_ms ELSE t.due_ms END) AS due
-FROM tasks t LEFT JOIN accounts a ON a.name = t.account
-WHERE t.run_id = :run_id AND t.state = 'WAITING' AND t.open_needs = 0 AND t.held = 0
+FROM (SELECT * FROM tasks WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0
+        AND held = 0 AND NOT {_STARTS_LATER}) t
+LEFT JOIN accounts a ON a.name = t.account
 """
 
 JOURNAL = """

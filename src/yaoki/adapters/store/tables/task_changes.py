@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import ROW_READ_ERRORS
 from yaoki.adapters.store.tables import statements as sql
+from yaoki.adapters.store.tables.accounts import closed_account, closes_account
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
     fold_task_journal,
     load_run,
     unknown_task,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Cancelled, CancelRequested, Event
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow
@@ -58,6 +60,9 @@ class TaskChanges:
                 self._journal_refusal(tx, task, lease)
                 return None
             events = decide(task)
+            if closes_account(events):
+                # The same decision, knowing what other tasks have met at this account.
+                events = decide(replace(task, closed_account=closed_account(tx, task)))
             after = self._writer.write(tx, task, events)
             self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
             return after

@@ -131,7 +131,7 @@ class TaskTable:
             questions=load_questions(self._app, rows),
             # Cached rows lack heartbeats, so their leases are out of date.
             is_carried=has_live_holder(rows, BEGINNING),
-            limits={account.name: account.until for account in store.accounts()},
+            closed_accounts=store.accounts(),
             not_taken_because=lambda row: why_not_taken(row, live),
             spent=store.total_spend(self._run.id),
         )

@@ -1,0 +1,162 @@
+"""Rule 18.6: an account whose service does not answer, or refuses its key, closes for all tasks.
+
+One task tries first after each wait.  Waits are bounded by time, not by a number of attempts, and
+an attempt in which the model never answered uses up no retry.  One question covers the account.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+
+from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
+from yaoki.core.decide.retry import RetryAction, RetryDecision, reason_of
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.model import (
+    AccountClosure,
+    AccountProblem,
+    Backoff,
+    BackoffType,
+    ClosedAccount,
+    Failure,
+    RetryMethod,
+    RetryPolicy,
+    Task,
+)
+from yaoki.core.text import format_count, format_duration
+
+FAIL_OVER_RULE, ACCOUNT_RULE = "18.1", "18.6"
+_PROBLEMS = {
+    AccountProblem.RATE_LIMIT: "at its limit",
+    AccountProblem.OUTAGE: "overloaded or out of reach",
+    AccountProblem.KEY_REFUSED: "refusing the key",
+    AccountProblem.NO_CREDIT: "out of credit",
+}
+
+
+def account_decides(failure: Failure) -> bool:
+    """Does the account decide what follows, rather than the retries of the task?"""
+    return failure.account_problem.needs_person or (
+        failure.unanswered and bool(failure.account_problem)
+    )
+
+
+def with_closure(task: Task, failure: Failure, now: datetime) -> Failure:
+    """Add since when, and for how many attempts, the service has not answered.
+
+    Only the task that probes a closed account adds one attempt: others were started before.
+    """
+    if not failure.account_problem:
+        return failure
+    closed = task.closed_account
+    if closed is None:
+        return replace(failure, closure=AccountClosure(now))
+    probed = 1 if _is_probe(task, closed) else 0
+    before = closed.closure
+    return replace(failure, closure=replace(before, probes=before.probes + probed))
+
+
+def _is_probe(task: Task, closed: ClosedAccount) -> bool:
+    return closed.probe_task == task.id
+
+
+def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> RetryDecision:
+    """Wait for the account, go on with the next agent, or ask a person about the account."""
+    closed = task.closed_account
+    if failure.account_problem.needs_person and task.next_account_index is not None:
+        return _next_agent(task, failure, task.next_account_index)
+    if closed is not None and closed.asking_task not in {"", task.id}:
+        asked = "another task asks a person about the account"
+        return replace(_wait(task, failure, timedelta(0), asked), closes_account=False)
+    if failure.account_problem.needs_person:
+        problem = f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}"
+        return _ask(failure, f"{problem}; waiting does not help", "a valid key, or more credit")
+    if closed is not None and not _is_probe(task, closed):
+        left = max(closed.until - now, timedelta(0))
+        before = "the account was closed before this attempt ended"
+        return replace(_wait(task, failure, left, before), closes_account=False)
+    return _wait_for_service(task, failure, now, chance)
+
+
+def _wait_for_service(task: Task, failure: Failure, now: datetime, chance: float) -> RetryDecision:
+    policy, closure = task.spec.policy, failure.closure
+    assert closure is not None, f"{task.id} has no closure"
+    own = task.counts.unanswered - task.forgiven_counts.unanswered
+    waited = now - closure.since - closure.promised
+    if waited >= policy.account_wait_max or own >= unanswered_max(policy):
+        words = f"the service of {task.account} has not answered for {_duration(waited)}"
+        return _ask(
+            failure, words, f"an answer of the service within {_duration(policy.account_wait_max)}"
+        )
+    growing = backoff_delay(_backoff(policy), max(closure.probes, own + 1), chance)
+    promised = min(failure.retry_after or timedelta(0), RETRY_WAIT_MAX)
+    # The first wait is the one that the service names; a service that names it again and again
+    # without answering is asked less and less often.
+    wait = promised if promised and closure.probes == 1 else max(promised, growing)
+    times = format_count(closure.probes, "time")
+    waiting = _wait(task, failure, wait, f"the service has not answered {times}")
+    return replace(waiting, promised=max(promised - growing, timedelta(0)))
+
+
+def _backoff(policy: RetryPolicy) -> Backoff:
+    """Waits that double up to the longest time between two probes."""
+    longest = policy.account_probe_max
+    return Backoff(
+        BackoffType.EXPONENTIAL, initial=longest / 120, multiplier=2.0, maximum=longest, jitter=0.1
+    )
+
+
+def unanswered_max(policy: RetryPolicy) -> int:
+    """How many attempts of one task can go unanswered before a person is asked."""
+    backoff, left, tries = _backoff(policy), policy.account_wait_max, 0
+    shortest = backoff_delay(backoff, 1, 0.0)
+    while shortest < backoff.maximum * (1 - backoff.jitter) and left > timedelta(0):
+        left -= shortest
+        tries += 1
+        shortest = backoff_delay(backoff, tries + 1, 0.0)
+    return tries + max(0, math.ceil(left / shortest)) + 1
+
+
+def _duration(time: timedelta) -> str:
+    return format_duration(time.total_seconds())
+
+
+def _next_agent(task: Task, failure: Failure, index: int) -> RetryDecision:
+    return RetryDecision(
+        RetryAction.RETRY,
+        failure.kind,
+        0,
+        0,
+        f"{task.account} cannot be used; {task.spec.agents[index].name} continues",
+        FAIL_OVER_RULE,
+        "no further agent would ask a person",
+        strategy=RetryMethod.NEXT_AGENT,
+    )
+
+
+def _wait(task: Task, failure: Failure, wait: timedelta, cause: str) -> RetryDecision:
+    parks = wait > task.spec.policy.rate_limit_wait_max
+    return RetryDecision(
+        RetryAction.RETRY,
+        failure.kind,
+        0,
+        0,
+        f"{cause}; no retry is used, and one task of {task.account} tries in {_duration(wait)}",
+        ACCOUNT_RULE,
+        f"{_duration(task.spec.policy.account_wait_max)} without an answer would ask a person",
+        delay=wait,
+        strategy=RetryMethod.PARK if parks else RetryMethod.CONTINUE,
+    )
+
+
+def _ask(failure: Failure, reasoning: str, otherwise: str) -> RetryDecision:
+    return RetryDecision(
+        RetryAction.ESCALATE,
+        failure.kind,
+        0,
+        0,
+        reasoning,
+        ACCOUNT_RULE,
+        otherwise,
+        reason=reason_of(failure),
+    )
