@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from tests.simulation.world import Accesses, Process, Tree, World
+from tests.simulation.world import REFUSED, Accesses, Process, Tree, World
 from yaoki.adapters.agents.output_files import OUT
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     AgentSpec,
     CheckSpec,
     EndCause,
@@ -95,7 +96,11 @@ class PlainAgent:
         return False
 
     def read(self, folder: Path, look: ProcessState) -> AgentExit:
-        return AgentExit(code=look.code, ended_by=look.ended_by, output_bytes=look.output_bytes)
+        exit_ = AgentExit(code=look.code, ended_by=look.ended_by, output_bytes=look.output_bytes)
+        words = (folder / OUT).read_text() if (folder / OUT).exists() else ""
+        if not words.startswith(REFUSED):
+            return exit_
+        return replace(exit_, code=1, limit=AgentLimit(words.removeprefix(REFUSED)))
 
     def pending_question(self, folder: Path) -> str:
         return ""

@@ -1,8 +1,9 @@
 """The accesses at which each scenario is killed: at each rough state once.
 
 A rough state is the access itself, the last entry of the journal, the active tasks with their stage
-and attempt, and which states the run and the other tasks are in.  A kill there meets the same
-decisions of the next worker in every scenario, so the first scenario that reaches it tries it.
+and attempt, the closed accounts, and which states the run and the other tasks are in.  A kill there
+meets the same decisions of the next worker in every scenario, so the first scenario that reaches it
+tries it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ACTIVE = (
 )
 OTHERS = "SELECT DISTINCT kind, state, held, undo_wanted FROM tasks WHERE state != 'ACTIVE'"
 LAST = "SELECT event FROM journal ORDER BY seq DESC LIMIT 1"
+ACCOUNTS = "SELECT problem, asking != '', probe != '' FROM accounts ORDER BY 1, 2, 3"
 RUN = "SELECT paused != '', min(iteration, 2) FROM runs"
 
 
@@ -50,6 +52,7 @@ def _reached(number: int) -> dict[str, int]:
 def _rough_state(scene: Scene, touch: Accesses) -> str:
     store = f"file:{scene.home / 'state.db'}?mode=ro"
     with closing(sqlite3.connect(store, uri=True)) as link:
-        active, last, run = (link.execute(q).fetchall() for q in (ACTIVE, LAST, RUN))
+        queries = (ACTIVE, LAST, RUN, ACCOUNTS)
+        active, last, run, accounts = (link.execute(q).fetchall() for q in queries)
         others = sorted(link.execute(OTHERS).fetchall())
-    return repr((touch.names[-1], active, last, run, others))
+    return repr((touch.names[-1], active, last, run, accounts, others))

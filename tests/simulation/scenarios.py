@@ -375,6 +375,30 @@ BUDGET = story(
     fails=2,
 )
 
+OUTAGE = story(
+    24,
+    (task("a"), task("b"), task("c"), task("d", "c")),
+    {"a": ["refused:overloaded", "refused:overloaded", "good"], "b": ["refused:rate", "good"]},
+    listens=True,
+)
+LOCKED = AgentSpec("locked")
+KEY_REFUSED = story(
+    25,
+    tuple(replace(task(name), agents=(LOCKED,)) for name in ("a", "b", "c")),
+    {"a": ["refused:auth", "good"]},
+    person=answers("a"),
+    listens=True,
+)
+FAIL_OVER = story(
+    26,
+    tuple(
+        replace(task(name, *needs), agents=(LOCKED, AGENT))
+        for name, needs in (("a", ()), ("b", ("a",)), ("c", ("a",)))
+    ),
+    {"a": ["refused:auth", "good"]},
+    listens=True,
+)
+
 WHOLE_RUNS: Mapping[str, Scenario] = {
     "rerun": RERUN,
     "answered": ANSWERED,
@@ -392,4 +416,7 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "continuous-planned": CONTINUOUS_PLANNED,
     "failing": FAILING,
     "budget": BUDGET,
+    "account-outage": OUTAGE,
+    "account-refused": KEY_REFUSED,
+    "account-fail-over": FAIL_OVER,
 }

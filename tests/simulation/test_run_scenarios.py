@@ -68,6 +68,16 @@ def test_a_replacement_revives_exactly_the_dependents_of_the_replaced_task(
 
 @pytest.mark.full
 @both
+@pytest.mark.spec("18.6", "18.1", "0.2", "0.3")
+@pytest.mark.parametrize("name", names("account-"))
+def test_a_closed_account_is_waited_for_or_asked_about_once_despite_kills(
+    name: str, machine: bool
+) -> None:
+    kill_scenario(name, machine=machine)
+
+
+@pytest.mark.full
+@both
 @pytest.mark.spec("8.3", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("group-"))
 def test_a_group_is_recovered_once_and_leaves_no_branch_behind(name: str, machine: bool) -> None:

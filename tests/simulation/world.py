@@ -14,6 +14,8 @@ Tree = Mapping[str, str]
 EMPTY: Tree = {}
 # What an agent does whose name the story does not know.
 ANYBODY = "*"
+# What an agent says whose service refused: the limit follows.
+REFUSED = "refused:"
 
 
 class Killed(BaseException):
@@ -156,7 +158,7 @@ class World:
         act = acts[min(ended, len(acts) - 1)]
         self.ended[process.task] = ended + 1
         process.done = True
-        if act.startswith("{"):
+        if act.startswith(("{", REFUSED)):
             return act
         self._write(self.worktrees[process.worktree], process, act)
         return ""
