@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.model import Reason
+from yaoki.core.model import Reason, RetryMethod
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words
@@ -91,8 +91,11 @@ def _judgment_words(data: Data) -> str:
 
 def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
-    wait = f"retry {_retry_moment(data)}"
     words = f"failed: {failure_words(data['failure'])}"
+    continues = data.get("strategy", RetryMethod.CONTINUE) == RetryMethod.CONTINUE
+    if continues and data["failure"].get("account_problem") and not data["delay_ms"]:
+        return f"{words}; waits for its account"
+    wait = f"retry {_retry_moment(data)}"
     return f"{words}; {wait}{how.get(data.get('strategy', ''), '')}"
 
 

@@ -66,8 +66,9 @@ def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> R
     if failure.account_problem.needs_person and task.next_account_index is not None:
         return _next_agent(task, failure, task.next_account_index)
     if closed is not None and closed.asking_task not in {"", task.id}:
-        asked = "another task asks a person about the account"
-        return replace(_wait(task, failure, timedelta(0), asked), closes_account=False)
+        asked = _wait(task, failure, timedelta(0), "")
+        words = f"another task asks a person about {task.account}; no retry is used"
+        return replace(asked, reasoning=words, closes_account=False)
     if failure.account_problem.needs_person:
         problem = f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}"
         return _ask(failure, f"{problem}; waiting does not help", "a valid key, or more credit")

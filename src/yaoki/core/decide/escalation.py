@@ -16,6 +16,7 @@ from yaoki.core.model import (
     BUILT_IN_CHECKS,
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
+    AccountProblem,
     Choice,
     Failure,
     FailureKind,
@@ -78,6 +79,10 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
     },
 }
 
+_ACCOUNT_REMEDIES: Mapping[AccountProblem, str] = {
+    AccountProblem.KEY_REFUSED: "give the agent a valid key, or log in again",
+    AccountProblem.NO_CREDIT: "add credit to the account",
+}
 _TYPE: Mapping[Reason, EscalationType] = {
     Reason.MAX_RETRIES: EscalationType.MAX_RETRIES,
     Reason.MAX_RETRIES_INTEGRATION: EscalationType.MAX_RETRIES,
@@ -169,7 +174,9 @@ def waivable_check_names(task: Task) -> frozenset[str]:
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     known = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
     first = (failure.remedy,) if failure.remedy else known
-    words = ' "words for the agent"' if task.spec.kind not in AGENTLESS_KINDS else ""
+    # No agent reads words about its account.
+    reads = task.spec.kind not in AGENTLESS_KINDS and not failure.account_problem
+    words = ' "words for the agent"' if reads else ""
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
         merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
@@ -213,7 +220,8 @@ def _unfit_check_remedy(failure: Failure) -> str:
 
 def _account_remedy(task: Task, failure: Failure) -> str:
     """One answer is enough for all tasks of the account."""
-    remedy = f" {failure.remedy[0].upper()}{failure.remedy[1:]}." if failure.remedy else ""
+    words = failure.remedy or _ACCOUNT_REMEDIES.get(failure.account_problem, "")
+    remedy = f" {words[0].upper()}{words[1:]}." if words else ""
     if not failure.closure:
         return remedy
     return f"{remedy} All tasks that use {task.account} wait for your answer."
