@@ -117,25 +117,38 @@ TIMES: list[tuple[str, float | None]] = [
     ('"retry-after":"120"', 120),
     ("retry_after=30", 30),
     ("retry-after-ms: 1500", 1.5),
+    ("retry-after: 1500ms", 1.5),
+    ("Retry-After: 2m30s", 150),
+    ("retry_after_seconds=30", 30),
+    ('"retry_delay_ms": 5399333.25', 5399.333),
     ("Retry-After: Sun, 15 Nov 2026 12:01:00 GMT", 60),
     ("Retry-After: Sunday, 15-Nov-26 12:02:00 GMT", 120),
     ("Retry-After: Sun Nov 15 12:03:00 2026", 180),
     ("Retry-After: Sun, 15 Nov 2026 11:00:00 GMT", None),
     ("Retry-After: Xyz, 99 Nov 2026 99:99:99 GMT", None),
-    ("resets at 3pm (UTC)", 3 * 3600),
-    ("You've hit your limit · resets 2:55am (UTC)", 14 * 3600 + 55 * 60),
-    ("resets 3pm (America/New_York)", 8 * 3600),
+    # A time to the minute is the end of that minute.
+    ("resets at 3pm (UTC)", 3 * 3600 + 60),
+    ("You've hit your limit · resets 2:55am (UTC)", 14 * 3600 + 56 * 60),
+    ("try again at 4:02:30 PM.", 4 * 3600 + 150),
+    ("resets 3pm (America/New_York)", 8 * 3600 + 60),
+    ("resets 3pm (PST)", 11 * 3600 + 60),
+    ("resets 3pm EST", 8 * 3600 + 60),
+    ("resets 3pm (UTC+2)", 3600 + 60),
+    ("resets at 15:30+02:00", 1.5 * 3600 + 60),
+    ("resets at 3pm (Mars)", None),
     ("resets at 3pm (Mars/Olympus_Mons)", None),
-    ("resets at 15:30 UTC", 3.5 * 3600),
-    ("resets 12am (UTC)", 12 * 3600),
-    ("resets 12pm (UTC)", 0),
+    ("resets at 15:30 UTC", 3.5 * 3600 + 60),
+    ("resets 12am (UTC)", 12 * 3600 + 60),
+    ("resets 12pm (UTC)", 60),
     ("resets 11:55am (UTC)", None),
-    ("resets at 11:00 UTC", 23 * 3600),
+    ("resets at 11:00 UTC", 23 * 3600 + 60),
     ("resets at 25:00 UTC", None),
-    ("resets Nov 17, 9am (UTC)", 45 * 3600),
+    ("resets Nov 17, 9am (UTC)", 45 * 3600 + 60),
+    ("resets 17 Nov at 9am (UTC)", 45 * 3600 + 60),
+    ("resets tomorrow at 9am (UTC)", 21 * 3600 + 60),
     ("resets Jan 2 at 10am (UTC)", 30 * 86400),
-    ("try again at 2:55 PM.", 2 * 3600 + 55 * 60),
-    ("try again at Nov 17th, 2026 9:00 AM.", 45 * 3600),
+    ("try again at 2:55 PM.", 2 * 3600 + 56 * 60),
+    ("try again at Nov 17th, 2026 9:00 AM.", 45 * 3600 + 60),
     ("try again at Feb 31st, 2027 9:00 AM.", None),
     ("Please try again later.", None),
     ("resets in 2h 5m", 7500),
@@ -153,13 +166,17 @@ TIMES: list[tuple[str, float | None]] = [
     ("anthropic-ratelimit-requests-reset: 2026-11-15T12:00:30Z", 30),
     ("rate limit reached, resets at 2026-11-15T12:30:00Z", 1800),
     ("resets at 2026-11-15T13:30:00+01:00", 1800),
+    ("resets at 2026-11-15 13:30 UTC", 1.5 * 3600 + 60),
+    ("resets at 2026-11-15 13:30:00", 1.5 * 3600),
     ("resets at 2026-99-15T13:30:00Z", None),
     ("Claude AI usage limit reached|1794751200", 7200),
     ("Claude AI usage limit reached|1735689600", None),
     ('"resets_at": 1794744060', 60),
     ('"resetsAt":1794744060000', 60),
     ("x-ratelimit-reset: 1794744090", 90),
+    ("resets in 1.5h", 5400),
     ("resets in 400d", 30 * 86400),
+    ("resets in 999999999d 999999999d", 30 * 86400),
     ("it resets the counter to 3", None),
     ("I will try again", None),
 ]
@@ -175,8 +192,9 @@ def test_a_named_wait_is_parsed_in_every_form(line: str, seconds: float | None) 
 
 @pytest.mark.spec("5.4")
 def test_a_time_of_day_without_a_zone_is_in_the_zone_of_the_machine() -> None:
-    assert find_wait("try again at 9:00 AM.", NEW_YORK) == timedelta(hours=2)
-    assert find_wait("resets at 3pm (UTC)", NEW_YORK) == timedelta(hours=3)
+    minute = timedelta(minutes=1)
+    assert find_wait("try again at 9:00 AM.", NEW_YORK) == timedelta(hours=2) + minute
+    assert find_wait("resets at 3pm (UTC)", NEW_YORK) == timedelta(hours=3) + minute
     assert find_wait("Retry-After: Sun, 15 Nov 2026 12:01:00 GMT", NEW_YORK) == timedelta(minutes=1)
 
 

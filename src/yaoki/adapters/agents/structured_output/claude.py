@@ -41,6 +41,8 @@ _LIMIT_BY_ERROR = {
 }
 # The exit code of Qwen when its turns are used up; it prints no final event then.
 QWEN_TURNS = 53
+# Claude Code itself waits at most about forty seconds between two tries.
+OWN_DELAY_MAX = timedelta(minutes=1)
 
 
 def read(output: AgentOutput) -> OutputSummary:
@@ -148,6 +150,12 @@ def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
 
 
 def _announced_delay(notice: AgentEvent) -> timedelta | None:
-    """Only whole seconds come from the service; a delay of the agent itself has a random part."""
+    """The wait for which the service asked; None for a delay that the agent chose itself.
+
+    A delay of its own has a random part and never comes to a minute; the time until a reset, which
+    it computes from a header, may have any fraction.
+    """
     delay = milliseconds_at(notice, "retry_delay_ms")
-    return delay if delay and not delay.microseconds else None
+    if not delay:
+        return None
+    return delay if delay > OWN_DELAY_MAX or not delay.microseconds else None
