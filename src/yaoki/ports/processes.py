@@ -33,7 +33,8 @@ class Launch:
 
     `env` is the whole environment of the child.  Its stdin is closed unless `stdin` holds text.
     A limit of zero means no limit.  The values in `secrets` are masked in its output once it has
-    ended.  In a sandbox it may write to `writable` besides its working directory.
+    ended.  In a sandbox it may write to `writable` besides its working directory.  Below
+    `temporary`, if set, the child gets a temporary folder of its own, deleted when it has ended.
     """
 
     argv: tuple[str, ...]
@@ -47,6 +48,7 @@ class Launch:
     output_bytes_max: int = 1 << 30
     secrets: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    temporary: str = ""
 
 
 @unique

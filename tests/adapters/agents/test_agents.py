@@ -456,7 +456,7 @@ def test_a_limit_followed_by_work_is_ignored() -> None:
 
 
 @pytest.mark.spec("4.2")
-def test_standard_output_is_never_a_limit(attempts: AgentAttempts) -> None:
+def test_standard_output_of_a_successful_run_is_never_a_limit(attempts: AgentAttempts) -> None:
     """Text that counts on the error channel means nothing on standard output."""
     exit_ = attempts.run(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
 

@@ -300,6 +300,23 @@ def test_a_conversation_is_not_counted_twice(tmp_path: Path) -> None:
     assert [run.tokens for run in (first, second, third)] == [101, 150, 10]
 
 
+@pytest.mark.spec("10.6", "3.7")
+def test_a_conversation_of_qwen_is_not_counted_twice(tmp_path: Path) -> None:
+    """Seen with 0.24.4: 31501 tokens, after a resume 72273, of which 40772 are new."""
+
+    def turn(tokens: int) -> list[Any]:
+        usage = {"input_tokens": tokens, "output_tokens": 1}
+        return [
+            {"type": "system", "subtype": "init", "session_id": SESSION},
+            {"type": "result", "subtype": "success", "result": "Done.", "usage": usage},
+        ]
+
+    first = run_attempt(tmp_path, "qwen", *turn(31500))
+    second = run_attempt(tmp_path, "qwen", *turn(72272), session=SESSION, n=2)
+
+    assert [run.tokens for run in (first, second)] == [31501, 40772]
+
+
 @pytest.mark.spec("10.6")
 def test_a_run_that_was_cut_off_is_counted_with_the_next(tmp_path: Path) -> None:
     cut = run_attempt(tmp_path, "codex", *a_turn(100)[:2])
@@ -336,6 +353,8 @@ def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
         ([a_step(None, 5, 6), a_step(0.1, 5, 6)], Usage(None, 22, 2)),
         ([a_step(-1, 5, None)], Usage(None, 5, 1)),
         ([a_step("much", True, [])], UNKNOWN_USAGE),
+        # No model answered.
+        ([a_step(0, 0, 0)], Usage(None, None, 1)),
         ([a_step(1e300, 1e300, 1)], Usage(None, 1, 1)),
         ([{"type": "other", "part": {"in": 5}}, "words", 7, []], UNKNOWN_USAGE),
         ([], UNKNOWN_USAGE),
@@ -536,6 +555,33 @@ def test_an_agent_without_events_is_read_by_its_preset(tmp_path: Path) -> None:
         ends[words] = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=1)).limit
 
     assert list(ends.values()) == ["auth", "unknown", ""]
+
+
+@pytest.mark.spec("4.2", "12.8")
+@pytest.mark.parametrize(("code", "limit"), [(75, "rate"), (76, "auth"), (77, "overloaded")])
+def test_the_exit_code_of_gptme_names_the_failure_of_its_service(
+    tmp_path: Path, code: int, limit: str
+) -> None:
+    agent, folder = preset_agent("gptme"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="gptme"))
+    (folder / "out.log").write_text("Skipping all confirmation prompts.\n")
+    (folder / "err.log").touch()
+
+    assert agent.read(folder, ProcessState(ProcessPhase.EXITED, code=code)).limit == limit
+
+
+@pytest.mark.spec("4.2", "12.8")
+def test_a_clash_over_the_database_of_opencode_is_not_a_failure_of_its_service(
+    tmp_path: Path,
+) -> None:
+    agent, folder = preset_agent("opencode"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="opencode"))
+    (folder / "out.log").touch()
+    (folder / "err.log").write_text('Failed query: CREATE TABLE "session" (id text)\n')
+
+    exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=1))
+
+    assert exit_.limit == "busy"
 
 
 # ------------------------------------------------------------------ plugins and plans

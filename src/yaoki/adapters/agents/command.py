@@ -20,6 +20,7 @@ from yaoki.adapters.agents.limits import (
     classify_error_lines,
     find_retry_after,
     select_error_lines,
+    select_limit_lines,
 )
 from yaoki.adapters.agents.output_files import (
     ERR,
@@ -50,6 +51,7 @@ from yaoki.ports import AttemptRequest, Launch, ProcessPhase, ProcessState
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
+TEMPORARY_FOLDER = "/tmp"
 OUTPUT_EXCERPT_BYTES = 2_000
 PERMISSION_ERRNOS = frozenset((errno.EACCES, errno.EPERM))
 EXHAUSTION_ERRNOS = frozenset(
@@ -103,6 +105,8 @@ class CommandAgent:
             lease=request.lease,
             output_bytes_max=request.output_bytes_max,
             secrets=secret_values(env, passed_names),
+            # Some agents leave megabytes there in each attempt; a folder that the plan names stays.
+            temporary="" if "TMPDIR" in request.agent.env else env.get("TMPDIR", TEMPORARY_FOLDER),
         )
 
     def can_resume(self, spec: AgentSpec) -> bool:
@@ -120,6 +124,8 @@ class CommandAgent:
         summary = read_summary(folder, state.code, self._now())
         usage = _read_usage(folder, summary)
         limit = _find_limit(summary, lines)
+        stdout_lines = () if limit else _stdout_limit_lines(folder, summary, state)
+        limit = limit or classify_error_lines(stdout_lines)
         return AgentExit(
             code=state.code,
             signal=state.signal,
@@ -128,8 +134,9 @@ class CommandAgent:
             output_bytes=state.output_bytes,
             stderr_tail=_error_text(errors, summary, result, secrets),
             question=mask(result.question or _find_question(folder, state), secrets),
-            retry_after=result.retry_after or self._retry_after(summary, lines),
+            retry_after=result.retry_after or self._retry_after(summary, lines or stdout_lines),
             limit=limit,
+            limit_is_unsure=bool(stdout_lines),
             retry_safe=result.retry_safe,
             # A conversation that no longer exists cannot be resumed.
             session="" if limit == AgentLimit.SESSION else self._resumable_session(folder, summary),
@@ -150,7 +157,7 @@ class CommandAgent:
             tokens=usage.tokens,
             turns=usage.turns,
             model_responded=summary.model_responded if summary.preset_name else None,
-            service_message=mask(_service_message(limit, summary, lines), secrets),
+            service_message=mask(_service_message(limit, summary, lines or stdout_lines), secrets),
             remedy=_remedy(limit, summary),
         )
 
@@ -210,11 +217,25 @@ def _find_limit(summary: OutputSummary, lines: tuple[str, ...]) -> AgentLimit:
     if summary.claims_success:
         return AgentLimit.NONE
     text_limit = classify_error_lines(lines)
-    return (
-        text_limit
-        if text_limit and (summary.limit in VAGUE_LIMITS or text_limit in REFINING_LIMITS)
-        else summary.limit
+    refines = (
+        summary.limit in VAGUE_LIMITS
+        or text_limit in REFINING_LIMITS
+        # Google answers a wrong key with 400.
+        or (summary.limit is AgentLimit.REQUEST and text_limit is AgentLimit.AUTH)
     )
+    return text_limit if text_limit and refines else summary.limit
+
+
+def _stdout_limit_lines(
+    folder: Path, summary: OutputSummary, state: ProcessState
+) -> tuple[str, ...]:
+    """The last lines of the standard output of an unknown agent that failed, if they are those of a
+    service at its limit: a script around an agent passes both channels on as one.
+    """
+    ended_by_itself = state.code not in {0, None} and not state.ended_by
+    if not ended_by_itself or summary.preset_name or summary.claims_success:
+        return ()
+    return select_limit_lines(strip_terminal_codes(read_tail(folder / OUT, LOG_BYTES_READ)))
 
 
 def _is_machine_fault(state: ProcessState) -> bool:

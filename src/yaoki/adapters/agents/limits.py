@@ -1,7 +1,7 @@
 """Recognises limits, refusals and waits in the error channel.
 
-A line counts only if it begins like an error line.  Prose about 429 does not count, and nothing on
-standard output does.
+A line counts only if it begins like an error line.  Prose about 429 does not count.  On standard
+output, where the model speaks, only the last lines of an unknown agent that failed count.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from yaoki.core.model import AgentLimit
 
 LINES_READ = 40
 LINE_CHARS_READ = 1000
+STDOUT_LINES_READ = 3
+SERVICE_LIMITS = frozenset(
+    {AgentLimit.RATE, AgentLimit.MONEY, AgentLimit.AUTH, AgentLimit.OVERLOADED}
+)
 
 # Timestamps and levels that loggers put before the message.
 _PREFIX = re.compile(
@@ -78,6 +82,7 @@ _ANY_PROGRAM = re.compile(
 _SERVICE_WORDS = re.compile(
     r"(?:api|http|request|stream|server|provider)[ _-]?(?:error|status)\b", re.I
 )
+_TOOL_LINE = re.compile(r"http(?:/[\d.]{1,3})?\s\d{3}\b|(?:npm|curl:|ssh:|bwrap:)\s", re.I)
 _TASK_WORDS = re.compile(
     r"\bexpect(?:ed|s)?\b|\bassert|\btest_\w|\w_test\b|\btests?\b|\bspecs?\b|\bgot \d{3}\b"
     r"|\bnot reached\b|\bshould\b|\bmock|\bfixture|[\w/]\.(?:py|tsx?|jsx?|go|rs|java|rb|php|cs):\d",
@@ -110,7 +115,8 @@ _SESSION = (
     r"|no session with|invalid session identifier"
 )
 _AUTH = (
-    _STATUS + r"40[13]\b|invalid.{0,12}api.?key|api.?key.{0,12}invalid|\b40[13] (?:unauth|forbid)"
+    _STATUS + r"40[13]\b|invalid.{0,12}api.?key|api.?key.{0,12}(?:invalid|not valid)"
+    r"|\b40[13] (?:unauth|forbid)"
     r"|authentication.{0,12}(?:fail|error)|not logged in|permission denied \(publickey"
     r"|PermissionDeniedError|incorrect api key|API_KEY_INVALID|could not read (?:username|password)"
 )
@@ -165,6 +171,25 @@ def select_error_lines(text: str) -> tuple[str, ...]:
     )
 
 
+def select_limit_lines(text: str) -> tuple[str, ...]:
+    """The last lines of a standard output, if one of them can only come from a model service."""
+    lines = [line for line in text.splitlines() if line.strip()][-STDOUT_LINES_READ:]
+    errors = select_error_lines("\n".join(lines))
+    return errors if any(_is_from_service(line) for line in errors) else ()
+
+
+def _is_from_service(line: str) -> bool:
+    """Any program may print an error about a key or a network, but hardly about a rate limit; what
+    some server answered to a tool is no word of the agent's own service.
+    """
+    limit = classify_error_text(line)
+    if _TOOL_LINE.match(line):
+        return False
+    if _ANY_PROGRAM.match(line) and not _SERVICE_WORDS.match(line):
+        return limit is AgentLimit.RATE
+    return limit in SERVICE_LIMITS
+
+
 def _strip_prefix(line: str) -> str:
     """Removes the prefix of a logger."""
     logged = _LOGGED.sub("API error: ", line, count=1)
@@ -203,9 +228,13 @@ def classify_error_text(text: str) -> AgentLimit:
 
 
 def classify_http_status(status: int | None, text: str = "") -> AgentLimit:
-    """Refined by the text: 400 may be a prompt that is too long, 429 an account without credit."""
+    """Refined by the text: 400 may be a prompt that is too long or, from Google, a wrong key, 429
+    an account without credit.
+    """
     limit = classify_error_text(text)
     if status is None or limit in {AgentLimit.CONTEXT, AgentLimit.MONEY, AgentLimit.SESSION}:
+        return limit
+    if status == 400 and limit is AgentLimit.AUTH:
         return limit
     return _LIMIT_BY_STATUS.get(status) or (
         AgentLimit.OVERLOADED if 500 <= status <= 599 else AgentLimit.UNKNOWN

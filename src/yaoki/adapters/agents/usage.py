@@ -57,8 +57,8 @@ def read_usage(folder: Path, rule: UsageRule, before: Usage = NO_USAGE) -> Usage
         cost = _subtract(cost, before.cost)
     if "tokens" in rule.whole_thread:
         tokens = _to_int(_subtract(tokens, before.tokens))
-    # Agents report zero when they do not know the price.
-    return Usage(cost or None, tokens, usage.turns)
+    # Agents report zero when they do not know the price, or when no model answered.
+    return Usage(cost or None, tokens or None, usage.turns)
 
 
 def _subtract(now: float | None, before: float | None) -> float | None:

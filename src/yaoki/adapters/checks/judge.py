@@ -58,7 +58,9 @@ _PERMANENT_LIMITS = frozenset(
         AgentLimit.FORBIDDEN,
     }
 )
-_TEMPORARY_LIMITS = frozenset({AgentLimit.RATE, AgentLimit.OVERLOADED, AgentLimit.SESSION})
+_TEMPORARY_LIMITS = frozenset(
+    {AgentLimit.RATE, AgentLimit.OVERLOADED, AgentLimit.BUSY, AgentLimit.SESSION}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,7 @@ def _launch_facts(launch: Launch) -> dict[str, Any]:
         "grace_s": launch.grace.total_seconds(),
         "output_bytes_max": launch.output_bytes_max,
         "secrets": written_forms(launch.secrets),
+        "temporary": launch.temporary,
         "boot": boot_id(),
     }
 

@@ -129,7 +129,8 @@ class Sandbox:
             *inside,
         )
         fields_ = {field.name: getattr(launch, field.name) for field in fields(launch)}
-        return SandboxedLaunch(**{**fields_, "argv": argv, "env": env})
+        # The temporary folder of a sandbox is its own in any case.
+        return SandboxedLaunch(**{**fields_, "argv": argv, "env": env, "temporary": ""})
 
     def run_isolated(
         self,

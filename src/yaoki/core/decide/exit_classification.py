@@ -34,6 +34,10 @@ _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
         FailureKind.TRANSIENT_ERROR,
         "the agent's service was overloaded or out of reach",
     ),
+    AgentLimit.BUSY: (
+        FailureKind.TRANSIENT_ERROR,
+        "the agent's own files were in use by another start of it",
+    ),
     AgentLimit.SESSION: (
         FailureKind.TRANSIENT_ERROR,
         "the agent's conversation is gone; the next attempt starts a new one",

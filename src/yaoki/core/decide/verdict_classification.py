@@ -97,8 +97,10 @@ def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
     work, so of all limits only a rate limit explains it.
 
     A rejected key or a network error of some tool would otherwise stop the task, or repeat it
-    without telling the agent what failed.
+    without telling the agent what failed.  Words on stdout may be those of the model.
     """
+    if exit_.limit_is_unsure:
+        return True
     return exit_.code == 0 and not exit_.ended_by and known.kind is not FailureKind.RATE_LIMIT
 
 

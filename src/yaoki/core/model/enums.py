@@ -300,6 +300,8 @@ class AgentLimit(StrEnum):
     AUTH = "auth"
     # Or out of reach.
     OVERLOADED = "overloaded"
+    # The agent's own files were in use by another start of it.
+    BUSY = "busy"
     # The conversation to continue no longer exists.
     SESSION = "session"
     # The service refused the request as malformed.

@@ -122,11 +122,12 @@ class AgentExit:
     `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last
     event says that it failed, `failure_claim` in which words.  `unreadable`: why its result file
     could not be read, which is no report of success.  `contradiction`: it says that the task and
-    its checks contradict each other.  `start_fault`: this machine could not start it;
-    `start_denied`: it may not be executed here.  `cost` (US dollars), `tokens` and `turns` are its
-    own figures; None means unknown, never zero.  `model_responded`: its model said or did anything;
-    None if its output does not show it.  `service_message`: what its service said about `limit`;
-    `remedy`: what a person can do about it.
+    its checks contradict each other.  `limit_is_unsure`: its stdout names the limit, where its
+    model may have written it; so it explains only an attempt that changed nothing.
+    `start_fault`: this machine could not start it; `start_denied`: it may not be executed here.
+    `cost` (US dollars), `tokens` and `turns` are its own figures; None means unknown, never zero.
+    `model_responded`: its model said or did anything; None if its output does not show it.
+    `service_message`: what its service said about `limit`; `remedy`: what a person can do about it.
     """
 
     code: int | None = None
@@ -139,6 +140,7 @@ class AgentExit:
     question: str = ""
     retry_after: timedelta | None = None
     limit: AgentLimit = AgentLimit.NONE
+    limit_is_unsure: bool = False
     retry_safe: bool = True
     session: str = ""
     start_error: str = ""

@@ -178,7 +178,8 @@ def read_gemini(output: AgentOutput) -> OutputSummary:
 
 def _classify_gemini_error(message: str, output: AgentOutput, *, failed: bool) -> AgentLimit:
     text_limit = classify_error_text(message)
-    if text_limit in {AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY}:
+    # Google answers a wrong key with 400, so the words count more than the exit code.
+    if text_limit in {AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY, AgentLimit.AUTH}:
         return text_limit
     if exit_limit := output.limit_by_exit_code.get(output.exit_code or 0):
         return exit_limit

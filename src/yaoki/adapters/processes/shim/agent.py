@@ -8,6 +8,8 @@ import os
 import signal
 import time
 
+from yaoki.adapters.processes.shim.files import make_temporary_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -26,7 +28,9 @@ class AgentProcess:
         self.start_errno, self.start_error, self.cwd_not_entered = 0, "", False
         self._out = os.open("out.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._err = os.open("err.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._launch = {**launch, "env": {**launch["env"], MARK_VARIABLE: mark}}
+        self.temporary = make_temporary_folder(launch.get("temporary", ""))
+        own = {MARK_VARIABLE: mark, **({"TMPDIR": self.temporary} if self.temporary else {})}
+        self._launch = {**launch, "env": {**launch["env"], **own}}
 
     def start(self, stdin: int) -> None:
         """Fork and exec.  The pipe closes on exec; only a failure is written to it."""

@@ -42,6 +42,34 @@ def discard(name: str) -> None:
         os.unlink(name)
 
 
+def make_temporary_folder(parent: str) -> str:
+    """A new folder for one process; empty if none is wanted or possible.
+
+    The path is short: programs put sockets there, whose paths may have about a hundred characters.
+    """
+    if not parent:
+        return ""
+    path = os.path.join(parent, f"yaoki-{os.urandom(5).hex()}")
+    try:
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        log_line(f"{path}: {error}; the temporary folder is shared")
+        return ""
+    return path
+
+
+def delete_folder(path: str) -> None:
+    """Delete what a process left in its temporary folder, as far as possible."""
+    if not path:
+        return
+    try:
+        os.rmdir(path)
+    except OSError:
+        import shutil  # slow, and most folders are empty
+
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def take_lock() -> bool:
     """Locks the folder until this process ends; no child inherits the descriptor."""
     try:

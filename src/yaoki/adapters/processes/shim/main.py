@@ -8,7 +8,13 @@ import os
 import time
 
 from yaoki.adapters.processes.shim.agent import AgentProcess, open_stdin
-from yaoki.adapters.processes.shim.files import discard, log_line, record, take_lock
+from yaoki.adapters.processes.shim.files import (
+    delete_folder,
+    discard,
+    log_line,
+    record,
+    take_lock,
+)
 from yaoki.adapters.processes.shim.process_table import PROC, become_subreaper, read_stat_fields
 from yaoki.adapters.processes.shim.secret_mask import mask_output_files
 from yaoki.adapters.processes.shim.signals import POLL_S_MAX, SignalWaiter
@@ -46,6 +52,7 @@ def run_agent(
     finally:
         remaining_pids = end_tree(agent, bell, launch["grace_s"])
         mask_output_files(launch.get("secrets", []))
+        delete_folder(agent.temporary)
     return agent.exit_facts(ended_by, remaining_pids)
 
 
