@@ -227,6 +227,29 @@ def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(
     assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.stderr_tail
 
 
+@pytest.mark.spec("3.9", "14.3")
+@pytest.mark.parametrize("command", ["rm -rf build", ["rm", "-rf", "build"]], ids=["text", "list"])
+def test_a_permission_line_names_the_command_and_not_the_title_of_the_model(
+    attempts: AcpAttempts, command: object
+) -> None:
+    """The command comes with the request, or with the tool call before it."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c2", "title": "x", "kind": "execute"}
+    before = {**call, "rawInput": {"command": command}}
+    asked_later = a_call("execute", "Tidy up")
+    asked_later["toolCall"]["toolCallId"] = "c2"
+
+    exit_ = attempts.run(
+        {"ask": a_call("execute", "List the files", rawInput={"command": command})},
+        {"update": before},
+        {"ask": asked_later},
+        {"say": "I could not."},
+    )
+
+    asked = attempts.events_of_type("permission")
+    assert [event["target"] for event in asked] == ["rm -rf build"] * 2
+    assert "not allowed to use execute (execute is not allowed): rm -rf build" in exit_.stderr_tail
+
+
 @pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.8")
 @pytest.mark.parametrize("word", ["execute", "bash", "*"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from yaoki import __version__
 from yaoki.adapters.agents.acp.event_log import MESSAGE_CHARS_MAX, AcpEventLog, bound_value
-from yaoki.adapters.agents.acp.policy import ToolPolicy, choose_outcome
+from yaoki.adapters.agents.acp.policy import ToolPolicy, choose_outcome, describe_target
 from yaoki.adapters.agents.acp.rpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -21,7 +21,7 @@ from yaoki.adapters.agents.acp.rpc import (
     RpcConnection,
     RpcError,
 )
-from yaoki.adapters.agents.structured_output.summary import text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import number_at, text_at, value_at
 from yaoki.adapters.processes.pipe import SignalReceived
 from yaoki.core.lazy_dataclass import dataclass
 
@@ -52,6 +52,8 @@ class TurnActivity:
     denials: list[str] = field(default_factory=list)
     faults: list[Any] = field(default_factory=list)
     tool_names: dict[str, str] = field(default_factory=dict)
+    tool_targets: dict[str, str] = field(default_factory=dict)
+    cost_usd: float | None = None
 
 
 class AcpClient:
@@ -142,11 +144,13 @@ class AcpClient:
         activity = self._activity
         if activity.last_message.strip():
             self._event_log.write_message(activity.last_message)
-        summary = {
+        summary: dict[str, Any] = {
             "stop_reason": reason,
             "acts": activity.activity_count,
             "denied": activity.denials,
         }
+        if activity.cost_usd is not None:
+            summary["cost_usd"] = activity.cost_usd
         self._event_log.write_event("end", **summary, faults=activity.faults, **fields)
         is_clean = reason == "end_turn" and not activity.faults
         return reason if is_clean else ""
@@ -176,12 +180,24 @@ class AcpClient:
             ]
         elif kind == "tool_call":
             activity.last_message = ""
-        if kind == "tool_call" and len(activity.tool_names) < TOOLS_MAX:
-            name = text_at(update, "title")
-            activity.tool_names[text_at(update, "toolCallId")] = name if name.isidentifier() else ""
+        if kind in {"tool_call", "tool_call_update"}:
+            self._note_tool_call(update, is_new=kind == "tool_call")
+        if kind == "usage_update" and text_at(update, "cost", "currency").upper() in {"", "USD"}:
+            activity.cost_usd = number_at(update, "cost", "amount") or activity.cost_usd
         self._note_faults(update)
         if kind != "available_commands_update":
             self._event_log.write_update(update)
+
+    def _note_tool_call(self, update: Mapping[str, Any], *, is_new: bool) -> None:
+        """Remember what a request for permission may leave out: the tool and its command."""
+        activity, call_id = self._activity, text_at(update, "toolCallId")
+        if len(activity.tool_names) >= TOOLS_MAX:
+            return
+        if is_new:
+            name = text_at(update, "title")
+            activity.tool_names[call_id] = name if name.isidentifier() else ""
+        if call_id in activity.tool_names and (target := describe_target(update)):
+            activity.tool_targets[call_id] = target
 
     def _note_faults(self, message: Any) -> None:
         """Collect errors from `_meta`: some adapters report a failed turn as a success and name the
@@ -205,10 +221,13 @@ class AcpClient:
         if self._is_cancelled:
             chosen = {"outcome": "cancelled"}
         kind, title = text_at(call, "kind") or "other", text_at(call, "title")
-        event = {"kind": kind, "tool": tool, "title": title, "outcome": chosen}
+        # The model chooses the words of a title; what would be run or changed counts.
+        known_target = self._activity.tool_targets.get(text_at(call, "toolCallId"), "")
+        target = describe_target(call) or known_target
+        event = {"kind": kind, "tool": tool, "title": title, "target": target, "outcome": chosen}
         self._event_log.write_event("permission", **event, allowed=not denial, why=denial)
         if denial and len(self._activity.denials) < DENIED_MAX:
-            self._activity.denials.append(f"{kind} ({denial}): {title[:500]}")
+            self._activity.denials.append(f"{kind} ({denial}): {(target or title)[:500]}")
         return chosen
 
     def _write_file(self, params: Mapping[str, Any]) -> None:

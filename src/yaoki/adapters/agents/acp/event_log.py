@@ -39,22 +39,31 @@ class AcpEventLog:
         if kind != self._chunk_kind:
             self.flush()
         self._chunk_kind, self._text = kind, self._text + text
-        if "\n" in text or len(self._text) > TEXT_CHARS_MAX // 2:
+        lines, newline, rest = self._text.rpartition("\n")
+        if newline:
+            self._write_chunk(lines + newline)
+            self._text = rest
+        elif len(self._text) > TEXT_CHARS_MAX // 2:
             self.flush()
 
     def write_message(self, text: str) -> None:
-        """The last message of the agent, in the form in which answers are searched."""
+        """The last message of the agent, in the form in which answers are searched.
+
+        It repeats what the updates before it hold in parts.
+        """
         self.flush()
         content = text[-MESSAGE_CHARS_MAX:]
-        self._write_line(
-            {"type": "message", "role": "assistant", "content": content}, is_complete=True
-        )
+        message = {"type": "message", "role": "assistant", "content": content, "repeats": True}
+        self._write_line(message, is_complete=True)
 
     def flush(self) -> None:
         if self._text:
-            content = {"type": "text", "text": self._text}
-            self._write_line({"type": "acp.update", "update": _chunk(self._chunk_kind, content)})
+            self._write_chunk(self._text)
         self._chunk_kind, self._text = "", ""
+
+    def _write_chunk(self, text: str) -> None:
+        content = {"type": "text", "text": text}
+        self._write_line({"type": "acp.update", "update": _chunk(self._chunk_kind, content)})
 
     def _write_line(self, event: Mapping[str, Any], *, is_complete: bool = False) -> None:
         data = json.dumps(event if is_complete else bound_value(event)).encode("ascii") + b"\n"

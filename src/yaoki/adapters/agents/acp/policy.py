@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ ALL = "*"
 # These must name their files, and every file has to be in the worktree.
 CHANGING = frozenset({"edit", "delete", "move"})
 PLACES_MAX = 1000
+# Where adapters put the command of a tool call.
+COMMAND_FIELDS = ("command", "cmd", "script")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,17 @@ def list_named_files(call: Mapping[str, Any]) -> tuple[str, ...]:
     items = (*_list_at(call, "locations"), *_list_at(call, "content"))
     named = dict.fromkeys(path for item in items if (path := text_at(item, "path")))
     return tuple(named)[:PLACES_MAX]
+
+
+def describe_target(call: Mapping[str, Any]) -> str:
+    """The command that a tool call runs, otherwise the files that it names; empty if neither."""
+    for name in COMMAND_FIELDS:
+        command = value_at(call, "rawInput", name)
+        if isinstance(command, list) and command and all(isinstance(w, str) for w in command):
+            return shlex.join(command)
+        if isinstance(command, str) and command.strip():
+            return command.strip()
+    return ", ".join(list_named_files(call))
 
 
 def _list_at(call: Mapping[str, Any], key: str) -> Iterable[Any]:
