@@ -119,7 +119,8 @@ def _block(block: Any) -> str:
 def _result(event: Data) -> list[str]:
     how = _text(event, "subtype") or _text(event, "status")
     cost = event.get("total_cost_usd")
-    money = f"${cost:.4f}" if isinstance(cost, float) else ""
+    # After a resume this is the cost of all attempts; `yaoki report` has that of each.
+    money = f"conversation so far: ${cost:.4f}" if isinstance(cost, float) else ""
     failed = _text(event, "error", "message")
     if event.get("is_error") is True:
         failed = failed or _text(event, "result")
@@ -149,7 +150,8 @@ def _spoke(event: Data) -> list[str] | None:
     content = event.get("content")
     if not isinstance(content, str):
         return None
-    return [_clip_words(content)] if event.get("role") == "assistant" else []
+    is_new = event.get("role") == "assistant" and event.get("repeats") is not True
+    return [_clip_words(content)] if is_new else []
 
 
 def _part_text(event: Data) -> list[str] | None:
