@@ -61,6 +61,90 @@ OPENCODE: list[dict[str, Any]] = [
 ]
 
 
+PI: list[dict[str, Any]] = [
+    {"type": "session", "id": "p1"},
+    {"type": "agent_start"},
+    {"type": "message_end", "message": {"role": "user", "content": [{"text": "the prompt"}]}},
+    {
+        "type": "message_end",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},
+    },
+    {"type": "tool_execution_start", "toolName": "bash", "args": {"command": "ls"}},
+    {
+        "type": "tool_execution_end",
+        "toolName": "bash",
+        "result": {"content": [{"type": "text", "text": "a b"}]},
+        "isError": False,
+    },
+    {"type": "auto_retry_start", "errorMessage": "429 Rate limit"},
+    {"type": "agent_end", "messages": []},
+]
+VIBE: list[dict[str, Any]] = [
+    {"type": "message", "role": "user", "content": [{"type": "text", "text": "the prompt"}]},
+    {
+        "type": "effect",
+        "title": "file_system.write_file",
+        "detail": {"input": {"filePath": "a.txt", "content": "x"}},
+        "state": {"status": "completed", "outputText": "", "display": {"message": "a.txt"}},
+    },
+    {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+]
+COPILOT: list[dict[str, Any]] = [
+    {"type": "session.skills_loaded", "data": {"skills": []}},
+    {"type": "user.message", "data": {"content": "the prompt"}},
+    {"type": "tool.execution_start", "data": {"toolName": "bash", "arguments": {"command": "ls"}}},
+    {"type": "tool.execution_complete", "data": {"success": True, "result": {"content": "a b"}}},
+    {"type": "assistant.message_delta", "data": {"deltaContent": "Do"}},
+    {"type": "assistant.message", "data": {"content": "Done."}},
+    {"type": "assistant.turn_retry", "data": {"reason": "rate_limit"}},
+    {"type": "session.error", "data": {"message": "429 Rate limit"}},
+    {"type": "result", "sessionId": "c1", "exitCode": 1},
+]
+CONTINUE: list[dict[str, Any]] = [{"response": "Done.", "status": "success"}]
+OPENHANDS: list[dict[str, Any]] = [
+    {"kind": "MessageEvent", "source": "user", "llm_message": {"content": [{"text": "prompt"}]}},
+    {
+        "kind": "ActionEvent",
+        "source": "agent",
+        "thought": [{"text": "I look first."}],
+        "tool_name": "terminal",
+        "action": {"command": "ls"},
+    },
+    {
+        "kind": "ObservationEvent",
+        "source": "environment",
+        "observation": {"content": [{"type": "text", "text": "a b"}], "is_error": False},
+    },
+    {"kind": "MessageEvent", "source": "agent", "llm_message": {"content": [{"text": "Done."}]}},
+    {"kind": "ConversationErrorEvent", "source": "environment", "code": "X", "detail": "no"},
+]
+
+
+def an_update(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": "acp.update", "update": {"sessionUpdate": kind, **more}}
+
+
+ACP: list[dict[str, Any]] = [
+    {"type": "acp.start", "agent": {"name": "mine", "version": "1"}},
+    {"type": "acp.session", "session_id": "a1"},
+    an_update("agent_thought_chunk", content={"text": "hm"}),
+    an_update("tool_call", title="bash", rawInput={"command": "ls"}),
+    {
+        "type": "acp.permission",
+        "kind": "execute",
+        "title": "Look",
+        "target": "ls",
+        "allowed": False,
+        "why": "execute is not allowed",
+    },
+    an_update("tool_call_update", status="failed", content=[{"content": {"text": "denied"}}]),
+    an_update("usage_update", used=1),
+    an_update("agent_message_chunk", content={"text": "I could not.\n"}),
+    {"type": "message", "role": "assistant", "content": "I could not.", "repeats": True},
+    {"type": "acp.end", "stop_reason": "end_turn", "cost_usd": 0.25, "faults": ["429 busy"]},
+]
+
+
 def as_log(events: list[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(event)}\n" for event in events)
 
@@ -70,13 +154,32 @@ def as_log(events: list[dict[str, Any]]) -> str:
     [
         (
             CLAUDE,
-            "[session s1 m]|I look first.|> Bash ls -l|< failed: no such|[ended: success $0.2500]",
+            "[session s1 m]|I look first.|> Bash ls -l|< failed: no such"
+            "|[ended: success conversation so far: $0.2500]",
         ),
         (CODEX, "[session t1]|> command make|< failed: red|It is red.|[error: usage limit]"),
         (GEMINI, "[session g1 m]|Hello.|> write_file a.txt|< ok|[ended: success]"),
         (OPENCODE, "Hello.|> bash ls|< a b"),
+        (PI, "[session p1]|Hello.|> bash ls|< a b|[retry: 429 Rate limit]|[ended]"),
+        (VIBE, "> file_system.write_file a.txt|< a.txt|Done."),
+        (
+            COPILOT,
+            "> bash ls|< a b|Done.|[retry: rate_limit]|[error: 429 Rate limit]"
+            "|[ended: exit code 1]",
+        ),
+        (CONTINUE, "Done.|[ended: success]"),
+        (OPENHANDS, "I look first.|> terminal ls|< a b|Done.|[error: X no]"),
+        (
+            ACP,
+            "[agent mine 1]|[session a1]|> bash ls|[denied: execute (execute is not allowed) ls]"
+            "|< failed: denied|I could not.|[ended: end_turn conversation so far: $0.2500]"
+            "|429 busy",
+        ),
     ],
-    ids=["claude", "codex", "gemini", "opencode"],
+    ids=[
+        *("claude", "codex", "gemini", "opencode", "pi", "vibe", "copilot", "continue"),
+        *("openhands", "acp"),
+    ],
 )
 def test_messages_tools_and_the_result_of_an_agent_are_shown(
     events: list[dict[str, Any]], shown: str
@@ -88,7 +191,7 @@ def test_messages_tools_and_the_result_of_an_agent_are_shown(
     "line",
     [
         "plain words",
-        '{"type": "acp.permission", "allowed": true}',
+        '{"type": "acp.other", "allowed": true}',
         '{"type": "text", "text": "of a program"}',
         '{"type": ["assistant"]}',
         '{"type": "assistant", "message": {"content": 7}}',
