@@ -21,7 +21,7 @@ SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 class Program:
     """How one program is found, and what it needs in its home to talk to the scripted model.
 
-    `files` are written below its home; `{url}` in them is the address of the model.
+    `files` are written below its home; `{url}` in them and in `env` is the address of the model.
     """
 
     name: str
@@ -36,20 +36,28 @@ class Program:
     def program(self) -> Path:
         return HOME / self.file
 
+    @property
+    def _has_node(self) -> bool:
+        return (self.program.parent / "node").exists()
+
     def agent(self, url: str, home: Path) -> dict[str, Any]:
         """The agent as a plan names it; prepares its home."""
         address = f"{url}{self.path}"
         for name, content in self.files.items():
             file = home / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(content).replace("{url}", address), encoding="utf-8")
+            text = content if isinstance(content, str) else json.dumps(content)
+            file.write_text(text.replace("{url}", address), encoding="utf-8")
         options = {"program": str(self.program)}
         if self.base_url:
             options["base_url"] = address
         # Some write crash reports to the temporary folder.
         temporary = home / "tmp"
         temporary.mkdir(exist_ok=True)
-        env = {"HOME": str(home), "TMPDIR": str(temporary), **self.env}
+        own = {name: value.replace("{url}", address) for name, value in self.env.items()}
+        # Some bring a newer Node.js.
+        path = {"PATH": f"{self.program.parent}:{os.environ['PATH']}"} if self._has_node else {}
+        env = {"HOME": str(home), "TMPDIR": str(temporary), **path, **own}
         return {"preset": self.name, "model": self.model, "options": options, "env": env}
 
     def wrote(self, path: str, content: str) -> tuple[Step, ...]:
@@ -100,6 +108,57 @@ _GEMINI = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "general": {"maxAttempts": 2},
 }
+_QWEN = {"security": {"auth": {"selectedType": "openai"}}}
+_VIBE = """\
+active_model = "scripted"
+enable_update_checks = false
+enable_telemetry = false
+
+[[providers]]
+name = "yaoki"
+api_base = "{url}"
+api_key_env_var = "OPENAI_API_KEY"
+api_style = "openai"
+backend = "generic"
+
+[[models]]
+name = "scripted"
+provider = "yaoki"
+alias = "scripted"
+input_price = 1.0
+output_price = 2.0
+"""
+# YAML, of which JSON is a part.
+_CONTINUE = {
+    "name": "scripted",
+    "version": "1.0.0",
+    "schema": "v1",
+    "models": [
+        {
+            "name": "scripted",
+            "provider": "openai",
+            "model": "scripted",
+            "apiBase": "{url}",
+            "apiKey": "sk-scripted-key",
+            "roles": ["chat"],
+        }
+    ],
+}
+# It offers only the models that it knows, so the name is given here.
+_CODEX = {
+    "model": "scripted",
+    "model_provider": "yaoki",
+    "model_providers": {
+        "yaoki": {
+            "name": "yaoki",
+            "base_url": "{url}",
+            "env_key": "OPENAI_API_KEY",
+            "wire_api": "responses",
+            "request_max_retries": 0,
+            "stream_max_retries": 1,
+        }
+    },
+}
 # Without network it would wait for a download.
 _OPENCODE = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 PROGRAMS: Mapping[str, Program] = {
@@ -142,5 +201,59 @@ PROGRAMS: Mapping[str, Program] = {
             env={"MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1"},
         ),
         Program("aider", "aider/bin/aider", env={"AIDER_EDIT_FORMAT": "whole"}),
+        Program(
+            "qwen",
+            "qwen/node_modules/.bin/qwen",
+            files={".qwen/settings.json": _QWEN},
+        ),
+        Program(
+            "qwen-acp",
+            "qwen/node_modules/.bin/qwen",
+            model="",
+            env={"OPENAI_MODEL": "scripted"},
+            files={".qwen/settings.json": _QWEN},
+        ),
+        Program(
+            "vibe", "vibe/bin/vibe", model="", files={".vibe/config.toml": _VIBE}, base_url=False
+        ),
+        Program(
+            "vibe-acp",
+            "vibe/bin/vibe-acp",
+            model="",
+            files={".vibe/config.toml": _VIBE},
+            base_url=False,
+        ),
+        Program(
+            "copilot",
+            "copilot/node_modules/.bin/copilot",
+            env={"COPILOT_PROVIDER_API_KEY": "sk-scripted-key"},
+        ),
+        Program(
+            "continue",
+            "continue/node_modules/.bin/cn",
+            model="",
+            files={".continue/config.yaml": _CONTINUE},
+            base_url=False,
+        ),
+        Program("gptme", "gptme/bin/gptme"),
+        Program(
+            "openhands",
+            "openhands/bin/openhands",
+            model="",
+            env={"LLM_MODEL": "openai/scripted", "LLM_API_KEY": "sk-scripted-key"},
+        ),
+        Program(
+            "claude-acp",
+            "claude-acp/node_modules/.bin/claude-agent-acp",
+            model="",
+            path="",
+            env={"CLAUDE_CODE_MAX_RETRIES": "1"},
+        ),
+        Program(
+            "codex-acp",
+            "codex-acp/node_modules/.bin/codex-acp",
+            model="",
+            env={"CODEX_CONFIG": json.dumps(_CODEX)},
+        ),
     )
 }

@@ -75,6 +75,7 @@ def _as_shell(call: Call) -> str:
 def _filled(tool: Tool, chosen: dict[str, Any]) -> dict[str, Any]:
     """Every required argument has a value of its type."""
     for name in tool.schema.get("required") or ():
-        kind = tool.properties.get(name, {}).get("type")
-        chosen.setdefault(name, {"boolean": False, "number": 1, "integer": 1}.get(kind, "do it"))
+        field = tool.properties.get(name, {})
+        plain = {"boolean": False, "number": 1, "integer": 1}.get(field.get("type"), "do it")
+        chosen.setdefault(name, (field.get("enum") or [plain])[0])
     return chosen

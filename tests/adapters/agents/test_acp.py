@@ -462,6 +462,51 @@ def test_an_end_of_turn_with_an_error_in_meta_is_an_error(
     assert (exit_.limit, exit_.code) == ("rate", 1)
 
 
+@pytest.mark.spec("4.2", "0.1")
+def test_a_failed_thread_of_codex_is_an_error_although_its_turn_ends(
+    attempts: AcpAttempts,
+) -> None:
+    """Seen with codex-acp 2.6.0: the status of the thread, then the error in words."""
+
+    def status(kind: str) -> dict[str, Any]:
+        meta = {"codex": {"threadStatus": {"type": kind}}}
+        return {"update": {"sessionUpdate": "session_info_update", "_meta": meta}}
+
+    words = "exceeded retry limit, last status: 429 Too Many Requests"
+    exit_ = attempts.run(
+        {"say": "Warning: no metadata.\n"},
+        status("active"),
+        status("systemError"),
+        {"say": words},
+    )
+
+    assert (exit_.limit, exit_.code) == ("rate", 1)
+    assert words in exit_.stderr_tail
+
+
+@pytest.mark.spec("4.2")
+def test_a_thread_of_codex_that_recovered_is_no_error(attempts: AcpAttempts) -> None:
+    meta = {"codex": {"threadStatus": {"type": "systemError"}}}
+    again = {"codex": {"threadStatus": {"type": "active"}}}
+    updates = [{"sessionUpdate": "session_info_update", "_meta": held} for held in (meta, again)]
+
+    exit_ = attempts.run(*({"update": update} for update in updates), {"say": "Done."})
+
+    assert exit_.ended_cleanly
+
+
+@pytest.mark.spec("10.6")
+def test_the_cost_of_the_session_is_kept(attempts: AcpAttempts) -> None:
+    usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2}
+    dollars = {**usage, "cost": {"amount": 0.25, "currency": "USD"}}
+    euros = {**usage, "cost": {"amount": 9, "currency": "EUR"}}
+    answer = {"stopReason": "end_turn", "usage": {"inputTokens": 100, "outputTokens": 20}}
+
+    exit_ = attempts.run({"update": dollars}, {"update": euros}, {"say": "Hi."}, {"answer": answer})
+
+    assert (exit_.tokens, exit_.cost) == (120, 0.25)
+
+
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize(
     ("fault", "limit"),
@@ -504,6 +549,8 @@ def test_an_end_of_turn_without_any_activity_is_unfinished(attempts: AcpAttempts
     [
         ({"code": 429, "message": "The service said no."}, "rate", None),
         ({"code": 503, "message": "no"}, "overloaded", None),
+        ({"code": 400, "message": "API key not valid. Please pass a valid one."}, "auth", None),
+        ({"code": 400, "message": "no such tool"}, "request", None),
         ({"code": -32000, "message": "Authentication required"}, "auth", None),
         (
             {"code": -32603, "message": "Internal error", "data": {"errorKind": "rate_limit"}},

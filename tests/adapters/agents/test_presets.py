@@ -129,6 +129,11 @@ BYPASS = "--dangerously-bypass-approvals-and-sandbox"
         ("qwen", "qwen --yolo … -m M", "qwen --yolo … -m M --resume S"),
         ("opencode", "opencode run --format json … -m M", "opencode run … -m M --session S"),
         ("pi", "pi --mode json -p --model M", "pi --mode json -p --model M --session S"),
+        (
+            "copilot",
+            "copilot --yolo … --model M",
+            "copilot --yolo … --model M --resume S",
+        ),
         ("vibe", "vibe --auto-approve … --prompt-file P", "vibe … --resume S --prompt-file P"),
     ],
 )
@@ -242,8 +247,9 @@ def test_a_preset_says_whether_it_can_resume() -> None:
         if preset_agent(name).can_resume(AgentSpec("x", preset=name))
     }
 
-    plain = {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
-    assert resuming == plain | {"acp", "claude-acp", "opencode-acp"}
+    plain = {"claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen", "vibe"}
+    over_acp = {"claude-acp", "codex-acp", "opencode-acp", "qwen-acp", "vibe-acp"}
+    assert resuming == plain | over_acp | {"acp"}
     assert not find_agent("command").can_resume(AgentSpec("x"))
 
 
@@ -410,7 +416,8 @@ def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None
     write_events(folder, *a_turn(1)[:2])
 
     assert fresh < timedelta(seconds=1)
-    assert old >= timedelta(minutes=5)
+    # A time stamp as a float is exact to a microsecond.
+    assert old >= timedelta(minutes=5) - timedelta(milliseconds=1)
     assert agent.announced_wait(folder) == timedelta(0)
 
 
@@ -421,7 +428,18 @@ def test_an_invalid_session_id_is_dropped(tmp_path: Path) -> None:
     assert run_attempt(tmp_path, "codex", *events).session == ""
 
 
+def copilot_failure(kind: str, status: int, message: str) -> list[Any]:
+    data = {"errorType": kind, "statusCode": status, "message": message}
+    return [
+        {"type": "session.skills_loaded", "data": {"skills": []}},
+        {"type": "user.message", "data": {"content": "Do it."}},
+        {"type": "session.error", "data": data},
+        {"type": "result", "sessionId": SESSION, "exitCode": 1},
+    ]
+
+
 UNANSWERED: dict[str, list[Any]] = {
+    "copilot": copilot_failure("rate_limit", 429, "Last error: 429 Rate limit reached"),
     "claude": [
         {"type": "system", "subtype": "init", "session_id": SESSION},
         {"type": "assistant", "message": {"model": "<synthetic>"}, "error": "rate_limit"},
@@ -451,6 +469,7 @@ UNANSWERED: dict[str, list[Any]] = {
     ],
 }
 ANSWERS: dict[str, dict[str, Any]] = {
+    "copilot": {"type": "assistant.message", "data": {"content": "I begin."}},
     "claude": {"type": "assistant", "message": {"model": "m", "content": []}},
     "codex": {"type": "item.started", "item": {"type": "command_execution"}},
     "gemini": {"type": "tool_use", "tool_name": "write_file"},
@@ -541,6 +560,163 @@ def test_usage_is_read_from_the_file_that_the_agent_writes_in_its_outbox(
     exit_ = run_attempt(tmp_path, name)
 
     assert (exit_.tokens, exit_.turns, exit_.cost) == expected
+
+
+COPILOT_DONE = [
+    {"type": "session.tools_updated", "data": {"model": "m"}},
+    {"type": "model.call_failure", "data": {"statusCode": 503}},
+    {"type": "assistant.message", "data": {"content": "Done."}},
+    {"type": "result", "sessionId": SESSION, "exitCode": 0},
+]
+
+
+@pytest.mark.spec("4.2", "12.8")
+@pytest.mark.parametrize(
+    ("events", "limit", "words"),
+    [
+        (COPILOT_DONE, "", ""),
+        (copilot_failure("authentication", 401, "HTTP 401"), "auth", "HTTP 401"),
+        (copilot_failure("rate_limit", 429, "retry in 90s"), "rate", "retry in 90s"),
+        (copilot_failure("query", 529, "Overloaded"), "overloaded", "Overloaded"),
+        (copilot_failure("query", 400, "prompt is too long"), "context", "too long"),
+        (copilot_failure("query", 418, "no"), "unknown", "no"),
+        ([COPILOT_DONE[0], COPILOT_DONE[1]], "overloaded", ""),
+        ([COPILOT_DONE[0]], "unfinished", "no final event"),
+        ([COPILOT_DONE[0], COPILOT_DONE[3]], "unfinished", "without an answer"),
+    ],
+)
+def test_the_output_of_copilot_is_read_from_its_events(
+    tmp_path: Path, events: list[Any], limit: str, words: str
+) -> None:
+    exit_ = run_attempt(tmp_path, "copilot", *events)
+
+    assert exit_.limit == limit
+    assert words in exit_.stderr_tail
+    assert (exit_.retry_after == timedelta(seconds=90)) is ("90s" in words)
+
+
+@pytest.mark.spec("3.10")
+def test_a_failed_call_of_copilot_is_a_retry_notice(tmp_path: Path) -> None:
+    """It goes on after the failure without a word; a refused key is refused again."""
+    agent, failure = preset_agent("copilot"), {"type": "model.call_failure"}
+    waits = []
+    for n, status in enumerate((401, 429), 1):
+        data = {"data": {"statusCode": status}}
+        finished = {"type": "model.call_finished", "data": {"outcome": "error"}}
+        run_attempt(tmp_path, "copilot", COPILOT_DONE[0], {**failure, **data}, finished, n=n)
+        waits.append(agent.announced_wait(tmp_path / "attempts" / str(n)))
+    run_attempt(tmp_path, "copilot", *COPILOT_DONE, n=3)
+
+    assert waits[0] == timedelta.max
+    assert timedelta(0) <= waits[1] < timedelta(minutes=1)
+    assert agent.announced_wait(tmp_path / "attempts" / "3") == timedelta(0)
+
+
+@pytest.mark.spec("4.2", "12.8")
+@pytest.mark.parametrize(
+    ("out", "err", "limit"),
+    [
+        ('{"response":"Done.","status":"success"}', "", ""),
+        ("", '{"status":"error","message":"401 Incorrect API key provided: sk-x."}', "auth"),
+        ("", '{"status":"error","message":"429 Rate limit reached"}', "rate"),
+        ("", '{"status":"error","message":"529 overloaded_error"}', "overloaded"),
+        ("", '{"status":"error","message":"Something else"}', "unknown"),
+    ],
+)
+def test_the_error_of_continue_is_read_from_its_error_channel(
+    tmp_path: Path, out: str, err: str, limit: str
+) -> None:
+    agent, folder = preset_agent("continue"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="continue"))
+    (folder / "out.log").write_text(out)
+    (folder / "err.log").write_text(err)
+
+    exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=1 if err else 0))
+
+    assert exit_.limit == limit
+
+
+def openhands_event(kind: str, **more: str) -> dict[str, Any]:
+    return {"id": "1", "source": "agent", "kind": kind, **more}
+
+
+@pytest.mark.spec("4.2", "12.8")
+@pytest.mark.parametrize(
+    ("final", "limit"),
+    [
+        (openhands_event("MessageEvent"), ""),
+        (openhands_event("ObservationEvent", tool_name="finish"), ""),
+        (openhands_event("ObservationEvent", tool_name="terminal"), "unfinished"),
+        (openhands_event("ConversationErrorEvent", code="AuthenticationError"), "auth"),
+        (openhands_event("ConversationErrorEvent", code="LLMRateLimitError"), "rate"),
+        (openhands_event("ConversationErrorEvent", code="InternalServerError"), "overloaded"),
+        (
+            openhands_event("ConversationErrorEvent", code="X", detail="API Error: 529 overloaded"),
+            "overloaded",
+        ),
+        (openhands_event("ConversationErrorEvent", code="MaxIterationsReached"), "turns"),
+        (openhands_event("ConversationErrorEvent", code="X", detail="strange"), "unknown"),
+    ],
+    ids=str,
+)
+def test_the_output_of_openhands_is_read_among_its_banners(
+    tmp_path: Path, final: dict[str, Any], limit: str
+) -> None:
+    """It exits with 0 in every case."""
+    agent, folder = preset_agent("openhands"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="openhands"))
+    prompt = {**openhands_event("MessageEvent"), "source": "user"}
+    lines = ("Initializing agent...", json.dumps(prompt), "Agent is working", json.dumps(final))
+    (folder / "out.log").write_text("\n".join((*lines, "Goodbye!", "")))
+    (folder / "err.log").touch()
+
+    exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=0))
+
+    assert exit_.limit == limit
+
+
+# What real programs reported at the end of two turns of one conversation.
+ACP_TURNS: dict[str, tuple[list[Any], list[Any], tuple[Any, ...], tuple[Any, ...]]] = {
+    "claude-acp": (
+        [{"type": "acp.end", "cost_usd": 0.0024, "result": {"usage": {"inputTokens": 200}}}],
+        [{"type": "acp.end", "cost_usd": 0.0048, "result": {"usage": {"inputTokens": 200}}}],
+        (200, 0.0024),
+        (200, 0.0024),
+    ),
+    "vibe-acp": (
+        [{"type": "acp.end", "cost_usd": 0.00028, "result": {"usage": {"inputTokens": 240}}}],
+        [{"type": "acp.end", "cost_usd": 0.00056, "result": {"usage": {"inputTokens": 480}}}],
+        (240, 0.00028),
+        (240, 0.00028),
+    ),
+    "codex-acp": (
+        [{"type": "acp.end", "result": {"usage": {"inputTokens": 200, "outputTokens": 40}}}],
+        [{"type": "acp.end", "result": {"usage": {"inputTokens": 100, "outputTokens": 20}}}],
+        (240, None),
+        (120, None),
+    ),
+    "qwen-acp": (
+        [{"type": "acp.update", "update": {"_meta": {"usage": {"inputTokens": 100}}}}] * 2,
+        [{"type": "acp.update", "update": {"_meta": {"usage": {"inputTokens": 100}}}}],
+        (200, None),
+        (100, None),
+    ),
+}
+
+
+@pytest.mark.spec("10.6", "3.7")
+@pytest.mark.parametrize("name", ACP_TURNS)
+def test_usage_over_acp_is_that_of_the_attempt(tmp_path: Path, name: str) -> None:
+    """Some programs report the turn, some the whole conversation, some each model call."""
+    first, second, *expected = ACP_TURNS[name]
+    opened = {"type": "acp.session", "session_id": SESSION, "loads": True}
+
+    ends = [
+        run_attempt(tmp_path, name, opened, *first),
+        run_attempt(tmp_path, name, opened, *second, session=SESSION, n=2),
+    ]
+
+    assert [(end.tokens, end.cost and round(end.cost, 5)) for end in ends] == expected
 
 
 @pytest.mark.spec("4.2", "12.8")

@@ -24,7 +24,9 @@ PRESETS = (
     "claude-acp",
     "cline",
     "codex",
+    "codex-acp",
     "continue",
+    "copilot",
     "gemini",
     "gemini-acp",
     "gptme",
@@ -34,7 +36,9 @@ PRESETS = (
     "openhands",
     "pi",
     "qwen",
+    "qwen-acp",
     "vibe",
+    "vibe-acp",
 )
 _DURATION = lazy_compile(
     r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"

@@ -54,6 +54,7 @@ class TurnActivity:
     tool_names: dict[str, str] = field(default_factory=dict)
     tool_targets: dict[str, str] = field(default_factory=dict)
     cost_usd: float | None = None
+    has_system_error: bool = False
 
 
 class AcpClient:
@@ -128,6 +129,9 @@ class AcpClient:
         except SignalReceived:
             result = self._cancel()
         self._note_faults(result)
+        if self._activity.has_system_error:
+            fault = {"type": "systemError", "message": self._activity.last_message.strip()}
+            self._activity.faults.append(bound_value(fault))
         return self._end(text_at(result, "stopReason"), at="session/prompt", result=result)
 
     def _cancel(self) -> Mapping[str, Any]:
@@ -185,6 +189,7 @@ class AcpClient:
         if kind == "usage_update" and text_at(update, "cost", "currency").upper() in {"", "USD"}:
             activity.cost_usd = number_at(update, "cost", "amount") or activity.cost_usd
         self._note_faults(update)
+        self._note_thread_status(value_at(update, "_meta"))
         if kind != "available_commands_update":
             self._event_log.write_update(update)
 
@@ -206,6 +211,16 @@ class AcpClient:
         for error in _meta_errors(value_at(message, "_meta")):
             if len(self._activity.faults) < FAULTS_MAX:
                 self._activity.faults.append(bound_value(error))
+
+    def _note_thread_status(self, meta: Any) -> None:
+        """Codex reports a failed turn by the status of its thread, and then in words."""
+        for container in meta.values() if isinstance(meta, dict) else ():
+            match text_at(container, "threadStatus", "type"):
+                case "systemError":
+                    self._activity.has_system_error = True
+                    self._activity.last_message = ""
+                case "active":
+                    self._activity.has_system_error = False
 
     def _decide_permission(self, params: Mapping[str, Any]) -> dict[str, Any]:
         call = value_at(params, "toolCall")

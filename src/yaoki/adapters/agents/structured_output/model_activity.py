@@ -45,6 +45,10 @@ def _pi(event: AgentEvent) -> bool:
     return event.get("type") == "message_end" and bool(has_content)
 
 
+def _copilot(event: AgentEvent) -> bool:
+    return event.get("type") in {"assistant.message", "tool.execution_start"}
+
+
 def _acp(event: AgentEvent) -> bool:
     return text_at(event, "update", "sessionUpdate") in _ACP
 
@@ -53,6 +57,7 @@ _IS_ACTIVITY: Mapping[str, Callable[[AgentEvent], bool]] = {
     "acp": _acp,
     "claude": _claude,
     "codex": _codex,
+    "copilot": _copilot,
     "gemini": _gemini,
     "opencode": _opencode,
     "pi": _pi,

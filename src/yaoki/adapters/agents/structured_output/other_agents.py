@@ -14,6 +14,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     first_text,
     last_event,
     milliseconds_at,
+    parse_events,
     text_at,
     value_at,
 )
@@ -34,9 +35,15 @@ _LITELLM = {
     "Timeout": AgentLimit.OVERLOADED,
     "APIError": AgentLimit.OVERLOADED,
     "LimitsExceeded": AgentLimit.TURNS,
+    "MaxIterationsReached": AgentLimit.TURNS,
+    "ContextWindowExceedError": AgentLimit.CONTEXT,
+    "TimeoutError": AgentLimit.OVERLOADED,
     "RepeatedFormatError": AgentLimit.UNFINISHED,
     "": AgentLimit.UNFINISHED,
 }
+_OPENHANDS_KINDS = frozenset(
+    {"MessageEvent", "ActionEvent", "ObservationEvent", "ConversationErrorEvent"}
+)
 _VIBE = {"invalid_api_key": AgentLimit.AUTH, "rate_limit": AgentLimit.RATE}
 LINES_READ = 30
 _PI_STATUS = re.compile(r"([45]\d\d)\b")
@@ -126,7 +133,7 @@ def read_aider(output: AgentOutput) -> OutputSummary:
         if _AIDER_CUT.search(line[:200]):
             return OutputSummary(AgentLimit.TURNS, line[:200])
         if hit := _AIDER.match(line):
-            limit = _classify_aider_error(hit[1], line)
+            limit = _classify_litellm_error(hit[1], line)
             return OutputSummary(
                 limit,
                 line[:1000],
@@ -136,13 +143,11 @@ def read_aider(output: AgentOutput) -> OutputSummary:
     return OutputSummary()
 
 
-def _classify_aider_error(name: str, line: str) -> AgentLimit:
-    refined = classify_error_text(line)
-    return (
-        refined
-        if refined in {AgentLimit.CONTEXT, AgentLimit.MONEY}
-        else _LITELLM.get(name, AgentLimit.UNKNOWN)
-    )
+def _classify_litellm_error(name: str, words: str) -> AgentLimit:
+    refined = classify_error_text(words)
+    if refined in {AgentLimit.CONTEXT, AgentLimit.MONEY}:
+        return refined
+    return _LITELLM.get(name) or refined or AgentLimit.UNKNOWN
 
 
 def read_lines(output: AgentOutput) -> OutputSummary:
@@ -156,6 +161,35 @@ def read_lines(output: AgentOutput) -> OutputSummary:
                 wait = find_wait(line, output.now) if limit.is_temporary else None
                 return OutputSummary(classify_error_text(line) or limit, line[:1000], "", wait)
     return OutputSummary()
+
+
+def read_continue(output: AgentOutput) -> OutputSummary:
+    """The last JSON object: the answer on its output, or the error on its error channel."""
+    told = [event for event in parse_events(output.text) if text_at(event, "status")]
+    final = told[-1] if told else {}
+    if text_at(final, "status") == "success":
+        return OutputSummary(claims_success=bool(text_at(final, "response").strip()))
+    if text_at(final, "status") != "error":
+        return read_lines(output)
+    message = text_at(final, "message")
+    limit = _classify_pi_error(message) or AgentLimit.UNKNOWN
+    wait = find_wait(message, output.now) if limit.is_temporary else None
+    return OutputSummary(limit, message, "", wait)
+
+
+def read_openhands(output: AgentOutput) -> OutputSummary:
+    """Events among banners; it exits with 0 also when its conversation failed."""
+    told = [event for event in output.events if text_at(event, "kind") in _OPENHANDS_KINDS]
+    final = told[-1] if told else {}
+    if text_at(final, "kind") == "ConversationErrorEvent":
+        name, message = text_at(final, "code").removeprefix("LLM"), text_at(final, "detail")
+        limit = _classify_litellm_error(name, message)
+        wait = find_wait(message, output.now) if limit.is_temporary else None
+        return OutputSummary(limit, message, "", wait)
+    ended = text_at(final, "kind") == "MessageEvent" or text_at(final, "tool_name") == "finish"
+    if text_at(final, "source") == "agent" and ended:
+        return OutputSummary(claims_success=True)
+    return OutputSummary(AgentLimit.UNFINISHED, "its output has no final message")
 
 
 def read_gemini(output: AgentOutput) -> OutputSummary:

@@ -17,6 +17,7 @@ from yaoki.adapters.agents.structured_output import (
     acp,
     claude,
     codex,
+    copilot,
     opencode,
     other_agents,
 )
@@ -59,8 +60,11 @@ _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "acp": acp.read,
     "claude": claude.read,
     "codex": codex.read,
+    "continue": other_agents.read_continue,
+    "copilot": copilot.read,
     "gemini": other_agents.read_gemini,
     "opencode": opencode.read,
+    "openhands": other_agents.read_openhands,
     "pi": other_agents.read_pi,
     "mini": other_agents.read_mini,
     "aider": other_agents.read_aider,
@@ -70,12 +74,17 @@ _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
 _RETRY_NOTICE_READERS: Mapping[str, RetryNoticeReader] = {
     "claude": claude.read_retry_notice,
     "codex": codex.read_retry_notice,
+    "copilot": copilot.read_retry_notice,
     "pi": other_agents.read_pi_retry_notice,
 }
 # A cheap test before a line is parsed: this runs many times a second.
-_RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start")
-_WITHOUT_EVENTS = frozenset({"gemini", "mini", "vibe", "aider", "lines"})
+_RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start", "model.call_failure")
+# Copilot prints these after the failure of a call, whether or not it goes on.
+_NO_PROGRESS_MARKS = ('"model.call_finished"', '"session.background_tasks_changed"')
+_WITHOUT_EVENTS = frozenset({"gemini", "mini", "vibe", "aider", "continue", "openhands", "lines"})
 _BY_TEXT = frozenset({"aider", "lines"})
+# The last lines of both channels: an error goes to the other one than an answer.
+_BY_BOTH_TEXTS = frozenset({"continue"})
 
 
 def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary:
@@ -124,9 +133,7 @@ def _build_output(
         _read_events(folder, opening),
         code,
         now,
-        text=strip_terminal_codes(read_tail(folder / OUT, HEAD_BYTES_READ))
-        if reader_name in _BY_TEXT
-        else "",
+        text=_read_text(folder, reader_name),
         trajectory=_read_ends(outbox(folder) / TRAJECTORIES[reader_name])
         if reader_name in TRAJECTORIES
         else "",
@@ -135,12 +142,19 @@ def _build_output(
     )
 
 
+def _read_text(folder: Path, reader_name: str) -> str:
+    logs = (OUT, ERR) if reader_name in _BY_BOTH_TEXTS else (OUT,) * (reader_name in _BY_TEXT)
+    return "\n".join(strip_terminal_codes(read_tail(folder / log, HEAD_BYTES_READ)) for log in logs)
+
+
 def read_announced_wait(folder: Path, now: datetime) -> timedelta:
     """The wait that the agent's last events announce; zero while it works.
 
     For a notice without a time its age counts: an agent that continues prints more.
     """
     lines = read_tail(folder / OUT, HEAD_BYTES_READ).splitlines()
+    while lines and any(mark in lines[-1][:120] for mark in _NO_PROGRESS_MARKS):
+        lines.pop()
     if not lines or not any(mark in lines[-1] for mark in _RETRY_MARKS):
         return timedelta(0)
     opening = _read_opening(folder, banners=read_call_record(folder).name in shipped_preset_names())
@@ -191,6 +205,10 @@ def _identify(event: AgentEvent) -> str:
         return "gemini"
     if kind == "session" and text_at(event, "id"):
         return "pi"
+    if kind.startswith(("session.", "user.", "assistant.")) and "data" in event:
+        return "copilot"
+    if text_at(event, "kind").endswith("Event") and text_at(event, "source"):
+        return "openhands"
     if kind and text_at(event, "sessionID"):
         return "opencode"
     return "claude" if kind in {"system", "result"} and subtype else ""
