@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from tests import quick_selection
 from tests.acceptance.project import INSTALLED
 from tests.adapters.store import server
+from tests.scripted_model import matrix
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,6 +89,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if pairs:
         _show_corpus_table(terminalreporter, pairs)
     _show_measurements(terminalreporter)
+    _show_agent_matrix(terminalreporter)
+
+
+def _show_agent_matrix(reporter: pytest.TerminalReporter) -> None:
+    """What real agent programs were seen to do."""
+    cells = matrix.collect(one for held in reporter.stats.values() for one in held)
+    if cells:
+        reporter.section("real agents")
+    for line in matrix.lines(cells) if cells else ():
+        reporter.write_line(line)
 
 
 def _show_measurements(reporter: pytest.TerminalReporter) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Completed, Project, Stores
 from tests.scripted_model import ModelServer, Request, Step, Turn
-from tests.scripted_model.programs import Program, environ, needed
+from tests.scripted_model.matrix import FAILED, SEEN, cell
+from tests.scripted_model.programs import Program, environ, missing_reason, needed
 
 # Real programs are slow on a busy machine; the bound is for those that never end.
 BOUND_S = 240
@@ -65,6 +66,8 @@ class RealAgentRun:
 
     def __init__(self, program: Program, project: Project) -> None:
         self.program, self.project = program, project
+        # What was seen, for the table at the end of the session.
+        self.cells: dict[str, str] = {}
         project.settings(SETTINGS)
 
     @property
@@ -114,27 +117,49 @@ class RealAgentRun:
 class RealAgentRuns:
     """One run for each program, executed concurrently."""
 
-    def __init__(self, make: Callable[[str], Project], subtests: pytest.Subtests) -> None:
-        self._make, self._subtests = make, subtests
+    def __init__(
+        self,
+        make: Callable[[str], Project],
+        subtests: pytest.Subtests,
+        record: Callable[[str, object], None],
+    ) -> None:
+        self._make, self._subtests, self._record = make, subtests, record
 
     def run_each(
         self,
         names: Sequence[str],
         act: Callable[[RealAgentRun], Seen],
         judge: Callable[[RealAgentRun, Seen], None],
+        column: str = "",
     ) -> None:
-        """Run `act` for all concurrently, then `judge` each result separately."""
-        real_agent_runs = [RealAgentRun(needed(name), self._make(name)) for name in names]
+        """Run `act` for all that are installed concurrently, then `judge` each separately.
+
+        `column` of the table at the end of the session says how the judge decided.
+        """
+        for name in names:
+            with self._subtests.test(name):
+                needed(name)
+        installed = [name for name in names if not missing_reason(name)]
+        runs = [RealAgentRun(needed(name), self._make(name)) for name in installed]
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-            acts = [(agent_run, pool.submit(act, agent_run)) for agent_run in real_agent_runs]
+            acts = [(agent_run, pool.submit(act, agent_run)) for agent_run in runs]
         for agent_run, future in acts:
+            if column:
+                agent_run.cells[column] = FAILED
             with self._subtests.test(agent_run.name):
                 judge(agent_run, future.result())
+                agent_run.cells |= {column: SEEN} if column else {}
+            for name, value in agent_run.cells.items():
+                self._record(*cell(agent_run.name, name, value))
 
 
 @pytest.fixture
 def real_agent_runs(
-    tmp_path: Path, pycache: Path, stores: Stores, subtests: pytest.Subtests
+    tmp_path: Path,
+    pycache: Path,
+    stores: Stores,
+    subtests: pytest.Subtests,
+    record_property: Callable[[str, object], None],
 ) -> Iterator[RealAgentRuns]:
     with ExitStack() as held:
 
@@ -143,4 +168,4 @@ def real_agent_runs(
             folder.mkdir()
             return Project(folder, pycache, held.enter_context(stores.new()))
 
-        yield RealAgentRuns(make, subtests)
+        yield RealAgentRuns(make, subtests, record_property)

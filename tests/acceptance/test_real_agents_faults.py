@@ -20,6 +20,7 @@ from tests.acceptance.real_agents import (
     real_agent_runs,
 )
 from tests.scripted_model import Cut, Fault, Hang, Step, shell
+from tests.scripted_model.matrix import FAILED, SEEN
 
 __all__ = ["real_agent_runs"]
 
@@ -55,6 +56,13 @@ LATE = ExpectedFailure(
     "TIMEOUT", "the agent was still working at its deadline and was ended", reason="MAX_RETRIES"
 )
 USUAL = {"rate": RATE, "overloaded": AWAY, "auth": AUTH, "cut": AWAY, "hang": LATE}
+COLUMNS = {
+    "rate": "429",
+    "overloaded": "overloaded",
+    "auth": "wrong key",
+    "cut": "cut off",
+    "hang": "hang",
+}
 EXPECTED: Mapping[str, Mapping[str, ExpectedFailure]] = {
     # It announces each wait, so it is ended at once and the wait is known.
     "claude": {**USUAL, "rate": ExpectedFailure(RATE.kind, RATE.words, wait_s=3.0)},
@@ -125,6 +133,9 @@ def assert_each_fault_is_reported(
         "every program met its fault"
     )
     told = {name: reported_failure(agent_run.why(name)) for name in USUAL}
+    for name, failure in told.items():
+        is_right = failure == EXPECTED[agent_run.name][name]
+        agent_run.cells[COLUMNS[name]] = SEEN if is_right else FAILED
     assert told == EXPECTED[agent_run.name]
 
 
@@ -178,7 +189,7 @@ def test_a_rate_limit_before_the_first_answer_is_retried_in_a_new_conversation(
 ) -> None:
     """There is no conversation yet: the next attempt starts one with the same prompt."""
     real_agent_runs.run_each(
-        ("gemini", "codex"), run_limit_before_first_answer, assert_new_conversation
+        ("gemini", "codex"), run_limit_before_first_answer, assert_new_conversation, "429, ok"
     )
 
 
@@ -220,7 +231,9 @@ def test_yaoki_waits_instead_of_the_agent_and_continues_the_same_conversation(
     real_agent_runs: RealAgentRuns,
 ) -> None:
     """The service asks for three seconds; the agent may wait two by itself."""
-    real_agent_runs.run_each(("claude",), run_short_limit, assert_same_conversation_after_wait)
+    real_agent_runs.run_each(
+        ("claude",), run_short_limit, assert_same_conversation_after_wait, "429, ok"
+    )
 
 
 def run_short_limit(agent_run: RealAgentRun) -> Completed:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.scripted_model.turns import Step, Turn, say, shell, write
+from tests.tools.agents.install import pinned_version
 
 HOME = Path(__file__).parents[2] / ".venv" / "agents"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -35,6 +36,11 @@ class Program:
     @property
     def program(self) -> Path:
         return HOME / self.file
+
+    @property
+    def package(self) -> str:
+        """The name under which it is pinned and installed."""
+        return self.file.partition("/")[0]
 
     @property
     def _has_node(self) -> bool:
@@ -74,13 +80,25 @@ class Program:
 
 def needed(name: str) -> Program:
     """The program; skips the test if it is not installed, but fails on a build server."""
-    held = PROGRAMS[name]
-    if not held.program.exists():
-        words = f"{name} is not installed here: python3 dev.py agents"
+    if why := missing_reason(name):
+        words = f"{name} is not installed here: {why}"
         if os.environ.get("CI"):
             pytest.fail(words)
         pytest.skip(words)
-    return held
+    return PROGRAMS[name]
+
+
+def missing_reason(name: str) -> str:
+    """The reason why a program is not installed; empty if it is."""
+    if PROGRAMS[name].program.exists():
+        return ""
+    note = HOME / f"{PROGRAMS[name].package}.missing"
+    return note.read_text(encoding="utf-8") if note.exists() else "python3 dev.py agents"
+
+
+def version(name: str) -> str:
+    """The version that is pinned for the tests."""
+    return pinned_version(PROGRAMS[name].package)
 
 
 def environ() -> dict[str, str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.scripted_model import Cut, Fault, Hang, Malformed, ModelServer, Step, say, shell
+from tests.scripted_model.matrix import cell
 from tests.scripted_model.programs import Program, environ, needed
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.agents.preset_agent import PresetAgent
@@ -109,9 +110,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def real_agent(
-    request: pytest.FixtureRequest, tmp_path: Path, homes: Callable[[str], Path]
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    homes: Callable[[str], Path],
+    record_property: Callable[[str, object], None],
 ) -> Iterator[RealAgent]:
     program = needed(request.param)
+    for mark in request.node.iter_markers("matrix"):
+        record_property(*cell(program.name, *mark.args))
     real_agent = RealAgent(program, tmp_path, homes(program.name))
     yield real_agent
     real_agent.close()
@@ -126,9 +132,10 @@ def on(*names: str) -> pytest.MarkDecorator:
 
 
 @pytest.mark.spec("12.8", "10.6")
-@on("mini-swe-agent", "aider")
+@pytest.mark.matrix("happy")
+@on("mini-swe-agent", "aider", "gptme", "continue", "openhands")
 def test_a_real_agent_writes_a_file_and_reports_its_usage(real_agent: RealAgent) -> None:
-    """The two agents that cannot resume; the others are tested in whole runs."""
+    """The agents that cannot resume; the others are tested in whole runs."""
     exit_ = real_agent.attempt(*real_agent.program.wrote("hello.txt", "hello\n"))
 
     assert (real_agent.worktree / "hello.txt").read_text() == "hello\n"
@@ -136,7 +143,9 @@ def test_a_real_agent_writes_a_file_and_reports_its_usage(real_agent: RealAgent)
     assert real_agent.model.requests[0].holds("Write hello.txt.")
     assert exit_.session == ""
     assert _git(real_agent.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
-    used = (None, 2) if real_agent.program.name == "mini-swe-agent" else (120, None)
+    used = {"mini-swe-agent": (None, 2), "aider": (120, None)}.get(
+        real_agent.program.name, (None, None)
+    )
     assert (exit_.tokens, exit_.turns, exit_.cost) == (*used, None)
 
 
@@ -171,9 +180,31 @@ def test_a_lost_conversation_is_reported(real_agent: RealAgent) -> None:
 
 
 @pytest.mark.spec("4.2", "3.10")
-@on("aider", "gemini-acp")
+@pytest.mark.matrix("wrong key")
+@on("gemini", "gemini-acp")
+def test_a_key_that_google_refuses_as_a_bad_request_is_reported(real_agent: RealAgent) -> None:
+    exit_ = real_agent.attempt(Fault(400, "API key not valid. Please pass a valid API key."))
+
+    assert exit_.limit == "auth", exit_
+
+
+@pytest.mark.spec("4.2", "3.10")
+@pytest.mark.matrix("429")
+@on("codex-acp")
+def test_a_limit_that_codex_reports_by_the_status_of_its_thread_is_read(
+    real_agent: RealAgent,
+) -> None:
+    assert real_agent.attempt(Fault(429)).limit == "rate"
+
+
+@pytest.mark.spec("4.2", "3.10")
+@pytest.mark.matrix("wrong key")
+@on(
+    *("aider", "gemini-acp", "mini-swe-agent", "gptme", "continue", "openhands", "copilot"),
+    *("qwen", "vibe", "claude-acp", "opencode-acp", "qwen-acp", "vibe-acp"),
+)
 def test_a_refused_key_is_reported(real_agent: RealAgent) -> None:
-    """Aider exits with 0 all the same; over ACP there is no exit code at all."""
+    """Aider and OpenHands exit with 0 all the same; over ACP there is no exit code at all."""
     exit_ = real_agent.attempt(Fault(401))
 
     assert exit_.limit == "auth", exit_

@@ -215,12 +215,11 @@ class AcpClient:
     def _note_thread_status(self, meta: Any) -> None:
         """Codex reports a failed turn by the status of its thread, and then in words."""
         for container in meta.values() if isinstance(meta, dict) else ():
-            match text_at(container, "threadStatus", "type"):
-                case "systemError":
-                    self._activity.has_system_error = True
-                    self._activity.last_message = ""
-                case "active":
-                    self._activity.has_system_error = False
+            status = text_at(container, "threadStatus", "type")
+            if status == "systemError":
+                self._activity.has_system_error, self._activity.last_message = True, ""
+            elif status == "active":
+                self._activity.has_system_error = False
 
     def _decide_permission(self, params: Mapping[str, Any]) -> dict[str, Any]:
         call = value_at(params, "toolCall")

@@ -1,0 +1,128 @@
+"""What agents say at their end, in whole runs: programs that print what the real ones printed.
+
+One run for all: each task has its own agent, on its own account.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Project, a_plan, file_contains
+from tests.acceptance.test_structured_agents import an_agent
+
+pytestmark = pytest.mark.acceptance
+LIMIT = "Claude usage limit reached. Your limit will reset at 3pm (UTC)."
+KEY = "API key not valid. Please pass a valid API key."
+
+
+def printed(*events: Mapping[str, Any]) -> str:
+    lines = "\n".join(json.dumps(event) for event in events)
+    return f"cat <<'END'\n{lines}\nEND\n"
+
+
+# The preset, or `command`, and what its program does.
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "gemini": (
+        "gemini",
+        printed(
+            {"type": "init", "session_id": "g"},
+            {"type": "result", "status": "error", "error": {"message": f"[API Error: {KEY}]"}},
+        )
+        + "exit 144",
+    ),
+    "gptme": ("gptme", "exit 76"),
+    "continue": (
+        "continue",
+        'echo \'{"status":"error","message":"401 Incorrect API key provided"}\' >&2; exit 1',
+    ),
+    "openhands": (
+        "openhands",
+        "echo 'Initializing agent...'\n"
+        + printed(
+            {"source": "user", "kind": "MessageEvent"},
+            {"source": "environment", "kind": "ConversationErrorEvent", "code": "RateLimitError"},
+        ),
+    ),
+    "copilot": (
+        "copilot",
+        printed(
+            {"type": "session.skills_loaded", "data": {}},
+            {"type": "session.error", "data": {"errorType": "authentication", "statusCode": 401}},
+            {"type": "result", "sessionId": "c", "exitCode": 1},
+        )
+        + "exit 1",
+    ),
+    "claude": (
+        "claude",
+        printed(
+            {"type": "system", "subtype": "init", "session_id": "s"},
+            {
+                "type": "system",
+                "subtype": "api_retry",
+                "attempt": 1,
+                "max_retries": 10,
+                "retry_delay_ms": 5399333,
+                "error_status": 429,
+                "error": "rate_limit",
+            },
+        )
+        + "sleep 60",
+    ),
+    "opencode": ("opencode", "echo 'Failed query: CREATE TABLE session' >&2; exit 1"),
+    "wrapped": ("command", f"echo '{LIMIT}'; exit 1"),
+    "wrapped-done": ("command", f"echo '{LIMIT}'; exit 0"),
+    "wrapped-changed": ("command", f"echo bad > wrapped-changed.txt; echo '{LIMIT}'; exit 1"),
+}
+# The kind of the failure, and its message.
+AUTH = ("FATAL_ERROR", "the agent's service refused the credentials")
+RATE = ("RATE_LIMIT", "the agent's service answered with a rate limit")
+EXPECTED: dict[str, tuple[str, str]] = {
+    "gemini": AUTH,
+    "gptme": AUTH,
+    "continue": AUTH,
+    "openhands": RATE,
+    "copilot": AUTH,
+    "claude": RATE,
+    "opencode": ("TRANSIENT_ERROR", "the agent's own files were in use by another start of it"),
+    "wrapped": RATE,
+    "wrapped-done": ("INCOMPLETE", "nothing was changed"),
+    "wrapped-changed": ("QUALITY_FAILURE", ""),
+}
+
+
+def the_plan(folder: Path) -> dict[str, Any]:
+    agents: dict[str, Any] = {}
+    for name, (preset, script) in PROGRAMS.items():
+        program = an_agent(folder, name, script)
+        how = {"command": [program]} if preset == "command" else {"options": {"program": program}}
+        agents[name] = {"preset": preset, "account": name, **how}
+    checks = {name: file_contains(f"{name}.txt") for name in PROGRAMS}
+    tasks = [
+        {"id": name, "agent": name, "checks": [name], "retry": {"max_retries": 0}}
+        for name in PROGRAMS
+    ]
+    plan = a_plan({}, tasks, checks)
+    del plan["agent"]
+    return {**plan, "agents": agents}
+
+
+@pytest.mark.spec("4.2", "5.4", "3.10", "4.7")
+def test_what_agents_say_at_their_end_is_understood(project: Project) -> None:
+    project.settings("[limits]\nagent_wait_s = 1.0\nparallel = 4\n")
+
+    project.yaoki("run", project.plan(the_plan(project.folder)))
+
+    decisions = {
+        name: project.query("why", name, "--json").document["decisions"][0] for name in PROGRAMS
+    }
+    told = {name: decision["inputs"]["kind"] for name, decision in decisions.items()}
+    assert told == {name: kind for name, (kind, _) in EXPECTED.items()}
+    for name, (_, words) in EXPECTED.items():
+        assert words in decisions[name]["failure"], name
+    assert decisions["claude"]["inputs"]["retry_after_s"] == pytest.approx(5399.333)
+    assert decisions["wrapped"]["inputs"]["retry_after_s"] > 0
