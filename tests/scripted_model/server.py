@@ -26,6 +26,8 @@ from tests.scripted_model.turns import Cut, Fault, Hang, Malformed, Step, Turn
 
 LIFE_S_MAX = 300.0
 REQUESTS_MAX = 200
+# Qwen Code asks these after its answer, with the whole conversation and its tools.
+ASIDES = ("Managed memory has TWO directories", "[SUGGESTION MODE")
 BODY_BYTES_MAX = 32 << 20
 _DIALECTS: tuple[tuple[str, Dialect], ...] = (
     ("/messages", Anthropic()),
@@ -47,6 +49,12 @@ class Request:
     def holds(self, words: str) -> bool:
         """True if the conversation so far contains this text."""
         return json.dumps(words)[1:-1] in json.dumps(self.body)
+
+
+def _is_aside(body: Mapping[str, Any]) -> bool:
+    messages = body.get("messages")
+    last = json.dumps(messages[-1]) if isinstance(messages, list) and messages else ""
+    return any(words in last for words in ASIDES)
 
 
 class ModelServer:
@@ -166,7 +174,9 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
 
         def _play(self, dialect: Dialect, body: dict[str, Any]) -> None:
             tools = dialect.tools(body)
-            request = Request(self.path, dict(self.headers), body, server.is_side(tools))
+            request = Request(
+                self.path, dict(self.headers), body, server.is_side(tools) or _is_aside(body)
+            )
             step, fresh = server.next(request), secrets.token_hex(8)
             streams = dialect.streams(body, self.path)
             match step:
