@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yaoki.engine.commands.control import Control
     from yaoki.engine.commands.extend import ExtendCommand
     from yaoki.engine.commands.lookup import RunLookup
+    from yaoki.engine.commands.recheck import RecheckCommand
     from yaoki.engine.completion.completion import RunCompletion
     from yaoki.engine.loop.notifier import Notifier
     from yaoki.engine.loop.worker import Worker
@@ -101,6 +102,12 @@ class Services:
         from yaoki.engine.commands.extend import ExtendCommand
 
         return ExtendCommand(self._context.store)
+
+    @cached_property
+    def recheck_command(self) -> RecheckCommand:
+        from yaoki.engine.commands.recheck import RecheckCommand
+
+        return RecheckCommand(self._context.store)
 
     @cached_property
     def plan_answers(self) -> PlanAnswerReader:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.git.repository import resolve_base
+from yaoki.app.plan_input import STDIN
 from yaoki.engine.commands.submit import Submission
 
 if TYPE_CHECKING:
@@ -22,8 +24,12 @@ def submit_plan(
     parallel: int = 0,
     approved: bool = True,
     tags: Sequence[str] = (),
+    file: str = "",
 ) -> Run:
-    """Store a plan as a run of this repository; `tags` are those of the worker to come."""
+    """Store a plan as a run of this repository; `tags` are those of the worker to come.
+
+    `file` is where the plan was read, for commands that read it again.
+    """
     app.trust.require_trusted()
     app.preflight.check_references(plan)
     app.preflight.check_agents(plan)
@@ -49,4 +55,6 @@ def submit_plan(
         approved=approved,
     )
     request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
+    if file and file != STDIN:
+        request["file"] = str(Path(file).absolute())
     return app.control.submit(submission, request)

@@ -196,8 +196,7 @@ class Trust:
         yield f"    it holds {format_count(len(runs), 'open run')}"
         for run in runs[:OPEN_RUNS_SHOWN]:
             specs = [store.task(row.id).spec for row in store.rows(run.id)]
-            catalogue = run.catalogue
-            commands = list_commands(specs, catalogue.checks, catalogue.agents)
+            commands = list_commands(specs, run.checks, run.catalogue.agents)
             yield from (f"    run {run.id}: {command.text}" for command in commands)
 
     # -------------------------------------------------------------- the settings

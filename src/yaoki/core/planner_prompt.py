@@ -91,7 +91,7 @@ def planning_context(
 ) -> str:
     """The names that the planner may use: the checks, agents and tasks of the run."""
     parts = [
-        _section("Checks", [_check(c) for c in run.catalogue.checks.values()]),
+        _section("Checks", [_check(c) for c in run.checks.values()]),
         _section("Agents", list(run.catalogue.agents)),
         _section("Done when these checks pass on the run branch", list(run.done_when)),
         _section("Tasks that are not done", [_describe_task(one) for one in incomplete]),

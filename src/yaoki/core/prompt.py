@@ -62,7 +62,7 @@ def compose_prompt(
     failed, fault = "", ""
     if task.feedback is not None:
         try:
-            failed = (write_failure or describe_failure)(task.feedback, task.spec.policy.hints)
+            failed = _write_failures(task, task.feedback, write_failure or describe_failure)
         except Exception as error:  # noqa: BLE001 - whatever a template does, the attempt must start
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
     fill = task.spec.planning_brief
@@ -83,6 +83,19 @@ def compose_prompt(
         if body.strip()
     ]
     return Prompt("\n\n".join(blocks) + "\n", fault)
+
+
+def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:
+    """The text about each failed check, within its share of the section."""
+    hints, single = task.spec.policy.hints, failure.single_failures
+    if len(single) == 1:
+        return write(failure, hints)
+    names = ", ".join(one.check for one in single)
+    # The hint of the settings is about the kind of failure, so it is given once.
+    texts = [write(one, hints if n == 0 else {}).strip() for n, one in enumerate(single)]
+    share = BUDGETS["failed"] // len(single) - len(names)
+    intro = f"{len(single)} checks failed, and all of them must pass: {names}"
+    return "\n\n".join((intro, *(clip_bytes(text, share) for text in texts)))
 
 
 def _rules(task: Task) -> str:

@@ -12,7 +12,20 @@ from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Event
-from yaoki.core.model import Finding, Lease, Pause, Run, RunId, Spend, State, Task, TaskId, TaskSpec
+from yaoki.core.model import (
+    CheckRevision,
+    CheckSpec,
+    Finding,
+    Lease,
+    Pause,
+    Run,
+    RunId,
+    Spend,
+    State,
+    Task,
+    TaskId,
+    TaskSpec,
+)
 from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
@@ -185,6 +198,19 @@ class Runs(Protocol):
 
         `refuse` raises when the run, as it is in the transaction, takes no more tasks.  Where the
         planner asked for it, a replacement counts against its lineage.
+        """
+
+    def revise_checks(
+        self,
+        run_id: RunId,
+        checks: Mapping[str, CheckSpec],
+        revise: Callable[[Run, Sequence[Task]], Mapping[TaskId, CheckRevision]],
+        how: str,
+    ) -> tuple[list[TaskId], int]:
+        """Replace checks as the next revision of the plan; returns the tasks and its number.
+
+        `revise` says which tasks change, by the run and its tasks as they are in the transaction,
+        or raises.
         """
 
     def pause(

@@ -21,6 +21,7 @@ from yaoki.report.totals import (
     count_tasks,
     list_failing_before,
     list_flaky_checks,
+    list_reruns,
     list_saved_work,
     measure_times,
 )
@@ -91,6 +92,7 @@ def report_document(sources: ReportSources) -> Data:
         "retries": count_retries(history),
         "not_retried": count_not_retried(history),
         "flaky": list_flaky_checks(view, history, clean),
+        "reruns": list_reruns(view, history, clean),
         "red_before": list_failing_before(view, history, clean),
         "decided": _decisions(sources),
         "noticed": _warnings(sources),

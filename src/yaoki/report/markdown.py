@@ -10,6 +10,7 @@ from yaoki.core.text import format_count
 from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
     agent_conversations,
+    describe_rerun,
     format_cost,
     format_tokens,
     list_some,
@@ -121,6 +122,7 @@ def _failures(report: Data) -> Iterator[str]:
         where = one_line_text(list_some(one["tasks"], one["tasks_left_out"]), 240)
         times = format_count(one["times"], "time")
         yield f"flaky: {one_line_text(one['check'], 60)}, {times}, in {where}"
+    yield from map(describe_rerun, report["reruns"])
     for one in report["red_before"]:
         words = one_line_text(one["failures"], 200)
         yield f"already failing on the base: {one_line_text(one['check'], 60)}: {words}"

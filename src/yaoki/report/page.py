@@ -18,6 +18,7 @@ from yaoki.report.template_engine import Filters, mark_safe, render, template_te
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,
+    describe_rerun,
     format_cost,
     format_duration,
     format_tokens,
@@ -165,6 +166,7 @@ def _failures(report: Data) -> Iterator[str]:
             f"flaky: {one_line_text(one['check'], 60)} failed and then passed on the same commit,"
             f" {times}, in {list_some(one['tasks'], where)}"
         )
+    yield from map(describe_rerun, report["reruns"])
     for one in report["red_before"]:
         yield (
             f"already failing on the base:  {one_line_text(one['check'], 60)}: "

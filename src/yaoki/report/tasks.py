@@ -105,6 +105,7 @@ def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> 
         "tree": context.branch.trees.get(proof.commit),
         "onto": proof.onto,
         "how": _how(context, task, proof),
+        "earlier_checks": proof.check_revision != history.check_revision,
         "checks": [_check(context, row.id, check) for check in proof.checks[:CHECKS_MAX]],
     }
 
@@ -118,7 +119,7 @@ def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:
 
 def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data:
     plan, clean = context.history.plan, context.clean
-    identity = plan.check_identity(task_id, check.check) if plan else None
+    identity = plan.check_identity(task_id, check.check, check.seq) if plan else None
     return {
         "check": clean(check.check),
         "type": identity.type if identity else "built-in",

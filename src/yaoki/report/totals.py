@@ -22,6 +22,7 @@ from yaoki.views.tasks import RunView, is_proof
 
 NAMES_MAX = 20
 SAVED_WORK_MAX = 1000
+RERUNS_MAX = 200
 Data = dict[str, Any]
 CleanText = Callable[[str], str]
 
@@ -78,7 +79,7 @@ def measure_times(run: Run, history: RunHistory, now: datetime) -> Data:
     checks_s = 0.0
     for task in history.tasks.values():
         waited.update(wait_times(task, end))
-        checks_s += sum(check.seconds for check in iter_checks(task))
+        checks_s += sum(c.seconds + sum(c.rerun_seconds) for c in iter_checks(task))
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),
         "agent_s": round(history.usage.seconds, 3),
@@ -119,6 +120,22 @@ def list_flaky_checks(view: RunView, history: RunHistory, clean: CleanText) -> l
         {"check": clean(check), "times": n, **_named(names[check])}
         for check, n in sorted(times.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
+
+
+def list_reruns(view: RunView, history: RunHistory, clean: CleanText) -> list[Data]:
+    """Checks that were run again after a failure, with the time of each run."""
+    return [
+        {
+            "task": task.row.id,
+            "name": clean(task.row.name),
+            "check": clean(check.check),
+            "outcome": check.outcome,
+            "seconds": [check.seconds, *check.rerun_seconds],
+        }
+        for task in view.tasks
+        for check in iter_checks(history.tasks.get(task.row.id, TaskHistory()))
+        if check.rerun_seconds
+    ][:RERUNS_MAX]
 
 
 def _named(names: Sequence[str]) -> Data:

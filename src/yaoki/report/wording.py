@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.text import format_count, one_line, strip_terminal_codes
+from yaoki.views.outcomes import run_times
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -67,6 +68,13 @@ def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
     """A list of names, and how many more there are."""
     shown = one_line_text(", ".join(names), limit)
     return f"{shown} and {left_out:,} more" if left_out else shown
+
+
+def describe_rerun(one: Data) -> str:
+    """A check that was run again after a failure: `tests of login FAILED twice, 2 s + 3 s`."""
+    first, *again = one["seconds"]
+    words = f"{one['check']} of {one['name']} {one['outcome']}"
+    return f"{one_line_text(words, 160)}{run_times(one['outcome'], first, again)}"
 
 
 def verdict_sentence(status: str, numbers: Data, paused: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.model import Reason, RetryMethod
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
-from yaoki.views.outcomes import outcome_words
+from yaoki.views.outcomes import outcome_words, run_times
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -69,7 +69,8 @@ def _agent_words(data: Data) -> str:
 
 
 def _check_words(data: Data) -> str:
-    words = f"check {data['check']} {outcome_words(data)} in {format_duration(data['seconds'])}"
+    times = run_times(data["outcome"], data["seconds"], data.get("rerun_seconds", ()))
+    words = f"check {data['check']} {outcome_words(data)}{times}"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
     return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")
@@ -249,6 +250,8 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
     "RECONCILED": _repair_words,
+    "PLAN_RECHECKED": lambda data: str(data["message"]),
+    "CHECKS_REVISED": lambda data: f"has the checks of revision {data['revision']['number']}",
     "RUN_MERGED": _merge_words,
     "WARNING": _warning_words,
     "CHECKOUT_CHANGED": _warning_words,

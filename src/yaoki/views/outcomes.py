@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 
 
 def outcome_numbers(tests: int | None, known: int = 0) -> str:
@@ -20,3 +20,13 @@ def outcome_words(data: Mapping[str, Any]) -> str:
     good = data["outcome"] in {"PASSED", "FLAKY"}
     more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
     return f"{data['outcome']}{more}"
+
+
+def run_times(outcome: str, seconds: float, reruns: Sequence[float]) -> str:
+    """How long a check took, with the re-runs that tell a failure from a flaky one."""
+    if not reruns:
+        return f" in {format_duration(seconds)}"
+    if outcome == "FAILED" and len(reruns) == 1:
+        return f" twice, {format_duration(seconds)} + {format_duration(reruns[0])}"
+    times = format_count(len(reruns), "time")
+    return f" in {format_duration(seconds)}, run again {times} in {format_duration(sum(reruns))}"

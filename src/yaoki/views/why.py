@@ -53,6 +53,10 @@ class Explanation:
     ended_at: datetime | None = None
     # What happened beside the work, such as refs that changed meanwhile; each once.
     warnings: tuple[str, ...] = ()
+    # The revision of the plan that its checks are from, and that of the checks that proved it;
+    # 0 for those it was submitted with.
+    check_revision: int = 0
+    proof_revision: int = 0
 
 
 def explain(
@@ -82,6 +86,8 @@ def explain(
         tuple(warning.words for warning in collect_warnings(entries).by_text.values())[
             :WARNINGS_SHOWN
         ],
+        history.check_revision,
+        proof.check_revision if proof else 0,
     )
 
 

@@ -27,6 +27,9 @@ def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) ->
         # Bytecode of an earlier run and packages of the user are in no commit.
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
+        # Output is read by programs and put into prompts; a plan may ask for colours again.
+        "NO_COLOR": "1",
+        "PY_COLORS": "0",
         **private,
     }
 

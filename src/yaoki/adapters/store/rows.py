@@ -17,8 +17,11 @@ from yaoki.core.model import (
 )
 from yaoki.ports import JournalEntry
 
-# Fields of a run that are fixed at submit and that no statement searches.
-RUN_DOC_FIELDS = ("planner", "default_agents", "budget", "continuous", "language", "approved")
+# Fields of a run that no statement searches; only its revised checks change after submit.
+RUN_DOC_FIELDS = (
+    *("planner", "default_agents", "budget", "continuous", "language", "approved"),
+    "revised_checks",
+)
 # Errors that reading a row or an entry may raise if yaoki did not write it.
 ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 # A worker has few runs at a time.
@@ -75,8 +78,13 @@ def run_columns(run: Run) -> dict[str, Any]:
         "parallel": run.parallel,
         "revision": run.revision,
         "priority": run.priority,
-        "doc": dump_json(fields_to_data(run, RUN_DOC_FIELDS)),
+        "doc": run_document(run),
     }
+
+
+def run_document(run: Run) -> str:
+    """The fields of a run in one column."""
+    return dump_json(fields_to_data(run, RUN_DOC_FIELDS))
 
 
 def run_from_row(row: SqlRow) -> Run:

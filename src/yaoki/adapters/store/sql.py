@@ -122,6 +122,7 @@ class SqlStore:
         self.submit = runs.submit
         self.add_tasks = runs.add_tasks
         self.extend = runs.extend
+        self.revise_checks = runs.revise_checks
         self.pause = runs.pause
         self.unpause = runs.unpause
         self.end_iterations = runs.end_iterations
@@ -228,6 +229,7 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "submit",
         "add_tasks",
         "extend",
+        "revise_checks",
         "pause",
         "unpause",
         "end_iterations",

@@ -51,6 +51,7 @@ TASK_DOC_FIELDS = (
     "left_out_subtasks",
     "spend",
     "forgiven_spend",
+    "check_revision",
 )
 # Stored instead of a feedback that equals the failure.
 SAME = "same"
@@ -118,11 +119,14 @@ def task_from_row(row: SqlRow, spec: TaskSpec) -> Task:
         if row["holder"]
         else None
     )
+    flags = {word: data.pop(word, False) for word in ("recalled", "rerun", "take_over")}
+    fields = fields_from_data(Task, TASK_DOC_FIELDS, data)
+    revision = fields.get("check_revision")
     return Task(
         id=task_id,
         run_id=RunId(row["run_id"]),
         n=row["n"],
-        spec=spec,
+        spec=revision.apply_to(spec) if revision else spec,
         state=state,
         stage=Stage(row["stage"]),
         attempt=row["attempt"],
@@ -130,12 +134,12 @@ def task_from_row(row: SqlRow, spec: TaskSpec) -> Task:
         lease=lease,
         due_at=from_ms(row["due_ms"]) if row["due_ms"] else None,
         reason=_reason(row["reason"], state),
-        waiting_for=_wait_reason(row, state, decision_due=data.pop("recalled", False)),
+        waiting_for=_wait_reason(row, state, decision_due=flags["recalled"]),
         request=_pending_request(row, state),
-        mode=_attempt_mode(rerun=data.pop("rerun", False), taken_over=data.pop("take_over", False)),
+        mode=_attempt_mode(rerun=flags["rerun"], taken_over=flags["take_over"]),
         landed_commit=row["landed"],
         parent=row["parent"],
-        **fields_from_data(Task, TASK_DOC_FIELDS, data),
+        **fields,
     )
 
 

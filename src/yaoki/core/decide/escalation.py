@@ -172,8 +172,9 @@ def waivable_check_names(task: Task) -> frozenset[str]:
 
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
-    known = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
-    first = (failure.remedy,) if failure.remedy else known
+    listed = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
+    known = [action.replace("recheck RUN", f"recheck {task.run_id}") for action in listed]
+    first = [failure.remedy] if failure.remedy else known
     # No agent reads words about its account.
     reads = task.spec.kind not in AGENTLESS_KINDS and not failure.account_problem
     words = ' "words for the agent"' if reads else ""
@@ -199,7 +200,9 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     remedy = (
-        _plan_permission(failure) or _unfit_check_remedy(failure) or _account_remedy(task, failure)
+        _plan_permission(failure)
+        or _unfit_check_remedy(task, failure)
+        or _account_remedy(task, failure)
     )
     return f"{task.spec.name} is not done: {issue}.{remedy} {can} or abort?"
 
@@ -211,11 +214,18 @@ def _plan_permission(failure: Failure) -> str:
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
 
 
-def _unfit_check_remedy(failure: Failure) -> str:
-    """A retry would run the same check: the run keeps the checks it began with."""
-    if failure.code is not FatalCode.CHECK_UNFIT:
+def _unfit_check_remedy(task: Task, failure: Failure) -> str:
+    """A retry would run the same check: the run keeps its checks until they are taken over."""
+    if not _is_check_at_fault(failure):
         return ""
-    return " The run keeps its checks: to change one, cancel the run and start the changed plan."
+    command = f"yaoki plan recheck {task.run_id}"
+    return f" The run keeps its checks: change it in the plan or yaoki.toml, then: {command}."
+
+
+def _is_check_at_fault(failure: Failure) -> bool:
+    """Is the check itself the obstacle: unfit, or without its program?"""
+    permanent = failure.is_our_fault and failure.kind is FailureKind.FATAL_ERROR
+    return failure.code is FatalCode.CHECK_UNFIT or (permanent and bool(failure.check))
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:

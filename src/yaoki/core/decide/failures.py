@@ -43,8 +43,7 @@ FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
         "a check cannot prove what the plan uses it for",
         (
             "change the check's command: it must only look, and leave a report that can be read",
-            "the run keeps the checks it began with: cancel it, then run the changed plan with "
-            "--base set to its run branch",
+            "the run keeps its checks until you say otherwise: yaoki plan recheck RUN",
         ),
     ),
     FatalCode.REQUEST_REFUSED: FatalEntry(

@@ -21,12 +21,14 @@ class RepeatedRuns:
     needed: int
     candidate: tuple[bool, ...] = ()
     base: tuple[bool, ...] = ()
+    seconds: tuple[float, ...] = ()
 
-    def with_candidate_run(self, passed: bool) -> RepeatedRuns:
-        return replace(self, candidate=(*self.candidate, passed))
+    def with_candidate_run(self, passed: bool, seconds: float = 0.0) -> RepeatedRuns:
+        seen = (*self.seconds, seconds)
+        return replace(self, candidate=(*self.candidate, passed), seconds=seen)
 
-    def with_base_run(self, passed: bool) -> RepeatedRuns:
-        return replace(self, base=(*self.base, passed))
+    def with_base_run(self, passed: bool, seconds: float = 0.0) -> RepeatedRuns:
+        return replace(self, base=(*self.base, passed), seconds=(*self.seconds, seconds))
 
     @property
     def always_passed(self) -> bool:

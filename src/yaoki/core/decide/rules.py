@@ -77,6 +77,9 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return _after_prepare(task, report)
         case WorkCommitted():
             return _after_work(task, report, moment)
+        case CandidateVerified(check_revision=number) if number != task.check_revision_number:
+            words = "its checks were changed while they ran; it is verified again"
+            return (JournalNote("WARNING", {"message": words}),)
         case CandidateVerified():
             return _after_verify(task, report, moment)
         case MergeConflicted(paths=paths):

@@ -16,6 +16,7 @@ from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,
+    FailedCheck,
     Failure,
     FailureKind,
     Finding,
@@ -39,18 +40,33 @@ TIMED_OUT_PARAM = "timedOut"
 
 def _merge_findings(verdict: Verdict) -> Finding | None:
     """All failing findings as one, so that one attempt can fix all of them."""
-    stopped = [finding for finding in verdict.findings if not finding.is_acceptable]
-    if len(stopped) < 2:
+    failing = verdict.all_failing
+    if len(failing) < 2 or failing[0].outcome is Outcome.BROKEN:
         return verdict.first_failing
+    first, *others = failing
     params: dict[str, Any] = {}
-    for finding in reversed(stopped):
+    for finding in reversed(failing):
         params.update(finding.params)
+    aborts = any(finding.on_failure is OnFailure.ABORT for finding in failing)
     return replace(
-        stopped[0],
-        message="; ".join(finding.message for finding in stopped),
-        items=tuple(item for finding in stopped for item in finding.items),
+        first,
+        message="; ".join((first.message, *(f"{f.check}: {f.message}" for f in others))),
+        items=tuple(item for finding in failing for item in finding.items),
         params=params,
-        replan=any(finding.replan for finding in stopped),
+        replan=any(finding.replan for finding in failing),
+        on_failure=OnFailure.ABORT if aborts else first.on_failure,
+    )
+
+
+def _list_failed_checks(verdict: Verdict) -> tuple[FailedCheck, ...]:
+    """Each failed check with its own pattern and output; none if only one failed."""
+    failing = verdict.all_failing
+    if len(failing) < 2:
+        return ()
+    share = FAILURE_OUTPUT_BYTES_MAX // len(failing)
+    return tuple(
+        FailedCheck(f.check, f.message, f.pattern, f.items, f.params, clip_bytes(f.output, share))
+        for f in failing
     )
 
 
@@ -65,13 +81,14 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
         )
     if finding.outcome is Outcome.BROKEN:
         return _of_broken_check(finding)
+    failure = replace(_of_finding(finding), failed_checks=_list_failed_checks(verdict))
     if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
         # A check that ends the retries does so however the agent ended.
-        return _of_finding(finding)
+        return failure
     known = classify_exit(exit_)
     if known is not None and not _limit_explains_nothing(known, exit_):
         return known
-    return add_agent_claim(_as_incomplete(_of_finding(finding), exit_), exit_)
+    return add_agent_claim(_as_incomplete(failure, exit_), exit_)
 
 
 def _without_proof(verdict: Verdict) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     AgentExit,
+    CheckRevision,
     Choice,
     Counts,
     Failure,
@@ -371,6 +372,17 @@ class UndoCompleted:
 
 
 @dataclass(frozen=True, slots=True)
+class ChecksRevised:
+    """A person took over the checks and the set-up of the changed plan.
+
+    What was proven before this event was proven with the checks before it.
+    """
+
+    NAME: ClassVar[str] = "CHECKS_REVISED"
+    revision: CheckRevision
+
+
+@dataclass(frozen=True, slots=True)
 class RowRefused:
     """The row of the task claims more than the journal and git prove, or cannot be read.
 
@@ -418,6 +430,7 @@ Event = (
     | UndoRequested
     | UndoDropped
     | UndoCompleted
+    | ChecksRevised
     | RowRefused
     | JournalNote
 )
@@ -444,6 +457,7 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             ],
             "exit_code": finding.exit_code,
             "seconds": round(finding.seconds, 3),
+            "rerun_seconds": [round(seconds, 3) for seconds in finding.rerun_seconds],
             "log": finding.log,
         },
     )

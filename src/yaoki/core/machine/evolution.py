@@ -12,6 +12,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     Cancelled,
     CancelRequested,
+    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
@@ -45,6 +46,7 @@ from yaoki.core.machine.transitions import (
     apply_answer,
     apply_attempt_started,
     apply_awaiting_rerun,
+    apply_checks_revised,
     apply_culprit_found,
     apply_escalation,
     apply_final,
@@ -185,6 +187,8 @@ def evolve(task: Task, event: Event) -> Task:
             return replace(task, request=PendingRequest.NONE, revert_cause=None, revert_failed=True)
         case UndoCompleted(question=question):
             return apply_undo_completed(task, question)
+        case ChecksRevised(revision=revision):
+            return apply_checks_revised(task, revision)
         case RowRefused():
             return apply_row_refused(task)
         case JournalNote():

@@ -10,6 +10,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     Cancelled,
     CancelRequested,
+    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
@@ -97,5 +98,7 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.recall_requested
         case UndoRequested() | UndoCompleted() | UndoDropped():
             return task.state is State.DONE
+        case ChecksRevised():
+            return task.state not in {State.CANCELLED, State.REPLACED}
         case RowRefused() | JournalNote():
             return True

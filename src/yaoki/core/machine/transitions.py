@@ -19,6 +19,7 @@ from yaoki.core.model import (
     CONTENT_KINDS,
     AgentLimit,
     AttemptMode,
+    CheckRevision,
     Choice,
     Counts,
     Failure,
@@ -294,6 +295,17 @@ def apply_landing_reverted(task: Task) -> Task:
         due_at=None,
         work=Work(),
     )
+
+
+def apply_checks_revised(task: Task, revision: CheckRevision) -> Task:
+    """The task has new checks.  A verdict that waits to land was made with the old ones and counts
+    no more, unless a worker is landing it at this moment.
+    """
+    revised = replace(task, spec=revision.apply_to(task.spec), check_revision=revision)
+    if task.stage is not Stage.LAND or task.state in {State.ACTIVE, State.DONE}:
+        return revised
+    unproven = replace(task.work, verified_commit="", onto="")
+    return replace(revised, stage=Stage.VERIFY, work=unproven)
 
 
 def apply_row_refused(task: Task) -> Task:

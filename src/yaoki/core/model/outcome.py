@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model.enums import (
     AccountProblem,
     AgentLimit,
@@ -67,10 +67,12 @@ class Finding:
     passing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("passing"))
     can_fail: bool = field(default=True, metadata=stored_as("proves"))
     replan: bool = False
+    # The durations of the re-runs that tell a real failure from a flaky one.
+    rerun_seconds: tuple[float, ...] = ()
 
     @property
     def is_acceptable(self) -> bool:
-        """Does this finding let the next check run?"""
+        """Does this finding let the work land, as far as this check is concerned?"""
         return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
 
     @property
@@ -98,8 +100,17 @@ class Verdict:
         )
 
     @property
+    def all_failing(self) -> tuple[Finding, ...]:
+        """All findings against the work; those of checks that could not run, if there is no other.
+
+        An agent can fix what failed even while another check waits for a person.
+        """
+        bad = tuple(f for f in self.findings if not f.is_acceptable)
+        return tuple(f for f in bad if f.outcome is Outcome.FAILED) or bad
+
+    @property
     def first_failing(self) -> Finding | None:
-        return next((f for f in self.findings if not f.is_acceptable), None)
+        return next(iter(self.all_failing), None)
 
 
 CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
@@ -200,9 +211,22 @@ class ClosedAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """One of several checks that failed in the same attempt, as the agent is told of it."""
+
+    check: str
+    message: str
+    pattern: str = ""
+    items: tuple[FindingItem, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """The reason why an attempt did not land.
 
+    If several checks failed, `failed_checks` has each of them; the other fields describe all.
     `account`: the account at its limit, if it is not that of the task's own agent.  `source`: the
     part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.
     `account_problem` and `closure` concern the account of the task's own agent; `unanswered`: the
@@ -230,3 +254,21 @@ class Failure:
     closure: AccountClosure | None = None
     unanswered: bool = False
     remedy: str = ""
+    failed_checks: tuple[FailedCheck, ...] = ()
+
+    @property
+    def single_failures(self) -> tuple[Failure, ...]:
+        """A failure for each failed check; the failure itself if there is only one."""
+        return tuple(
+            replace(
+                self,
+                message=one.message,
+                pattern=one.pattern,
+                check=one.check,
+                items=one.items,
+                params=one.params,
+                output=one.output,
+                failed_checks=(),
+            )
+            for one in self.failed_checks
+        ) or (self,)

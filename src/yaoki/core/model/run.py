@@ -65,6 +65,8 @@ class Run:
     `planner` names the agents that are asked for more tasks, `default_agents` those of a task that
     names none.  `acknowledged_iteration` is the iteration whose failure a person accepted.  With a
     `target_group` the value describes the branch of that group instead of the run's own branch.
+    `revised_checks` replace those of the catalogue, which itself never changes: the journal is read
+    with it.
     """
 
     id: RunId
@@ -94,6 +96,12 @@ class Run:
     budget_grants: int = 0
     acknowledged_iteration: int = 0
     target_group: str = ""
+    revised_checks: Mapping[str, CheckSpec] = field(default_factory=dict)
+
+    @property
+    def checks(self) -> Mapping[str, CheckSpec]:
+        """The checks that tasks refer to by name, as the latest revision of the plan has them."""
+        return {**self.catalogue.checks, **self.revised_checks}
 
     @property
     def pause_reason(self) -> str:

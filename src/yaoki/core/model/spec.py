@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model.enums import (
     BackoffType,
     BaselineMode,
@@ -187,3 +187,16 @@ class TaskSpec:
     tags: tuple[str, ...] = ()
     iteration: int = 0
     ticket: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRevision:
+    """The checks and the set-up that a later revision of the plan gives a task."""
+
+    number: int
+    checks: tuple[CheckSpec, ...] = ()
+    setup: tuple[tuple[str, ...], ...] = ()
+    setup_inputs: tuple[str, ...] = ()
+
+    def apply_to(self, spec: TaskSpec) -> TaskSpec:
+        return replace(spec, checks=self.checks, setup=self.setup, setup_inputs=self.setup_inputs)

@@ -51,7 +51,8 @@ class CandidateVerified:
     """The required checks ran on `commit`, which is a descendant of `onto`.
 
     `is_already_landed`: the run branch contains all changes of the task.  `work_elsewhere`: other
-    places where the agent worked, if it changed nothing that could land.
+    places where the agent worked, if it changed nothing that could land.  `check_revision` is the
+    revision of the plan whose checks ran.
     """
 
     verdict: Verdict
@@ -61,6 +62,7 @@ class CandidateVerified:
     is_already_landed: bool = False
     bisect_result: BisectResult | None = None
     work_elsewhere: tuple[str, ...] = ()
+    check_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

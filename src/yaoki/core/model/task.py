@@ -21,7 +21,7 @@ from yaoki.core.model.enums import (
 )
 from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure
-from yaoki.core.model.spec import AgentSpec, TaskSpec
+from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 
 
@@ -157,6 +157,7 @@ class Task:
     later work made the revert impossible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     `closed_account` is not a part of its state: the store adds it for a decision about its account.
+    `check_revision` has replaced the checks and the set-up in `spec`.
     """
 
     id: TaskId
@@ -200,6 +201,12 @@ class Task:
     spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
     forgiven_spend: Spend = field(default_factory=Spend)
     closed_account: ClosedAccount | None = None
+    check_revision: CheckRevision | None = None
+
+    @property
+    def check_revision_number(self) -> int:
+        """The revision of the plan that its checks are from; 0 for those it was submitted with."""
+        return self.check_revision.number if self.check_revision else 0
 
     @property
     def agent(self) -> AgentSpec | None:

@@ -110,7 +110,7 @@ class MergeCommand:
         if merge.how != "merge":
             required = self._required_checks.not_known_to_pass(run, merge.commit)
         elif run.done_when:
-            checks = tuple(run.catalogue.checks[name] for name in run.done_when)
+            checks = tuple(run.checks[name] for name in run.done_when)
             required = replace(required, checks=checks)
         if not required.checks:
             return []

@@ -48,7 +48,7 @@ class FinalCheckStep:
 
     def _spec(self, run: Run, name: str, head: str) -> TaskSpec:
         """The plan's `done_when`, then the required checks not known to pass on this head."""
-        done_when = {check: run.catalogue.checks[check] for check in run.done_when}
+        done_when = {check: run.checks[check] for check in run.done_when}
         unknown = self._required_checks.not_known_to_pass(run, head)
         checks = {**done_when, **{check.name: check for check in unknown.checks}}
         required: CheckSet = replace(unknown, checks=tuple(checks.values()))

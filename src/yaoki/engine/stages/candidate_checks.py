@@ -1,4 +1,4 @@
-"""Verifies one exact commit: the built-in rules for any change, then every check, in order."""
+"""Verifies one exact commit: the built-in rules for any change, then every check."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from yaoki.core.decide.baseline import (
-    weigh,
-)
+from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
@@ -27,6 +25,7 @@ from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.check_definition import DefinitionGuard
+from yaoki.engine.stages.check_durations import CheckDurations
 from yaoki.engine.stages.check_rerun import CheckRerun
 from yaoki.engine.stages.missing_files import MissingFiles
 from yaoki.engine.stages.missing_setup import MissingSetup
@@ -39,6 +38,7 @@ from yaoki.engine.stages.own_findings import (
     waived_rule_findings,
 )
 from yaoki.engine.stages.proof_room import (
+    SETUP,
     ProofCheck,
     ProofSession,
     ProofSessions,
@@ -75,6 +75,7 @@ class CandidateVerifier:
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
         self._missing_setup = MissingSetup(workspace)
+        self._durations = CheckDurations(baselines)
 
     def verify(
         self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
@@ -167,34 +168,45 @@ class CandidateVerifier:
         *,
         trivial: bool,
     ) -> Iterator[Finding]:
-        """Run the checks in order; the first required check that fails ends the list."""
+        """Run every check, so that one attempt can fix all that fails.
+
+        A judge costs an agent run and reads the results of the other checks, so it is not asked
+        about work that has already failed.
+        """
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
         passed: list[ProofCheck] = []
-        facts = self._facts(run, task, candidate, claim)
-        for n, spec in enumerate(task.spec.checks, start=1):
+        facts, failed = self._facts(run, task, candidate, claim), False
+        for n, spec in self._durations.in_order(task, facts.onto):
             if spec.name in task.waivers:
                 yield waived_finding(spec.name)
                 continue
+            if failed and (spec.type in AGENT_CHECKS or claim.stop_reason()):
+                return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
             finding = self._run_check(check, replace(facts, findings=tuple(findings)))
             if finding.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
             findings.append(finding)
             yield finding
-            if not finding.is_acceptable:
+            if finding.check == SETUP:
                 return
+            if not finding.is_acceptable:
+                failed = True
+                continue
             fewer = self._comparison.fewer_tests(check, finding, facts, review.parametrized)
             if fewer is not None:
+                failed = True
                 yield fewer
-                return
-            if (
+            elif (
                 spec.type is CheckType.COMMAND
                 and spec.required
                 and finding.outcome is Outcome.PASSED
             ):
                 passed.append(check)
+        if failed:
+            return
         yield from self._comparison.unmatched_fixes(
             run, task, findings, home, facts, claim, session
         )
@@ -233,6 +245,7 @@ class CandidateVerifier:
 
     def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         finding = self._run_and_weigh(check, facts)
+        self._durations.record(check.task, check.spec, finding)
         return self._missing_setup.explain(check, finding, facts.commit)
 
     def _run_and_weigh(self, check: ProofCheck, facts: CheckFacts) -> Finding:

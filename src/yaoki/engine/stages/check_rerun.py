@@ -26,13 +26,14 @@ class CheckRerun:
         self._checker = checker
 
     def rerun_failed(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
-        """Run a failed check again; returns its finding unchanged, or FLAKY with the counts of
-        passes and failures.
+        """Run a failed check again; returns its finding with the durations of the re-runs, as
+        FLAKY with the counts of passes and failures if it is.
         """
         if not check.spec.rerun or check.spec.type is not CheckType.COMMAND:
             return finding
         single = self._checker.narrow(check.spec, finding)
         runs = self._rerun_single(check, single, facts) if single else self._rerun(check, facts)
+        finding = replace(finding, rerun_seconds=runs.seconds)
         if not runs.is_flaky:
             return finding
         return replace(
@@ -46,7 +47,7 @@ class CheckRerun:
         """Run the whole check again, at most twice, since it offers no way to run single tests."""
         runs = RepeatedRuns(needed=WHOLE_RERUNS_MAX)
         for n in range(1, WHOLE_RERUNS_MAX + 1):
-            runs = runs.with_candidate_run(self._passes(check, check.spec, facts, n))
+            runs = runs.with_candidate_run(*self._rerun_once(check, check.spec, facts, n))
             if check.claim.stop_reason() or not runs.always_passed:
                 break
         return runs
@@ -56,19 +57,21 @@ class CheckRerun:
     ) -> RepeatedRuns:
         runs = RepeatedRuns(needed=CANDIDATE_RERUNS_MAX)
         for n in range(1, CANDIDATE_RERUNS_MAX + 1):
-            runs = runs.with_candidate_run(self._passes(check, single, facts, n))
+            runs = runs.with_candidate_run(*self._rerun_once(check, single, facts, n))
             if check.claim.stop_reason() or not runs.always_passed:
                 break
         for n in range(1, (BASE_RERUNS_MAX if runs.never_passed else CANDIDATE_RERUNS_MAX) + 1):
             if check.claim.stop_reason() or runs.is_flaky:
                 break
-            runs = runs.with_base_run(self._passes(check, single, facts, n, base=True))
+            runs = runs.with_base_run(*self._rerun_once(check, single, facts, n, base=True))
         return runs
 
     @staticmethod
-    def _passes(
+    def _rerun_once(
         check: ProofCheck, spec: CheckSpec, facts: CheckFacts, n: int, *, base: bool = False
-    ) -> bool:
+    ) -> tuple[bool, float]:
+        """Did it pass, and how long did it take?"""
         commit, suffix = (facts.onto, "onto") if base else (facts.commit, "again")
         rerun = replace(check, spec=spec)
-        return rerun.run_on(commit, facts, f"-{suffix}-{n}").outcome is Outcome.PASSED
+        finding = rerun.run_on(commit, facts, f"-{suffix}-{n}")
+        return finding.outcome is Outcome.PASSED, finding.seconds

@@ -108,7 +108,14 @@ class VerifyStage:
             else self._workspace.uncommitted.find_work_elsewhere(task)
         )
         return CandidateVerified(
-            verdict, candidate.commit, candidate.onto, candidate.changed, landed, culprit, elsewhere
+            verdict,
+            candidate.commit,
+            candidate.onto,
+            candidate.changed,
+            landed,
+            culprit,
+            elsewhere,
+            task.check_revision_number,
         )
 
     def _landed_before(self, run: Run, task: Task) -> bool:

@@ -145,7 +145,8 @@ class WorkStage:
             return texts[-1].text
 
         prompt = compose_prompt(task, write_failure, context, session_resumed=resumed)
-        text = texts[-1] if texts else None
+        # Statistics about templates count the one of the first failed check.
+        text = texts[0] if texts else None
         feedback = task.feedback
         sent = PromptSent(
             kind=feedback.kind.value if feedback else "",

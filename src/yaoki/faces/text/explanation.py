@@ -31,7 +31,11 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield f"  choices: {', '.join(explanation.view.choices)}"
     if explanation.proof:
         checks = ", ".join(f"{name} {outcome}" for name, outcome in explanation.proof_words.items())
-        yield f"  verified on that commit: {clean_line(checks)}"
+        earlier = explanation.proof_revision != explanation.check_revision
+        with_ = " with its checks before they were revised" if earlier else ""
+        yield f"  verified on that commit{with_}: {clean_line(checks)}"
+    if explanation.check_revision:
+        yield f"  checks: those of revision {explanation.check_revision} of the plan"
     for words in explanation.warnings:
         yield f"  warning: {clean_line(words)}"
     if explanation.decisions:

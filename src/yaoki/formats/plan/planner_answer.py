@@ -172,7 +172,7 @@ def _names(shaped: Sequence[Mapping[str, Any]], context: AnswerContext) -> set[s
 
 def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> TaskSpec:
     name, usual, catalogue = one["id"], context.defaults, context.run.catalogue
-    kind = _kind(one, context)
+    known_checks, kind = context.run.checks, _kind(one, context)
     old = context.find(one["replaces"]) if one.get("replaces") else None
     replaced_spec = old.spec if old is not None and old.spec is not None else None
     check_names = (
@@ -180,8 +180,8 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
         if replaced_spec
         else one.get("checks")
     )
-    checks = check_names if check_names is not None else list(catalogue.checks)
-    _known(name, "check", checks, catalogue.checks, context)
+    checks = check_names if check_names is not None else list(known_checks)
+    _known(name, "check", checks, known_checks, context)
     inherited = (replaced_spec.agents if replaced_spec else ()) or usual.agents
     agents = [one["agent"]] if one.get("agent") else [a.name for a in inherited]
     _known(name, "agent", agents, catalogue.agents, context)
@@ -196,7 +196,7 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
         goal=one["goal"].strip(),
         kind=kind,
         needs=tuple(dict.fromkeys(_needs(one, names, context))),
-        checks=tuple(catalogue.checks[c] for c in checks if c in catalogue.checks),
+        checks=tuple(known_checks[c] for c in checks if c in known_checks),
         agents=()
         if kind is TaskKind.CHECK
         else tuple(catalogue.agents[a] for a in agents if a in catalogue.agents),

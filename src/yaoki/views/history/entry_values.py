@@ -72,4 +72,5 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("tests"),
         tuple(data.get("known", ())),
         entry.seq,
+        tuple(data.get("rerun_seconds", ())),
     )

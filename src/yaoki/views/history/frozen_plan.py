@@ -25,10 +25,16 @@ class CheckIdentity:
 
 @dataclass(slots=True)
 class FrozenPlan:
-    """The plan of a run as it was submitted: its digest, and what each check runs."""
+    """The plan of a run as the journal has it: its digest, and what each check runs.
+
+    `task_checks` has the checks that are not in the catalogue, each with the number of the journal
+    entry from which on it is the one that runs.
+    """
 
     catalogue: Catalogue
-    task_checks: dict[tuple[str, str], CheckIdentity] = field(default_factory=dict)
+    task_checks: dict[tuple[str, str], list[tuple[int, CheckIdentity]]] = field(
+        default_factory=dict
+    )
     _sum: Any = field(default_factory=hashlib.sha256)
     _shared_checks: dict[str, CheckIdentity] = field(default_factory=dict)
 
@@ -37,17 +43,22 @@ class FrozenPlan:
             run = entry.data.get("run", {})
             self._hash({k: run.get(k) for k in ("goal", "done_when", "catalogue")})
         elif entry.event == "TASK_SUBMITTED":
-            self._add_spec(entry)
+            self._add_spec(entry, entry.data["spec"])
+        elif entry.event == "CHECKS_REVISED":
+            self._add_spec(entry, entry.data["revision"])
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the frozen plan, then every task's specification in order."""
+        """SHA-256 over the frozen plan, then every task's specification and revision in order."""
         return str(self._sum.hexdigest())
 
-    def check_identity(self, task_id: str, name: str) -> CheckIdentity | None:
-        """The check as the plan defines it; None for a built-in criterion on every change."""
-        if (task_id, name) in self.task_checks:
-            return self.task_checks[task_id, name]
+    def check_identity(self, task_id: str, name: str, seq: int) -> CheckIdentity | None:
+        """The check as the plan defined it when the journal entry `seq` was written; None for a
+        built-in criterion on every change.
+        """
+        for since, identity in reversed(self.task_checks.get((task_id, name), ())):
+            if since <= seq:
+                return identity
         if name not in self._shared_checks and name in self.catalogue.checks:
             self._shared_checks[name] = identify_check(self.catalogue.checks[name])
         return self._shared_checks.get(name)
@@ -56,13 +67,13 @@ class FrozenPlan:
         line = json.dumps(data, sort_keys=True, separators=(",", ":"))
         self._sum.update(f"{line}\n".encode())
 
-    def _add_spec(self, entry: JournalEntry) -> None:
-        spec: Mapping[str, Any] = entry.data["spec"]
+    def _add_spec(self, entry: JournalEntry, spec: Mapping[str, Any]) -> None:
         self._hash(spec)
         for data in spec.get("checks", ()):
             if not isinstance(data, str):
                 check = from_data(CheckSpec, data)
-                self.task_checks[entry.task_id, check.name] = identify_check(check)
+                known = self.task_checks.setdefault((entry.task_id, check.name), [])
+                known.append((entry.seq, identify_check(check)))
 
 
 def identify_check(spec: CheckSpec) -> CheckIdentity:

@@ -50,6 +50,8 @@ class TaskHistory:
     # The last question as a person read it.
     question: str = ""
     last_at: datetime | None = None
+    # The revision of the plan that its checks are from; 0 for those it was submitted with.
+    check_revision: int = 0
     _commit: str = ""
     _commit_checks: dict[str, CheckResult] = field(default_factory=dict)
 
@@ -159,11 +161,20 @@ def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
     outcomes = data.get("checks", {})
     history.judgments.append(
         Judgment(
-            commit, data.get("onto", ""), data.get("unchanged", False), outcomes, tuple(checks)
+            commit,
+            data.get("onto", ""),
+            data.get("unchanged", False),
+            outcomes,
+            tuple(checks),
+            history.check_revision,
         )
     )
     if timeline.attempts:
         timeline.begin_stage(entry, Stage.LAND)
+
+
+def _revise_checks(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history.check_revision = int(entry.data["revision"]["number"])
 
 
 def _refuse_landing(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
@@ -297,6 +308,7 @@ _APPLY: Mapping[str, Apply] = {
     "AGENT_FINISHED": _finish_agent,
     "CHECK_FINISHED": _finish_check,
     "QUALITY_JUDGMENT": _judge,
+    "CHECKS_REVISED": _revise_checks,
     "LAND_REFUSED": _refuse_landing,
     "TASK_LANDED": _land,
     "TASKS_PLANNED": _plan,

@@ -104,6 +104,8 @@ class CheckResult:
     known: tuple[str, ...]
     # The journal entry, which has further details.
     seq: int
+    # The durations of its re-runs after a failure.
+    rerun_seconds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Judgment:
     unchanged: bool
     outcomes: Mapping[str, str]
     checks: tuple[CheckResult, ...]
+    # The revision of the plan that the checks are from; 0 for those the task was submitted with.
+    check_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
 
-WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")
+WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED")
 WARNINGS_MAX = 200
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MUTABLE_RUN_COLUMNS = frozenset(
     {
         *("merged", "summed_ms", "cancel_wanted", "paused", "iteration"),
-        *("failures_in_row", "grants", "revision", "acknowledged"),
+        *("failures_in_row", "grants", "revision", "acknowledged", "doc"),
     }
 )
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.rows import to_ms
+from yaoki.adapters.store.rows import run_document, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import insert_run
 from yaoki.adapters.store.tables.task_loader import (
@@ -19,9 +19,21 @@ from yaoki.adapters.store.tables.task_loader import (
 )
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
 from yaoki.adapters.store.task_rows import tally_from_rows
-from yaoki.core.machine.events import Replaced
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.machine.events import ChecksRevised, Replaced
 from yaoki.core.machine.value_codec import to_data
-from yaoki.core.model import Pause, PauseCause, Run, RunId, State, TaskId, TaskSpec
+from yaoki.core.model import (
+    CheckRevision,
+    CheckSpec,
+    Pause,
+    PauseCause,
+    Run,
+    RunId,
+    State,
+    Task,
+    TaskId,
+    TaskSpec,
+)
 from yaoki.errors import NotNow, OverLimit
 
 if TYPE_CHECKING:
@@ -129,6 +141,43 @@ class RunQueries:
             self._writer.update_run(tx, run_id, "PLAN_EXTENDED", data, {"revision": revision})
             new_ids = self._writer.add_tasks(tx, run, specs, replaces, by_planner=by_planner)
             return new_ids, revision
+
+        return self._db.write(work)
+
+    def revise_checks(
+        self,
+        run_id: RunId,
+        checks: Mapping[str, CheckSpec],
+        revise: Callable[[Run, Sequence[Task]], Mapping[TaskId, CheckRevision]],
+        how: str,
+    ) -> tuple[list[TaskId], int]:
+        """The next revision of the plan, with other checks; all of it or nothing.
+
+        `revise` gets the run and its tasks as they are inside the transaction, and may refuse.
+        """
+
+        def work(tx: Transaction) -> tuple[list[TaskId], int]:
+            run = load_run(tx, run_id, lock=True)
+            select = f"SELECT * FROM tasks WHERE run_id = :id ORDER BY n{tx.for_update}"
+            rows = tx.rows(select, {"id": run_id})
+            tasks = [self._loader.from_row(tx, row) for row in rows]
+            revised = revise(run, tasks)
+            number = run.revision + 1
+            data = {
+                "revision": number,
+                "checks": sorted(checks),
+                "tasks": [task.spec.name for task in tasks if task.id in revised],
+                "message": _recheck_message(number, sorted(checks)),
+                "how": how,
+            }
+            changed = replace(run, revised_checks={**run.revised_checks, **checks})
+            fields = {"revision": number, "doc": run_document(changed)}
+            self._writer.update_run(tx, run_id, "PLAN_RECHECKED", data, fields)
+            for task in tasks:
+                if (revision := revised.get(task.id)) is not None:
+                    event = ChecksRevised(replace(revision, number=number))
+                    self._writer.write(tx, task, (event,))
+            return list(revised), number
 
         return self._db.write(work)
 
@@ -252,6 +301,14 @@ class RunQueries:
                 self._writer.update_run(tx, run_id, "FINAL_SUMMARY", data, fields)
 
         self._db.write(work)
+
+
+def _recheck_message(number: int, checks: Sequence[str]) -> str:
+    what = f"the checks {', '.join(checks)}" if checks else "the set-up"
+    return (
+        f"revision {number}: {what} were taken over from the changed plan; what was proven before "
+        "was proven with the earlier ones"
+    )
 
 
 def _cannot_be_summarized(tx: Transaction, run: Run) -> bool:

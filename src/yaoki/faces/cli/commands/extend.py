@@ -1,4 +1,4 @@
-"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, for everybody."""
+"""`yaoki plan submit | extend | recheck | add-retry-task | complete`: the plan of a run changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.app.plan_input import STDIN
 from yaoki.core.redact import mask_values
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
@@ -18,7 +19,8 @@ from yaoki.faces.cli.context import (
     open_app,
     repo_option,
 )
-from yaoki.faces.cli.person_only import find_calling_task
+from yaoki.faces.cli.person_only import answer_channel, find_calling_task, refuse_agents
+from yaoki.faces.cli.trust_question import trust_option
 from yaoki.faces.text.render import (
     clean_line,
     print_document,
@@ -77,7 +79,7 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
     with open_app(repo, create=True) as app:
         plan = read_plan(app, file)
         require_plan_trust(app, str(file), plan)
-        run = submit_plan(app, plan)
+        run = submit_plan(app, plan, file=str(file))
         if as_json:
             print_document({"schema": SCHEMA, "run": run.id, "next": f"yaoki resume {run.id}"})
             return 0
@@ -152,6 +154,48 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
             print_document({"schema": SCHEMA, **document})
             return 0
         print_wrapped(f"run {run.id}: {view.status.value}")
+        print_next_command(view.next_command)
+    return 0
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option(
+    "--plan", "file", metavar="FILE", type=FILE, help="Read this plan instead of the run's own."
+)
+@trust_option
+@json_option
+@repo_option
+def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path) -> int:
+    """Take over changed checks and set-up into RUN.
+
+    They are read from the plan of the run and from yaoki.toml as they are now, and become the next
+    revision of the run.  Tasks, goals and agents stay as they are.
+    """
+    from yaoki.app.recheck import read_plan_again
+    from yaoki.faces.cli.plan_arguments import require_plan_trust
+
+    with open_app(repo) as app:
+        refuse_agents(app)
+        found = app.lookup.find_run(run)
+        plan, source = read_plan_again(app, found, file)
+        require_plan_trust(app, str(source or STDIN), plan, trust=trust)
+        app.preflight.check_references(plan)
+        app.preflight.check_programs(plan)
+        done = app.services.recheck_command.recheck(
+            found, plan.catalogue.checks, plan.specs, answer_channel()
+        )
+        view = load_run_view(app, app.reads.run(found.id))
+        if as_json:
+            document = {"run": found.id, "revision": done.revision, "checks": list(done.checks)}
+            tasks = {"tasks": list(done.tasks), "next": view.next_command}
+            print_document({"schema": SCHEMA, **document, **tasks})
+            return 0
+        what = f"checks {', '.join(done.checks)}" if done.checks else "set-up"
+        tasks_words = format_count(len(done.tasks), "task")
+        print_wrapped(
+            f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {tasks_words}"
+        )
         print_next_command(view.next_command)
     return 0
 

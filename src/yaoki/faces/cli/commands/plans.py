@@ -101,7 +101,13 @@ def show_plan(
     return 0
 
 
-for command in (extend.submit, extend.extend, extend.add_retry_task, extend.complete):
+for command in (
+    extend.submit,
+    extend.extend,
+    extend.recheck,
+    extend.add_retry_task,
+    extend.complete,
+):
     plan.add_command(command)
 plan.add_command(imports.import_list)
 

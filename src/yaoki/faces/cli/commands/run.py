@@ -96,7 +96,15 @@ def run(
         else:
             require_plan_trust(app, plan, held, trust=trust)
         _require_worktree_folder(app)
-        started = submit_plan(app, held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
+        started = submit_plan(
+            app,
+            held,
+            base=base,
+            parallel=parallel or 0,
+            approved=yes,
+            tags=tags,
+            file="" if _is_goal(plan) else plan,
+        )
         if not (quiet or as_json):
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))

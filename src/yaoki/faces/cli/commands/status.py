@@ -65,6 +65,9 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     run = view.run
     print_head(view)
     print_wrapped(f"branch {run.branch}, from {clean_line(run.base_branch)} at {run.base[:10]}")
+    if run.revised_checks:
+        names = clean_line(", ".join(sorted(run.revised_checks)), 200)
+        print_wrapped(f"revision {run.revision} of the plan; revised checks: {names}")
     if run.pause_reason:
         print_wrapped(paint(f"paused: {clean_line(run.pause_reason, QUESTION_CHARS)}", "yellow"))
     if view.last_iteration_words:

@@ -1,0 +1,40 @@
+"""Reads the plan of a run again, for its checks and its set-up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.app.plan_input import read_plan
+
+if TYPE_CHECKING:
+    from yaoki.app.build import App
+    from yaoki.core.model import Run
+    from yaoki.formats.plan import Plan
+
+# Only its ending matters: it selects the format of the stored text.
+STORED_PLAN = "plan.yaml"
+REQUESTS_READ = 10
+
+
+def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan, Path | None]:
+    """The plan as it is now, and its file: the named one, or the one that the run was started with.
+
+    If there is no such file, the stored text is read with the settings as they are now: a goal and
+    a plan from standard input have no file.
+    """
+    from yaoki.formats.plan_file import parse_plan
+
+    recorded = _recorded_file(app, run)
+    file = file or (recorded if recorded is not None and recorded.is_file() else None)
+    if file is not None:
+        return read_plan(app, file), file
+    name = str(recorded or STORED_PLAN)
+    return parse_plan(run.source, name, app.settings, app.preflight.known_names), None
+
+
+def _recorded_file(app: App, run: Run) -> Path | None:
+    entries = app.store.journal(run_id=run.id, limit=REQUESTS_READ)
+    named = (e.data.get("file") for e in entries if e.event == "USER_REQUEST")
+    name = next((name for name in named if name), "")
+    return Path(name) if name else None

@@ -1,0 +1,117 @@
+"""Takes over the checks and the set-up of a changed plan into a run, as its next revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import (
+    FINAL_CHECK_NAME,
+    CheckRevision,
+    CheckSpec,
+    Run,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+    TaskSpec,
+)
+from yaoki.errors import NotNow
+from yaoki.ports import RunStore
+
+_OUT = frozenset({State.CANCELLED, State.REPLACED})
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """The checks that changed, the tasks that use them or other set-up, and the new revision."""
+
+    revision: int
+    checks: tuple[str, ...]
+    tasks: tuple[TaskId, ...]
+
+
+class RecheckCommand:
+    """A run keeps the checks it began with until a person says otherwise."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def recheck(
+        self, run: Run, checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec], how: str
+    ) -> Recheck:
+        """`checks` and `specs` are those of the plan as it is now.
+
+        A task that the plan has keeps its place in the run: only its checks and its set-up change.
+        """
+        new = {name: c for name, c in checks.items() if run.checks.get(name) != c}
+
+        def revise(now: Run, tasks: Sequence[Task]) -> Mapping[TaskId, CheckRevision]:
+            _refuse_ended(now, tasks)
+            revised = _revise(tasks, {**now.checks, **checks}, specs)
+            if not revised and not new:
+                raise NotNow(
+                    f"run {run.id} already has the checks and the set-up of its plan",
+                    hint="change yaoki.toml or the plan first; another plan file: --plan FILE",
+                )
+            return revised
+
+        tasks, number = self._store.revise_checks(run.id, new, revise, how)
+        return Recheck(number, tuple(sorted(new)), tuple(tasks))
+
+
+def _refuse_ended(run: Run, tasks: Sequence[Task]) -> None:
+    if run.cancel_requested:
+        raise NotNow(f"run {run.id} was cancelled and cannot continue", hint="yaoki status")
+    if run.merged_commit:
+        raise NotNow(f"run {run.id} is already merged", hint="yaoki run PLAN")
+    if all(task.state.is_final for task in tasks):
+        raise NotNow(
+            f"run {run.id} has no open task, so nothing would be checked again",
+            hint="start another run with the changed checks: yaoki run PLAN",
+        )
+
+
+def _revise(
+    tasks: Sequence[Task], checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec]
+) -> dict[TaskId, CheckRevision]:
+    """The revision of each task whose checks or set-up change."""
+    planned = {spec.name: spec for spec in specs}
+    # Tasks that a planner or a person added have the set-up of a task of the plan.
+    setups = {t.spec.setup: planned[t.spec.name] for t in tasks if t.spec.name in planned}
+    revised: dict[TaskId, CheckRevision] = {}
+    for task in tasks:
+        if task.state in _OUT:
+            continue
+        if task.spec.name in planned:
+            own = planned[task.spec.name]
+            revision = CheckRevision(0, own.checks, own.setup, own.setup_inputs)
+        elif _is_final_check(task):
+            revision = _revise_final_check(task, checks, specs)
+        else:
+            named = tuple(checks.get(check.name, check) for check in task.spec.checks)
+            like = setups.get(task.spec.setup, task.spec)
+            revision = CheckRevision(0, named, like.setup, like.setup_inputs)
+        if revision.apply_to(task.spec) != task.spec:
+            revised[task.id] = revision
+    return revised
+
+
+def _is_final_check(task: Task) -> bool:
+    return task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
+
+
+def _revise_final_check(
+    task: Task, checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec]
+) -> CheckRevision:
+    """A final check runs the checks of all tasks, after the set-up of all."""
+    if task.state is State.DONE:
+        own = task.spec
+        return CheckRevision(0, own.checks, own.setup, own.setup_inputs)
+    return CheckRevision(
+        0,
+        tuple(replace(checks.get(c.name, c), required=True) for c in task.spec.checks),
+        tuple(dict.fromkeys(command for spec in specs for command in spec.setup)),
+        tuple(dict.fromkeys(glob for spec in specs for glob in spec.setup_inputs)),
+    )

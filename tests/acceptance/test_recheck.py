@@ -1,0 +1,127 @@
+"""`yaoki plan recheck`: an unfit check is changed in the settings or the plan of a running run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, wait_until, writes
+from tests.acceptance.test_agent_failures import event_data
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("2.6")]
+
+# The check rewrites a tracked file, so its result cannot be trusted.
+UNFIT = "echo x >> README; test -s README"
+RULES = "\n[checks.lint]\nshell = {}\n"
+
+
+def start_with_unfit_check(project: Project) -> str:
+    """`early` has landed with the old checks; `late` asks about the check of the settings."""
+    project.settings(SETTINGS + RULES.format(json.dumps(UNFIT)))
+    script = {"early": [writes("early.txt")], "late": [writes("late.txt")]}
+    tasks = [
+        {"id": "early", "checks": ["good"]},
+        {"id": "late", "needs": ["early"], "checks": ["good", "lint"]},
+    ]
+    plan = a_plan(script, tasks, {"good": file_contains("early.txt")}, done_when=["lint"])
+    ran = project.yaoki("run", project.plan(plan))
+    assert ran.code == 4, ran.out + ran.err
+    return str(project.status()["run"])
+
+
+@pytest.mark.spec("10.4", "9.3", "0.5")
+def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Project) -> None:
+    run = start_with_unfit_check(project)
+    question = project.task("late")["question"]
+    assert f"yaoki plan recheck {run}" in question
+    assert project.yaoki("answer", "late", "retry").code == 0
+    assert project.yaoki("resume").code == 4, "the run keeps its checks"
+
+    project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
+    done = project.yaoki("plan", "recheck")
+
+    assert done.code == 0, done.out + done.err
+    assert f"run {run}: revision 2, checks lint for 1 task" in done.out
+    assert f"yaoki answer {project.task('late')['id']}" in done.out
+    assert project.yaoki("answer", "late", "retry").code == 0
+    ended = project.yaoki("resume")
+    assert ended.code == 0, ended.out + ended.err
+    assert len(event_data(project.events("late"), "AGENT_FINISHED")) == 1, "no agent ran again"
+    assert "revision 2 of the plan; revised checks: lint" in project.yaoki("status").out
+    assert project.status()["revised_checks"] == ["lint"]
+    assert "checks: those of revision 2 of the plan" in project.yaoki("why", "late").out
+    report = project.yaoki("report").out
+    assert "revision 2: the checks lint were taken over from the changed plan" in report
+    assert "revision 2\n" in report
+    assert project.yaoki("doctor").out.count("BAD") == 0
+    assert project.yaoki("verify").code == 0
+
+
+@pytest.mark.spec("0.1", "16.14")
+def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project: Project) -> None:
+    """The changed check of `early` also counts at the end of the run."""
+    run = start_with_unfit_check(project)
+    file = project.folder / "plan.json"
+    plan = json.loads(file.read_text())
+    plan["checks"] |= {"good": file_contains("late.txt"), "lint": {"shell": "test -s README"}}
+    file.write_text(json.dumps(plan))
+
+    done = project.yaoki("plan", "recheck", run, "--json")
+
+    assert done.document["revision"] == 2
+    assert done.document["checks"] == ["good", "lint"]
+    why = project.yaoki("why", "early").out
+    assert "verified on that commit with its checks before they were revised: good PASSED" in why
+    landed = project.yaoki("report").out
+    assert "with its checks before they were revised" in landed
+    project.yaoki("answer", "late", "retry")
+    ended = project.yaoki("resume")
+    assert ended.code == 0, ended.out + ended.err
+    final = [task for task in project.status()["tasks"] if task["kind"] == "check"]
+    checked = event_data(project.events(final[-1]["id"]), "CHECK_FINISHED")
+    assert {data["check"] for data in checked} >= {"lint"}
+
+
+@pytest.mark.spec("0.6", "16.10")
+def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
+    project: Project,
+) -> None:
+    run = start_with_unfit_check(project)
+
+    same = project.yaoki("plan", "recheck", run)
+    agent = project.yaoki("plan", "recheck", run, env={"YAOKI_TASK": project.task("late")["id"]})
+    project.settings(SETTINGS + RULES.format(json.dumps("no-such-program-here")))
+    project.yaoki("cancel", run)
+    ended = project.yaoki("plan", "recheck", run)
+
+    assert same.code == 6
+    assert "already has the checks and the set-up of its plan" in same.err
+    assert agent.code == 6
+    assert "only people may do this" in agent.err
+    assert ended.code == 6
+    assert "was cancelled" in ended.err
+    assert project.status()["revision"] == 1
+
+
+@pytest.mark.spec("3.3", "11.2")
+def test_checks_that_change_while_they_run_are_run_again(project: Project) -> None:
+    """A verdict of the old checks does not land after the revision."""
+    begun, go = project.folder / "begun", project.folder / "go"
+    waits = f"touch {begun}; for i in $(seq 600); do test -f {go} && exit 0; sleep 0.05; done"
+    project.settings(SETTINGS + RULES.format(json.dumps(waits)))
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["lint"]}], {})
+    process = project.start("run", project.plan(plan))
+    wait_until(begun.exists, "the first check runs")
+
+    project.settings(SETTINGS + RULES.format(json.dumps("test -s a.txt")))
+    done = project.yaoki("plan", "recheck")
+    go.touch()
+
+    assert done.code == 0, done.out + done.err
+    assert process.wait(60) == 0
+    entries = project.events("a")
+    names = [e["event"] for e in entries if e["event"] in {"CHECKS_REVISED", "CHECK_FINISHED"}]
+    assert names == ["CHECKS_REVISED", "CHECK_FINISHED"]
+    warned = [data["message"] for data in event_data(entries, "WARNING")]
+    assert any("checks were changed while they ran" in words for words in warned)
