@@ -151,7 +151,9 @@ def test_merge_never_touches_a_checkout_and_never_conflicts(prepared: Prepared) 
     run, branch = stands["run"], stands["run_branch"]
     head = project.git("rev-parse", branch)
 
+    (project.repo / "README").write_text("edited\n")
     checked_out = project.yaoki("merge", run)
+    project.git("checkout", "-q", "README")
     into_new = project.yaoki("merge", run, "--into", "release", "--json")
     project.git("switch", "-qc", "elsewhere")
     merged = project.yaoki("merge")

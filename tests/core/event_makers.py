@@ -12,6 +12,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     Cancelled,
     CancelRequested,
+    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
@@ -35,7 +36,16 @@ from yaoki.core.machine.events import (
     UndoDropped,
     UndoRequested,
 )
-from yaoki.core.model import Choice, PlannedBy, Question, Reason, RecoveryStrategy, Task, TaskId
+from yaoki.core.model import (
+    CheckRevision,
+    Choice,
+    PlannedBy,
+    Question,
+    Reason,
+    RecoveryStrategy,
+    Task,
+    TaskId,
+)
 
 QUESTION = Question("Try again?", (Choice.RETRY, Choice.ABORT))
 ESCALATED = EscalationDecided(a_failure(), Reason.MAX_RETRIES, {}, {}, QUESTION)
@@ -70,6 +80,7 @@ EVENT_MAKERS: tuple[Callable[[Task], Event], ...] = (
     lambda _: UndoRequested("c0ffee", revert_cause=a_failure()),
     lambda _: UndoDropped("later work needs it"),
     lambda _: UndoCompleted("c0ffee", QUESTION),
+    lambda _: ChecksRevised(CheckRevision(2, a_spec().checks, (("make", "deps"),))),
     lambda _: RowRefused("not proven"),
     lambda _: Submitted(1, a_spec()),
     lambda _: Planned(("a", "b")),

@@ -423,9 +423,39 @@ def test_all_failed_checks_are_combined_in_one_failure() -> None:
 
     failure = classify_verdict(verdict(first, passed, second), an_exit())
 
-    assert kind_and_message(failure) == ("QUALITY_FAILURE", "1 error; 2 failed")
+    assert kind_and_message(failure) == ("QUALITY_FAILURE", "1 error; tests: 2 failed")
     assert (failure.check, failure.items) == ("lint", (FindingItem("a"), FindingItem("b")))
     assert failure.params == {"x": 1, "y": 1, "z": 2}
+    assert [(one.check, one.message, one.items, one.params) for one in failure.failed_checks] == [
+        ("lint", "1 error", (FindingItem("a"),), {"x": 1, "y": 1}),
+        ("tests", "2 failed", (FindingItem("b"),), {"y": 2, "z": 2}),
+    ]
+    assert [one.check for one in failure.single_failures] == ["lint", "tests"]
+    assert all(not one.failed_checks for one in failure.single_failures)
+
+
+@pytest.mark.spec("3.3", "4.8")
+def test_a_failed_check_counts_before_one_that_could_not_run() -> None:
+    broken = a_finding(Outcome.BROKEN, "types", message="no tool")
+    failed = a_finding(FAILED, "tests", message="2 failed")
+
+    both = classify_verdict(verdict(broken, failed), an_exit())
+    alone = classify_verdict(verdict(broken), an_exit())
+
+    assert kind_and_message(both) == ("QUALITY_FAILURE", "2 failed")
+    assert (both.check, both.failed_checks) == ("tests", ())
+    assert (alone.check, alone.is_our_fault) == ("types", True)
+
+
+@pytest.mark.spec("6.8", "3.3")
+def test_one_check_that_ends_the_retries_ends_them_for_all() -> None:
+    retried = a_finding(FAILED, "a", message="a")
+    final = a_finding(FAILED, "b", message="b", on_failure=OnFailure.ABORT)
+
+    failure = classify_verdict(verdict(retried, final), an_exit())
+
+    assert failure.kind is K.ESCALATE_REQUIRED
+    assert len(failure.failed_checks) == 2
 
 
 @pytest.mark.spec("9.2")

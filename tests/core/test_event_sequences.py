@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     Cancelled,
     CancelRequested,
+    ChecksRevised,
     Claimed,
     EscalationDecided,
     Event,
@@ -27,6 +30,8 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.evolution import evolve, fold_events, replay
 from yaoki.core.machine.legality import legal
 from yaoki.core.model import (
+    CheckRevision,
+    CheckSpec,
     Choice,
     PendingRequest,
     Stage,
@@ -76,6 +81,27 @@ def test_a_request_ends_when_the_task_lands(requested: Event) -> None:
 
     assert done.request is undone.request is again.request is PendingRequest.NONE
     assert again.state is State.WAITING
+
+
+@pytest.mark.spec("2.6", "0.1")
+@pytest.mark.parametrize(
+    ("state", "stage", "verified"),
+    [(State.WAITING, Stage.VERIFY, ""), (State.ACTIVE, Stage.LAND, "c0ffee")],
+)
+def test_a_verdict_of_earlier_checks_lands_only_while_a_worker_lands_it(
+    state: State, stage: Stage, verified: str
+) -> None:
+    revision = CheckRevision(2, (CheckSpec("lint"),), (("make",),), ("deps.txt",))
+    task = an_active_task(Stage.LAND)
+    landing = replace(task, state=state, lease=task.lease if state is State.ACTIVE else None)
+
+    revised = evolve(landing, ChecksRevised(revision))
+
+    assert (revised.stage, revised.work.verified_commit) == (stage, verified)
+    assert [check.name for check in revised.spec.checks] == ["lint"]
+    assert (revised.spec.setup, revised.spec.setup_inputs) == ((("make",),), ("deps.txt",))
+    assert revised.check_revision_number == 2
+    assert landing.check_revision_number == 0
 
 
 @pytest.mark.spec("10.4", "9.5")

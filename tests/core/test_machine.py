@@ -28,6 +28,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     Cancelled,
     CancelRequested,
+    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
@@ -57,6 +58,7 @@ from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.model import (
     AttemptMode,
+    CheckRevision,
     Choice,
     Counts,
     FailureKind,
@@ -107,6 +109,7 @@ EVENTS: tuple[Event, ...] = (
     RecallRequested("its ground is gone"),
     Recalled("its ground is gone"),
     UndoDropped("others stand on it"),
+    ChecksRevised(CheckRevision(2)),
     RowRefused("no proof of it"),
     JournalNote("WARNING", {"message": "careful"}),
 )
@@ -141,6 +144,7 @@ LEGAL = {
     "RECALL_REQUESTED": {"ACTIVE": "PWVL"},
     "TASK_RECALLED": {"ACTIVE": "PWVL"},
     "UNDO_DROPPED": {"DONE": "PWVL"},
+    "CHECKS_REVISED": dict.fromkeys(("WAITING", "ACTIVE", "ESCALATED", "DONE"), "PWVL"),
     "ROW_REFUSED": dict.fromkeys(
         ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
     ),

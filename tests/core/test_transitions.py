@@ -710,6 +710,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
         params={"passedCount": 7, "known": known},
         exit_code=1,
         seconds=1.23456,
+        rerun_seconds=(2.50001,),
         log="/l",
     )
 
@@ -727,6 +728,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
             "items": [{"name": "t", "message": "boom", "where": "a.py"}],
             "exit_code": 1,
             "seconds": 1.235,
+            "rerun_seconds": [2.5],
             "log": "/l",
         },
     )

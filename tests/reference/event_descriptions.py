@@ -24,11 +24,16 @@ CLASSES: Mapping[str, str] = {
 NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "USER_REQUEST": (
         "What the user asked for; the first event of a run.",
-        ("goal", "base", "tasks"),
+        ("goal", "base", "tasks", "file"),
     ),
     "PLAN_SUBMITTED": (
         "The run was stored with all its tasks; `run` contains its fields.",
         ("goal", "tasks", "revision", "base", "run"),
+    ),
+    "PLAN_RECHECKED": (
+        "A person took over the checks and the set-up of the changed plan as its next revision; "
+        "`checks` are those that changed, `tasks` those that use them.",
+        ("revision", "checks", "tasks", "message", "how", "set"),
     ),
     "PLAN_EXTENDED": (
         "Tasks were added; `replaces` names the tasks that they replace.",
@@ -53,6 +58,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "items",
             "exit_code",
             "seconds",
+            "rerun_seconds",
             "log",
         ),
     ),

@@ -28,6 +28,7 @@ from yaoki.errors import NotNow, YaokiError
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.core.model import Run
 
 PAGE = 1000
 NAMES_MAX = 1000
@@ -107,6 +108,21 @@ class RunArchiver:
                     done.append(self._archive(fate))
         return PruneResult(tuple(done), failed)
 
+    def forget(self, run: Run, *, unmerged: bool = False) -> ArchivedRun:
+        """Archive one run now, whatever its age; `unmerged` also deletes a branch that no other
+        branch contains.
+        """
+        with self._lock():
+            self._app.control.sweep(run)
+            left = self._runs_with_worktree()
+            lives = retention.read_lifetimes(self._database)
+            life = next(_with_worktree(life, left) for life in lives if life.run_id == run.id)
+            if life.finished_at is None or life.open_reason:
+                reason = life.open_reason or "it is not finished"
+                raise NotNow(f"run {run.id} stays: {reason}", hint=f"yaoki cancel {run.id}")
+            decision = RetentionDecision(life, True, "a person wanted to forget it")
+            return self._archive(decision, unmerged=unmerged)
+
     @contextmanager
     def _lock(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +156,7 @@ class RunArchiver:
         ours = [path for path in archives if NAME.fullmatch(path.name) and path.name not in known]
         return [path for path in ours if _run_of(path) not in stored]
 
-    def _archive(self, fate: RetentionDecision) -> ArchivedRun:
+    def _archive(self, fate: RetentionDecision, *, unmerged: bool = False) -> ArchivedRun:
         run_id = fate.lifetime.run_id
         refs = self._git.list_refs(run_id)
         path = self._earlier_archive(run_id, refs)
@@ -155,7 +171,7 @@ class RunArchiver:
             if fresh:
                 path.unlink()
             raise NotNow(f"run {run_id} continued in the meantime", hint="yaoki prune")
-        return self._delete_logs_and_refs(path, manifest)
+        return self._delete_logs_and_refs(path, manifest, unmerged=unmerged)
 
     def _earlier_archive(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
         """An archive that a crash left before the rows were deleted, if it still holds the whole
@@ -246,12 +262,14 @@ class RunArchiver:
 
     # -------------------------------------------------------------- clearing
 
-    def _delete_logs_and_refs(self, path: Path, manifest: Manifest) -> ArchivedRun:
+    def _delete_logs_and_refs(
+        self, path: Path, manifest: Manifest, *, unmerged: bool = False
+    ) -> ArchivedRun:
         """Delete logs and refs, which the archive holds; the index records that this is done."""
         logs = self._logs(manifest.run)
         if logs.is_dir():
             remove_tree(logs)
-        kept = tuple(self._git.delete_refs(manifest.run, manifest.refs))
+        kept = tuple(self._git.delete_refs(manifest.run, manifest.refs, unmerged=unmerged))
         self._git.forget_missing_worktrees(manifest.run)
         entry = _index_entry(manifest, path)
         line = {"event": RUN_ARCHIVED, **entry, "refs_kept": list(kept)}

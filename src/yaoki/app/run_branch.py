@@ -33,6 +33,8 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
                 if git.has_commits_beyond(landed, run.merged_commit)
                 else run
             )
+        if not run.base_branch:
+            return run
         head = git.find_head_with_all(run.base_branch, landed, run.base)
     except GitFailed:
         return run
@@ -60,6 +62,8 @@ def suggest_merge_command(app: App, run: Run) -> str:
     """
     try:
         git = app.context.git_facts
+        if not run.base_branch:
+            return ""
         place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
     except GitFailed:
         return ""

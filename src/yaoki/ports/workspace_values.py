@@ -136,9 +136,13 @@ class MergeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """The branch that contains a run's work; `onto` is its head before, empty if it is new."""
+    """The branch that contains a run's work; `onto` is its head before, empty if it is new.
+
+    `checkout` is the clean checkout of the branch that was moved with it.
+    """
 
     branch: str
     commit: str
     how: MergeKind
     onto: str = ""
+    checkout: str = ""

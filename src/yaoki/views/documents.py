@@ -174,6 +174,8 @@ def _bound(task: TaskBound) -> Document:
         "n": task.n,
         "name": spec.name,
         "kind": spec.kind.value,
+        "goal": spec.goal,
+        "scope": list(spec.scope),
         "needs": list(spec.needs),
         "agents": [agent.name for agent in spec.agents],
         "checks": [check.name for check in spec.checks],

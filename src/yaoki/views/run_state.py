@@ -118,7 +118,17 @@ class _TaskContext:
             cause = self.rows[self.blocked[row.id]]
             reason, command = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
             return TaskView(
-                row, reason, cause.id, (), wanted, unmet, command, closed, idle_reason, on_branch
+                row,
+                reason,
+                cause.id,
+                (),
+                wanted,
+                unmet,
+                command,
+                closed,
+                idle_reason,
+                on_branch,
+                cause.state is State.ESCALATED,
             )
         question = self.questions.get(row.id)
         choices = tuple(choice.value for choice in question.choices) if question else ()
@@ -147,7 +157,7 @@ def _next_of_run(
         case RunStatus.DONE:
             if run.merged_commit:
                 return merge_log_command(run)
-            return merge_instead() or f"yaoki merge {run.id}"
+            return merge_instead() or f"yaoki merge {run.id}{_into(run)}"
         case RunStatus.ESCALATED:
             first = first_to_answer(tasks)
             return first.next_command if first else f"yaoki status {run.id}"
@@ -161,7 +171,12 @@ def _next_of_run(
                 return f"yaoki recover {run.id}"
             if run.merged_commit:
                 return merge_log_command(run)
-            return merge_instead() or f"yaoki merge {run.id} --partial"
+            return merge_instead() or f"yaoki merge {run.id} --partial{_into(run)}"
+
+
+def _into(run: Run) -> str:
+    """A run that started from a commit has no branch to be merged into."""
+    return "" if run.base_branch else " --into BRANCH"
 
 
 def merge_log_command(run: Run) -> str:

@@ -49,6 +49,8 @@ class TaskView:
     not_taken_because: str = ""
     # Does the run branch contain its landed commit?  None where this was not checked.
     on_branch: bool | None = None
+    # Does the task that blocks it wait for an answer?  Then nothing has failed for good.
+    cause_asks: bool = False
 
     @property
     def blocked(self) -> bool:

@@ -125,6 +125,8 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
             return f"ESCALATED: it needs your answer ({view.reason})"
         case State.WAITING if view.blocked:
             cause = names.get(view.blocked_by, view.blocked_by)
+            if view.cause_asks:
+                return f"WAITING: {cause} ({view.blocked_by}) waits for your answer"
             return f"WAITING: {cause} ({view.blocked_by}) did not land ({view.reason})"
         case State.WAITING:
             return f"WAITING: {waits}"

@@ -419,9 +419,11 @@ def test_a_check_sees_allowed_variables_and_no_other(check_run: CheckRun) -> Non
         "HOME",
         "INVOCATION_ID",
         "MODE",
+        "NO_COLOR",
         "PATH",
         "PYTHONDONTWRITEBYTECODE",
         "PYTHONNOUSERSITE",
+        "PY_COLORS",
         "TERM",
     }
 

@@ -102,21 +102,22 @@ def test_the_base_is_the_named_branch_or_the_current_one(tmp_path: Path) -> None
     assert resolve_base(repository, "") == ("main", head)
     assert resolve_base(repository, "other") == ("other", head)
     assert resolve_base(repository, "refs/heads/other") == ("other", head)
-    for wrong in ("nowhere", "main~0", "HEAD", "--all"):
-        with pytest.raises(RepositoryUnusable, match="there is no branch"):
+    assert resolve_base(repository, "HEAD") == ("main", head)
+    assert resolve_base(repository, head[:12]) == ("", head)
+    for wrong in ("nowhere", "--all", "HEAD:README"):
+        with pytest.raises(RepositoryUnusable, match="there is no branch or commit"):
             resolve_base(repository, wrong)
 
 
 @pytest.mark.spec("0.6")
-def test_a_detached_checkout_must_name_its_base(tmp_path: Path) -> None:
+def test_a_detached_checkout_is_a_base_without_a_branch(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     git(repo, "checkout", "-q", "--detach")
     repository = open_repository(repo)
+    commit = git(repo, "rev-parse", "HEAD")
 
-    with pytest.raises(RepositoryUnusable, match="on no branch") as refused:
-        resolve_base(repository, "")
-
-    assert "--base" in refused.value.hint
+    assert resolve_base(repository, "") == ("", commit)
+    assert resolve_base(repository, "HEAD") == ("", commit)
     assert resolve_base(repository, "main")[0] == "main"
 
 

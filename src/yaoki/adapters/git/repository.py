@@ -101,21 +101,31 @@ def _no_working_files(path: Path) -> RepositoryUnusable:
 
 
 def resolve_base(repository: GitRepository, name: str) -> tuple[str, str]:
-    """The branch a run starts from and its commit; an empty name means the current branch."""
+    """The branch a run starts from and its commit; an empty name means the current branch.
+
+    The branch is empty for a commit without one: a detached HEAD, as in the checkouts of build
+    servers, or a commit that is named itself.
+    """
     git = Git(repository.common_dir)
-    branch = name.removeprefix("refs/heads/") or _current_branch(git, repository)
-    result = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
-    if result.code != 0:
-        raise RepositoryUnusable(f"there is no branch {branch!r}", hint="git branch --list")
-    return branch, result.out.decode("ascii").strip()
+    branch = name.removeprefix("refs/heads/")
+    if branch in ("", "HEAD"):
+        branch = _current_branch(git, repository)
+    if branch:
+        result = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
+        if result.code == 0:
+            return branch, result.out.decode("ascii").strip()
+    at = GitLocation(repository.git_dir)
+    words = ("rev-parse", "--verify", "-q", "--end-of-options", f"{branch or 'HEAD'}^{{commit}}")
+    found = git.run(*words, at=at, ok=(0, 1, 128))
+    if found.code != 0:
+        raise RepositoryUnusable(
+            f"there is no branch or commit {branch!r}", hint="git branch --list"
+        )
+    return "", found.out.decode("ascii").strip()
 
 
 def _current_branch(git: Git, repository: GitRepository) -> str:
+    """The branch of the checkout; empty if its HEAD is detached."""
     at = GitLocation(repository.git_dir)
     result = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
-    if result.code != 0:
-        raise RepositoryUnusable(
-            "the checkout is on no branch, so the run has none to start from",
-            hint="set `base: <branch>` in the plan, or use --base <branch>",
-        )
-    return result.out.decode("utf-8").strip()
+    return result.out.decode("utf-8").strip() if result.code == 0 else ""

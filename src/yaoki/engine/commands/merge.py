@@ -37,6 +37,7 @@ class MergeCommand:
         What landed must be on the run branch in either case.  `unproven` moves the base to a
         commit on which no check ran, and that is recorded.
         """
+        _refuse_without_branch(run, into)
         status = load_run_status(self._store, run)
         if status is not RunStatus.DONE and not partial:
             raise NotNow(
@@ -65,7 +66,7 @@ class MergeCommand:
             run, [row.landed_commit for row in rows_on_run_branch(rows)]
         )
         if missing or not self._merged_by_hand(run, into):
-            by_hand = f"git switch {run.base_branch} && git merge {run.branch}"
+            by_hand = f"git switch {into or run.base_branch} && git merge {run.branch}"
             self._guard.refuse_drift(run, "" if missing else f"or merge it as it is: {by_hand}")
         if missing:
             names = ", ".join(row.name for row in rows if row.landed_commit in missing)
@@ -146,3 +147,11 @@ class MergeCommand:
             return not self._workspace.branches.list_landings(unmerged)
         except GitFailed:
             return False
+
+
+def _refuse_without_branch(run: Run, into: str) -> None:
+    if not (into or run.base_branch):
+        raise NotNow(
+            f"run {run.id} started from commit {run.base[:10]}, not from a branch",
+            hint=f"name the branch to merge into: yaoki merge {run.id} --into BRANCH",
+        )

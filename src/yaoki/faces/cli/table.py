@@ -109,6 +109,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.dead:dead",
             "list tasks whose workers died; revive them",
         ),
+        "forget": CommandEntry(
+            "yaoki.faces.cli.commands.prune:forget", "archive a merged run and delete its branches"
+        ),
         "prune": CommandEntry("yaoki.faces.cli.commands.prune:prune", "archive old finished runs"),
     },
     "For agents": {

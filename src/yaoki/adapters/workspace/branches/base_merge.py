@@ -1,22 +1,37 @@
-"""The end of a run: the run branch is merged into the base branch, never into a checkout."""
+"""The end of a run: the run branch is merged into the base branch.
+
+A clean checkout of the base branch is fast-forwarded with it; any other is never changed.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 
+from yaoki.adapters.git.checkout_update import CheckoutUpdate
 from yaoki.adapters.git.commits import Commits, add_trailers, compose_message
 from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Run
 from yaoki.errors import NotNow
 from yaoki.ports import MergeKind, MergeResult
 
 
 class BaseMerge:
-    """Merges by moving a ref; the files of a checkout are never changed."""
+    """Merges by moving a ref; only the files of a clean checkout move with it."""
 
-    def __init__(self, refs: BranchRefs, commits: Commits, branch: RunBranch) -> None:
+    def __init__(
+        self,
+        refs: BranchRefs,
+        commits: Commits,
+        branch: RunBranch,
+        checkouts: CheckoutUpdate | None,
+    ) -> None:
+        """`checkouts` is None where branches are moved on a remote first."""
         self._refs, self._commits, self._branch = refs, commits, branch
+        self._checkouts = checkouts
 
     def merge(
         self,
@@ -36,9 +51,10 @@ class BaseMerge:
             self._refuse_drift(run, head, recorded, result)
             if result.how is MergeKind.ALREADY:
                 return result
-            if not force_ref:
-                self._refuse_checked_out(run, ref, result)
+            place = None if force_ref else self._find_clean_checkout(run, ref, result)
             approve(result)
+            if place is not None:
+                return self._fast_forward(run, ref, place, result)
             move = RefMove(ref, result.commit, target.sha if target else "")
             if self._refs.move(move, reason=f"yaoki: merge {run.branch}"):
                 return result
@@ -83,11 +99,35 @@ class BaseMerge:
             )
             raise NotNow(drift.sentence, hint=f"look: {drift.inspect_command}; {remedy}")
 
-    def _refuse_checked_out(self, run: Run, ref: str, result: MergeResult) -> None:
-        """Moving a branch under a checkout makes every file there look reverted."""
-        if folders := self._refs.checkouts_of(ref):
-            option = "--ff-only " if result.how is MergeKind.FAST_FORWARD else ""
-            raise NotNow(
-                f"{result.branch} is checked out at {folders[0]}, and yaoki changes no checkout",
-                hint=f"run there: git merge {option}{run.branch}",
-            )
+    def _find_clean_checkout(self, run: Run, ref: str, result: MergeResult) -> Path | None:
+        """The checkout of the branch, which moves with it; None if it is not checked out.
+
+        Moving a branch under a checkout makes every file there look reverted.
+        """
+        folders = self._refs.checkouts_of(ref)
+        if not folders:
+            return None
+        obstacle = "branches are shared through a remote"
+        if self._checkouts is not None:
+            obstacle = self._checkouts.find_obstacle(folders[0], ref)
+        if obstacle or len(folders) > 1:
+            raise _refuse_checkout(run, result, folders[0], obstacle or "so it is elsewhere")
+        return folders[0]
+
+    def _fast_forward(self, run: Run, ref: str, folder: Path, result: MergeResult) -> MergeResult:
+        """Repeat the look at the checkout: a person may have worked there during the checks."""
+        assert self._checkouts is not None, "no checkout was found"
+        obstacle = self._checkouts.find_obstacle(folder, ref)
+        obstacle = obstacle or self._checkouts.fast_forward(folder, result.commit)
+        if obstacle:
+            raise _refuse_checkout(run, result, folder, obstacle)
+        return replace(result, checkout=str(folder))
+
+
+def _refuse_checkout(run: Run, result: MergeResult, folder: Path, obstacle: str) -> NotNow:
+    option = "--ff-only " if result.how is MergeKind.FAST_FORWARD else ""
+    where = "" if folder == Path(run.repo) else f"-C {shlex.quote(str(folder))} "
+    return NotNow(
+        f"{result.branch} is checked out at {folder}, and {obstacle}; nothing was changed",
+        hint=f"commit or stash it and merge again, or: git {where}merge {option}{run.branch}",
+    )

@@ -95,17 +95,20 @@ class RunRefArchive:
         return {name: commit for commit, name in lines}
 
     @translates_os_errors
-    def delete_refs(self, run_id: str, refs: Mapping[str, str]) -> list[str]:
+    def delete_refs(
+        self, run_id: str, refs: Mapping[str, str], *, unmerged: bool = False
+    ) -> list[str]:
         """Delete refs that a verified bundle contains; returns the refs that stay.
 
-        The run branch stays unless a branch or tag of the user's contains it.  Any branch stays
-        that is checked out, or that was moved since.
+        The run branch stays unless a branch or tag of the user's contains it, or `unmerged` says
+        otherwise.  Any branch stays that is checked out, or that was moved since.
         """
+        run_branch = "" if unmerged else run_branch_ref(run_id)
         current = self.list_refs(run_id)
         deletions = [
             RefMove(name, "", commit)
             for name, commit in current.items()
-            if refs.get(name) == commit and self._is_deletable(name, commit, run_branch_ref(run_id))
+            if refs.get(name) == commit and self._is_deletable(name, commit, run_branch)
         ]
         if deletions and not self._refs.move(*deletions, reason="yaoki: archived"):
             raise GitFailed(f"a ref of {run_id} was moved meanwhile", transient=True)

@@ -53,7 +53,7 @@ class GitLandings:
         self._mode, self._refs = mode, mode.run_refs
         self._commits, self._trees, self._worktrees = commits, trees, worktrees
         self._saver, self._branch, self._queue = saver, branch, queue
-        self._base_merge = BaseMerge(mode.branch_refs, commits, branch)
+        self._base_merge = BaseMerge(mode.branch_refs, commits, branch, mode.checkout_update)
 
     # -------------------------------------------------------------- the candidate
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
+from yaoki.adapters.git.checkout_update import CheckoutUpdate
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.ref_names import (
     GROUP_BASES,
@@ -44,6 +45,7 @@ class LocalOnly:
     def __init__(self, git: Git) -> None:
         self.run_refs: BranchRefs = Refs(git)
         self.branch_refs: BranchRefs = self.run_refs
+        self.checkout_update: CheckoutUpdate | None = CheckoutUpdate(git)
 
     def check_reachable(self) -> None:
         """Succeed: there is no remote to reach."""
@@ -108,6 +110,8 @@ class SharedRemote:
         self._shared = SharedRefs(git, remote)
         self.run_refs: BranchRefs = self._shared
         self.branch_refs: BranchRefs = SharedRefs(git, remote, ALL_BRANCHES)
+        # The branch on the remote moves first, and a checkout here would not follow it.
+        self.checkout_update: CheckoutUpdate | None = None
         self.name = remote.address.name
         self._clone_id_file = folder.with_name(".own")
         self._opened_runs: BoundedCache[str, None] = BoundedCache()

@@ -52,8 +52,9 @@ def merge(
 ) -> int:
     """Merge the work of RUN into its base branch.
 
-    The branch is moved without touching a checkout, and never with conflicts.  If it has moved
-    since the run started, the merge commit is verified first.
+    A clean checkout of the branch is fast-forwarded with it; one with uncommitted changes is left
+    alone, and the merge refused.  There are never conflicts.  If the branch has moved since the run
+    started, the merge commit is verified first.
     """
     with open_app(repo) as app:
         refuse_agents(app)
@@ -63,10 +64,13 @@ def merge(
         )
         if as_json:
             document = {"branch": result.branch, "commit": result.commit, "how": result.how}
-            print_document({"schema": SCHEMA, "run": found.id, **document})
+            where = {"checkout": result.checkout or None}
+            print_document({"schema": SCHEMA, "run": found.id, **document, **where})
             return 0
+        also = f", and so is the checkout {result.checkout}" if result.checkout else ""
         print_wrapped(
-            f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at {result.commit[:10]}"
+            f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at "
+            f"{result.commit[:10]}{clean_line(also)}"
         )
         print_next_command(f"git log {found.base[:10]}..{clean_line(result.branch)}")
     return 0

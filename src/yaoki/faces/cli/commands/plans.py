@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.model import Finding, Outcome
-from yaoki.core.text import format_count
+from yaoki.core.text import first_line, format_count
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
 from yaoki.faces.cli.plan_arguments import open_plan, require_plan_trust
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from yaoki.formats.plan import Plan
 
 WIDTH = 74
+GOAL_CHARS = 160
 
 
 def plan_for_goal(app: App, goal: str) -> Plan:
@@ -147,8 +148,10 @@ def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> An
 
 def print_plan(view: PlanView) -> None:
     print_wrapped(clean_line(view.goal, 120))
-    for text in align_columns([_row(task) for task in view.tasks]):
+    for text, task in zip(align_columns([_row(t) for t in view.tasks]), view.tasks, strict=True):
         print_wrapped(f"  {text}")
+        for words in _task_words(task):
+            print_wrapped(f"       {words}")
     if view.done_when:
         print_wrapped(f"done when on the run branch: {clean_line(', '.join(view.done_when))}")
     print_wrapped(bound_summary(view))
@@ -182,6 +185,13 @@ def _row(task: TaskBound) -> tuple[str, ...]:
         f"checks {clean_line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
         f"needs {clean_line(', '.join(spec.needs), 80)}" if spec.needs else "",
     )
+
+
+def _task_words(task: TaskBound) -> Iterator[str]:
+    """What the task is about, and where it may work: a person approves that, not a name."""
+    yield clean_line(first_line(task.spec.goal), GOAL_CHARS)
+    if task.spec.scope:
+        yield f"scope {clean_line(', '.join(task.spec.scope), GOAL_CHARS)}"
 
 
 def _parts(view: PlanView) -> Iterator[str]:

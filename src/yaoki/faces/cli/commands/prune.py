@@ -1,4 +1,4 @@
-"""`yaoki prune`: move finished runs from the store to an archive, and why the others stay."""
+"""`yaoki prune` and `yaoki forget`: move finished runs from the store to an archive."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.text import format_bytes
+from yaoki.errors import NotNow
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
 from yaoki.faces.text.render import (
@@ -48,6 +49,41 @@ def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
         else:
             _show(pruning, pruned, fates)
         return FAILED_EXIT if pruned.failures else 0
+
+
+@click.command()
+@click.argument("run")
+@click.option("--force", is_flag=True, help="Also a run whose work is not merged.")
+@json_option
+@repo_option
+def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
+    """Archive RUN now and delete its branches.
+
+    Everything stays in the archive: journal, logs, and a git bundle of its commits.
+    """
+    from yaoki.app.prune import RunArchiver
+    from yaoki.app.run_view import view_run
+
+    with open_app(repo) as app:
+        refuse_agents(app)
+        view = view_run(app, app.lookup.find_run(run))
+        found = view.run
+        unmerged = not found.merged_commit and bool(view.landable_tasks_landed)
+        if unmerged and not force:
+            raise NotNow(
+                f"the work of run {found.id} is not merged",
+                hint=f"{view.next_command}, or forget it all the same: "
+                f"yaoki forget {found.id} --force",
+            )
+        done = RunArchiver(app).forget(found, unmerged=force)
+        if as_json:
+            print_document({"schema": SCHEMA, **_archived_document(done)})
+            return 0
+        size = format_bytes(done.size_bytes)
+        print_wrapped(f"run {found.id}: its branches are deleted{_branch_note(done)}")
+        print_wrapped(f"archived, {size}: {clean_line(str(done.file))}")
+        print_next_command("yaoki status --all")
+    return 0
 
 
 def _document(

@@ -293,4 +293,6 @@ def _print_blocked(view: RunView) -> None:
         if task.blocked:
             found.setdefault(task.blocked_by, []).append(task)
     for cause, tasks in found.items():
-        _print_names(f"blocked by {clean_line(names[cause], 60)} (DEPENDENCY_FAILED)", tasks)
+        name = clean_line(names[cause], 60)
+        asks = f"wait for your answer to {name}"
+        _print_names(asks if tasks[0].cause_asks else f"blocked by {name}, which failed", tasks)

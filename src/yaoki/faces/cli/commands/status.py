@@ -24,6 +24,7 @@ from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.core.model import Run
     from yaoki.views import RunView
 
 RUNS_SHOWN = 50
@@ -64,7 +65,11 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     """A head, the tasks, the workers if wanted, the next command."""
     run = view.run
     print_head(view)
-    print_wrapped(f"branch {run.branch}, from {clean_line(run.base_branch)} at {run.base[:10]}")
+    base = f"{clean_line(run.base_branch)} at" if run.base_branch else "commit"
+    print_wrapped(f"branch {run.branch}, from {base} {run.base[:10]}")
+    if run.merged_commit:
+        branch = clean_line(_merged_into(app, run))
+        print_wrapped(f"merged into {branch} at {run.merged_commit[:10]}")
     if run.revised_checks:
         names = clean_line(", ".join(sorted(run.revised_checks)), 200)
         print_wrapped(f"revision {run.revision} of the plan; revised checks: {names}")
@@ -82,6 +87,16 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
     print_next_command(view.next_command)
+
+
+def _merged_into(app: App, run: Run) -> str:
+    """The branch that the journal names; without an entry a person merged it into the base."""
+    from yaoki.adapters.store.tables import journal_pages
+
+    newest = journal_pages.read_newest(
+        app.store.database, run_id=run.id, events=("RUN_MERGED",), limit=1
+    )
+    return str(newest[0].data["branch"]) if newest else run.base_branch
 
 
 def print_head(view: RunView) -> None:
@@ -115,7 +130,7 @@ def _list_runs(app: App, *, as_json: bool) -> int:
     rows = [
         (
             *(view.run.id, view.status.value, local_date_time(view.run.created_at)),
-            *(_landed_words(view), clean_line(view.run.goal, 80)),
+            *(_landed_words(view) + _merge_words(view), clean_line(view.run.goal, 80)),
         )
         for view in reversed(runs)
     ]
@@ -123,6 +138,10 @@ def _list_runs(app: App, *, as_json: bool) -> int:
         print_wrapped(text)
     print_next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
     return 0
+
+
+def _merge_words(view: RunView) -> str:
+    return ", merged" if view.run.merged_commit else ""
 
 
 def _landed_words(view: RunView) -> str:

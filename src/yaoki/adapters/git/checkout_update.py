@@ -1,0 +1,67 @@
+"""Moves a branch together with the checkout that has it, as `git merge --ff-only` does.
+
+Only a clean checkout: a person's uncommitted work is never mixed with that of a run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git, GitLocation, git_environment, run_git
+from yaoki.core.text import format_count, list_some
+
+# In git's folder of a checkout while an operation of a person is not finished.
+UNFINISHED = (
+    *("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"),
+    *("rebase-merge", "rebase-apply"),
+)
+NAMES_SHOWN = 5
+
+
+class CheckoutUpdate:
+    """Fast-forwards one checkout at a time, given its folder."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    def find_obstacle(self, folder: Path, ref: str) -> str:
+        """The reason why the checkout must stay as it is; empty if it may be moved."""
+        at = _location(folder)
+        if at is None or self._read(at, "symbolic-ref", "-q", "HEAD") != ref:
+            return "an operation of git is not finished there"
+        if any((at.git_dir / name).exists() for name in UNFINISHED):
+            return "an operation of git is not finished there"
+        if self._read(at, "config", "--type=bool", "core.sparseCheckout") == "true":
+            return "it is a sparse checkout"
+        status = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
+        changed = [row[3:] for row in self._git.read_names(*status, at=at)]
+        if not changed:
+            return ""
+        files = format_count(len(changed), "uncommitted file")
+        return f"it has {files}: {list_some(changed, NAMES_SHOWN)}"
+
+    def fast_forward(self, folder: Path, commit: str) -> str:
+        """Move branch, index and files to the commit; git's reason if it refuses, and then nothing
+        has changed.
+        """
+        at = _location(folder)
+        if at is None:
+            return "the checkout is gone"
+        result = self._git.run("merge", "--ff-only", "-q", commit, at=at, ok=(0, 1, 2, 128))
+        error = result.err.decode("utf-8", "replace").strip()
+        names = re.findall(r"^\t(.+)$", error, re.MULTILINE)
+        if result.code and names:
+            return f"untracked files would be overwritten: {list_some(names, NAMES_SHOWN)}"
+        return (error or f"git merge ended with {result.code}") if result.code else ""
+
+    def _read(self, at: GitLocation, *args: str) -> str:
+        return self._git.run(*args, at=at, ok=(0, 1)).out.decode("utf-8", "replace").strip()
+
+
+def _location(folder: Path) -> GitLocation | None:
+    """The git folder of a checkout of the user; None for a folder that is none."""
+    args = ["rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-toplevel"]
+    result = run_git(args, cwd=folder, env=git_environment()) if folder.is_dir() else None
+    lines = result.out.decode("utf-8", "surrogateescape").splitlines() if result else []
+    return GitLocation(Path(lines[0]), Path(lines[1])) if len(lines) == 2 else None
