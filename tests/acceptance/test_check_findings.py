@@ -125,8 +125,7 @@ def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_chec
     assert task["attempt"] == 1
     assert "check rewrites: cannot be trusted: the check itself changed files" in task["question"]
     (told,) = event_data(entries, "ESCALATE_EXECUTED")
-    assert "the run keeps the checks it began with" in told["user_message"]
-    assert "--base" in told["user_message"]
+    assert "yaoki plan recheck" in told["user_message"]
 
 
 @pytest.mark.full

@@ -198,7 +198,7 @@ def test_uncommitted_files_and_an_optional_failure_leave_a_note(project: Project
 
     assert done.code == 0, done.out + done.err
     lines = [line for line in done.out.splitlines() if line.startswith("note: ")]
-    assert lines == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
+    assert lines == ["note: 2 uncommitted files are not part of this run: new.txt, README"]
     assert "note: optional may did not land" in done.out
     status = project.status()
     assert status["status"] == "DONE"

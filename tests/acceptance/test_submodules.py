@@ -34,3 +34,72 @@ def test_the_commit_of_a_landed_submodule_is_saved_and_its_ref_is_reported(
     ]
     assert f"{link}:refs/heads/{project.task('a')['id']}" in ran.out
     assert f"refs/yaoki/work/{project.task('a')['id']}/1-submodule" in project.yaoki("report").out
+
+
+def add_submodule(project: Project) -> None:
+    """A submodule with a file, checked out in the user's checkout."""
+    library = project.folder / "library"
+    project.git("clone", "-q", str(project.repo), str(library))
+    project.git("-C", str(library), *GIT_IDENTITY, "commit", "-q", "--allow-empty", "-m", "first")
+    project.git(*ALLOW, "add", str(library), "libs/mod")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "with a submodule")
+
+
+NEEDS_MODULE = {"shell": "test -s libs/mod/README && git -C libs/mod rev-parse HEAD"}
+
+
+@pytest.mark.spec("3.1", "16.1")
+def test_worktrees_and_proof_rooms_have_the_submodules_of_the_checkout(project: Project) -> None:
+    """Nothing is fetched: the remote of the submodule is gone."""
+    add_submodule(project)
+    project.folder.joinpath("library").rename(project.folder / "gone")
+    spoils = "test -s libs/mod/README && rm -rf libs/mod && test ! -d libs/mod"
+    checks = {
+        "spoils": {"shell": spoils},
+        "module": NEEDS_MODULE,
+        "clean": {"shell": 'test -z "$(git status --porcelain)" && test -s a.txt'},
+    }
+    reads = {"run": ["sh", "-c", "cat libs/mod/README > a.txt; git status --porcelain > seen.txt"]}
+    script = {"a": [[reads]], "b": [[{"write": {"b.txt": "b\n"}}]]}
+    tasks = [
+        {"id": "a", "checks": list(checks)},
+        {"id": "b", "needs": ["a"], "checks": ["module", "clean"]},
+    ]
+
+    ran = project.yaoki("run", project.plan(a_plan(script, tasks, checks)))
+
+    assert ran.code == 0, ran.out + ran.err
+    assert "submodule" not in ran.out
+    branch = project.status()["run_branch"]
+    assert project.git("show", f"{branch}:a.txt") == "hello"
+    assert "libs" not in project.git("show", f"{branch}:seen.txt")
+    assert project.git("rev-parse", f"{branch}:libs/mod") == project.git(
+        "rev-parse", "main:libs/mod"
+    )
+    assert project.git("status", "--porcelain") == ""
+    assert project.git("config", "--local", "--get-regexp", "^submodule") != ""
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_a_run_says_which_parts_of_the_repository_it_cannot_have(project: Project) -> None:
+    add_submodule(project)
+    (project.repo / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    project.git("add", ".gitattributes")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "large files")
+    project.git("submodule", "deinit", "-q", "-f", "libs/mod")
+    (project.repo / ".git" / "modules").rename(project.folder / "modules")
+    (project.repo / "own.txt").write_text("mine\n")
+    (project.repo / "README").write_text("edited\n")
+    plan = a_plan(
+        {"a": [[{"write": {"a.txt": "a\n"}}]]},
+        [{"id": "a", "checks": ["ok"]}],
+        {"ok": {"shell": "test -s a.txt"}},
+    )
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 0, ran.out + ran.err
+    said = " ".join(ran.out.split())
+    assert "note: 2 uncommitted files are not part of this run: own.txt (untracked), README" in said
+    assert "no files of submodules that your checkout lacks: libs/mod; first: git submodule" in said
+    assert "files of git LFS are pointers here" in said

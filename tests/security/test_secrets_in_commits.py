@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project, file_contains
+from tests.acceptance.project import a_plan as a_scripted_plan
 from yaoki.core.redact import MARK
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.2")]
@@ -185,3 +186,23 @@ def test_a_secret_is_masked_in_every_encoding_in_agent_output(project: Project) 
     assert kept
     assert all(TOKEN.encode().hex().encode() not in file.read_bytes() for file in kept)
     assert MARK in shown or "***" in shown
+
+
+def test_large_files_and_text_shaped_like_keys_are_noted_when_they_land(project: Project) -> None:
+    """Nobody passed this key to the agent, so it may be an example: it lands, with a note."""
+    key = "AKIA" + "Q3EXAMPLEEXAMPLE"
+    large = "head -c 6000000 /dev/zero > large.bin"
+    script = {
+        "a": [[{"write": {"conf.py": f"x = 1\nkey = '{key}'\n"}}, {"run": ["sh", "-c", large]}]]
+    }
+    checks = {"ok": {"shell": "test -s conf.py"}}
+    plan = a_scripted_plan(script, [{"id": "a", "checks": ["ok"]}], checks)
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 0, ran.out + ran.err
+    said = " ".join(ran.out.split())
+    assert "text shaped like a key is in its work: conf.py:2" in said
+    assert "large files are in its work: large.bin (5.7 MiB)" in said
+    assert key not in ran.out
+    assert "conf.py:2" in project.yaoki("report").out

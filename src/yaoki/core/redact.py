@@ -97,6 +97,13 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     return text
 
 
+def is_shaped_like_key(text: str) -> bool:
+    """Has the text the shape of a private key, or of a key that a vendor hands out?"""
+    if _SIGN.search(text) is None:
+        return False
+    return any(shape.search(text) for shape, replacement in _SHAPES if replacement == MARK)
+
+
 def mask_values(text: str, secrets: Iterable[str]) -> str:
     """The text without these values, also as written in JSON, XML, a URL or base64.
 

@@ -192,6 +192,9 @@ class CommitContents(Protocol):
     def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
 
+    def file_sizes(self, commit: str, paths: Sequence[str]) -> Mapping[str, int]:
+        """The size of each of these files that the commit has, in bytes."""
+
     def diff(self, old: str, new: str) -> str:
         """The diff as text; a diff over the limit is cut, and its end says so."""
 

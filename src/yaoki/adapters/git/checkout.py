@@ -41,6 +41,12 @@ def list_uncommitted_files(repository: GitRepository) -> list[str]:
     return list(dict.fromkeys((*staged, *others)))
 
 
+def list_untracked_files(repository: GitRepository) -> frozenset[str]:
+    """Files that git neither tracks nor ignores."""
+    git, at = Git(repository.common_dir), GitLocation(repository.git_dir, repository.top)
+    return frozenset(git.read_names("ls-files", "-o", "--exclude-standard", "-z", at=at))
+
+
 def is_tracked(file: Path) -> bool:
     """True when git tracks the file, and when git's answer is not understood."""
     if not file.exists():

@@ -61,6 +61,13 @@ class GitCommitContents:
         return read_changes(self._git, old, new)
 
     @translates_os_errors
+    def file_sizes(self, commit: str, paths: Sequence[str]) -> dict[str, int]:
+        """The size of each of these files that the commit has, in bytes."""
+        objects = self._git.look_up(*(f"{commit}:{path}" for path in paths if "\n" not in path))
+        named = (path for path in paths if "\n" not in path)
+        return {path: one.size for path, one in zip(named, objects, strict=True) if one}
+
+    @translates_os_errors
     def diff(self, old: str, new: str, *, stat: bool = False) -> str:
         """The diff as text; a diff over the limit is cut, and its end says so."""
         self._mode.fetch_commits(old, new)

@@ -77,7 +77,7 @@ class GitWorkspace:
             queue=queue,
         )
         pool = PreparedWorktreePool(parts.worktrees, self.root, ahead_from_files)
-        preparation = WorktreePreparation(parts, pool, include=include)
+        preparation = WorktreePreparation(parts, pool, self.filters, include=include)
         self.worktrees = GitAttemptWorktrees(parts, pool, preparation)
         self.uncommitted = GitUncommittedWork(
             git=git,

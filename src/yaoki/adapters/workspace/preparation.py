@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 
 from yaoki.adapters.git.conflict_tree import ConflictTrees
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.ref_names import task_branch_ref
 from yaoki.adapters.git.refs import GitCommit, require_commit
 from yaoki.adapters.workspace.parts import WorkspaceParts
+from yaoki.adapters.workspace.proof_rooms.submodules import check_out_submodules
 from yaoki.adapters.workspace.worktrees.included_files import copy_included
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
@@ -19,7 +21,10 @@ from yaoki.ports import PreparedWorktree
 class WorktreePreparation:
     """Makes and removes worktrees; their content is saved before it goes."""
 
-    def __init__(self, parts: WorkspaceParts, pool: PreparedWorktreePool, *, include: bool) -> None:
+    def __init__(
+        self, parts: WorkspaceParts, pool: PreparedWorktreePool, filters: Filters, *, include: bool
+    ) -> None:
+        self._filters = filters
         self._git, self._repository, self._include = parts.git, parts.repository, include
         self._refs, self._commits, self._trees = parts.refs, parts.commits, parts.trees
         self._worktrees, self._pool, self._saver = parts.worktrees, pool, parts.saver
@@ -70,6 +75,7 @@ class WorktreePreparation:
             raise self._in_another_state_folder(task) or error from None
         if worktree.admin:
             self._trees.cache_index(task.id, worktree.admin / "index", commit)
+        check_out_submodules(self._git, self._repository, commit, worktree.path, self._filters)
         if self._include and copy_included(self._git, self._repository, worktree.path):
             self._ignored.record_setup_files(worktree)
         return worktree

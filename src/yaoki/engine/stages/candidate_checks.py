@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
+from yaoki.core.landing_notes import landing_notes
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,
@@ -82,6 +83,7 @@ class CandidateVerifier:
     ) -> tuple[Finding, ...]:
         """All findings; after a finding about the change itself no check runs."""
         review, trivial = DefinitionReview(), False
+        changes: Sequence[Change] = ()
         findings = tuple(built_in_findings(task, candidate))
         # The subtasks of a group were judged one by one.
         by_agent = candidate.changed and task.spec.kind not in AGENTLESS_KINDS
@@ -101,6 +103,10 @@ class CandidateVerifier:
                     run, task, candidate, home, claim, session, review, trivial=trivial
                 )
             )
+        if by_agent and all(finding.is_acceptable for finding in checked):
+            sizes = self._workspace.contents.file_sizes(candidate.commit, candidate.changed)
+            for words in landing_notes(changes, sizes):
+                claim.warn(words)
         return (
             *waived_rule_findings(task),
             *checked,

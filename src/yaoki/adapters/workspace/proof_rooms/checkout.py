@@ -2,24 +2,28 @@
 
 Checks see an ordinary clone: `.git` in their folder is a repository of its own with the user's
 objects as alternates.  yaoki writes it and never reads it, so nothing that a check does to it
-matters.  yaoki's own git folder and index are outside.
+matters.  yaoki's own git folder and index are outside.  Submodules are checked out the same way,
+from the repositories of the user's checkout.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, GitLocation
 from yaoki.adapters.git.filters import Filters
+from yaoki.adapters.git.submodules import FILE as GITMODULES
+from yaoki.adapters.git.submodules import GITLINK, list_submodules
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.files import read_plain_bytes
+from yaoki.adapters.system.folders import iter_paths_below
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
-GITLINK = "160000"
 # Repositories of submodules stay: they are output of set-up.
 MODULES = "modules"
 # Attributes outside of the commit would change the checked out files.
@@ -31,6 +35,7 @@ class RoomCheckout:
 
     def __init__(self, source: RoomSource, files: Path, git_dir: Path, filters: Filters) -> None:
         self._source, self.files, self._git_dir = source, files, git_dir
+        self._filters = filters
         self._git, self._at = Git(git_dir, filters=filters), GitLocation(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
 
@@ -40,6 +45,8 @@ class RoomCheckout:
         self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", commit, at=self._at)
         self.tracked = self._list_tracked()
         self._write_clone(commit, config or self._source.config(commit))
+        if GITMODULES in self.tracked:
+            self.tracked |= frozenset(self._check_out_submodules(commit))
 
     def load_tracked(self) -> None:
         """Read which files are tracked, after an earlier process checked them out."""
@@ -64,6 +71,22 @@ class RoomCheckout:
         return frozenset(
             path for row in rows if not row.startswith(GITLINK) for path in [row.partition("\t")[2]]
         )
+
+    def _check_out_submodules(self, commit: str) -> Iterator[str]:
+        """Check out the submodules that the user's checkout has; yields their files."""
+        for submodule in list_submodules(self._git, commit):
+            source = self._source.submodule(submodule.name, self.files / submodule.path)
+            if source is None or not source.has_commit(submodule.commit):
+                continue
+            own = self._git_dir / MODULES / submodule.name
+            inner = RoomCheckout(source, self.files / submodule.path, own, self._filters)
+            inner.check_out(submodule.commit)
+            git_files = (str(path.relative_to(inner.files)) for path in inner.iter_git_files())
+            yield from (f"{submodule.path}/{name}" for name in (*inner.tracked, *git_files))
+
+    def iter_git_files(self) -> Iterator[Path]:
+        """The files of the clone that checks see."""
+        return iter_paths_below(self.files / ".git")
 
     def _create(self, commit: str) -> None:
         """Create yaoki's own git folder unless it exists."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.git.submodules import find_repository
 from yaoki.core.lazy_dataclass import dataclass
 
 # Settings that a clone needs to read its content or to reach its submodules.
@@ -33,6 +34,15 @@ class RoomSource:
     @property
     def objects(self) -> Path:
         return self.repository.common_dir / "objects"
+
+    def submodule(self, name: str, files: Path) -> RoomSource | None:
+        """The source of a submodule; None if the user's checkout does not have it."""
+        folders = (self.repository.git_dir, self.repository.common_dir)
+        folder = find_repository(folders, name)
+        return RoomSource(Git(folder), GitRepository(files, folder, folder)) if folder else None
+
+    def has_commit(self, commit: str) -> bool:
+        return self.git.run("cat-file", "-e", f"{commit}^{{commit}}", ok=(0, 1, 128)).code == 0
 
     def shallow(self) -> bytes:
         file = self.repository.common_dir / "shallow"

@@ -109,6 +109,7 @@ def run(
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
             _warn_of_uncommitted(app, plan)
+            _print_repository_notes(app, started)
             _warn_of_unsandboxed(app, started)
         if detach:
             return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
@@ -121,6 +122,13 @@ def _warn_of_uncommitted(app: App, plan: str) -> None:
 
     own = [] if _is_goal(plan) else [Path(plan)]
     if words := describe_uncommitted(find_uncommitted_files(app, own)):
+        print_wrapped(clean_line(words))
+
+
+def _print_repository_notes(app: App, run: Run) -> None:
+    from yaoki.app.repository_notes import repository_notes
+
+    for words in repository_notes(app, run):
         print_wrapped(clean_line(words))
 
 

@@ -1,0 +1,29 @@
+"""What a person should know of a change that lands: large files, and text shaped like a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from yaoki.core.model.change import Change
+from yaoki.core.redact import is_shaped_like_key
+from yaoki.core.text import format_bytes, list_some
+
+LARGE_FILE_BYTES = 5 << 20
+SHOWN = 5
+
+
+def landing_notes(changes: Iterable[Change], sizes: Mapping[str, int]) -> Iterator[str]:
+    """Sentences without the text itself: it may be a secret."""
+    large = [
+        f"{path} ({format_bytes(size)})" for path, size in sizes.items() if size > LARGE_FILE_BYTES
+    ]
+    if large:
+        yield f"large files are in its work: {list_some(large, SHOWN)}"
+    keys = [
+        f"{change.path}:{number}"
+        for change in changes
+        for number, line in change.added
+        if is_shaped_like_key(line)
+    ]
+    if keys:
+        yield f"text shaped like a key is in its work: {list_some(keys, SHOWN)}"
