@@ -58,9 +58,8 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     assert "the whole run branch was then verified once more" in done.out
     assert "both tasks are done" in report
     assert "2/2 landed" in project.yaoki("status", "--all").out
-    # `yaoki merge` is refused while the base branch is checked out: the printed command works.
+    # Where the base branch is checked out, git's own command is the shortest.
     assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
-    assert project.yaoki("merge").code == 6
     project.git("checkout", "-q", "--detach")
     assert project.status()["next"] == f"yaoki merge {run}"
     project.git("checkout", "-q", "main")

@@ -40,7 +40,7 @@ def answer_task(
 def answer_document(app: App, task: Task, choice: Choice) -> Document:
     view = view_run(app, app.store.run(task.run_id))
     document = {"task": task.id, "answer": choice.value, "state": task.state.value}
-    return {"schema": SCHEMA, **document, "next": view.next_command}
+    return {"schema": SCHEMA, **document, "worker": view.is_carried, "next": view.next_command}
 
 
 def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:

@@ -205,7 +205,7 @@ SCHEMAS: Mapping[str, Schema] = {
         file=nullable(TEXT),
         settings={"type": "object", "additionalProperties": object_of(value=ANY, origin=TEXT)},
     ),
-    "Answered": document_of(task=TEXT, answer=TEXT, state=TEXT, next=TEXT),
+    "Answered": document_of(task=TEXT, answer=TEXT, state=TEXT, worker=BOOLEAN, next=TEXT),
     "Undone": document_of(task=TEXT, state=TEXT, undo_wanted=BOOLEAN, next=TEXT),
     "Cancelled": document_of(
         run=TEXT, status=TEXT, cancelled=array_of(TEXT), ending=array_of(TEXT), kept=array_of(TEXT)

@@ -110,11 +110,13 @@ def test_a_question_is_answered_on_the_page(
         page.get_by_role("navigation", name="views").get_by_text("1", exact=True)
     ).to_be_visible()
 
-    asked.get_by_role("radio", name="try again").check()
-    asked.get_by_label("Message to the agent").fill("A daruma, <b>please</b>.")
+    first = asked.locator("form").locator("textarea, input, select, button").first
+    assert first.evaluate("element => element.tagName") == "TEXTAREA"
+    asked.get_by_label("Your answer to the agent").fill("A daruma, <b>please</b>.")
     visit.shot("answering")
     asked.get_by_role("button", name="Send: try again").click()
-    expect(page.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(page.get_by_text("no worker is running")).to_be_visible()
+    expect(page.get_by_text(f"yaoki resume {project.status()['run']}")).to_be_visible()
     assert project.task("logo")["state"] == "WAITING"
 
     assert project.yaoki("resume").code == 0

@@ -81,7 +81,7 @@ function drawEdges(pen, graph, sight, marked, paint, scale, far) {
     if (to.single?.proof && !far) continue;
     const top = Math.min(from.y, to.y);
     if (Math.min(from.x, to.x) > sight.right || Math.max(from.x, to.x) + to.width < sight.left || top > sight.bottom || Math.max(from.y, to.y) + to.height < sight.top) continue;
-    (graph.upright ? drop : curve)(marked.near?.has(edge.from) && marked.near.has(edge.to) ? strong : plain, from, to);
+    (graph.upright ? drop : curve)(marked.near?.has(edge.from) && marked.near.has(edge.to) ? strong : plain, from, to, edge.via);
   }
   if (!far) for (const box of graph.boxes) if (box.single?.proof) bracket(plain, graph, box);
   pen.lineWidth = Math.max(0.6, 0.8 / scale);
@@ -95,11 +95,16 @@ function drawEdges(pen, graph, sight, marked, paint, scale, far) {
   pen.stroke(strong);
 }
 
-function curve(path, from, to) {
-  const [x, y, end, down] = [from.x + from.width, from.y + from.height / 2, to.x, to.y + to.height / 2];
-  const bend = Math.max(18, Math.min(80, Math.abs(end - x) / 2));
+/** `via`: the gaps between boxes through which the line goes. */
+function curve(path, from, to, via = []) {
+  let [x, y] = [from.x + from.width, from.y + from.height / 2];
   path.moveTo(x, y);
-  path.bezierCurveTo(x + bend, y, end - bend, down, end, down);
+  for (const next of [...via, { x: to.x, y: to.y + to.height / 2, width: 0 }]) {
+    const bend = Math.max(18, Math.min(80, Math.abs(next.x - x) / 2));
+    path.bezierCurveTo(x + bend, y, next.x - bend, next.y, next.x, next.y);
+    if (next.width) path.lineTo(next.x + next.width, next.y);
+    [x, y] = [next.x + next.width, next.y];
+  }
 }
 
 /** The same for a vertical layout. */

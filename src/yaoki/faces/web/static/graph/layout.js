@@ -21,7 +21,35 @@ export function layout({ boxes, edges }, aspect) {
   // With thousands of boxes the layers need space between them to be visible.
   const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
   const tall = rowsPerColumn(layers, width, down, aspect, between);
-  return { ...placeInColumns(layers, near, { width, height, down, tall, between }), gap: down - height };
+  const size = placeInColumns(layers, near, { width, height, down, tall, between });
+  if (!small) routeEdges(boxes, edges, down - height);
+  return { ...size, gap: down - height };
+}
+
+/** Gives an edge that would pass behind boxes the gaps through which it goes instead. */
+function routeEdges(boxes, edges, gap) {
+  const byKey = new Map(boxes.map((box) => [box.key, box]));
+  const columns = new Map();
+  for (const box of boxes) (columns.get(box.x) || columns.set(box.x, []).get(box.x)).push(box);
+  for (const edge of edges) {
+    const [from, to] = [byKey.get(edge.from), byKey.get(edge.to)];
+    const [start, end] = [from.x + from.width, to.x];
+    const between = [...columns.keys()].filter((x) => x > start && x + from.width < end).sort((one, other) => one - other);
+    let y = from.y + from.height / 2;
+    edge.via = between.map((x) => {
+      const straight = y + ((to.y + to.height / 2 - y) * (x + from.width / 2 - start)) / Math.max(1, end - start);
+      y = freeHeight(columns.get(x), straight, gap);
+      return { x, y, width: from.width };
+    });
+  }
+}
+
+/** The height nearest to `wish` at which no box of the column is. */
+function freeHeight(column, wish, gap) {
+  const hit = column.some((box) => wish > box.y - gap / 2 && wish < box.y + box.height + gap / 2);
+  if (!hit) return wish;
+  const free = column.flatMap((box) => [box.y - gap / 2, box.y + box.height + gap / 2]);
+  return free.reduce((best, y) => (Math.abs(y - wish) < Math.abs(best - wish) ? y : best));
 }
 
 function groupByLayer(boxes) {

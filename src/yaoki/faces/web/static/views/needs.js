@@ -6,27 +6,31 @@ import { always, changesQuestions, useDocument, useTick } from "../documents.js"
 import { ActionResult, confirmAction, useAction } from "../parts/dialog.js";
 import { Command, Empty, RunName, TaskName, LoadStatus, When } from "../parts/components.js";
 import { Mark, optional } from "../parts/shapes.js";
-import { mayAct, session } from "../session.js";
+import { lacksWorker, mayAct, session } from "../session.js";
 import { translate } from "../translation.js";
 import { named, t } from "../words.js";
 import { BEAT_S, RunRows } from "./runs.js";
 
 export function Needs() {
   const answer = useDocument("/needs-you", {}, { staleWhen: changesQuestions, every: 15 });
+  const recent = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { staleWhen: always, every: BEAT_S });
+  const runs = recent.data?.runs || [];
   useTick(15);
   const { data } = answer;
   return html`<section aria-labelledby="title" class="column">
     <h1 id="title">${t("needs.title")} ${data?.total > 0 && html`<span class="tally">${data.total}</span>`}</h1>
     <${LoadStatus} of=${answer} />
-    ${data && data.total === 0 && html`<${NoQuestions} />`}
+    ${data && data.total === 0 && html`<${NoQuestions} idle=${runs.find(lacksWorker)} />`}
     ${data?.asking.map((escalation) => html`<${Question} key=${escalation.task.id + escalation.since} escalation=${escalation} />`)}
     ${data?.paused.map((paused) => html`<${PausedRun} key=${paused.run} paused=${paused} />`)}
-    <${RecentRuns} />
+    <${RecentRuns} runs=${runs} />
   </section>`;
 }
 
-function NoQuestions() {
+/** `idle` is a run that would continue if a worker ran: after an answer that is often the case. */
+function NoQuestions({ idle }) {
   if (!session.has_store) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
+  if (idle) return html`<div class="calm" data-idle=${idle.run}><${Mark} state="HELD" /><p>${t("needs.worker", { goal: idle.goal })} <${Command} text=${`yaoki resume ${idle.run}`} /></p></div>`;
   return html`<div class="calm"><${Mark} state="DONE" /><p>${t("needs.none")}</p></div>`;
 }
 
@@ -62,13 +66,13 @@ const flat = (text) => text.replace(/\s+/g, " ").trim();
 function AnswerForm({ escalation }) {
   const { task, waivable = [] } = escalation;
   const choices = task.choices || [];
-  const [choice, setChoice] = useState("");
+  const [choice, setChoice] = useState(choices.includes("retry") ? "retry" : "");
   const [words, setWords] = useState("");
   const [check, setCheck] = useState(waivable.includes(escalation.check) ? escalation.check : waivable[0] || "");
   const [act, result] = useAction();
   if (choices.length === 0) return null;
   if (!mayAct()) return html`<p class="hush">${t("look.only")} <${Command} text=${task.next || `yaoki answer ${task.id}`} /></p>`;
-  if (result.done) return html`<${ActionResult} state=${result} words=${() => t("answered", { choice: named("choice", choice) })} />`;
+  if (result.done) return html`<${ActionResult} state=${result} words=${(done) => t(done.worker ? "answered" : "answered.idle", { choice: named("choice", choice) })} />`;
   const send = async (event) => {
     event.preventDefault();
     const question = { title: t("abort.title", { name: task.name }), words: t("abort.words", { n: escalation.blocks || 0 }), yes: t("abort.yes") };
@@ -76,13 +80,13 @@ function AnswerForm({ escalation }) {
     act(() => post(`/tasks/${task.id}/answer`, bodyOf(choice, words, check)));
   };
   return html`<form class="answering" onSubmit=${send}>
+    ${choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
     <fieldset class="choices"><legend class="unseen">${t("answer")}</legend>
       ${choices.map((name) => html`<label class="choice"><input type="radio" name=${`choice-${task.id}`} value=${name} checked=${choice === name} onChange=${() => setChoice(name)} /><span>${named("choice", name)}</span></label>`)}
     </fieldset>
     ${choice && html`<p class="hush choice-words">${named("choice.words", choice)}</p>`}
     ${choice === "done" && escalation.worktree && html`<p><${Command} text=${`cd ${escalation.worktree}`} /></p>`}
     ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
-    ${choice && choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
     ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${result.busy}>${t(result.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}
     <${ActionResult} state=${result} words=${() => ""} />
   </form>`;
@@ -117,8 +121,7 @@ export function PausedRun({ paused, alone }) {
 }
 
 /** Below the questions: the state of the newest runs. */
-function RecentRuns() {
-  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { staleWhen: always, every: BEAT_S });
-  if (!answer.data?.runs.length) return null;
-  return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${answer.data.runs} /></section>`;
+function RecentRuns({ runs }) {
+  if (!runs.length) return null;
+  return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${runs} /></section>`;
 }
