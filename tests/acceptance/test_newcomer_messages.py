@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.acceptance.project import Project, a_plan, file_contains, writes
@@ -54,3 +56,23 @@ def test_logs_of_an_unknown_attempt_name_the_newest_attempt(project: Project) ->
     task = project.task("a")["id"]
     assert f"{task} has no attempt 9; its newest is 1" in done.err
     assert f"yaoki logs {task} --attempt 1" in done.err
+
+
+@pytest.mark.spec("12.1", "0.6")
+def test_commands_in_messages_can_be_pasted_although_paths_have_spaces(project: Project) -> None:
+    place = project.folder / "my plans"
+    place.mkdir()
+    (place / "good.json").write_text(json.dumps(PLAN))
+    (place / "bad.json").write_text(json.dumps({**PLAN, "goals": "x"}))
+
+    validated = project.yaoki("validate", str(place / "good.json"))
+    shown = project.yaoki("plan", str(place / "good.json"))
+    refused = project.yaoki("validate", str(place / "bad.json"))
+    started = project.yaoki("run", str(place / "bad.json"))
+
+    run = f"next: yaoki run '{place / 'good.json'}'"
+    assert validated.out.splitlines()[-1] == run
+    assert shown.out.splitlines()[-1] == run
+    assert f"yaoki validate '{place / 'bad.json'}'" in started.err
+    assert "1 problem found" in refused.err
+    assert "fix it in" in refused.err

@@ -131,7 +131,7 @@ def _invalid(
 ) -> PlanInvalid:
     return PlanInvalid(
         f"{name}: {format_count(number, 'problem')} found",
-        hint=f"yaoki validate {name}",
+        hint=f"yaoki validate {shlex.quote(name)}",
         defects=lines,
         lacks_settings=lacks_settings,
     )

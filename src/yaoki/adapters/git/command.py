@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -308,14 +309,14 @@ def explain_failure(args: Sequence[str], result: CommandResult) -> WorkspaceErro
     stderr = _text(result.err).strip()
     sentence = f"git {args[0]} failed"
     if lock := LOCKED.search(stderr):
-        hint = f"if no git is running here: rm {lock[1]}"
+        hint = f"if no git is running here: rm {shlex.quote(lock[1])}"
         return GitFailed(f"{sentence}: {lock[1]} is locked", transient=True, hint=hint)
     if DISK_FULL.search(stderr):
         return DiskFull(f"{sentence}: the disk is full")
     if checkout := CHECKED_OUT.search(stderr):
         return GitFailed(
             f"{sentence}: its branch is checked out at {checkout[1]}",
-            hint=f"release it there: git -C {checkout[1]} switch --detach",
+            hint=f"release it there: git -C {shlex.quote(checkout[1])} switch --detach",
         )
     if "'refs/heads/yaoki' exists" in stderr:
         return RepositoryUnusable(

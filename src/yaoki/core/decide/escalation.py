@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum, unique
@@ -181,7 +182,8 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
         merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
-        actions.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
+        folder = shlex.quote(task.work.worktree)
+        actions.append(f"work in {folder}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         actions.append(f"yaoki answer {task.id} waive --check {failure.check}")
     actions.append(f"yaoki answer {task.id} abort")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -94,7 +95,7 @@ def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[Chec
     found = [s for s in specs if s.name == subtask] if subtask else specs
     if not found:
         known = ", ".join(dict.fromkeys(s.name for s in specs))
-        hint = f"its tasks: {known}" if known else f"yaoki plan {file}"
+        hint = f"its tasks: {known}" if known else f"yaoki plan {shlex.quote(str(file))}"
         raise Unknown(f"{file} has no task {subtask or 'in phase ' + phase}", hint=hint)
     checks = {check.name: check for spec in found for check in spec.checks}
     return tuple(checks.values()), max(s.policy.content_retries_max for s in found) + 1

@@ -13,6 +13,8 @@ from yaoki.core.lazy_dataclass import dataclass
 
 # Settings that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."
+# Of a submodule no filters: nobody watches whether its settings change while agents work.
+SUBMODULE_SETTINGS = r"^(remote|user)\."
 # Refs of runs are left out: a check must not be able to tell that it runs under yaoki.
 OWN_REFS = ("refs/yaoki/", "refs/heads/yaoki/")
 SHA256_LENGTH = 64
@@ -25,6 +27,7 @@ class RoomSource:
 
     git: Git
     repository: GitRepository
+    settings: str = SETTINGS
 
     @property
     def name(self) -> str:
@@ -39,7 +42,9 @@ class RoomSource:
         """The source of a submodule; None if the user's checkout does not have it."""
         folders = (self.repository.git_dir, self.repository.common_dir)
         folder = find_repository(folders, name)
-        return RoomSource(Git(folder), GitRepository(files, folder, folder)) if folder else None
+        if folder is None:
+            return None
+        return RoomSource(Git(folder), GitRepository(files, folder, folder), SUBMODULE_SETTINGS)
 
     def has_commit(self, commit: str) -> bool:
         return self.git.run("cat-file", "-e", f"{commit}^{{commit}}", ok=(0, 1, 128)).code == 0
@@ -75,7 +80,7 @@ class RoomSource:
 
     @cached_property
     def _user_settings(self) -> tuple[str, ...]:
-        args = ("config", "--local", "-z", "--get-regexp", SETTINGS)
+        args = ("config", "--local", "-z", "--get-regexp", self.settings)
         out = self.git.run(*args, ok=(0, 1)).out.decode("utf-8", "surrogateescape")
         pairs = (entry.partition("\n") for entry in out.split("\0") if entry)
         return tuple(line for key, _, value in pairs for line in _section(key, value))

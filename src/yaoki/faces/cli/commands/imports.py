@@ -82,7 +82,7 @@ def import_list(
         number = format_count(len(imported.items), "task")
         print_line(f"{clean_line(str(output))}: {number} from {clean_line(name)}")
         # Without settings there is no agent for its tasks and no check.
-        validate = f"yaoki validate {clean_line(str(output))}"
+        validate = f"yaoki validate {clean_line(shlex.quote(str(output)))}"
         print_next_command(validate if app.context.loaded_settings.file else "yaoki init")
     return 0
 

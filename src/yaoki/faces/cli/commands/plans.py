@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -98,7 +99,7 @@ def show_plan(
     else:
         print_plan(view)
         _print_base(view, findings)
-        print_next_command(f"yaoki run {clean_line(str(plan))}")
+        print_next_command(f"yaoki run {clean_line(shlex.quote(str(plan)))}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from yaoki.core.text import format_count
@@ -22,8 +23,9 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     try:
         tasks = len(open_plan(plan, repo, agents)[1].specs)
     except PlanInvalid as error:
-        if error.hint == f"yaoki validate {plan}":
-            error.hint = f"fix them in {plan} and run this again"
+        if error.hint == f"yaoki validate {shlex.quote(str(plan))}":
+            them = "it" if len(error.defects) == 1 else "them"
+            error.hint = f"fix {them} in {plan} and run this again"
         raise
     if as_json:
         from yaoki.views.documents import SCHEMA
@@ -31,5 +33,5 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
         print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
         print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
-        print_next_command(f"yaoki run {clean_line(str(plan))}")
+        print_next_command(f"yaoki run {clean_line(shlex.quote(str(plan)))}")
     return 0

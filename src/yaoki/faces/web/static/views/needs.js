@@ -61,6 +61,8 @@ function isInQuestion({ task, failure }) {
 
 // Kind and pattern, as they come before the words of a failure.
 const HEAD = /^[A-Z_]+(?: [\w-]+)?: /;
+// A folder as one word of a shell line.
+const shellQuote = (path) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 const flat = (text) => text.replace(/\s+/g, " ").trim();
 
 function AnswerForm({ escalation }) {
@@ -85,7 +87,7 @@ function AnswerForm({ escalation }) {
       ${choices.map((name) => html`<label class="choice"><input type="radio" name=${`choice-${task.id}`} value=${name} checked=${choice === name} onChange=${() => setChoice(name)} /><span>${named("choice", name)}</span></label>`)}
     </fieldset>
     ${choice && html`<p class="hush choice-words">${named("choice.words", choice)}</p>`}
-    ${choice === "done" && escalation.worktree && html`<p><${Command} text=${`cd ${escalation.worktree}`} /></p>`}
+    ${choice === "done" && escalation.worktree && html`<p><${Command} text=${`cd ${shellQuote(escalation.worktree)}`} /></p>`}
     ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
     ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${result.busy}>${t(result.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}
     <${ActionResult} state=${result} words=${() => ""} />
