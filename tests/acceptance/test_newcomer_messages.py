@@ -21,7 +21,7 @@ def test_a_refused_plan_does_not_recommend_the_command_that_refused_it(project: 
 
     assert done.code == 2
     assert f"yaoki validate {plan}" not in done.err
-    assert f"fix them in {plan}" in done.err
+    assert f"fix it in {plan}" in done.err
 
 
 def test_an_id_with_other_letters_is_refused_with_the_allowed_ones(project: Project) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Only its ending matters: it selects the format of the stored text.
 STORED_PLAN = "plan.yaml"
-REQUESTS_READ = 10
 
 
 def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan, Path | None]:
@@ -34,7 +33,10 @@ def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan,
 
 
 def _recorded_file(app: App, run: Run) -> Path | None:
-    entries = app.store.journal(run_id=run.id, limit=REQUESTS_READ)
-    named = (e.data.get("file") for e in entries if e.event == "USER_REQUEST")
-    name = next((name for name in named if name), "")
+    from yaoki.adapters.store.tables import journal_pages
+
+    requests = journal_pages.read_newest(
+        app.store.database, run_id=run.id, events=("USER_REQUEST",), limit=1
+    )
+    name = requests[0].data.get("file", "") if requests else ""
     return Path(name) if name else None

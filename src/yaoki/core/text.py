@@ -6,6 +6,7 @@ halves of surrogate pairs, and it may be of any length.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from yaoki.core.lazy_pattern import lazy_compile
@@ -24,6 +25,9 @@ _CONTROL = lazy_compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
+
+
+_PLAIN_WORD = lazy_compile(r"[\w@%+=:,./~-]+", re.ASCII)
 
 
 def replace_lone_surrogates(text: str) -> str:
@@ -149,6 +153,14 @@ def format_duration(seconds: float) -> str:
     else:
         first, second = f"{whole // 86400} d", (whole % 86400 // 3600, "h")
     return f"{first} {second[0]} {second[1]}" if second[0] else first
+
+
+def quote_path(path: str) -> str:
+    """The path as one word of a shell line."""
+    if path and _PLAIN_WORD.fullmatch(path):
+        return path
+    escaped = path.replace("'", "'\\''")
+    return f"'{escaped}'"
 
 
 def list_some(names: Sequence[str], limit: int) -> str:

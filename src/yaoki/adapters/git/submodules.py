@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.repository import GitRepository
 from yaoki.core.lazy_dataclass import dataclass
 
 GITLINK = "160000"
@@ -44,6 +45,25 @@ def find_repository(git_folders: tuple[Path, ...], name: str) -> Path | None:
     """The repository of a submodule of the user's checkout; None if it was never initialised."""
     folders = (folder / "modules" / name for folder in git_folders)
     return next((folder for folder in folders if (folder / "objects").is_dir()), None)
+
+
+def list_missing_submodules(repository: GitRepository, commit: str) -> list[str]:
+    """The folders of submodules of the commit that the user's checkout does not have."""
+    git = Git(repository.common_dir)
+    if not git.read_names("ls-tree", "--name-only", "-z", commit, "--", FILE):
+        return []
+    return [
+        submodule.path
+        for submodule in list_submodules(git, commit)
+        if not _is_present(repository, submodule)
+    ]
+
+
+def _is_present(repository: GitRepository, submodule: Submodule) -> bool:
+    folder = find_repository((repository.git_dir, repository.common_dir), submodule.name)
+    if folder is None:
+        return False
+    return Git(folder).run("cat-file", "-e", submodule.commit, ok=(0, 1, 128)).code == 0
 
 
 def _is_plain(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum, unique
@@ -26,7 +25,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import first_line, format_count, shorten
+from yaoki.core.text import first_line, format_count, quote_path, shorten
 from yaoki.errors import FatalCode
 
 MESSAGE_MAX = 500
@@ -182,7 +181,7 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
         merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
-        folder = shlex.quote(task.work.worktree)
+        folder = quote_path(task.work.worktree)
         actions.append(f"work in {folder}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         actions.append(f"yaoki answer {task.id} waive --check {failure.check}")
