@@ -166,7 +166,8 @@ def _failures(report: Data) -> Iterator[str]:
             f"flaky: {one_line_text(one['check'], 60)} failed and then passed on the same commit,"
             f" {times}, in {list_some(one['tasks'], where)}"
         )
-    yield from map(describe_rerun, report["reruns"])
+    # The page says it in plain words: names of the wire are for machines.
+    yield from (describe_rerun(one, one["outcome"].lower()) for one in report["reruns"])
     for one in report["red_before"]:
         yield (
             f"already failing on the base:  {one_line_text(one['check'], 60)}: "

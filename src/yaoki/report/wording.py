@@ -70,10 +70,10 @@ def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
     return f"{shown} and {left_out:,} more" if left_out else shown
 
 
-def describe_rerun(one: Data) -> str:
+def describe_rerun(one: Data, outcome: str = "") -> str:
     """A check that was run again after a failure: `tests of login FAILED twice, 2 s + 3 s`."""
     first, *again = one["seconds"]
-    words = f"{one['check']} of {one['name']} {one['outcome']}"
+    words = f"{one['check']} of {one['name']} {outcome or one['outcome']}"
     return f"{one_line_text(words, 160)}{run_times(one['outcome'], first, again)}"
 
 
