@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_an_unmerged_run_is_forgotten_only_by_force_and_an_open_one_never(
     project: Project,
 ) -> None:
     script = {"good": [writes("good.txt")], "bad": [writes("bad.txt", "wrong\n")]}
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "good", "checks": ["good"]},
         {"id": "bad", "checks": ["bad"], "retry": {"max_retries": 0}},
         {"id": "later", "needs": ["bad"], "checks": ["good"]},

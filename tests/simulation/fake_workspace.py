@@ -308,6 +308,9 @@ class DictWorkspace(DictBranches):
     def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
         return {}
 
+    def file_sizes(self, commit: str, paths: Sequence[str]) -> dict[str, int]:
+        return {}
+
     def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
         return ()
 
