@@ -73,6 +73,9 @@ def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project:
     assert done.document["checks"] == ["good", "lint"]
     why = project.yaoki("why", "early").out
     assert "verified on that commit with its checks before they were revised: good PASSED" in why
+    replayed = project.yaoki("verify", run, "--replay", "--json").out
+    assert "early" in replayed
+    assert '"FAILED"' not in replayed, "it is replayed with the checks that proved it"
     landed = project.yaoki("report").out
     assert "with its checks before they were revised" in landed
     project.yaoki("answer", "late", "retry")

@@ -101,6 +101,7 @@ def test_a_verdict_of_earlier_checks_lands_only_while_a_worker_lands_it(
     assert [check.name for check in revised.spec.checks] == ["lint"]
     assert (revised.spec.setup, revised.spec.setup_inputs) == ((("make",),), ("deps.txt",))
     assert revised.check_revision_number == 2
+    assert revised.proof_spec.checks == (landing if verified else revised).spec.checks
     assert landing.check_revision_number == 0
 
 

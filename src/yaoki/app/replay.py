@@ -122,12 +122,12 @@ def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
 
 def _has_proof(one: LandedCommit) -> bool:
     return one.task.spec.kind is not TaskKind.PLAN and (
-        one.proof.landed_own_commit or bool(one.task.spec.checks)
+        one.proof.landed_own_commit or bool(one.task.proof_spec.checks)
     )
 
 
 def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) -> CommitReplay:
-    spec, proof = one.task.spec, one.proof
+    spec, proof = one.task.proof_spec, one.proof
     if why := room.check_out(proof.landed_commit, spec.setup, spec.timeout):
         return _unreplayable(one, why)
     facts = _check_facts(app, run, one)

@@ -52,6 +52,7 @@ TASK_DOC_FIELDS = (
     "spend",
     "forgiven_spend",
     "check_revision",
+    "earlier_checks",
 )
 # Stored instead of a feedback that equals the failure.
 SAME = "same"

@@ -114,7 +114,8 @@ def apply_judgment(task: Task, event: Judged) -> Task:
     if not event.passed:
         return task
     work = replace(task.work, verified_commit=event.commit, onto=event.onto)
-    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_forgive_deliveries(task))
+    proven = replace(task, stage=Stage.LAND, work=work, forgiven_counts=_forgive_deliveries(task))
+    return replace(proven, earlier_checks=None) if task.earlier_checks else proven
 
 
 def _count_failure(counts: Counts, failure: Failure) -> Counts:
@@ -302,7 +303,11 @@ def apply_checks_revised(task: Task, revision: CheckRevision) -> Task:
     no more, unless a worker is landing it at this moment.
     """
     revised = replace(task, spec=revision.apply_to(task.spec), check_revision=revision)
-    if task.stage is not Stage.LAND or task.state in {State.ACTIVE, State.DONE}:
+    if task.state is State.DONE or (task.state is State.ACTIVE and task.stage is Stage.LAND):
+        old = task.spec
+        before = CheckRevision(task.check_revision_number, old.checks, old.setup, old.setup_inputs)
+        return replace(revised, earlier_checks=task.earlier_checks or before)
+    if task.stage is not Stage.LAND:
         return revised
     unproven = replace(task.work, verified_commit="", onto="")
     return replace(revised, stage=Stage.VERIFY, work=unproven)

@@ -157,7 +157,8 @@ class Task:
     later work made the revert impossible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     `closed_account` is not a part of its state: the store adds it for a decision about its account.
-    `check_revision` has replaced the checks and the set-up in `spec`.
+    `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
+    that proved its landed commit, if they were replaced after that.
     """
 
     id: TaskId
@@ -202,6 +203,12 @@ class Task:
     forgiven_spend: Spend = field(default_factory=Spend)
     closed_account: ClosedAccount | None = None
     check_revision: CheckRevision | None = None
+    earlier_checks: CheckRevision | None = None
+
+    @property
+    def proof_spec(self) -> TaskSpec:
+        """Its specification, with the checks and the set-up that proved its landed commit."""
+        return self.earlier_checks.apply_to(self.spec) if self.earlier_checks else self.spec
 
     @property
     def check_revision_number(self) -> int:
