@@ -36,7 +36,8 @@ CASES: dict[str, tuple[str, str, dict[str, tuple[Any, str, str]]]] = {
             "program": (
                 {"run": [".venv/bin/tool", "-m", "pytest"]},
                 "x.txt",
-                'setup: ["python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"]',
+                'setup: [[sh, -c, "python3 -m venv .venv && .venv/bin/pip install -r '
+                'requirements.txt"]]',
             ),
             "environment-that-a-script-enters": (
                 {"shell": ". .venv/bin/activate && tool"},

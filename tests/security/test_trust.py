@@ -556,3 +556,19 @@ def _greeting() -> dict[str, Any]:
 def _tool(number: int, name: str, given: dict[str, Any]) -> dict[str, Any]:
     params = {"name": name, "arguments": given}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def test_the_setup_of_the_settings_is_a_command_of_the_repository(bare: UntrustedClone) -> None:
+    bare.create(store=False)
+    setup = f'[setup]\ncommands = [["touch", "{bare.mark("settings-setup")}"]]\n'
+    bare.write("yaoki.toml", f"{bare.settings_text()}{setup}")
+
+    refused = bare.yaoki("doctor", "--checks")
+    shown = bare.yaoki("trust", "--dry-run")
+    trusted = bare.yaoki("trust")
+    ran = bare.yaoki("doctor", "--checks")
+
+    assert refused.code == REFUSED
+    assert f"set-up: touch {bare.mark('settings-setup')}" in shown.out
+    assert trusted.code == 0, trusted.err
+    assert "settings-setup" in bare.marks, ran.out + ran.err

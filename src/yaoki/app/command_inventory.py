@@ -30,7 +30,7 @@ HARMLESS = frozenset(
 HARMLESS_KEYS = frozenset(
     (
         *("notify.desktop", "notify.events", "notify.timeout_s"),
-        *("store.backups", "workspace.ahead_from_files"),
+        *("store.backups", "workspace.ahead_from_files", "setup.inputs", "setup.copy"),
     )
 )
 SANDBOX_SECTION = "sandbox"
@@ -66,12 +66,15 @@ def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]
     from yaoki.formats.config.flat_settings import flatten_settings
 
     shown, usual = flatten_settings(settings), flatten_settings(type(settings)())
-    commands = []
+    commands: list[CommandDigest] = []
     for key, value in shown.items():
         section, _, name = key.partition(".")
         if section in HARMLESS or key in HARMLESS_KEYS or not name:
             continue
         if section in ("agents", "checks") or value == usual.get(key):
+            continue
+        if key == "setup.commands":
+            commands += map(digest_setup, settings.setup.commands)
             continue
         if key == "store.url" and named_store:
             continue  # the caller named it

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.repository import resolve_base
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.model.check_types import FILE_CHECKS
-from yaoki.core.text import format_count, one_line, strip_terminal_codes
+from yaoki.core.text import format_count
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:
+    from yaoki.app.base_checks import BaseSetup, Progress
     from yaoki.app.repository import RepositoryContext
     from yaoki.app.services import Services
     from yaoki.core.model import CheckSpec, Finding, TaskSpec
     from yaoki.formats.plan import Plan, PlanEnvironment, PromptRequirements
-
-SETUP_TIMEOUT = timedelta(minutes=10)
-WORDS_CHARS_MAX = 200
-SetupCommands = tuple[tuple[str, ...], ...]
 
 
 class PlanPreflight:
@@ -85,22 +80,22 @@ class PlanPreflight:
             )
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
-    def run_base_checks(self, plan: Plan, base: str = "") -> dict[str, Finding]:
+    def run_base_checks(self, plan: Plan, progress: Progress) -> dict[str, Finding]:
         """Run the plan's command and file checks on the base.
 
         Judges cost money and git checks need a task, so both are left out.  Each check runs after
         the set-up of the task that uses it, in a worktree for that set-up alone.
         """
         self._context.trust.require_trusted()
-        _, commit = resolve_base(self._context.repository, base or plan.base)
+        _, commit = resolve_base(self._context.repository, plan.base)
         specs = [c for c in plan.catalogue.checks.values() if c.type in FILE_CHECKS]
         findings: dict[str, Finding] = {}
         for setup, checks in _group_by_setup(plan, specs).items():
-            findings |= self._run_checks_on_base(commit, setup, checks)
+            findings |= self._run_checks_on_base(commit, setup, checks, progress)
         return {spec.name: findings[spec.name] for spec in specs}
 
     def _run_checks_on_base(
-        self, commit: str, setup: SetupCommands, checks: Sequence[CheckSpec]
+        self, commit: str, setup: BaseSetup, checks: Sequence[CheckSpec], progress: Progress
     ) -> dict[str, Finding]:
         import tempfile
 
@@ -109,31 +104,22 @@ class PlanPreflight:
         from yaoki.core.decide.baseline import as_displayed_baseline
 
         checker = CheckDispatcher(self._context.processes, timedelta(0))
-        opened = open_base_room(
-            self._context.proof_rooms, checker, commit, setup, lambda at: _run_setup(setup, at)
-        )
-        with opened as (room, words), tempfile.TemporaryDirectory() as logs:
-            if words:
-                return {spec.name: _make_broken_finding(spec, words) for spec in checks}
-            return {
-                spec.name: as_displayed_baseline(room.run_check(spec, Path(logs) / spec.name))
-                for spec in checks
-            }
+        opened = open_base_room(self._context.proof_rooms, checker, commit, setup, progress)
+        findings = {}
+        with opened as (room, problem), tempfile.TemporaryDirectory() as logs:
+            if problem is not None:
+                return {spec.name: _make_broken_finding(spec, problem.words) for spec in checks}
+            for spec in checks:
+                with progress(f"checking: {spec.name}"):
+                    finding = room.run_check(spec, Path(logs) / spec.name)
+                findings[spec.name] = as_displayed_baseline(finding)
+        return findings
 
     def check_programs(self, plan: Plan) -> None:
-        """Refuse checks whose program is missing, before an agent costs anything.
+        """Refuse checks and set-ups whose program is missing, before an agent costs anything."""
+        from yaoki.app.missing_programs import refuse_missing_programs
 
-        Set-up or a task may create a path, and a PATH of the check's own is not ours.
-        """
-        import shutil
-
-        for spec in plan.catalogue.checks.values():
-            program = spec.argv[0] if spec.argv and "PATH" not in spec.env else ""
-            if program and "/" not in program and shutil.which(program) is None:
-                raise PlanInvalid(
-                    f"check {spec.name}: the program {program!r} is not on the PATH",
-                    hint=f"install it, or change checks.{spec.name} in the plan or yaoki.toml",
-                )
+        refuse_missing_programs(plan)
 
     def check_agents(self, plan: Plan) -> None:
         """Refuse agents that cannot run here."""
@@ -150,41 +136,25 @@ def _list_extractors() -> Collection[str]:
     return extractor_names()
 
 
-def _group_by_setup(
-    plan: Plan, checks: Sequence[CheckSpec]
-) -> dict[SetupCommands, list[CheckSpec]]:
+def _group_by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[BaseSetup, list[CheckSpec]]:
     """The checks by the set-up of the first task that uses them.
 
     A check of `done_when` alone runs after all set-ups, because it is about the work of all tasks.
     """
-    every = tuple(dict.fromkeys(argv for spec in plan.specs for argv in spec.setup))
-    by_setup: dict[SetupCommands, list[CheckSpec]] = {}
+    from yaoki.app.base_checks import BaseSetup
+
+    commands = dict.fromkeys(argv for spec in plan.specs for argv in spec.setup)
+    inputs = dict.fromkeys(glob for spec in plan.specs for glob in spec.setup_inputs)
+    every = BaseSetup(tuple(commands), tuple(inputs))
+    by_setup: dict[BaseSetup, list[CheckSpec]] = {}
     for check in checks:
-        users = (s.setup for s in plan.specs if any(c.name == check.name for c in s.checks))
+        users = (
+            BaseSetup(spec.setup, spec.setup_inputs)
+            for spec in plan.specs
+            if any(one.name == check.name for one in spec.checks)
+        )
         by_setup.setdefault(next(users, every), []).append(check)
     return by_setup
-
-
-def _run_setup(commands: SetupCommands, place: Path) -> str:
-    """Empty when every command succeeded; else the reason why the set-up stopped."""
-    from yaoki.adapters.processes.command import run_command
-
-    for argv in commands:
-        words = f"set-up command {' '.join(argv)!r}"
-        try:
-            done = run_command(
-                argv,
-                cwd=place,
-                env=filter_environment(os.environ, BASIC_VARIABLES),
-                timeout=SETUP_TIMEOUT,
-            )
-        except Fault as fault:
-            return f"{words}: {fault.sentence}"
-        if done.code != 0:
-            lines = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
-            last = one_line(strip_terminal_codes(lines[-1]), WORDS_CHARS_MAX) if lines else ""
-            return f"{words} ended with {done.code}" + (f": {last}" if last else "")
-    return ""
 
 
 def _make_broken_finding(spec: CheckSpec, words: str) -> Finding:

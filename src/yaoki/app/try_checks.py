@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.checkout import list_checkout_files, read_head
 from yaoki.adapters.processes.command import run_command
-from yaoki.app.base_checks import BaseRoom
+from yaoki.app.base_checks import (
+    BaseRoom,
+    BaseSetup,
+    Progress,
+    SetupProblem,
+    open_base_room,
+    report_nothing,
+)
 from yaoki.app.remedies import (
     choose_local_command,
     find_inactive_environment,
@@ -83,10 +90,11 @@ def try_detected_checks(
     detected: Iterable[FoundCheck],
     timeout: timedelta,
     tell: Callable[[TrialResult], None],
+    progress: Progress = report_nothing,
 ) -> list[TrialResult]:
     """Each check once on the base; the user's checkout does not change."""
     results = []
-    with _open_trial_room(app, timeout) as bench:
+    with _open_trial_room(app, timeout, progress) as bench:
         for one in detected:
             tried = bench.try_check(one)
             tell(tried)
@@ -94,10 +102,27 @@ def try_detected_checks(
     return results
 
 
-def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
-    """The same for configured checks that depend on files alone."""
-    with _open_trial_room(app, timeout) as bench:
-        return [bench.run_check(spec) for spec in specs if spec.type in FILE_CHECKS]
+def try_written_checks(
+    app: App, specs: Iterable[CheckSpec], timeout: timedelta, progress: Progress
+) -> tuple[SetupProblem | None, list[Finding]]:
+    """The same for configured checks that depend on files alone, after the set-up of the settings.
+
+    They run in the room that a run uses, which is then ready for the next run.
+    """
+    from yaoki.adapters.checks import CheckDispatcher
+
+    app.trust.require_trusted()
+    commit, until = read_head_commit(app), app.clock.now() + TOTAL_TIMEOUT
+    checks = CheckDispatcher(app.context.processes, timedelta(0))
+    setup = BaseSetup(app.settings.setup.commands, app.settings.setup.inputs)
+    with (
+        open_base_room(app.context.proof_rooms, checks, commit, setup, progress) as (room, problem),
+        tempfile.TemporaryDirectory(prefix="base-") as logs,
+    ):
+        if problem is not None:
+            return problem, []
+        bench = TrialRoom(app, room, Path(logs), timeout, until, progress)
+        return None, [bench.run_check(spec) for spec in specs if spec.type in FILE_CHECKS]
 
 
 def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
@@ -110,7 +135,7 @@ def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDiges
 
 
 @contextmanager
-def _open_trial_room(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
+def _open_trial_room(app: App, timeout: timedelta, progress: Progress) -> Iterator[TrialRoom]:
     from yaoki.adapters.checks import CheckDispatcher
 
     app.trust.require_trusted()
@@ -122,7 +147,7 @@ def _open_trial_room(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
     ):
         room.check_out(commit)
         room.record_setup_output()
-        yield TrialRoom(app, BaseRoom(room, checks, commit), Path(logs), timeout, until)
+        yield TrialRoom(app, BaseRoom(room, checks, commit), Path(logs), timeout, until, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +159,7 @@ class TrialRoom:
     logs: Path
     timeout: timedelta
     give_up_at: datetime
+    progress: Progress
     # For each set-up command: empty, or why it failed and what fixes it.
     setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
@@ -181,7 +207,10 @@ class TrialRoom:
     def run_check(self, spec: CheckSpec) -> Finding:
         """The result of the check on the base, which it must not change."""
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        finding = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
+        with self.progress(f"checking: {spec.name}"):
+            finding = self.base_room.run_check(
+                bounded, self.logs / f"{len(list(self.logs.iterdir()))}"
+            )
         changed = list(self.base_room.changed_files())
         if changed and finding.outcome is not Outcome.BROKEN:
             return _make_unfit_finding(finding, spec, changed)
@@ -212,7 +241,8 @@ class TrialRoom:
         env = filter_environment(os.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV"))
         try:
             cwd = self.folder / detected.setup_cwd
-            done = run_command(detected.setup, cwd=cwd, env=env, timeout=self.timeout)
+            with self.progress(f"preparing: {command}"):
+                done = run_command(detected.setup, cwd=cwd, env=env, timeout=self.timeout)
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:

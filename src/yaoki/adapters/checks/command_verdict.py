@@ -8,13 +8,19 @@ from dataclasses import replace
 
 from yaoki.adapters.checks.command_run import REPORT, CommandCheckRun, split_words
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, make_passed
-from yaoki.adapters.checks.missing_tool import find_missing_tool, is_disk_full, reports_no_space
+from yaoki.adapters.checks.missing_tool import (
+    find_missing_command,
+    find_missing_tool,
+    is_disk_full,
+    reports_no_space,
+)
 from yaoki.adapters.checks.output import OUT, contains_text, is_blank
 from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_params
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import EndCause, Finding
+from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import FatalCode
 from yaoki.ports.processes import ProcessPhase
@@ -136,13 +142,19 @@ def _explain_exit_code(run: CommandCheckRun) -> Finding:
 
 
 def _explain_shell_code(run: CommandCheckRun, code: int) -> Finding:
-    if code == NOT_EXECUTABLE:
-        reason, fatal_code = "a command may not be executed", FatalCode.PERMISSION_DENIED
-    else:
-        reason, fatal_code = "a command was not found", FatalCode.RESOURCE_NOT_FOUND
     line = run.last_line()
-    message = f"exit code {code}: {reason}{f': {line}' if line else ''}"
-    return run.make_broken(message, code=fatal_code)
+    if code == NOT_EXECUTABLE:
+        message = f"exit code {code}: a command may not be executed{f': {line}' if line else ''}"
+        return run.make_broken(message, code=FatalCode.PERMISSION_DENIED)
+    command = find_missing_command(run.last_lines())
+    reason = f"the command {command!r} was not found" if command else "a command was not found"
+    more = f": {line}" if line and not command else ""
+    return _make_missing(run, f"exit code {code}: {reason}{more}", command)
+
+
+def _make_missing(run: CommandCheckRun, message: str, command: str) -> Finding:
+    params = {MISSING_COMMAND_PARAM: command} if command else {}
+    return run.make_broken(message, code=FatalCode.RESOURCE_NOT_FOUND, params=params)
 
 
 def _find_machine_fault(run: CommandCheckRun, reading: Interpretation) -> Finding | None:
@@ -155,7 +167,9 @@ def _find_machine_fault(run: CommandCheckRun, reading: Interpretation) -> Findin
     tool = find_missing_tool(lines, split_words(run.spec))
     if not tool:
         return None
-    return run.make_broken(f"a tool is missing: {tool}", code=FatalCode.RESOURCE_NOT_FOUND)
+    command = find_missing_command(lines)
+    named = f"{command}: {tool}" if command and command not in tool else tool
+    return _make_missing(run, f"a tool is missing: {named}", command)
 
 
 # ------------------------------------------------------------------ do report and tests agree

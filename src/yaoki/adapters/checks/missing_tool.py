@@ -26,6 +26,17 @@ _SHELL = re.compile(
     r"(?:\S*/)?(?:sh|bash|dash|zsh): (?:(?:line )?\d{1,6}: )?([^\s:]{1,100}): "
     r"(?:command )?not found$"
 )
+# Lines by which shells and launchers name a command that they did not find.
+_NOT_FOUND = tuple(
+    re.compile(shape)
+    for shape in (
+        r"(?:\S*/)?[\w.-]{1,40}: (?:(?:line )?\d{1,6}: )?([^\s:]{1,100}): (?:command )?not found$",
+        r"(?:\S*/)?zsh:(?:\d{1,6}:)? command not found: (\S{1,100})$",
+        r"(?:\S*/)?(?:env|xargs|make(?:\[\d{1,3}\])?|nice|timeout|nohup|exec): "
+        r"(?:failed to run command )?[‘'`\"]?([^\s:‘’'`\"]{1,100})[’'`\"]?"
+        r": No such file or directory$",
+    )
+)
 _LAUNCHERS = tuple(
     re.compile(shape)
     for shape in (
@@ -53,6 +64,12 @@ FULL_BYTES = 16 << 20
 def find_missing_tool(lines: Iterable[str], words: Sequence[str]) -> str:
     """The line that reports a missing tool; empty if there is none.  `words`: the command."""
     return next((line for line in lines if _reports_missing_tool(line, words)), "")
+
+
+def find_missing_command(lines: Sequence[str]) -> str:
+    """The last command that a shell or a launcher did not find; empty if no line names one."""
+    hits = (shape.match(line.strip()) for line in reversed(lines) for shape in _NOT_FOUND)
+    return next((hit[1] for hit in hits if hit), "")
 
 
 def _reports_missing_tool(line: str, words: Sequence[str]) -> bool:

@@ -96,7 +96,7 @@ def resolve_program(words: Sequence[str]) -> Program:
     for _ in range(STEPS_MAX):
         while rest and _ASSIGNMENT.match(rest[0]):
             rest = rest[1:]
-        after = _started_command(rest)
+        after = started_command(rest)
         if after is None:
             break
         rest = after
@@ -112,7 +112,7 @@ def bare_name(word: str) -> str:
     return name.removesuffix(".exe").removesuffix(".cmd")
 
 
-def _started_command(words: Sequence[str]) -> list[str] | None:
+def started_command(words: Sequence[str]) -> list[str] | None:
     """The command that the first word starts; None when it starts none."""
     name = bare_name(words[0]) if words else ""
     if name in _PREFIXES:

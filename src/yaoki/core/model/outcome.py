@@ -21,6 +21,9 @@ from yaoki.core.model.names import BUILT_IN_CHECKS
 from yaoki.core.model.stored_word import stored_as
 from yaoki.errors import FatalCode
 
+# In the params of a finding: the command that a shell did not find.
+MISSING_COMMAND_PARAM = "missingCommand"
+
 
 @dataclass(frozen=True, slots=True)
 class FindingItem:

@@ -267,6 +267,20 @@ class SandboxSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SetupSettings:
+    """The set-up of every plan that has none of its own."""
+
+    inputs: tuple[str, ...] = setting(
+        (), "globs of files that the commands read, besides manifests and lock files", high=1_000
+    )
+    copy: bool = setting(
+        True, "copy what package managers installed for the same lock file; false: install it again"
+    )
+    # Lists of words; `formats.config.setup` reads them.
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UiSettings:
     """The web page; see docs/guides/page.md."""
 
@@ -293,6 +307,7 @@ class Settings:
     resources: ResourceSettings = field(default_factory=ResourceSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     ui: UiSettings = field(default_factory=UiSettings)
+    setup: SetupSettings = field(default_factory=SetupSettings)
     agent: tuple[str, ...] = ()
     planner: tuple[str, ...] = ()
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

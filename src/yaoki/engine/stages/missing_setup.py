@@ -1,4 +1,4 @@
-"""Explains a check that cannot run in its proof room: which `setup` would create what it needs?
+"""Explains a check that cannot run in its proof room: what would bring what it needs?
 
 The room contains the commit and the output of set-up.  What the user installed by hand in a folder
 that git ignores is in neither, and a plan without `setup` does not create it.
@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
 
 from yaoki.core.model import CheckType, Finding, Outcome
+from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.errors import FatalCode
 from yaoki.ports import Workspace
 
 # For each such folder: the repository files that say how to fill it, the most specific first.
-_PIP = "python3 -m venv {0} && {0}/bin/pip install"
+_PIP = '[sh, -c, "python3 -m venv {0} && {0}/bin/pip install'
 _PYTHON: Mapping[str, str] = {
     "uv.lock": "[uv, sync]",
     "poetry.lock": "[poetry, install]",
-    "requirements-dev.txt": f'"{_PIP} -r requirements-dev.txt"',
-    "requirements.txt": f'"{_PIP} -r requirements.txt"',
-    "pyproject.toml": f'"{_PIP} -e ."',
-    "setup.py": f'"{_PIP} -e ."',
+    "requirements-dev.txt": f'{_PIP} -r requirements-dev.txt"]',
+    "requirements.txt": f'{_PIP} -r requirements.txt"]',
+    "pyproject.toml": f'{_PIP} -e ."]',
+    "setup.py": f'{_PIP} -e ."]',
 }
 _NODE: Mapping[str, str] = {
     "pnpm-lock.yaml": "[pnpm, install, --frozen-lockfile]",
@@ -37,6 +39,7 @@ FOLDERS: Mapping[str, Mapping[str, str]] = {
     "node_modules": _NODE,
     "vendor": {"composer.lock": "[composer, install]", "Gemfile.lock": "[bundle, install]"},
 }
+_NODE_PROGRAMS = frozenset({"npm", "npx", "pnpm", "yarn", "bun"})
 
 
 class MissingSetup:
@@ -47,21 +50,30 @@ class MissingSetup:
 
     def explain(self, check: ProofCheck, finding: Finding, commit: str) -> Finding:
         """The finding, with the `setup` that the plan lacks if that may be the cause."""
-        if (
-            check.spec.type is not CheckType.COMMAND
-            or check.task.spec.setup
-            or not _failed(finding)
-        ):
+        if check.spec.type is not CheckType.COMMAND or not _failed(finding):
             return finding
-        for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
-            command = self._setup_command(folder, commit)
-            if command and _needs_folder(folder, finding):
-                hint = (
-                    f"git ignores {folder}, so the proof room does not have it: "
-                    f"add setup: [{command}] to the plan"
-                )
-                return replace(finding, message=f"{finding.message}; {hint}")
-        return finding
+        if not check.task.spec.setup:
+            for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
+                command = self._setup_command(folder, commit)
+                if command and _needs_folder(folder, finding):
+                    hint = f"git ignores {folder}, so the proof room does not have it"
+                    return _with_hint(finding, f"{hint}: {_add(command)}")
+        missing = finding.params.get(MISSING_COMMAND_PARAM)
+        return _with_hint(finding, self._suggest(check, commit, missing)) if missing else finding
+
+    def _suggest(self, check: ProofCheck, commit: str, missing: str) -> str:
+        """What to do about a command that was not found."""
+        setup = check.task.spec.setup
+        change = f"change checks.{check.spec.name}"
+        if setup:
+            commands = "; ".join(" ".join(argv) for argv in setup)
+            return f"set-up ({commands}) does not bring it: install {missing}, or {change}"
+        package_manager = {
+            PurePath(word).name for word in (*check.spec.argv, *check.spec.shell.split())
+        } & _NODE_PROGRAMS
+        if package_manager and (command := self._setup_command("node_modules", commit)):
+            return f"there is no set-up: {_add(command)}"
+        return f"install {missing}, or {change}"
 
     def _setup_command(self, folder: str, commit: str) -> str:
         commands = (
@@ -70,6 +82,14 @@ class MissingSetup:
             if self._workspace.contents.has_path(commit, file)
         )
         return next(commands, "").format(folder)
+
+
+def _add(command: str) -> str:
+    return f"add setup: [{command}] to the plan, or its commands to [setup] in yaoki.toml"
+
+
+def _with_hint(finding: Finding, hint: str) -> Finding:
+    return replace(finding, message=f"{finding.message}; {hint}")
 
 
 def _failed(finding: Finding) -> bool:

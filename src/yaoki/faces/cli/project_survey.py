@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_duration
 from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
     align_columns,
     clean_line,
@@ -91,7 +92,11 @@ def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: boo
         if discovery.checks:
             _require_trust(app, discovery, trust=trust)
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
-        tried = try_detected_checks(app, discovery.checks, limit, tell) if discovery.checks else []
+        tried = (
+            try_detected_checks(app, discovery.checks, limit, tell, report_progress)
+            if discovery.checks
+            else []
+        )
     if not quiet:
         _warn_of_environment(tried)
     return ProjectSurvey(agents, discovery, tuple(tried))

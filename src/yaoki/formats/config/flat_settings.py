@@ -34,6 +34,8 @@ def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
         yield f"{dotted}.modification_hint", retry.settings_for(kind).modification_hint
     for name in SECTIONS:
         yield from _section(name, getattr(settings, name))
+    yield "setup.commands", [list(words) for words in settings.setup.commands]
+    yield from _section("setup", settings.setup)
     yield "agent", list(settings.agent)
     yield "planner", list(settings.planner)
     yield "patterns", list(settings.patterns)

@@ -30,6 +30,7 @@ from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.core.text import did_you_mean
 from yaoki.formats.config.defects import SettingsDefects, documented_fields
 from yaoki.formats.config.retry import read_retry
+from yaoki.formats.config.setup import read_setup
 from yaoki.formats.config.store import check_store
 
 SECTIONS: Mapping[str, type[Any]] = {
@@ -48,7 +49,10 @@ SECTIONS: Mapping[str, type[Any]] = {
 }
 _VARIABLE = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 _DATABASE_PREFIX = lazy_compile(r"[a-z_][a-z0-9_]{0,31}")
-KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
+KEYS = (
+    *("retry", *SECTIONS, "setup"),
+    *("agent", "planner", "agents", "checks", "patterns", "language"),
+)
 
 
 def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
@@ -58,6 +62,8 @@ def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
             values[name] = notes.read_section(SECTIONS[name], value, name)
         elif name == "retry":
             values[name] = read_retry(value, notes)
+        elif name == "setup":
+            values[name] = read_setup(value, notes)
         elif name in ("agents", "checks"):
             values[name] = _named_tables(value, name, notes)
         elif name in ("agent", "planner", "patterns"):

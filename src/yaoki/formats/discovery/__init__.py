@@ -6,7 +6,12 @@ The known tools are in `languages/`, one file per language and one entry per too
 from __future__ import annotations
 
 from yaoki.formats.discovery.detection import Discovery, FoundCheck, find_checks, install_command
-from yaoki.formats.discovery.second_look import add_agents, add_usable_checks, commented_out_checks
+from yaoki.formats.discovery.second_look import (
+    add_agents,
+    add_setup,
+    add_usable_checks,
+    commented_out_checks,
+)
 from yaoki.formats.discovery.settings_text import FoundAgent, TrialResult, TrialState, settings_text
 from yaoki.formats.discovery.table import KINDS
 from yaoki.formats.discovery.tree import RepositoryFiles, is_text_needed
@@ -20,6 +25,7 @@ __all__ = [
     "TrialResult",
     "TrialState",
     "add_agents",
+    "add_setup",
     "add_usable_checks",
     "commented_out_checks",
     "find_checks",

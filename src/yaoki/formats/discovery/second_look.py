@@ -6,16 +6,21 @@ Only paragraphs that `init` itself commented out are replaced; new checks are ad
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Sequence
 
 from yaoki.formats.discovery.settings_text import (
     ASIDE_MARKERS,
     NO_AGENT,
+    OLD_SETUP_HINT,
+    SETUP_HINT,
     FoundAgent,
     TrialResult,
     agent_text,
     check_text,
     default_agent_text,
+    setup_commands,
+    setup_text,
 )
 
 _COMMENTED_CHECK = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
@@ -44,6 +49,42 @@ def add_usable_checks(
         names.append(one.check.name)
         text = _with(text, one)
     return text, names
+
+
+def add_setup(
+    text: str, tried: Sequence[TrialResult], known: Collection[tuple[str, ...]]
+) -> tuple[str, list[str]]:
+    """The text with the set-up that its checks need, and the commands that are new.
+
+    `known` are the commands in it.  A paragraph that a person wrote or changed stays as it is.
+    """
+    missing = [words for words in setup_commands(tried) if words not in known]
+    if not missing:
+        return text, []
+    parts = text.split("\n\n")
+    own = _find_paragraph(parts, SETUP_HINT)
+    if known and (own is None or not _has_only_commands(parts[own])):
+        return text, []
+    added = [" ".join(words) for words in missing]
+    paragraph = setup_text([*known, *missing]).rstrip("\n")
+    own = _find_paragraph(parts, OLD_SETUP_HINT) if own is None else own
+    if own is None:
+        return f"{text.rstrip()}\n\n{paragraph}\n", added
+    parts[own] = paragraph
+    return "\n\n".join(parts).rstrip("\n") + "\n", added
+
+
+def _find_paragraph(parts: Sequence[str], beginning: str) -> int | None:
+    return next((at for at, part in enumerate(parts) if part.startswith(beginning)), None)
+
+
+def _has_only_commands(paragraph: str) -> bool:
+    """Is it still the paragraph that `init` wrote?"""
+    try:
+        table = tomllib.loads(paragraph)
+    except tomllib.TOMLDecodeError:
+        return False
+    return table.keys() == {"setup"} and table["setup"].keys() == {"commands"}
 
 
 def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]:

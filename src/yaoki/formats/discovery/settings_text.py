@@ -37,6 +37,12 @@ NO_AGENT = """
 # command = ["my-agent", "--model", "large"]
 # prompt = "argument"   # argument, stdin or file
 """
+SETUP_HINT = """\
+# A worktree is a fresh checkout: these commands install what the checks need.  They run in plans
+# that have no `setup` of their own.
+"""
+# Earlier versions wrote the commands into a comment of two lines that begins like this.
+OLD_SETUP_HINT = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:\n"
 NO_CHECK = """
 # No check was found.  Plans need at least one required check, which proves the work.
 # [checks.tests]
@@ -125,7 +131,8 @@ def _checks(tried: Sequence[TrialResult]) -> Iterator[str]:
     if not tried:
         yield NO_CHECK
         return
-    yield "".join(f"\n{line}" for line in _setup(tried)) or ""
+    if commands := setup_commands(tried):
+        yield f"\n{setup_text(commands)}"
     for one in tried:
         yield f"\n{check_text(one)}"
 
@@ -135,17 +142,19 @@ def check_text(one: TrialResult) -> str:
     return _table(one) if one.state.is_usable else _commented(_table(one))
 
 
-def _setup(tried: Sequence[TrialResult]) -> list[str]:
-    """A worktree is a fresh checkout, so plans must name the set-up it needs."""
-    lines = dict.fromkeys(json.dumps(words) for one in tried if (words := setup_command(one.check)))
-    if not lines:
-        return []
-    hint = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:"
-    return [hint, f"# setup: [{', '.join(lines)}]", ""]
+def setup_commands(tried: Sequence[TrialResult]) -> list[tuple[str, ...]]:
+    """What a fresh worktree needs before the usable checks can run, each command once."""
+    usable = (one.check for one in tried if one.state.is_usable)
+    return list(dict.fromkeys(words for one in usable if (words := setup_command(one))))
+
+
+def setup_text(commands: Sequence[Sequence[str]]) -> str:
+    listed = ", ".join(f"[{', '.join(_text(word) for word in words)}]" for words in commands)
+    return f"{SETUP_HINT}[setup]\ncommands = [{listed}]\n"
 
 
 def setup_command(check: FoundCheck) -> tuple[str, ...]:
-    """The command for a plan's `setup`, which runs at the top of the worktree."""
+    """The set-up command, which runs at the top of the worktree."""
     if not check.setup or check.setup_cwd == ".":
         return check.setup
     return ("sh", "-c", f"cd {shlex.quote(check.setup_cwd)} && exec {shlex.join(check.setup)}")

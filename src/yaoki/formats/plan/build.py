@@ -174,6 +174,7 @@ def _spec(
     draft: Draft, placed: PlacedTask, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
 ) -> TaskSpec:
     task = placed.task
+    common_setup, setup_inputs = _common_setup(draft)
     return TaskSpec(
         name=task.id,
         goal=(task.goal or task.prompt).strip(),
@@ -187,8 +188,8 @@ def _spec(
         timeout=task_timeout(draft, task),
         hang=task_hang(draft, task),
         policy=_policy(task, catalogue),
-        setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
-        setup_inputs=(*draft.plan.setup_inputs, *task.setup_inputs),
+        setup=(*common_setup, *(tuple(words) for words in task.setup)),
+        setup_inputs=(*setup_inputs, *draft.plan.setup_inputs, *task.setup_inputs),
         may_change_nothing=task.may_change_nothing,
         discard=(*draft.plan.discard, *task.discard),
         fixes=tuple(task.fixes),
@@ -205,6 +206,16 @@ def _spec(
         tags=tuple(sorted(set(task.tags))),
         ticket=" ".join(task.ticket.split()),
     )
+
+
+def _common_setup(draft: Draft) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """The set-up of all tasks and its inputs: the plan's own, else that of the settings.
+
+    A plan with an empty `setup` wants none.
+    """
+    if draft.plan.is_given("setup"):
+        return tuple(tuple(words) for words in draft.plan.setup), ()
+    return draft.settings.setup.commands, draft.settings.setup.inputs
 
 
 def _policy(task: TaskModel, catalogue: Catalogue) -> RetryPolicy:

@@ -26,6 +26,7 @@ from yaoki.faces.text.render import (
 from yaoki.formats.discovery import (
     TrialResult,
     add_agents,
+    add_setup,
     add_usable_checks,
     commented_out_checks,
 )
@@ -106,6 +107,9 @@ def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as
     if not (app.settings.agents or app.settings.agent):
         new_text, more = add_agents(new_text, found.agents)
         added = [*more, *added]
+    if file.name != "pyproject.toml":
+        new_text, more = add_setup(new_text, found.trials, app.settings.setup.commands)
+        added += [f"set-up {command}" for command in more]
     if added and not dry_run:
         _replace(file, new_text)
         if found.ran_checks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.text import format_bytes
+from yaoki.core.text import format_bytes, format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.text.render import clean_text, print_document, print_line
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Task
 
 POLL = timedelta(milliseconds=200)
+ERROR_LINES_SHOWN = 20
 
 
 @click.command()
@@ -71,25 +73,29 @@ def logs(
             _follow(app, found, number, file, size, read)
         elif not size:
             # On standard error, because the log may go into a file.
-            click.echo(_empty_log_words(app, found, number, name), err=True)
+            click.echo(_empty_log_words(app, found, number, name, check), err=True)
     return 0
 
 
-def _empty_log_words(app: App, task: Task, attempt: int, name: str) -> str:
-    """Some agents write to standard error only."""
-    from yaoki.app.attempt_files import find_log_file
+def _empty_log_words(app: App, task: Task, attempt: int, name: str, check: str) -> str:
+    """Some agents and most shells write to standard error only, so its end follows."""
+    from yaoki.app.attempt_files import find_log_file, read_log_tail
 
-    words = f"attempt {attempt} of {task.id} wrote nothing"
+    subject = f"check {check} in attempt {attempt}" if check else f"attempt {attempt}"
+    words = f"{subject} of {task.id} wrote nothing"
     if name != "out":
         return words
     try:
-        size = find_log_file(app, task, attempt, "err").stat().st_size
-    except (OSError, Unknown):
-        size = 0
-    if not size:
+        errors, _ = read_log_tail(find_log_file(app, task, attempt, "err", check), 0)
+    except Unknown:
+        errors = ""
+    lines = clean_text(errors).splitlines()
+    if not lines:
         return words
-    command = f"yaoki logs {task.id} --attempt {attempt} --err"
-    return f"{words} to standard output, but {format_bytes(size)} to standard error: {command}"
+    options = f"{f' --check {shlex.quote(check)}' if check else ''} --attempt {attempt} --err"
+    counted = f"{format_count(len(lines), 'line')} on standard error"
+    head = f"{words} on standard output; {counted}: yaoki logs {task.id}{options}"
+    return "\n".join((head, *lines[-ERROR_LINES_SHOWN:]))
 
 
 def _missing_attempt_error(task: Task, attempt: int) -> Unknown:

@@ -17,6 +17,7 @@ from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
 from yaoki.faces.cli.plan_arguments import open_plan, require_plan_trust
 from yaoki.faces.cli.trust_question import trust_option
+from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
     align_columns,
     clean_line,
@@ -91,7 +92,7 @@ def show_plan(
         view = view_plan(app, parsed)
         if baseline:
             require_plan_trust(app, str(plan), parsed, trust=trust)
-        findings = app.preflight.run_base_checks(parsed) if baseline else None
+        findings = app.preflight.run_base_checks(parsed, report_progress) if baseline else None
     finally:
         app.close()
     if as_json:

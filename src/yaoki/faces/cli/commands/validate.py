@@ -21,7 +21,9 @@ from yaoki.faces.text.render import (
 def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Report every defect of PLAN, a file or - for standard input; exit code 2 if there is one."""
     try:
-        tasks = len(open_plan(plan, repo, agents)[1].specs)
+        app, parsed = open_plan(plan, repo, agents)
+        app.preflight.check_programs(parsed)
+        tasks = len(parsed.specs)
     except PlanInvalid as error:
         if error.hint == f"yaoki validate {shlex.quote(str(plan))}":
             them = "it" if len(error.defects) == 1 else "them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
 NO_CHECKS = "none in the settings; each plan must bring its own"
 CHECK_TIMEOUT = timedelta(minutes=10)
+SETUP = "set-up"
 
 
 def examine_agents_and_checks(app: App, *, run_checks: bool) -> Iterator[Condition]:
@@ -76,16 +78,38 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
     if not specs:
         yield Condition("checks", True, NO_CHECKS)
     lines = {spec.name: _check(app, spec) for spec in specs}
+    setup = _setup(app)
     python = {spec.name for spec in specs if spec.argv[:1] == ("python",)}
     yield from _python(python)
-    if run_checks:
+    if run_checks and all(one.ok for one in setup):
         from yaoki.app.try_checks import try_written_checks
+        from yaoki.faces.text.progress import report_progress
 
         ready = [spec for spec in specs if lines[spec.name].ok]
-        found = try_written_checks(app, ready, CHECK_TIMEOUT)
+        problem, found = try_written_checks(app, ready, CHECK_TIMEOUT, report_progress)
+        if problem is not None:
+            setup = [Condition(SETUP, False, problem.words, problem.remedy)]
+            lines |= {
+                spec.name: replace(lines[spec.name], words="not run: set-up failed")
+                for spec in ready
+            }
         guards = {spec.name for spec in specs if spec.baseline is BaselineMode.KNOWN}
         lines |= {one.check: _finding(app, one, python, guards) for one in found}
+    yield from setup
     yield from lines.values()
+
+
+def _setup(app: App) -> list[Condition]:
+    """Do the programs of the set-up exist?"""
+    from yaoki.app.base_checks import suggest_install
+
+    commands = app.settings.setup.commands
+    for argv in commands:
+        if "/" not in argv[0] and shutil.which(argv[0]) is None:
+            words = f"{argv[0]} is not installed, so {shlex.join(argv)} cannot run"
+            return [Condition(SETUP, False, words, suggest_install(argv[0]))]
+    shown = "; ".join(shlex.join(argv) for argv in commands)
+    return [Condition(SETUP, True, shown)] if commands else []
 
 
 def _check(app: App, spec: CheckSpec) -> Condition:
@@ -98,7 +122,9 @@ def _check(app: App, spec: CheckSpec) -> Condition:
         return Condition(name, True, spec.shell or spec.type)
     program = spec.argv[0]
     own = app.repository.top / spec.cwd / program
-    there = os.access(own, os.X_OK) if "/" in program else shutil.which(program)
+    # A path may be output of set-up, which this checkout need not have.
+    is_made = "/" in program and bool(app.settings.setup.commands)
+    there = is_made or (os.access(own, os.X_OK) if "/" in program else shutil.which(program))
     if not there:
         words = f"{program} is not installed"
         if remedy := choose_local_command(install_command(program)):
@@ -125,6 +151,7 @@ def _finding(
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
     from yaoki.core.decide.integrity import describe_test_count
     from yaoki.core.model import Outcome
+    from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 
     name, many = f"check {finding.check}", describe_test_count(finding)
     if ran_no_tests(finding):
@@ -137,6 +164,8 @@ def _finding(
             return Condition(
                 name, False, f"{finding.message}; {suggest_project_python()}", suggest_path_order()
             )
+        if missing := str(finding.params.get(MISSING_COMMAND_PARAM, "")):
+            return _missing_command(app, finding, missing)
         remedy = str(finding.params.get("remedy", ""))
         words = finding.message if remedy else f"{finding.message}; fix checks.{finding.check}"
         return Condition(name, False, words, remedy or edit_command(app.repository.top))
@@ -146,3 +175,20 @@ def _finding(
     return Condition(
         name, False, f"red at the base: {finding.message}", edit_command(app.repository.top)
     )
+
+
+def _missing_command(app: App, finding: Finding, command: str) -> Condition:
+    """A command that the check starts is missing: set-up lacks, or it must be installed."""
+    from yaoki.app.remedies import choose_local_command
+    from yaoki.app.try_checks import read_checkout
+    from yaoki.formats.discovery import find_checks, install_command
+
+    name = f"check {finding.check}"
+    found = find_checks(read_checkout(app)).checks if not app.settings.setup.commands else ()
+    if setup := next((one.setup for one in found if one.setup), ()):
+        words = f"{finding.message}; the settings have no set-up: {' '.join(setup)}"
+        return Condition(name, False, words, "yaoki init --again")
+    if install := choose_local_command(install_command(command)):
+        return Condition(name, False, finding.message, install)
+    words = f"{finding.message}; install {command}, or change checks.{finding.check} or [setup]"
+    return Condition(name, False, words, edit_command(app.repository.top))

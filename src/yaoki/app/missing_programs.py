@@ -1,0 +1,87 @@
+"""Programs of checks and of set-up that this machine lacks, found before an agent costs anything.
+
+Only names are looked for: a path may be in the repository, or be made by set-up or by a task.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from yaoki.core.commands.installers import list_installed_folders
+from yaoki.core.commands.needed_programs import list_needed_programs
+from yaoki.errors import PlanInvalid
+
+if TYPE_CHECKING:
+    from yaoki.core.model import CheckSpec, TaskSpec
+    from yaoki.formats.plan import Plan
+
+
+def refuse_missing_programs(plan: Plan) -> None:
+    """Names every missing program, who needs it, and how to get it."""
+    missing = list(_find_missing(plan))
+    if not missing:
+        return
+    words, remedy = missing[0]
+    if len(missing) == 1:
+        raise PlanInvalid(words, hint=remedy)
+    defects = [f"{words}; {remedy}" for words, remedy in missing]
+    raise PlanInvalid(f"{len(missing)} programs are missing", hint=remedy, defects=defects)
+
+
+def _find_missing(plan: Plan) -> Iterator[tuple[str, str]]:
+    # A task with tags may run on another machine.
+    local = [spec for spec in plan.specs if not spec.tags]
+    for program, command in dict.fromkeys(filter(None, map(_first_setup_program, local))):
+        if _is_missing(program, os.environ.get("PATH", os.defpath)):
+            words = f"set-up {command}: the program {program!r} is not on the PATH"
+            yield words, _remedy(program, "setup in the plan or yaoki.toml")
+    for check in plan.catalogue.checks.values():
+        users = [spec for spec in plan.specs if any(c.name == check.name for c in spec.checks)]
+        if users and not any(spec in local for spec in users) and check.name not in plan.done_when:
+            continue
+        if any(_may_bring_programs(spec) for spec in users or plan.specs):
+            continue
+        for program in _missing_of(check):
+            words = f"check {check.name}: the program {program!r} is not on the PATH"
+            yield words, _remedy(program, f"checks.{check.name} in the plan or yaoki.toml")
+
+
+def _first_setup_program(spec: TaskSpec) -> tuple[str, str] | None:
+    """Later commands may start what the first ones installed."""
+    if not spec.setup:
+        return None
+    programs = list_needed_programs(spec.setup[0], "")
+    return (programs[0], shlex.join(spec.setup[0])) if programs else None
+
+
+def _may_bring_programs(spec: TaskSpec) -> bool:
+    """Package managers of a project put nothing on the PATH; any other command may."""
+    return bool(spec.setup) and not list_installed_folders(spec.setup)
+
+
+def _missing_of(check: CheckSpec) -> list[str]:
+    path = check.env.get("PATH", os.environ.get("PATH", os.defpath))
+    needed = list_needed_programs(check.argv, check.shell)
+    return [program for program in needed if _is_missing(program, path)]
+
+
+def _is_missing(program: str, path: str) -> bool:
+    """A relative entry of the PATH leads into the checkout, whose content is not known yet."""
+    if "/" in program or "{" in program:
+        return False
+    entries = path.split(os.pathsep)
+    if any(not entry.startswith("/") for entry in entries if entry):
+        return False
+    return shutil.which(program, path=path) is None
+
+
+def _remedy(program: str, place: str) -> str:
+    from yaoki.app.remedies import choose_local_command
+    from yaoki.formats.discovery import install_command
+
+    install = choose_local_command(install_command(program))
+    return f"{install}, or change {place}" if install else f"install it, or change {place}"

@@ -1,0 +1,40 @@
+"""Lines that say what a command of the user waits for, for a terminal and for a pipe."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from yaoki.core.progress import next_report_after
+from yaoki.core.text import format_duration
+from yaoki.faces.text.render import clean_line
+
+WORDS_CHARS_MAX = 120
+
+
+@contextmanager
+def report_progress(words: str) -> Iterator[None]:
+    """Print `words` and the seconds to standard error, in growing intervals, until it is done."""
+    over, started_at = threading.Event(), time.monotonic()
+
+    def report() -> None:
+        seconds = 0.0
+        while not over.wait(next_report_after(seconds) - seconds):
+            seconds = time.monotonic() - started_at
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                print(progress_line(words, seconds), file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=report, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def progress_line(words: str, seconds: float) -> str:
+    return f"{clean_line(words, WORDS_CHARS_MAX)} ... {format_duration(seconds)}"

@@ -1,0 +1,136 @@
+"""Programs that are missing: named before an agent starts, and by a check that cannot run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.test_init import a_program
+
+pytestmark = pytest.mark.acceptance
+
+
+def a_plan(project: Project, check: dict[str, Any], **more: Any) -> dict[str, Any]:
+    called = project.folder / "called"
+    return {
+        "goal": "x",
+        "agents": {"a": {"command": ["sh", "-c", f"touch {called}; echo x > x.txt"]}},
+        "agent": "a",
+        "checks": {"c": check},
+        "tasks": [{"id": "t", "goal": "x", "retry": {"max_retries": 0}}],
+        **more,
+    }
+
+
+@pytest.mark.spec("3.1", "2.2")
+@pytest.mark.parametrize(
+    ("check", "more", "words"),
+    [
+        ({"run": ["no-such-tool", "-q"]}, {}, "check c: the program 'no-such-tool'"),
+        ({"shell": "cd . && no-such-tool | cat"}, {}, "check c: the program 'no-such-tool'"),
+        ({"run": ["env", "A=1", "no-such-tool"]}, {}, "check c: the program 'no-such-tool'"),
+        (
+            {"run": ["sh", "-c", "exec no-such-tool"]},
+            {"setup": [["no-such-installer", "all"]]},
+            "set-up no-such-installer all: the program 'no-such-installer'",
+        ),
+    ],
+    ids=["argument list", "shell line", "behind env", "set-up"],
+)
+def test_run_and_validate_name_a_missing_program_before_an_agent_starts(
+    project: Project, check: dict[str, Any], more: dict[str, Any], words: str
+) -> None:
+    plan = project.plan(a_plan(project, check, **more))
+
+    validated = project.yaoki("validate", plan)
+    ran = project.yaoki("run", plan)
+
+    for done in (validated, ran):
+        assert done.code == 2, done.out
+        assert f"{words} is not on the PATH" in done.err
+        assert "install it, or change" in done.err
+    assert not (project.folder / "called").exists()
+    assert not project.has_store()
+
+
+@pytest.mark.spec("2.2")
+def test_every_missing_program_is_named_with_its_installer(project: Project) -> None:
+    plan = a_plan(project, {"run": ["no-such-tool"]})
+    plan["checks"]["d"] = {"run": ["flutter", "test"]}
+
+    done = project.yaoki("validate", project.plan(plan))
+
+    assert done.code == 2
+    assert "check c: the program 'no-such-tool' is not on the PATH" in done.err
+    assert "check d: the program 'flutter' is not on the PATH" in done.err
+    assert "2 programs are missing" in done.err
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize(
+    ("check", "more"),
+    [
+        ({"run": ["node_modules/.bin/tool"]}, {}),
+        ({"run": ["./tool"]}, {}),
+        ({"shell": "no-such-tool || test -f x.txt"}, {}),
+        ({"shell": "export PATH=$PWD:$PATH; no-such-tool"}, {}),
+        ({"shell": "tool() { test -f x.txt; }; tool"}, {}),
+        ({"run": ["tool"], "env": {"PATH": "node_modules/.bin:/usr/bin"}}, {}),
+        ({"run": ["no-such-tool"]}, {"setup": [["pip", "install", "no-such-tool"]]}),
+    ],
+    ids=["set-up", "repository", "fallback", "path", "function", "own path", "brought"],
+)
+@pytest.mark.quick_cases(2)
+def test_a_program_that_may_come_from_elsewhere_is_not_missing(
+    project: Project, check: dict[str, Any], more: dict[str, Any]
+) -> None:
+    done = project.yaoki("validate", project.plan(a_plan(project, check, **more)))
+
+    assert done.code == 0, done.err
+
+
+@pytest.mark.spec("0.5", "12.2")
+def test_exit_code_127_names_the_command_and_logs_show_standard_error(project: Project) -> None:
+    a_program(project.repo / "lint", "eslint-of-nobody .")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a linter")
+    plan = a_plan(project, {"run": ["./lint"]})
+    plan["agents"]["a"]["command"][2] += "; echo only here >&2"
+
+    ran = project.yaoki("run", project.plan(plan))
+    question = project.task("t")["question"]
+    shown = project.yaoki("logs", "t", "--check", "c")
+    errors = project.yaoki("logs", "t", "--check", "c", "--err")
+    agent = project.yaoki("logs", "t")
+
+    assert ran.code == 4, ran.out + ran.err
+    for text in (" ".join(ran.out.split()), question):
+        assert "the command 'eslint-of-nobody' was not found" in text
+        assert "install eslint-of-nobody, or change checks.c" in text
+    assert "nothing on standard output; 1 line on standard error" in shown.err
+    assert "--check c --attempt 1 --err" in shown.err
+    assert "eslint-of-nobody: not found" in shown.err
+    assert "eslint-of-nobody: not found" in errors.out
+    assert "nothing on standard output; 1 line on standard error" in agent.err
+    assert "only here" in agent.err
+
+
+@pytest.mark.spec("12.1")
+def test_doctor_says_that_the_settings_lack_a_setup(project: Project) -> None:
+    """`init` of an earlier version left the set-up to the plans."""
+    (project.repo / "package.json").write_text('{"devDependencies": {"eslint": "9"}}')
+    (project.repo / "package-lock.json").write_text("{}")
+    a_program(project.repo / "lint", "eslint-of-nobody .")
+    project.settings('[checks.lint]\nrun = ["./lint"]\n')
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a project")
+
+    done = project.yaoki("doctor", "--checks")
+
+    text = " ".join(done.out.split())
+    assert done.code == 1
+    assert "the command 'eslint-of-nobody' was not found" in text
+    assert "the settings have no set-up: npm ci" in text
+    assert "next: yaoki init --again" in done.out
