@@ -152,3 +152,19 @@ def test_a_defective_setup_section_is_refused_with_every_problem(project: Projec
     assert "setup.inputs: '../x' leads out of the repository" in done.err
     assert "did you mean 'commands'?" in done.err
     assert 'must be a table: [setup] with commands = [["npm", "ci"]]' in plain.err
+
+
+@pytest.mark.spec("12.2")
+def test_a_long_setup_and_a_long_check_are_reported_while_they_run(project: Project) -> None:
+    """A pipe gets a line after five seconds, and not one for each second."""
+    slow = {"run": ["sh", "-c", "sleep 6.5; test -f x.txt"]}
+    setup = [["sh", "-c", "sleep 7"]]
+
+    done = project.yaoki("run", project.plan(a_plan(checks={"slow": slow}, setup=setup)))
+
+    lines = done.out.splitlines()
+    assert done.code == 0, done.out + done.err
+    preparing = [line for line in lines if "t  attempt 1  preparing: sh -c 'sleep 7' ... " in line]
+    assert 1 <= len(preparing) <= 2
+    assert preparing[0].endswith(" s")
+    assert len([line for line in lines if "t  attempt 1  checking: slow ... " in line]) == 1

@@ -81,7 +81,7 @@ class Layout:
     table: TaskTable
     glyphs: Glyphs
     now: datetime
-    running_check_of: Callable[[TaskView], str]
+    running_command_of: Callable[[TaskView], str]
 
     @property
     def view(self) -> RunView:
@@ -193,14 +193,11 @@ class Layout:
                 return clean_line(row.question)
             case State.ACTIVE if row.cancel_requested:
                 return "being cancelled"
-            case State.ACTIVE if row.stage == Stage.VERIFY:
-                return (
-                    f"check {clean_line(self.running_check_of(task), 60)}{self._duration(row.id)}"
-                )
             case State.ACTIVE if row.stage == Stage.WORK:
                 return f"agent {clean_line(row.agent, 60)}{self._duration(row.id)}"
             case State.ACTIVE:
-                return self._duration(row.id).lstrip(", ")
+                running = clean_line(self.running_command_of(task), 80)
+                return running or self._duration(row.id).lstrip(", ")
             case State.CANCELLED | State.REPLACED:
                 return ""
             case State.WAITING:

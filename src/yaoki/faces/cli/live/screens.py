@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from yaoki.faces.cli.live.progress import RunProgress
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.render import paint, print_wrapped, story_line
 from yaoki.ports import JournalEntry
@@ -70,8 +71,9 @@ class LineScreen:
     reader_left = has_open_answer = False
     answers_sent = 0
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, run: Run) -> None:
         self._app = app
+        self._progress = RunProgress(app, run)
         self._names: dict[str, str] = {}
         self._noted = ""
         self._closed = False
@@ -102,6 +104,8 @@ class LineScreen:
         if note != self._noted:
             self._noted = note
             self._print(note)
+        for line in self._progress.due_lines():
+            self._print(paint(line, "bright_black"))
 
     def read_keys(self) -> bool:
         return False
@@ -117,7 +121,7 @@ def choose_screen(app: App, run: Run, *, quiet: bool, may_leave: bool = False) -
     if quiet:
         return SilentScreen()
     if not can_move_cursor():
-        return LineScreen(app)
+        return LineScreen(app, run)
     from yaoki.faces.cli.live.tui import LiveTable
 
     return LiveTable(app, run, may_leave=may_leave)

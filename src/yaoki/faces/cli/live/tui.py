@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from yaoki.faces.cli.live import panels
 from yaoki.faces.cli.live.deferred_output import DeferredOutput
+from yaoki.faces.cli.live.estimate import duration_words
 from yaoki.faces.cli.live.keys import Keys, terminal_keys
 from yaoki.faces.cli.live.layout import Layout, TaskListing
 from yaoki.faces.cli.live.task_table import TaskTable
@@ -161,7 +161,7 @@ class LiveTable:
             return _compose_panel(self._panel, message, width, height)
         view = self._board.current_view(now)
         listing = self._list_tasks(view)
-        layout = Layout(listing, self._board, self._glyphs, now, self._running_check)
+        layout = Layout(listing, self._board, self._glyphs, now, self._running_command)
         keys = self._keys is not None
         chosen = self._chosen if keys else ""
         return layout.lines(width, height, chosen, message, keys=keys, may_leave=self._leave)
@@ -171,9 +171,11 @@ class LiveTable:
             self._listing = TaskListing(view)
         return self._listing
 
-    def _running_check(self, task: TaskView) -> str:
-        row = task.row
-        return running_check(self._app.runs_folder / row.run_id / row.id / str(row.attempt))
+    def _running_command(self, task: TaskView) -> str:
+        from yaoki.app.running_commands import find_running_command
+
+        found = find_running_command(self._app, task.row)
+        return f"{found.words}, {duration_words(timedelta(seconds=found.seconds))}" if found else ""
 
 
 def _end_process(*_: object) -> None:
@@ -198,10 +200,3 @@ def _fit(text: Text, width: int, glyphs: Glyphs) -> Text:
     text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
     return text
 
-
-def running_check(folder: Path) -> str:
-    """The newest check of an attempt: their folders are named `<number>-<check>`."""
-    home = folder / "checks"
-    names = [place.name for place in home.iterdir()] if home.is_dir() else []
-    numbered = [name.partition("-") for name in names if name.partition("-")[0].isdecimal()]
-    return max(numbered, key=lambda parts: int(parts[0]), default=("", "", ""))[2]

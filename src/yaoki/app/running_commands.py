@@ -1,0 +1,83 @@
+"""The set-up command or check that a task waits for, found in the process folders of its run.
+
+Every worker on this machine writes them, so that any command can show them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import Stage
+
+if TYPE_CHECKING:
+    from yaoki.app.build import App
+    from yaoki.core.model import RunId
+    from yaoki.ports import TaskRow
+
+STARTED, EXIT = "started.json", "exit.json"
+_SETUP = re.compile(r"setup-(\d+)(?:-\d+)?")
+_CHECK = re.compile(r"\d+-(.+)")
+# Below the folder of an attempt; its other folders belong to the agent.
+_SETUP_PLACES = ("setup-*", "room-*/setup-*", "checks/room-*/setup-*")
+_CHECK_PLACES = ("checks/*",)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCommand:
+    """A command of yaoki's that runs for a task; `folder` identifies it."""
+
+    task_id: str
+    task_name: str
+    attempt: int
+    words: str
+    seconds: float
+    folder: Path
+
+
+def list_running_commands(app: App, run_id: RunId) -> list[RunningCommand]:
+    """The set-up commands and checks that run now; reads active tasks only."""
+    from yaoki.adapters.store.tables import run_changes
+
+    rows = run_changes.reload_rows(app.store.database, run_id, ())
+    found = (find_running_command(app, row) for row in rows if row.stage is not Stage.WORK)
+    return [command for command in found if command is not None]
+
+
+def find_running_command(app: App, row: TaskRow) -> RunningCommand | None:
+    """The newest one that has not ended."""
+    running = list(_running_folders(app.runs_folder / row.run_id / row.id, row))
+    if not running:
+        return None
+    started_at, attempt, folder = max(running, key=lambda one: one[0])
+    words = _describe(app, row, folder)
+    seconds = max(0.0, time.time() - started_at)
+    return RunningCommand(row.id, row.name, attempt, words, seconds, folder) if words else None
+
+
+def _running_folders(home: Path, row: TaskRow) -> Iterator[tuple[float, int, Path]]:
+    """An attempt is counted once its agent starts, so set-up runs in the folder of the next."""
+    preparing = row.stage is Stage.PREPARE
+    attempt = row.attempt + 1 if preparing else row.attempt
+    places = _SETUP_PLACES if preparing else (*_SETUP_PLACES, *_CHECK_PLACES)
+    for folder in (one for place in places for one in (home / str(attempt)).glob(place)):
+        try:
+            started_at = (folder / STARTED).stat().st_mtime
+        except OSError:
+            continue
+        if not (folder / EXIT).exists():
+            yield started_at, attempt, folder
+
+
+def _describe(app: App, row: TaskRow, folder: Path) -> str:
+    if hit := _SETUP.fullmatch(folder.name):
+        setup = app.reads.task(row.id).spec.setup
+        number = int(hit[1])
+        return f"preparing: {shlex.join(setup[number - 1])}" if number <= len(setup) else ""
+    hit = _CHECK.fullmatch(folder.name)
+    return f"checking: {hit[1]}" if hit else ""
