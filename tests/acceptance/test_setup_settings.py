@@ -168,3 +168,109 @@ def test_a_long_setup_and_a_long_check_are_reported_while_they_run(project: Proj
     assert 1 <= len(preparing) <= 2
     assert preparing[0].endswith(" s")
     assert len([line for line in lines if "t  attempt 1  checking: slow ... " in line]) == 1
+
+
+# ------------------------------------------------------------------ dependencies of worktrees
+
+
+def tasks_of(*names: str, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"id": name, "goal": "x", "retry": {"max_retries": 0}, "agent": name, **more}
+        for name in names
+    ]
+
+
+def a_plan_for(commands: dict[str, str], **more: Any) -> dict[str, Any]:
+    """One task for each agent."""
+    agents = {name: {"command": ["sh", "-c", command]} for name, command in commands.items()}
+    return {"goal": "x", "agents": agents, "tasks": tasks_of(*commands), **more}
+
+
+CI = '[setup]\ncommands = [["npm", "ci"]]\n'
+NPM_TEST = '[checks.npm-test]\nrun = ["npm", "run", "test"]\n'
+
+
+def a_node_project(project: Project, *more: str, npm: str = "") -> tuple[dict[str, str], Path]:
+    commit_files(project, NODE)
+    env, log = install_npm(project)
+    if npm:
+        a_program(project.folder / "bin" / "npm", NPM.format(log=log, tester=TESTER) + npm)
+    settings(project, CI, NPM_TEST, *more)
+    return env, log
+
+
+@pytest.mark.spec("16.1")
+def test_dependencies_are_installed_once_for_all_worktrees_and_proofs(project: Project) -> None:
+    """Another lock file is another set-up."""
+    env, log = a_node_project(project)
+    see = "test -x node_modules/.bin/tester && echo x > $0.txt"
+    plan = a_plan_for({name: see.replace("$0", name) for name in ("a", "b", "c")})
+    changed = a_plan_for({"d": f"echo '{{ }}' > package-lock.json; {see.replace('$0', 'd')}"})
+    changed["tasks"][0]["scope"] = ["package-lock.json", "d.txt"]
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", env=env)
+    installs = count_installs(log)
+    other = project.yaoki("run", project.plan(changed), "--quiet", env=env)
+
+    assert done.code == 0, done.out + done.err
+    assert installs == 1
+    assert other.code == 0, other.out + other.err
+    assert count_installs(log) == 2, "in the proof room of the new lock file"
+
+
+@pytest.mark.spec("16.1", "0.1")
+def test_an_agent_that_writes_into_its_dependencies_changes_no_proof(project: Project) -> None:
+    """The file is written in place: with a hard link the proof would have it, too."""
+    env, log = a_node_project(project)
+    cheat = "printf '#!/bin/sh\\nexit 0\\n' > node_modules/.bin/tester; touch broken"
+    plan = a_plan_for({"cheat": cheat, "honest": "echo x > x.txt"})
+    plan["tasks"][1]["needs"] = []
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", env=env)
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("cheat")["state"] == "ESCALATED"
+    assert project.task("honest")["state"] == "DONE"
+    assert count_installs(log) == 1
+
+
+@pytest.mark.spec("16.1")
+@pytest.mark.parametrize(
+    ("extra", "installs"),
+    [
+        ("pwd > node_modules/text", 1),
+        ("{ pwd; printf '\\000'; } > node_modules/binary", 2),
+        ("ln -s $PWD/package.json node_modules/link; pwd > node_modules/text", 1),
+    ],
+    ids=["text", "binary", "link"],
+)
+def test_paths_of_the_checkout_are_corrected_or_the_setup_runs_again(
+    project: Project, extra: str, installs: int
+) -> None:
+    env, log = a_node_project(project, npm=f'test "$1" = ci && {{ {extra}; }}\n')
+    for name in ("ln", "pwd", "readlink"):
+        link = project.folder / "bin" / name
+        if not link.exists():
+            link.symlink_to(f"/bin/{name}")
+    look = (
+        "for f in node_modules/text node_modules/binary; do test ! -f $f || "
+        'grep -qF "$PWD" $f || exit 9; done; '
+        'test ! -L node_modules/link || test "$(readlink node_modules/link)" = '
+        '"$PWD/package.json" || exit 8; echo x > x.txt'
+    )
+
+    done = project.yaoki("run", project.plan(a_plan_for({"t": look})), "--quiet", env=env)
+
+    assert done.code == 0, done.out + done.err
+    assert count_installs(log) == installs
+
+
+@pytest.mark.spec("15")
+def test_without_copies_every_worktree_installs_its_dependencies(project: Project) -> None:
+    env, log = a_node_project(project)
+    settings(project, CI + "copy = false\n", NPM_TEST)
+
+    done = project.yaoki("run", project.plan(a_plan_for({"t": "echo x > x.txt"})), env=env)
+
+    assert done.code == 0, done.out + done.err
+    assert count_installs(log) == 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulation.world import Accesses, World
-from yaoki.ports import ProofRoom, RoomFolders
+from yaoki.ports import ProofRoom, RoomFolders, SetupCopy
 
 NOWHERE = RoomFolders(Path("/home"), Path("/tmp"), Path("/reports"))
 
@@ -59,3 +59,10 @@ class DictRooms:
             yield DictRoom(self.world, self.touch, Path("/rooms") / f"{number}")
         finally:
             held.discard(number)
+
+    def copy_setup_output(self, key: str, target: Path, folders: Collection[str]) -> SetupCopy:
+        raise AssertionError("there is no set-up here")
+
+    @contextmanager
+    def lock_setup(self, key: str) -> Iterator[bool]:
+        yield True

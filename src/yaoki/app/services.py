@@ -145,6 +145,7 @@ class Services:
                 prompt_bytes_max=limits.prompt_bytes,
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
+                copy_setup=self._context.settings.setup.copy,
                 environment=filter_environment(os.environ, BASIC_VARIABLES),
                 worker_environment=os.environ,
                 agent_environment=self._context.agent_variables,

@@ -27,6 +27,8 @@ class StageSettings:
     agent_wait: timedelta = timedelta(minutes=2)
     hang_warning: timedelta = timedelta(minutes=5)
     setup_timeout: timedelta = timedelta(minutes=10)
+    # Copy what package managers installed for the same lock file.
+    copy_setup: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     # The worker's own environment, used to mask its secrets; it is passed to no process.
     worker_environment: Mapping[str, str] = field(default_factory=dict)

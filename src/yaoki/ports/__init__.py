@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ProcessState,
         outbox,
     )
-    from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders
+    from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders, SetupCopy
     from yaoki.ports.store import (
         BaselineReads,
         Baselines,
@@ -149,6 +149,7 @@ __all__ = [
     "Runs",
     "SandboxFolders",
     "SavedWork",
+    "SetupCopy",
     "StatusReads",
     "Store",
     "TaskRow",
@@ -171,6 +172,7 @@ _MODULES = {
     "OUTBOX": "processes",
     "SANDBOX_FOLDERS_NAME": "processes",
     "SANDBOX_VARIABLE": "processes",
+    "SetupCopy": "proof_rooms",
     "WORKTREE_LINK": "workspace_values",
     "AgentDriver": "agents",
     "AttemptRequest": "agents",

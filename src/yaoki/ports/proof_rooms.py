@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,19 @@ class RoomFolders:
     home: Path
     temporary: Path
     reports: Path
+
+
+@unique
+class SetupCopy(StrEnum):
+    """The result of copying the output of set-up.
+
+    ABSENT: no room is ready.  UNUSABLE: the output works only where it was made.  In both cases
+    nothing was copied.
+    """
+
+    COPIED = "copied"
+    ABSENT = "absent"
+    UNUSABLE = "unusable"
 
 
 class ProofRoom(Protocol):
@@ -58,3 +72,12 @@ class ProofRooms(Protocol):
 
     def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
         """Lock a room for this key; one that is set up already is preferred unless `fresh`."""
+
+    def copy_setup_output(self, key: str, target: Path, folders: Collection[str]) -> SetupCopy:
+        """Copy the output of set-up from a room that is ready for this key to another checkout.
+
+        `folders` are the folders that set-up must have filled.
+        """
+
+    def lock_setup(self, key: str) -> AbstractContextManager[bool]:
+        """True for the one holder, among all processes, that runs the set-up of this key now."""

@@ -11,6 +11,7 @@ from yaoki.core.model import GIT_CONFIG_CHECK, Run, Task, TaskKind
 from yaoki.core.model.stage_report import StageDeferred, StageFaulted, StageReport, WorktreePrepared
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
+from yaoki.engine.stages.dependency_copy import DependencyCopy
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.resources import PORTS_WAIT, TaskResources
 from yaoki.engine.stages.secrets import passed_variables
@@ -32,10 +33,11 @@ class PrepareStage:
         settings: StageSettings,
         free_capacity: Callable[[], FreeCapacity],
         resources: TaskResources | None,
+        dependencies: DependencyCopy,
     ) -> None:
         self._workspace, self._processes, self._find_agent = workspace, processes, find_agent
         self._settings, self._free_capacity = settings, free_capacity
-        self._resources = resources
+        self._resources, self._dependencies = resources, dependencies
 
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         environment = self._preflight(task)
@@ -52,7 +54,8 @@ class PrepareStage:
             message = f"the re-run must start on {run.branch}, not at {prepared.base[:12]}"
             return StageFaulted(message, transient=True)
         if prepared.fresh or not self._is_set_up(task, prepared.worktree):
-            fault = self.set_up(run, task, attempt, prepared.worktree, claim)
+            landed_commit = prepared.base if prepared.fresh else ""
+            fault = self.set_up(run, task, attempt, prepared.worktree, claim, landed_commit)
             if fault is not None:
                 return fault
         untouched = prepared.fresh and not task.spec.setup
@@ -122,24 +125,47 @@ class PrepareStage:
         return ready.is_file() and ready.read_text() == _identity(worktree)
 
     def set_up(
-        self, run: Run, task: Task, attempt: int, worktree: Path, claim: ClaimContext
+        self,
+        run: Run,
+        task: Task,
+        attempt: int,
+        worktree: Path,
+        claim: ClaimContext,
+        landed_commit: str = "",
+    ) -> StageFaulted | None:
+        """`landed_commit`: what a worktree that no agent has used contains."""
+        if not task.spec.setup:
+            return None
+        home = self._processes.folder(task, attempt)
+        copied: bool | StageFaulted = False
+        if landed_commit:
+            copied = self._dependencies.install(task, landed_commit, worktree, home, claim)
+        if isinstance(copied, StageFaulted):
+            return copied
+        if not copied and (fault := self._run_commands(run, task, home, worktree, claim)):
+            return fault
+        self._workspace.worktrees.record_setup_files(task)
+        self._write_ready_file(task, worktree)
+        return None
+
+    def _run_commands(
+        self, run: Run, task: Task, home: Path, worktree: Path, claim: ClaimContext
     ) -> StageFaulted | None:
         variables = passed_variables(run, task)
         for n, argv in enumerate(task.spec.setup, start=1):
-            folder = self._processes.folder(task, attempt) / f"setup-{n}"
-            folder, state = self._processes.run_to_end(folder, argv, worktree, claim, variables)
+            folder, state = self._processes.run_to_end(
+                home / f"setup-{n}", argv, worktree, claim, variables
+            )
             if state.start_error or state.code in {126, 127}:
-                reason = state.start_error or state.code
-                message = f"set-up command {argv[0]!r} cannot run: {reason}"
+                output = self._processes.last_output_line(folder, variables)
+                reason = state.start_error or output or f"exit code {state.code}"
+                message = f"set-up command {' '.join(argv)!r} cannot run: {reason}"
                 return StageFaulted(message, transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
             if state.code != 0:
                 output = self._processes.last_output_line(folder, variables)
                 command = " ".join(argv)
                 message = f"set-up command {command!r} ended with {state.code}; log: {folder}"
                 return StageFaulted(f"{message}: {output}" if output else message, transient=True)
-        if task.spec.setup:
-            self._workspace.worktrees.record_setup_files(task)
-            self._write_ready_file(task, worktree)
         return None
 
     def remove_worktree(self, run: Run, task: Task) -> str:

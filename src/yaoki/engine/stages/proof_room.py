@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.core.model.check_types import PROGRAM_CHECKS
@@ -26,6 +27,7 @@ from yaoki.ports import (
     ProcessState,
     ProofRoom,
     ProofRooms,
+    SetupCopy,
 )
 
 SETUP = "setup"
@@ -43,10 +45,17 @@ class ProofSessions:
     """Opens a session for each verification."""
 
     def __init__(
-        self, rooms: ProofRooms, checker: Checker, processes: Processes, attempts: AttemptProcesses
+        self,
+        rooms: ProofRooms,
+        checker: Checker,
+        processes: Processes,
+        attempts: AttemptProcesses,
+        *,
+        copy_setup: bool = True,
     ) -> None:
         self._rooms, self._checker = rooms, checker
         self._processes, self._attempts = processes, attempts
+        self._copy_setup = copy_setup
 
     @contextmanager
     def session(
@@ -54,8 +63,27 @@ class ProofSessions:
     ) -> Iterator[ProofSession]:
         """`home` gets the logs of set-up; the rooms are released when the session ends."""
         with ExitStack() as acquired:
-            opener = _Opener(self._rooms, self._processes, self._attempts, acquired)
-            yield ProofSession(opener, self._checker, run, task, home, claim)
+            yield ProofSession(self._opener(acquired), self._checker, run, task, home, claim)
+
+    def set_up_room(
+        self, task: Task, landed_commit: str, home: Path, claim: ClaimContext
+    ) -> Finding | None:
+        """Have a room that is set up for this commit; returns why it failed."""
+        with ExitStack() as acquired:
+            try:
+                self._opener(acquired).room(task, landed_commit, landed_commit, home, claim)
+            except SetupFailed as failed:
+                return failed.finding
+        return None
+
+    def _opener(self, acquired: ExitStack) -> _Opener:
+        return _Opener(
+            self._rooms,
+            self._processes,
+            self._attempts,
+            acquired,
+            copy_setup=self._copy_setup,
+        )
 
 
 class ProofSession:
@@ -139,9 +167,12 @@ class _Opener:
         processes: Processes,
         attempts: AttemptProcesses,
         acquired: ExitStack,
+        *,
+        copy_setup: bool,
     ) -> None:
         self._rooms, self._processes = rooms, processes
         self._attempts, self._acquired = attempts, acquired
+        self._copy_setup = copy_setup
         self._open: dict[str, ProofRoom] = {}
 
     def room(
@@ -159,10 +190,21 @@ class _Opener:
         if key not in self._open:
             room = self._acquired.enter_context(self._rooms.acquire(key))
             self._end_occupant(room)
-            if not room.is_ready:
+            if not room.is_ready and not self._copy_output(room, key, task, on):
                 self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
             self._open[key] = room
         return self._open[key]
+
+    def _copy_output(self, room: ProofRoom, key: str, task: Task, commit: str) -> bool:
+        """Take the output of a room with the same key, if only package managers made it."""
+        folders = list_installed_folders(task.spec.setup) if self._copy_setup else ()
+        if not folders:
+            return False
+        room.check_out(commit)
+        if self._rooms.copy_setup_output(key, room.files, folders) is not SetupCopy.COPIED:
+            return False
+        room.record_setup_output()
+        return True
 
     def _key(self, task: Task, commit: str) -> str:
         return self._rooms.key(commit, task.spec.setup, task.spec.setup_inputs)

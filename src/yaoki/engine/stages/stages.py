@@ -15,6 +15,7 @@ from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
+from yaoki.engine.stages.dependency_copy import DependencyCopy
 from yaoki.engine.stages.land import LandStage, on_target_branch
 from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.predecessor_wait import PredecessorWait
@@ -78,8 +79,16 @@ class Stages:
         self._workspace = workspace
         self._processes = attempts = AttemptProcesses(processes, clock, settings)
         plan_task = PlanTaskStages(workspace, agents.plan_reader)
+        sessions = ProofSessions(
+            checks.rooms,
+            checks.checker,
+            processes,
+            attempts,
+            copy_setup=settings.copy_setup,
+        )
+        dependencies = DependencyCopy(checks.rooms, sessions, clock, is_enabled=settings.copy_setup)
         self._prepare = PrepareStage(
-            workspace, attempts, agents.find, settings, free_capacity, resources
+            workspace, attempts, agents.find, settings, free_capacity, resources, dependencies
         )
         self._work = WorkStage(
             workspace,
@@ -91,7 +100,6 @@ class Stages:
             plan_task,
             settings,
         )
-        sessions = ProofSessions(checks.rooms, checks.checker, processes, attempts)
         started_at = attempts.agent_started_at
         verifier = CandidateVerifier(
             workspace, checks.checker, sessions, checks.baselines, checks.quality, started_at

@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from fnmatch import translate
@@ -24,7 +24,7 @@ from yaoki.adapters.workspace.worktrees.included_files import copy_included, fin
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 from yaoki.core.scope import matches_glob
 from yaoki.errors import WorkspaceError
-from yaoki.ports import ProofRoom
+from yaoki.ports import ProofRoom, SetupCopy
 
 ROOMS_MAX = 64
 # Files that decide what package managers install, in any folder.
@@ -104,6 +104,25 @@ class GitProofRooms:
             room.close()
         finally:
             os.close(lock)
+
+    def copy_setup_output(self, key: str, target: Path, folders: Collection[str]) -> SetupCopy:
+        result = SetupCopy.ABSENT
+        for room in (self._room(folder, key) for folder in self._folders()):
+            copied = room.copy_output(target, folders) if room.is_ready else SetupCopy.ABSENT
+            if copied is SetupCopy.COPIED:
+                return copied
+            result = copied if copied is SetupCopy.UNUSABLE else result
+        return result
+
+    @contextmanager
+    def lock_setup(self, key: str) -> Iterator[bool]:
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = _try_lock(self._root / f"setup-{key[:16]}")
+        try:
+            yield lock is not None
+        finally:
+            if lock is not None:
+                os.close(lock)
 
     def _room(self, folder: Path, key: str) -> GitProofRoom:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

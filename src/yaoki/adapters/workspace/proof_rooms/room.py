@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
+from yaoki.adapters.workspace.proof_rooms.output_copy import OutputNotCopied
 from yaoki.adapters.workspace.proof_rooms.setup_output import SetupOutput
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 from yaoki.errors import WorkspaceError
-from yaoki.ports import RoomFolders
+from yaoki.ports import RoomFolders, SetupCopy
 
 KEY, CONFIG, OCCUPANT = "key", "config", "occupant"
 PRIVATE = ("home", "temporary", "reports")
@@ -91,7 +92,26 @@ class GitProofRoom:
         else:
             self._wipe()
 
+    def copy_output(self, target: Path, folders: Collection[str]) -> SetupCopy:
+        """Copy the output of set-up to another checkout; needs no lock.
+
+        The holder of the room never changes the output, but may wipe it.  It removes the key first,
+        so a copy is whole if the key is still the same afterwards.
+        """
+        before = _mark(self._folder / KEY)
+        if before is None or not self.is_ready:
+            return SetupCopy.ABSENT
+        try:
+            copy = self._output.copy_to(target, folders)
+        except (OutputNotCopied, OSError, ValueError):
+            return SetupCopy.UNUSABLE
+        if _mark(self._folder / KEY) == before:
+            return SetupCopy.COPIED
+        copy.undo()
+        return SetupCopy.ABSENT
+
     def _wipe(self) -> None:
+        self.forget_setup()
         for entry in self._folder.iterdir() if self._folder.is_dir() else ():
             if entry.name != OCCUPANT:
                 delete_path(entry)
@@ -154,6 +174,14 @@ class GitProofRoom:
         """Store what the next user of the room needs."""
         self._output.close()
         os.utime(self._folder)
+
+
+def _mark(file: Path) -> tuple[int, int] | None:
+    try:
+        facts = file.stat()
+    except FileNotFoundError:
+        return None
+    return (facts.st_ino, facts.st_mtime_ns)
 
 
 def fill_private_home(home: Path, real: Path, identity: tuple[str, str]) -> None:

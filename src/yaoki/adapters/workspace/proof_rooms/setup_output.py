@@ -16,9 +16,15 @@ from pathlib import Path
 
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.system.folders import walk_folders
+from yaoki.adapters.workspace.proof_rooms.output_copy import (
+    OutputCopy,
+    OutputNotCopied,
+    OwnPaths,
+    find_own_paths,
+)
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 
-MANIFEST, PRISTINE = "manifest.json", "pristine"
+MANIFEST, PRISTINE, OWN_PATHS = "manifest.json", "pristine", "own-paths.json"
 Signature = tuple[int, int, int, int, int]
 
 
@@ -46,7 +52,27 @@ class SetupOutput:
             if exists and not self._is_parent_of_tracked(path, tracked):
                 self._copy(self._files / path, self._folder / PRISTINE / path)
                 self._add_to_manifest(path)
+        self._record_own_paths()
         self.write_manifest()
+
+    def _record_own_paths(self) -> None:
+        own = find_own_paths(self._folder / PRISTINE, self._manifest, self._files)
+        document = {"texts": own.texts, "binaries": own.binaries}
+        write_atomically(self._folder / OWN_PATHS, json.dumps(document).encode())
+
+    def copy_to(self, target: Path, folders: Collection[str]) -> OutputCopy:
+        """Copy the recorded output; `folders` are those that set-up must have filled."""
+        self.load()
+        names = {name for path in self._manifest for name in path.split("/")}
+        if missing := sorted(set(folders) - names):
+            raise OutputNotCopied(f"set-up made no {missing[0]}")
+        if any(path.startswith(".git/") for path in self._manifest):
+            raise OutputNotCopied("set-up made repositories of submodules")
+        stored = json.loads((self._folder / OWN_PATHS).read_bytes())
+        own = OwnPaths(tuple(stored["texts"]), tuple(stored["binaries"]))
+        copy = OutputCopy(self._folder / PRISTINE, self._files, target)
+        copy.copy(self._manifest, own)
+        return copy
 
     def restore(self, tracked: Collection[str]) -> None:
         """Remove files that are neither tracked nor recorded, and restore those that differ."""

@@ -34,9 +34,7 @@ class RunProgress:
         from yaoki.app.running_commands import list_running_commands
 
         running = list_running_commands(self._app, self._run_id)
-        self._due = {
-            one.folder: self._due.get(one.folder, next_report_after(0)) for one in running
-        }
+        self._due = {one.folder: self._due.get(one.folder, next_report_after(0)) for one in running}
         lines = []
         for one in running:
             if one.seconds >= self._due[one.folder]:

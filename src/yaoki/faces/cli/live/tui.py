@@ -199,4 +199,3 @@ def _fit(text: Text, width: int, glyphs: Glyphs) -> Text:
     text.no_wrap = True
     text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
     return text
-
