@@ -6,8 +6,6 @@ Only names are looked for: a path may be in the repository, or be made by set-up
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -55,7 +53,7 @@ def _first_setup_program(spec: TaskSpec) -> tuple[str, str] | None:
     if not spec.setup:
         return None
     programs = list_needed_programs(spec.setup[0], "")
-    return (programs[0], shlex.join(spec.setup[0])) if programs else None
+    return (programs[0], " ".join(spec.setup[0])) if programs else None
 
 
 def _may_bring_programs(spec: TaskSpec) -> bool:
@@ -73,10 +71,15 @@ def _is_missing(program: str, path: str) -> bool:
     """A relative entry of the PATH leads into the checkout, whose content is not known yet."""
     if "/" in program or "{" in program:
         return False
-    entries = path.split(os.pathsep)
-    if any(not entry.startswith("/") for entry in entries if entry):
+    entries = [entry for entry in path.split(os.pathsep) if entry]
+    if not all(entry.startswith("/") for entry in entries):
         return False
-    return shutil.which(program, path=path) is None
+    return not any(_is_program(f"{entry}/{program}") for entry in entries)
+
+
+def _is_program(file: str) -> bool:
+    """As `shutil.which`, whose module is slow to import."""
+    return os.path.isfile(file) and os.access(file, os.X_OK)  # noqa: PTH113  a string throughout
 
 
 def _remedy(program: str, place: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +44,7 @@ def list_running_commands(app: App, run_id: RunId) -> list[RunningCommand]:
     from yaoki.adapters.store.tables import run_changes
 
     rows = run_changes.reload_rows(app.store.database, run_id, ())
-    found = (find_running_command(app, row) for row in rows if row.stage is not Stage.WORK)
+    found = (find_running_command(app, row) for row in rows if row.stage != Stage.WORK)
     return [command for command in found if command is not None]
 
 
@@ -56,13 +55,13 @@ def find_running_command(app: App, row: TaskRow) -> RunningCommand | None:
         return None
     started_at, attempt, folder = max(running, key=lambda one: one[0])
     words = _describe(app, row, folder)
-    seconds = max(0.0, time.time() - started_at)
+    seconds = max(0.0, app.clock.now().timestamp() - started_at)
     return RunningCommand(row.id, row.name, attempt, words, seconds, folder) if words else None
 
 
 def _running_folders(home: Path, row: TaskRow) -> Iterator[tuple[float, int, Path]]:
     """An attempt is counted once its agent starts, so set-up runs in the folder of the next."""
-    preparing = row.stage is Stage.PREPARE
+    preparing = row.stage == Stage.PREPARE
     attempt = row.attempt + 1 if preparing else row.attempt
     places = _SETUP_PLACES if preparing else (*_SETUP_PLACES, *_CHECK_PLACES)
     for folder in (one for place in places for one in (home / str(attempt)).glob(place)):
@@ -75,9 +74,13 @@ def _running_folders(home: Path, row: TaskRow) -> Iterator[tuple[float, int, Pat
 
 
 def _describe(app: App, row: TaskRow, folder: Path) -> str:
+    spec = app.reads.task(row.id).spec
     if hit := _SETUP.fullmatch(folder.name):
-        setup = app.reads.task(row.id).spec.setup
         number = int(hit[1])
-        return f"preparing: {shlex.join(setup[number - 1])}" if number <= len(setup) else ""
+        known = number <= len(spec.setup)
+        return f"preparing: {shlex.join(spec.setup[number - 1])}" if known else ""
     hit = _CHECK.fullmatch(folder.name)
-    return f"checking: {hit[1]}" if hit else ""
+    # A repeated check has a suffix.
+    names = sorted((check.name for check in spec.checks), key=len, reverse=True)
+    checks = (name for name in names if hit and f"{hit[1]}-".startswith(f"{name}-"))
+    return f"checking: {name}" if (name := next(checks, "")) else ""

@@ -365,6 +365,21 @@ def test_a_check_that_cannot_run_is_refused_once_and_then_the_person_is_asked(
     assert second["continue"] is False
 
 
+@pytest.mark.spec("12.6")
+def test_a_check_that_lacks_a_command_names_the_setup_of_the_settings(
+    project: HookedProject,
+) -> None:
+    """The set-up is not run: the checkout belongs to the user."""
+    setup = "[setup]\ncommands = [['touch', 'made by set-up']]\n"
+    project.settings(f"{setup}[checks.lint]\nshell = 'no-such-linter'\n")
+
+    refused = project.stop()
+
+    assert "the command 'no-such-linter' was not found" in refused["reason"]
+    assert "touch 'made by set-up'" in refused["reason"]
+    assert not (project.repo / "made by set-up").exists()
+
+
 @pytest.mark.spec("12.6", "6.3")
 def test_a_check_that_hangs_is_ended_and_refused_in_time(
     project: HookedProject, tmp_path: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from yaoki.core.model import (
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import clip_bytes
-from yaoki.errors import Unknown
+from yaoki.errors import FatalCode, Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
 from yaoki.ports import CheckFacts
 
@@ -195,8 +196,8 @@ def _folder(app: App) -> Path:
 def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
     """The prompt that an attempt of a task would get for this failure."""
     if failure.kind not in CONTENT_KINDS:
-        final = not failure.is_our_fault
-        return _is_our_fault(f"check {failure.check} {failure.message}", final=final)
+        final, hint = not failure.is_our_fault, _setup_hint(app, failure)
+        return _is_our_fault(f"check {failure.check} {failure.message}{hint}", final=final)
     from yaoki.formats.prompts import PromptLibrary
 
     hints = app.settings.retry_policy.hints
@@ -210,6 +211,14 @@ def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
         failure.pattern,
         failure.check,
     )
+
+
+def _setup_hint(app: App, failure: Failure) -> str:
+    """The user's checkout is not ours to prepare, so the set-up is only named."""
+    commands = app.settings.setup.commands
+    if not commands or failure.code != FatalCode.RESOURCE_NOT_FOUND:
+        return ""
+    return f"; the set-up of this repository may bring it: {' && '.join(map(shlex.join, commands))}"
 
 
 def _is_our_fault(words: str, *, final: bool = False) -> UnprovenStop:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -18,12 +17,12 @@ WORDS_CHARS_MAX = 120
 @contextmanager
 def report_progress(words: str) -> Iterator[None]:
     """Print `words` and the seconds to standard error, in growing intervals, until it is done."""
-    over, started_at = threading.Event(), time.monotonic()
+    over = threading.Event()
 
     def report() -> None:
         seconds = 0.0
         while not over.wait(next_report_after(seconds) - seconds):
-            seconds = time.monotonic() - started_at
+            seconds = next_report_after(seconds)
             with suppress(OSError, ValueError):  # nobody reads it any more
                 print(progress_line(words, seconds), file=sys.stderr, flush=True)
 

@@ -43,7 +43,8 @@ class OwnPaths:
 def find_own_paths(top: Path, paths: Iterable[str], place: Path) -> OwnPaths:
     """Of the files `paths` below `top`, those that contain the path `place`."""
     forms = tuple(_forms(place, place))
-    texts, binaries = [], []
+    texts: list[str] = []
+    binaries: list[str] = []
     for path in paths:
         file = top / path
         if file.is_symlink() or not file.is_file() or path.endswith(BYTECODE):
