@@ -427,7 +427,8 @@ def test_changed_agent_settings_of_the_user_are_reported(project: Project, tmp_p
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")
 def test_a_check_that_cannot_run_does_not_count_against_the_agent(project: Project) -> None:
-    checks = {"gone": {"shell": "no-such-tool-anywhere"}}
+    # With `eval` the program is not looked for before the run.
+    checks = {"gone": {"shell": "eval no-such-tool-anywhere"}}
 
     code, task, entries = run_one_task(project, {"a": [writes("a.txt")]}, {}, checks=checks)
 

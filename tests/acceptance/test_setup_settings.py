@@ -167,7 +167,7 @@ def test_a_long_setup_and_a_long_check_are_reported_while_they_run(project: Proj
     preparing = [line for line in lines if "t  attempt 1  preparing: sh -c 'sleep 7' ... " in line]
     assert 1 <= len(preparing) <= 2
     assert preparing[0].endswith(" s")
-    assert len([line for line in lines if "t  attempt 1  checking: slow ... " in line]) == 1
+    assert len([line for line in lines if "t  attempt 1  check slow ... " in line]) == 1
 
 
 # ------------------------------------------------------------------ dependencies of worktrees

@@ -110,7 +110,7 @@ class PlanPreflight:
             if problem is not None:
                 return {spec.name: _make_broken_finding(spec, problem.words) for spec in checks}
             for spec in checks:
-                with progress(f"checking: {spec.name}"):
+                with progress(f"check {spec.name}"):
                     finding = room.run_check(spec, Path(logs) / spec.name)
                 findings[spec.name] = as_displayed_baseline(finding)
         return findings

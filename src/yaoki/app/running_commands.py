@@ -83,4 +83,4 @@ def _describe(app: App, row: TaskRow, folder: Path) -> str:
     # A repeated check has a suffix.
     names = sorted((check.name for check in spec.checks), key=len, reverse=True)
     checks = (name for name in names if hit and f"{hit[1]}-".startswith(f"{name}-"))
-    return f"checking: {name}" if (name := next(checks, "")) else ""
+    return f"check {name}" if (name := next(checks, "")) else ""

@@ -207,7 +207,7 @@ class TrialRoom:
     def run_check(self, spec: CheckSpec) -> Finding:
         """The result of the check on the base, which it must not change."""
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        with self.progress(f"checking: {spec.name}"):
+        with self.progress(f"check {spec.name}"):
             finding = self.base_room.run_check(
                 bounded, self.logs / f"{len(list(self.logs.iterdir()))}"
             )

@@ -6,10 +6,10 @@ the same lock file.  Nothing is known of any other command: it may create a data
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from yaoki.core.commands.program import Program, bare_name, resolve_program, shell_script
-from yaoki.core.commands.shell import parse_shell, simple_commands
+from yaoki.core.commands.shell import is_fully_parsed, parse_shell, simple_commands
 
 NODE_MODULES, VENV = "node_modules", ".venv"
 # For each program: the words that make it install, and the folder that it fills.
@@ -33,17 +33,19 @@ _ELSEWHERE = frozenset({"-g", "--global", "--location=global", "--system", "--pr
 
 def list_installed_folders(commands: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The names of the folders that these commands fill; empty if one of them may do more."""
-    folders = [_installed_folder(words) for words in commands]
+    folders = [_folder_of(words) for command in commands for words in _inner_commands(command)]
     return tuple(dict.fromkeys(folders)) if all(folders) else ()
 
 
-def _installed_folder(words: Sequence[str]) -> str:
-    script = shell_script(Program(bare_name(words[0]), tuple(words[1:]))) if words else ""
+def _inner_commands(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """As `init` writes it for a folder below the top: sh -c "cd web && exec npm ci"."""
+    script = shell_script(Program(bare_name(words[0]), tuple(words[1:]))) if words else None
     if script is None:
-        return _folder_of(words)
-    # As `init` writes it for a folder below the top: cd web && exec npm ci
-    inner = [one for one in simple_commands(parse_shell(script)) if one[:1] != ("cd",)]
-    return _folder_of(inner[0]) if len(inner) == 1 else ""
+        yield words
+        return
+    tree = parse_shell(script)
+    inner = [one for one in simple_commands(tree) if one[:1] != ("cd",)]
+    yield from inner if inner and is_fully_parsed(tree) else [()]
 
 
 def _folder_of(words: Sequence[str]) -> str:

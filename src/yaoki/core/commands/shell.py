@@ -85,6 +85,18 @@ def simple_commands(tree: CommandList) -> Iterator[tuple[str, ...]]:
                 yield from simple_commands(node.body)
 
 
+def is_fully_parsed(tree: CommandList) -> bool:
+    """Is every command of the text known?"""
+    parts = (p for item, _ in tree.items for p in (item.first, *(q for _, q in item.rest)))
+    nodes = [node for part in parts for node in part.parts]
+    return all(
+        is_fully_parsed(node.body)
+        if isinstance(node, CommandGroup)
+        else isinstance(node, SimpleCommand)
+        for node in nodes
+    )
+
+
 # ------------------------------------------------------------------ tokens
 
 

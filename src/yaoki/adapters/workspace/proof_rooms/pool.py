@@ -166,7 +166,13 @@ class GitProofRooms:
                 removed += 1
             finally:
                 os.close(lock)
+        self._remove_setup_locks(since)
         return removed
+
+    def _remove_setup_locks(self, since: datetime) -> None:
+        for file in self._root.glob("setup-*.lock"):
+            if file.stat().st_mtime < since.timestamp():
+                file.unlink(missing_ok=True)
 
 
 def _try_lock(folder: Path) -> int | None:
