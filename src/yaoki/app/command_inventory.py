@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 # Sections with only counts, times, names or display options: none of them starts a program or
 # opens the sandbox.  A new section needs trust until it is listed here.
 HARMLESS = frozenset(
-    ("retry", "recovery", "escalate", "budget", "archive", "limits", "worker", "resources", "ui")
+    (
+        *("retry", "recovery", "escalate", "budget", "archive", "limits"),
+        *("worker", "resources", "mcp", "ui"),
+    )
 )
 HARMLESS_KEYS = frozenset(
     (

@@ -16,6 +16,7 @@ from yaoki.errors import Fault, SandboxUnavailable, SettingsInvalid, Unknown
 # The default of the whole machine, where the settings leave it open.
 MODE_VARIABLE = "YAOKI_SANDBOX_MODE"
 HAVE = 'to use one: sandbox.mode = "on" in yaoki.toml'
+OUTSIDE = "agents run with your rights, outside a sandbox"
 
 
 class SandboxChoice:
@@ -36,6 +37,7 @@ class SandboxChoice:
     ) -> None:
         is_open = settings.mode is SandboxMode.AUTO
         self.mode = _mode_of_machine(environ) if is_open else settings.mode
+        self._setting = MODE_VARIABLE if is_open else "sandbox.mode"
         self._sandbox, self._folder, self._task, self._run = sandbox, folder, task, run
 
     @property
@@ -88,14 +90,18 @@ class SandboxChoice:
 
     def explain_unsandboxed(self, presets: Iterable[str]) -> str:
         """One line about agents that run outside the sandbox; empty when there is none."""
-        if self.mode is not SandboxMode.AUTO:
+        used = sorted(set(presets))
+        if not used or self.mode is SandboxMode.ON:
             return ""
+        if self.mode is SandboxMode.OFF:
+            return f"{OUTSIDE} ({self._setting} is off); to have one: yaoki doctor"
         if self.unavailable_reason:
-            return f"no sandbox: {self.unavailable_reason}; to have one: yaoki doctor"
-        strange = sorted({preset for preset in presets if not works_in_sandbox(preset)})
+            return f"{OUTSIDE} ({self.unavailable_reason}); to have one: yaoki doctor"
+        strange = [preset for preset in used if not works_in_sandbox(preset)]
         if not strange:
             return ""
-        return f"no sandbox for preset {', '.join(strange)}: not tried in it; {HAVE}"
+        names = ", ".join(strange)
+        return f"{OUTSIDE} (preset {names}: not tried in it); {HAVE}"
 
 
 def _mode_of_machine(environ: Mapping[str, str]) -> SandboxMode:

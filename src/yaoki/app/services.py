@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 
 ID_CHARS_MIN = 4
+# -P, or a folder `yaoki` in the worktree would be imported instead.
+TOOL_SERVER = (sys.executable, "-P", "-m", "yaoki", "mcp")
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -119,6 +122,7 @@ class Services:
 
     @cached_property
     def stages(self) -> Stages:
+        from yaoki.adapters.agents import takes_tool_server
         from yaoki.adapters.checks import CheckDispatcher
         from yaoki.core.settings.settings import AdoptionMode
         from yaoki.engine.stage_settings import StageSettings
@@ -149,11 +153,13 @@ class Services:
                 environment=filter_environment(os.environ, BASIC_VARIABLES),
                 worker_environment=os.environ,
                 agent_environment=self._context.agent_variables,
+                tool_server=TOOL_SERVER if self._context.settings.mcp.offer else (),
             ),
             AgentPorts(
                 self._context.find_agent,
                 lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
                 self.plan_answers,
+                takes_tool_server,
             ),
             CheckPorts(
                 CheckDispatcher(

@@ -39,7 +39,7 @@ def refuse_deleted_folder() -> None:
 def is_in_own_worktree(where: Path, environ: Mapping[str, str] = os.environ) -> bool:
     """Settings in a worktree may name the store of all runs; they give no right to act there."""
     worktree = environ.get("YAOKI_WORKTREE", "")
-    return bool(worktree) and _top(where) == Path(worktree).resolve()
+    return bool(worktree) and find_checkout(where) == Path(worktree).resolve()
 
 
 def store_from_worker(where: Path, environ: Mapping[str, str] = os.environ) -> str:
@@ -47,7 +47,7 @@ def store_from_worker(where: Path, environ: Mapping[str, str] = os.environ) -> s
     return environ.get("YAOKI_REPO_STORE", "") if environ.get("YAOKI_REPO") == str(where) else ""
 
 
-def _top(here: Path) -> Path | None:
+def find_checkout(here: Path) -> Path | None:
     """The checkout around a path, without starting git: every command needs it."""
     here = here.resolve()
     return next((top for top in (here, *here.parents) if (top / ".git").exists()), None)

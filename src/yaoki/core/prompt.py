@@ -5,11 +5,12 @@ The same task in the same state gets the same bytes, so a repeat after a rate li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, Task, TaskKind
 from yaoki.core.text import bullet_some, clip_bytes
 
@@ -23,6 +24,15 @@ BUDGETS: Mapping[str, int] = {
     "answer": 4_000,
 }
 ITEMS_SHOWN = 20
+PLAIN_COMMAND = lazy_compile(r"[\w@%+=:./-]+(?: [\w@%+=:./-]+)*")
+# Instead of the sentence that nobody answers, for agents that have yaoki's MCP server.
+ASK_RULES: Mapping[str, str] = {
+    "en": "You work alone in your own git worktree. If only a person can decide something, do not "
+    "guess: call the tool `ask` of the MCP server `yaoki`; your attempt ends, and the next one "
+    "gets the answer.",
+    "ja": "あなたは専用の git worktree で一人で作業します。人にしか決められないことは推測せず、MCP サーバー "
+    "`yaoki` のツール `ask` で質問してください。この試行は終わり、次の試行が回答を受け取ります。",
+}
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
 
@@ -53,11 +63,13 @@ def compose_prompt(
     context: str = "",
     *,
     session_resumed: bool = False,
+    can_ask: bool = False,
 ) -> Prompt:
     """The whole prompt, with a generic text about the failure if its template cannot be used.
 
     `context` is what a planner may name.  An agent that continues its conversation
-    (`session_resumed`) gets only the failure and the words of a person.
+    (`session_resumed`) gets only the failure and the words of a person.  `can_ask`: the agent has
+    yaoki's MCP server.
     """
     failed, fault = "", ""
     if task.feedback is not None:
@@ -67,7 +79,7 @@ def compose_prompt(
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
     fill = task.spec.planning_brief
     sections: tuple[tuple[str, str, str], ...] = (
-        ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task)),
+        ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task, can_ask)),
         ("Task", "task", task.spec.goal),
         ("Context", "context", context),
         ("What failed in the last attempt", "failed", failed),
@@ -98,9 +110,10 @@ def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:
     return "\n\n".join((intro, *(clip_bytes(text, share) for text in texts)))
 
 
-def _rules(task: Task) -> str:
+def _rules(task: Task, can_ask: bool) -> str:
+    alone = "You work alone in your own git worktree; no one answers questions while you work."
     lines = [
-        "You work alone in your own git worktree; no one answers questions while you work.",
+        ASK_RULES.get(task.spec.language, ASK_RULES["en"]) if can_ask else alone,
         "Change files in the current directory only. Do not switch branches, push, or touch git "
         "configuration. Do not use git stash: all worktrees share it.",
         "Claims prove nothing: when you stop, the checks below run on what you left.",
@@ -134,6 +147,19 @@ def _item_lines(failure: Failure) -> list[str]:
 
 def _check_lines(task: Task) -> str:
     return "\n".join(f"- {check.name}: {_command(check)}" for check in task.spec.checks)
+
+
+def plain_check_commands(checks: Iterable[CheckSpec]) -> tuple[str, ...]:
+    """The command lines, as the prompt shows them, of checks that an agent can run as they are.
+
+    Agents take such a command as a pattern, so any character with a meaning there is left out.
+    """
+    lines = (
+        check.shell or " ".join(check.argv)
+        for check in checks
+        if check.type is CheckType.COMMAND and check.cwd in {"", "."}
+    )
+    return tuple(dict.fromkeys(line for line in lines if PLAIN_COMMAND.fullmatch(line)))
 
 
 def _command(check: CheckSpec) -> str:

@@ -19,23 +19,23 @@ STATE = ".yaoki"
 # Files that an editor, an agent or git executes in the next session of the user.
 SESSION_FOLDERS = frozenset(
     {
-        *(
-            ".claude",
-            ".codex",
-            ".gemini",
-            ".qwen",
-            ".cursor",
-            ".continue",
-            ".opencode",
-            ".windsurf",
-        ),
+        *(".claude", ".codex", ".gemini", ".qwen", ".opencode", ".pi", ".vibe", ".continue"),
+        *(".cline", ".clinerules", ".openhands", ".copilot", ".cursor", ".windsurf", ".kiro"),
+        *(".amp", ".augment", ".crush", ".factory", ".kilocode", ".roo"),
         *(".husky", ".githooks", ".devcontainer"),
     }
 )
 # Folders where agents keep notes that are never executed.
 SESSION_NOTES = frozenset({"session-state", "logs", "plans", "todos"})
-SESSION_FILES = frozenset({".mcp.json", ".envrc", "opencode.json", "opencode.jsonc"})
-SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json")
+SESSION_FILES = frozenset(
+    {
+        *(".mcp.json", ".envrc", "opencode.json", "opencode.jsonc", ".aider.conf.yml"),
+        *("gptme.toml", "crush.json", ".crush.json"),
+    }
+)
+SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json", ".zed/tasks.json", ".zed/settings.json")
+# Everything below these.
+SESSION_SUBFOLDERS = (".github/hooks",)
 
 
 def paths_outside_scope(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
@@ -77,12 +77,10 @@ def _session_name(path: str) -> str:
     folder = next((one for one in candidates if one.casefold() in SESSION_FOLDERS), "")
     if folder or last.casefold() in SESSION_FILES:
         return folder or last
-    folded_path = path.casefold()
-    return (
-        last
-        if any(folded_path == one or folded_path.endswith(f"/{one}") for one in SESSION_PATHS)
-        else ""
-    )
+    folded_path = f"/{path.casefold()}"
+    if any(folded_path.endswith(f"/{one}") for one in SESSION_PATHS):
+        return last
+    return "hooks" if any(f"/{one}/" in folded_path for one in SESSION_SUBFOLDERS) else ""
 
 
 def _names(scope: tuple[str, ...], path: str, name: str) -> bool:

@@ -123,7 +123,7 @@ def digest_check(spec: CheckSpec) -> CommandDigest | None:
     """The digest of the command of a check; None if it starts no program."""
     fields = _pick_fields(spec, CHECK_FIELDS)
     if spec.agent is not None:
-        fields["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)
+        fields["agent"] = _pick_agent_fields(spec.agent)
     if not (spec.argv or spec.shell or spec.entry or spec.agent):
         return None
     judge = f"agent {spec.agent.name} judges" if spec.agent else ""
@@ -136,8 +136,9 @@ def digest_agent(spec: AgentSpec) -> CommandDigest:
     command = _quote(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
     passed_on = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
-    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}"
-    return _digest(text, _pick_fields(spec, AGENT_FIELDS))
+    rights = f", permissions {spec.permissions}" if spec.permissions else ""
+    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}{rights}"
+    return _digest(text, _pick_agent_fields(spec))
 
 
 def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
@@ -154,6 +155,12 @@ def digest_setting(key: str, value: object, shown: object, *, wall: bool = False
 
 def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
     return {name: to_data(getattr(spec, name)) for name in names}
+
+
+def _pick_agent_fields(spec: AgentSpec) -> dict[str, Any]:
+    """Permissions that were not given are left out: older digests stay valid."""
+    fields = _pick_fields(spec, AGENT_FIELDS)
+    return {**fields, "permissions": spec.permissions.value} if spec.permissions else fields
 
 
 def _quote(argv: Iterable[str]) -> str:

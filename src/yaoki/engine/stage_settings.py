@@ -34,6 +34,8 @@ class StageSettings:
     worker_environment: Mapping[str, str] = field(default_factory=dict)
     # Variables that every agent gets besides those of its task.
     agent_environment: Mapping[str, str] = field(default_factory=dict)
+    # The command of yaoki's MCP server; empty if agents are not given it.
+    tool_server: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

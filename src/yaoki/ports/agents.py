@@ -17,7 +17,9 @@ from yaoki.ports.processes import Launch, ProcessState
 class AttemptRequest:
     """The request to an agent for one attempt.
 
-    `session` is the agent's own conversation to continue; empty: a new one.
+    `session` is the agent's own conversation to continue; empty: a new one.  `check_commands` are
+    commands of checks that an agent limited to edits may run.  `tool_server` is the command of
+    yaoki's MCP server, for agents that take one; empty: none.
     """
 
     task_id: TaskId
@@ -33,10 +35,15 @@ class AttemptRequest:
     output_bytes_max: int = 1 << 30
     environment: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
+    check_commands: tuple[str, ...] = ()
+    tool_server: tuple[str, ...] = ()
 
 
 class AgentDriver(Protocol):
-    """Starts one kind of agent and reads its result."""
+    """Starts one kind of agent and reads its result.
+
+    A driver that cannot keep `permissions: edits` refuses it in `preflight`.
+    """
 
     def preflight(self, spec: AgentSpec) -> None:
         """Raise `Fault` when the agent cannot run (binary missing, not executable)."""

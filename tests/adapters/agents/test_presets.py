@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,7 @@ from yaoki.adapters.agents.preset import (
 )
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.model import AgentExit, AgentSpec, Permissions, TaskId
 from yaoki.errors import Fault, Unknown
 from yaoki.formats.plan import field_values
 from yaoki.formats.plan.model import AgentModel
@@ -158,7 +159,8 @@ def test_a_retry_has_its_own_command_line(
 def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
     launch = build_launch(tmp_path, "claude")
 
-    assert launch.argv == ("claude", *load_preset("claude").start[:-1])
+    rights, line = load_preset("claude").permissions["all"].arguments, load_preset("claude").start
+    assert launch.argv == ("claude", "-p", *rights, *line[2:-1])
     assert launch.stdin == "Do it."
 
 
@@ -202,6 +204,105 @@ def test_another_service_is_configured_in_the_format_of_the_agent(tmp_path: Path
     assert opencode.argv[-4:] == ("-m", "yaoki/m", "--x", "{y}")
 
 
+CHECKS = ("python -m pytest", "make lint")
+SERVER = ("/usr/bin/python", "-P", "-m", "yaoki", "mcp")
+
+
+def limited_launch(top: Path, name: str, session: str = "", **about: Any) -> Launch:
+    about = {"permissions": Permissions.EDITS, **about}
+    request = an_attempt_request(top, session, preset=name, **about)
+    request = replace(request, check_commands=CHECKS, tool_server=SERVER)
+    return preset_agent(name).build_launch(request)
+
+
+@pytest.mark.spec("12.8", "14.3")
+@pytest.mark.parametrize(
+    ("name", "given", "withheld"),
+    [
+        (
+            "claude",
+            ("acceptEdits", "Bash(python -m pytest)", "mcp__yaoki__ask"),
+            "--dangerously-skip-permissions",
+        ),
+        ("codex", ('approval_policy="never"', 'sandbox_mode="workspace-write"'), BYPASS),
+        ("gemini", ("--approval-mode", "auto_edit"), "--yolo"),
+        ("qwen", ("--approval-mode", "auto-edit"), "--yolo"),
+        ("claude-acp", ("--allow-command=make lint",), "*"),
+    ],
+)
+def test_an_agent_limited_to_edits_gets_its_own_flags_for_that(
+    tmp_path: Path, name: str, given: tuple[str, ...], withheld: str
+) -> None:
+    unlimited = limited_launch(tmp_path, name, permissions=Permissions.ALL).argv
+    for session in ("", SESSION):
+        limited = limited_launch(tmp_path, name, session).argv
+
+        assert set(given) <= set(limited)
+        assert withheld not in limited
+    assert withheld in unlimited
+    assert not set(given) & set(unlimited) - {"mcp__yaoki__ask"}
+
+
+@pytest.mark.spec("12.8")
+def test_the_presets_that_a_plan_may_limit_are_those_that_can_be_limited() -> None:
+    can = {name for name in shipped_preset_names() if load_preset(name).can_be_limited}
+
+    assert set(field_values.PRESETS_WITH_EDITS) == can
+
+
+@pytest.mark.spec("12.8", "12.7")
+def test_an_agent_starts_the_mcp_server_in_its_own_format(tmp_path: Path) -> None:
+    claude = limited_launch(tmp_path, "claude").argv
+    codex = limited_launch(tmp_path, "codex").argv
+    opencode = limited_launch(tmp_path, "opencode").env
+    acp = limited_launch(tmp_path, "acp", options={"program": "x"}).argv
+
+    servers = json.loads(claude[claude.index("--mcp-config") + 1])["mcpServers"]
+    assert servers == {"yaoki": {"command": SERVER[0], "args": list(SERVER[1:])}}
+    [table] = [word for word in codex if word.startswith("mcp_servers.yaoki=")]
+    server = tomllib.loads(table)["mcp_servers"]["yaoki"]
+    assert (server["command"], tuple(server["args"])) == (SERVER[0], SERVER[1:])
+    assert "YAOKI_TASK" in server["env_vars"]
+    config = json.loads(opencode["OPENCODE_CONFIG_CONTENT"])
+    assert tuple(config["mcp"]["yaoki"]["command"]) == SERVER
+    assert f"--tool-server={json.dumps(SERVER)}" in acp
+    assert "yaoki" not in str(build_launch(tmp_path, "claude").argv), "only where one is given"
+
+
+@pytest.mark.spec("12.8")
+def test_the_configuration_of_opencode_is_merged_with_that_of_the_plan(tmp_path: Path) -> None:
+    own = {"theme": "dark", "provider": {"mine": {}}, "mcp": {"other": {"enabled": True}}}
+    env = {"OPENCODE_CONFIG_CONTENT": json.dumps(own)}
+    options = {"base_url": "http://127.0.0.1:9/v1"}
+
+    for rights in (Permissions.ALL, Permissions.EDITS):
+        launch = limited_launch(
+            tmp_path, "opencode", env=env, model="m", options=options, permissions=rights
+        )
+        config = json.loads(launch.env["OPENCODE_CONFIG_CONTENT"])
+
+        assert (config["theme"], config["share"]) == ("dark", "disabled")
+        assert set(config["provider"]) == {"mine", "yaoki"}
+        assert set(config["mcp"]) == {"other", "yaoki"}
+    bash = {"*": "deny", "python -m pytest": "allow", "make lint": "allow"}
+    assert config["permission"]["bash"] == bash
+
+
+@pytest.mark.spec("12.8")
+def test_pi_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None:
+    options = {"base_url": "http://127.0.0.1:9/v1"}
+
+    launch = build_launch(tmp_path, "pi", model="m", options=options)
+    again = build_launch(tmp_path, "pi", SESSION, model="m", options=options)
+
+    home = Path(launch.env["PI_CODING_AGENT_DIR"])
+    [provider] = json.loads((home / "models.json").read_text())["providers"].values()
+    assert (provider["baseUrl"], provider["models"]) == ("http://127.0.0.1:9/v1", [{"id": "m"}])
+    assert launch.argv[-2:] == ("--model", "yaoki/m")
+    assert again.env["PI_CODING_AGENT_DIR"] == str(home), "its conversation is there"
+    assert "PI_CODING_AGENT_DIR" not in build_launch(tmp_path, "pi", model="m").env
+
+
 @pytest.mark.spec("0.6", "14.4")
 @pytest.mark.parametrize(
     ("name", "session", "about", "words"),
@@ -213,7 +314,10 @@ def test_another_service_is_configured_in_the_format_of_the_agent(tmp_path: Path
         ("claude", "", {"options": {"base_url": "file:///x"}}, "is not an address"),
         ("opencode", "", {"model": 'm"}'}, "is not a valid model name"),
         ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
-        ("pi", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
+        ("pi", "", {"options": {"base_url": "http://x"}}, "needs a model"),
+        ("vibe", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
+        ("pi", "", {"permissions": Permissions.EDITS}, "pi has no way to allow only edits"),
+        ("opencode", "", {"env": {"OPENCODE_CONFIG_CONTENT": "[]"}}, "must be a JSON object"),
         ("claude", "--help", {}, "cannot continue '--help'"),
         ("claude", "a b", {}, "cannot continue 'a b'"),
         ("aider", SESSION, {}, "aider cannot continue"),

@@ -37,6 +37,13 @@ def works_in_sandbox(preset: str) -> bool:
     )
 
 
+def takes_tool_server(preset: str) -> bool:
+    """True if this preset starts yaoki's MCP server for its agent."""
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
+
+    return preset in shipped_preset_names() and load_preset(preset).takes_tool_server
+
+
 def preset_names() -> tuple[str, ...]:
     """Every preset that a plan may name: built-in, shipped, installed."""
     from importlib.metadata import entry_points

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentLimit, PromptChannel
+from yaoki.core.model import AgentLimit, Permissions, PromptChannel
 from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.adapters.agents") / "presets"
@@ -57,10 +57,35 @@ class UsageRule:
 
 @dataclass(frozen=True, slots=True)
 class EndpointOverride:
-    """The arguments and variables that select another service endpoint."""
+    """The arguments and variables that select another service endpoint; `files` are written to
+    `{home}`, a folder of the task.
+    """
 
     arguments: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionFlags:
+    """The arguments and variables that give an agent its permissions.
+
+    Each command of a check adds the words of `check` to the arguments, and `check_env` to the
+    variables; `{check}` in them is the command.
+    """
+
+    arguments: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    check_env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServerFlags:
+    """The arguments and variables with which an agent starts yaoki's MCP server."""
+
+    arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,8 +93,10 @@ class EndpointOverride:
 class AgentPreset:
     """The command line and output format of a known agent.
 
-    `start` and `resume` are whole command lines after the program; `{more}` is where the model,
-    the endpoint and the arguments of the plan go.  `events` names the reader of its output.
+    `start` and `resume` are whole command lines after the program; `{permissions}` is where the
+    arguments of its permissions go, `{more}` is where the model, the endpoint, yaoki's MCP server
+    and the arguments of the plan go.  `events` names the reader of its output.
+    `json_env` names variables that hold a JSON object: the objects of preset and plan are merged.
     With the protocol ACP `events` is `acp` too, `model` is one word that is sent over the protocol,
     and `allow` are the kinds of tools that need no confirmation; a plan may add others.
     `exit_codes` and `lines` are its own signals of a limit.  `scratch` are folders that it creates
@@ -93,6 +120,9 @@ class AgentPreset:
     model: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    json_env: tuple[str, ...] = ()
+    permissions: Mapping[str, PermissionFlags] = field(default_factory=dict)
+    tool_server: ToolServerFlags = field(default_factory=ToolServerFlags)
     base_url: EndpointOverride = field(default_factory=EndpointOverride)
     usage: UsageRule = field(default_factory=UsageRule)
     exit_codes: Mapping[int, AgentLimit] = field(default_factory=dict)
@@ -106,6 +136,20 @@ class AgentPreset:
     @property
     def can_resume(self) -> bool:
         return bool(self.resume)
+
+    @property
+    def default_permissions(self) -> Permissions:
+        """Over ACP the agent asks, so yaoki can decide."""
+        return Permissions.EDITS if self.protocol else Permissions.ALL
+
+    @property
+    def can_be_limited(self) -> bool:
+        """Can the agent be limited to edits?"""
+        return bool(self.protocol) or Permissions.EDITS in self.permissions
+
+    @property
+    def takes_tool_server(self) -> bool:
+        return bool(self.protocol) or self.tool_server != ToolServerFlags()
 
 
 @cache
@@ -129,6 +173,15 @@ def parse_preset(name: str, text: str) -> AgentPreset:
     values: dict[str, Any] = _read_table(table, AgentPreset, f"{name}.toml")
     values["base_url"] = EndpointOverride(
         **_read_table(table.get("base_url", {}), EndpointOverride, "base_url")
+    )
+    values["permissions"] = {
+        Permissions(word).value: PermissionFlags(
+            **_read_table(flags, PermissionFlags, f"permissions.{word}")
+        )
+        for word, flags in table.get("permissions", {}).items()
+    }
+    values["tool_server"] = ToolServerFlags(
+        **_read_table(table.get("tool_server", {}), ToolServerFlags, "tool_server")
     )
     usage = _read_table(table.get("usage", {}), UsageRule, "usage")
     values["usage"] = UsageRule(**{**usage, "count": UsageCount(usage.get("count", "last"))})
@@ -160,10 +213,13 @@ def _validate(preset: AgentPreset) -> None:
     assert (preset.protocol is AgentProtocol.ACP) is (preset.events == "acp"), preset.name
     assert preset.protocol or not preset.allow, preset.name
     assert not preset.protocol or len(preset.model) == 1, preset.name
+    assert not preset.protocol or not preset.permissions, preset.name
     for pattern in (preset.usage.pattern, *preset.lines):
         re.compile(pattern)
 
 
-def insert_optional_arguments(line: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """Replaces `{more}` by the optional arguments."""
-    return tuple(word for part in line for word in (more if part == "{more}" else (part,)))
+def insert_arguments(
+    line: Sequence[str], arguments_by_place: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Replaces `{more}` and `{permissions}` by their arguments."""
+    return tuple(word for part in line for word in arguments_by_place.get(part, (part,)))

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.agents.command import CommandAgent, local_now
-from yaoki.adapters.agents.preset import AgentPreset, EndpointOverride, insert_optional_arguments
+from yaoki.adapters.agents.preset import AgentPreset, EndpointOverride
+from yaoki.adapters.agents.preset_command import (
+    AttemptValues,
+    PresetCommand,
+    PresetOptions,
+    allowed_tools,
+)
 from yaoki.adapters.agents.structured_output import (
     CallRecord,
     OutputSummary,
@@ -22,10 +28,9 @@ from yaoki.adapters.agents.structured_output import (
     write_call_record,
 )
 from yaoki.adapters.agents.usage import NO_USAGE, read_earlier_usage
-from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentSpec
+from yaoki.core.model import AgentSpec, Permissions
 from yaoki.errors import FatalCode, Fault
-from yaoki.ports import AttemptRequest, Launch
+from yaoki.ports import AttemptRequest, Launch, outbox
 
 OPTION_NAMES = ("program", "arguments", "base_url")
 # Options for an agent that asks before it acts.
@@ -43,7 +48,7 @@ NETWORK_VARIABLES = (
 _MODEL = re.compile(r"[^\s\"'{}\\]{1,200}")
 _URL = re.compile(r"https?://[^\s\"'{}\\]{1,500}")
 _ALLOW = re.compile(r"\*|[A-Za-z_][\w.:-]{0,80}")
-_WORD = re.compile(r"\{(model|base_url|session|repo)\}")
+NO_VALUES = AttemptValues()
 
 
 class PresetAgent(CommandAgent):
@@ -59,7 +64,8 @@ class PresetAgent(CommandAgent):
         self.preset = description
 
     def preflight(self, spec: AgentSpec) -> None:
-        super().preflight(replace(self.resolve_spec(spec), command=self._command_words(spec)))
+        whole = self.resolve_spec(spec)
+        super().preflight(replace(whole, command=self._command(spec, NO_VALUES).words))
 
     def can_resume(self, spec: AgentSpec) -> bool:
         return self.preset.can_resume
@@ -67,9 +73,10 @@ class PresetAgent(CommandAgent):
     def build_launch(self, request: AttemptRequest) -> Launch:
         for name in self.preset.scratch:
             _make_git_ignore(request.worktree / name)
-        full = self.resolve_spec(
-            request.agent, request.session, request.environment.get("YAOKI_REPO", "")
-        )
+        values = _attempt_values(request, self.preset)
+        for name, text in self._command(request.agent, values).files.items():
+            _write_own_file(Path(values.home) / name, text)
+        full = self.resolve_spec(request.agent, values)
         return self._launch(replace(request, agent=full), request.agent.pass_env)
 
     def _resumable_session(self, folder: Path, summary: OutputSummary) -> str:
@@ -90,47 +97,42 @@ class PresetAgent(CommandAgent):
         record = CallRecord(self.preset.name, request.session, before.cost, before.tokens)
         write_call_record(request.folder, record)
 
-    def resolve_spec(self, spec: AgentSpec, session: str = "", repo: str = "") -> AgentSpec:
+    def resolve_spec(self, spec: AgentSpec, values: AttemptValues = NO_VALUES) -> AgentSpec:
         """The agent of the plan completed by the preset; the plan takes precedence."""
-        preset, options = self.preset, self._parse_options(spec, session)
-        values = _placeholder_values(spec, options, session, repo)
-        env = {**preset.env, **_endpoint(preset, options).env}
-        words = self._command_words(spec, session, repo)
+        preset, command = self.preset, self._command(spec, values)
+        try:
+            env = command.env
+        except (ValueError, TypeError) as error:
+            names = ", ".join(preset.json_env)
+            raise _make_fault(spec, f"env: {names} must be a JSON object: {error}") from error
         return replace(
             spec,
-            command=(*self._client_command(spec, session), "--", *words)
+            command=(*self._client_command(spec, values), "--", *command.words)
             if preset.protocol
-            else words,
+            else command.words,
             prompt=preset.prompt,
-            env={
-                **{name: _fill_placeholders(value, values) for name, value in env.items()},
-                **spec.env,
-            },
+            env=env,
             pass_env=(*NETWORK_VARIABLES, *preset.pass_env, *spec.pass_env),
         )
 
-    def _command_words(self, spec: AgentSpec, session: str = "", repo: str = "") -> tuple[str, ...]:
-        """The program and its arguments."""
-        preset, options = self.preset, self._parse_options(spec, session)
-        endpoint = _endpoint(preset, options)
-        model = _model_arguments(preset, endpoint) if spec.model and not preset.protocol else ()
-        values = _placeholder_values(spec, options, session, repo)
-        line = preset.resume if session else preset.start
-        words = insert_optional_arguments(line, (*model, *endpoint.arguments, *options.arguments))
-        return (
-            options.program or preset.program,
-            *(_fill_placeholders(word, values) for word in words),
-        )
+    def _command(self, spec: AgentSpec, values: AttemptValues) -> PresetCommand:
+        options = self._parse_options(spec, values.session)
+        return PresetCommand(self.preset, spec, options, values)
 
-    def _client_command(self, spec: AgentSpec, session: str) -> tuple[str, ...]:
+    def _client_command(self, spec: AgentSpec, values: AttemptValues) -> tuple[str, ...]:
         """Our ACP client with its options."""
-        preset, options = self.preset, self._parse_options(spec, session)
-        command = [*ACP_CLIENT_COMMAND, "--allow", ",".join((*preset.allow, *options.allow))]
-        if session:
-            command += ["--session", session]
+        options, filled = self._parse_options(spec, values.session), self._command(spec, values)
+        allow = allowed_tools(self.preset.allow, options.allow, filled.permissions)
+        command = [*ACP_CLIENT_COMMAND, "--allow", allow]
+        if filled.permissions is Permissions.EDITS:
+            command += [f"--allow-command={line}" for line in values.check_commands]
+        if values.tool_server:
+            command += [f"--tool-server={json.dumps(values.tool_server)}"]
+        if values.session:
+            command += ["--session", values.session]
         if spec.model:
-            [word] = _model_arguments(preset, _endpoint(preset, options))
-            command += ["--model=" + _fill_placeholders(word, {"model": spec.model})]
+            [word] = filled.model_words
+            command += ["--model=" + filled.fill(word)]
         return tuple(command)
 
     def _parse_options(self, spec: AgentSpec, session: str) -> PresetOptions:
@@ -145,6 +147,8 @@ class PresetAgent(CommandAgent):
             raise _make_fault(spec, f"{unknown[0]!r} is not an option of {preset.title}")
         if spec.model and not _MODEL.fullmatch(spec.model):
             raise _make_fault(spec, f"{spec.model[:80]!r} is not a valid model name")
+        if spec.permissions is Permissions.EDITS and not preset.can_be_limited:
+            raise _make_fault(spec, f"{preset.title} has no way to allow only edits")
         return self._validate_options(spec, PresetOptions(**_read_options(spec)))
 
     def _validate_options(self, spec: AgentSpec, options: PresetOptions) -> PresetOptions:
@@ -162,35 +166,21 @@ class PresetAgent(CommandAgent):
             )
         if options.base_url and preset.base_url == EndpointOverride():
             raise _make_fault(spec, f"{preset.title} takes no base_url here: {preset.notes[-1]}")
-        if options.base_url and "{model}" in str(preset.base_url.env) and not spec.model:
+        if options.base_url and "{model}" in str((preset.base_url.env, preset.base_url.files)) and not spec.model:
             raise _make_fault(spec, f"{preset.title} needs a model together with its base_url")
         return options
 
 
-@dataclass(frozen=True, slots=True)
-class PresetOptions:
-    """Options of a plan for a known agent besides its model and variables."""
-
-    program: str = ""
-    arguments: tuple[str, ...] = ()
-    base_url: str = ""
-    allow: tuple[str, ...] = ()
-
-
-def _placeholder_values(
-    spec: AgentSpec, options: PresetOptions, session: str, repo: str
-) -> dict[str, str]:
-    """The repository path is inserted into a TOML string, so it is escaped."""
-    values = {"model": spec.model, "base_url": options.base_url, "session": session}
-    return {**values, "repo": json.dumps(repo)[1:-1]}
-
-
-def _endpoint(preset: AgentPreset, options: PresetOptions) -> EndpointOverride:
-    return preset.base_url if options.base_url else EndpointOverride()
-
-
-def _model_arguments(preset: AgentPreset, endpoint: EndpointOverride) -> tuple[str, ...]:
-    return endpoint.model or preset.model
+def _attempt_values(request: AttemptRequest, preset: AgentPreset) -> AttemptValues:
+    return AttemptValues(
+        session=request.session,
+        repo=request.environment.get("YAOKI_REPO", ""),
+        # One for all attempts of a task: a conversation may be stored in it.
+        home=str(request.folder.parent / f"{preset.name}-home"),
+        outbox=str(outbox(request.folder)),
+        check_commands=request.check_commands,
+        tool_server=request.tool_server if preset.takes_tool_server else (),
+    )
 
 
 def _read_options(spec: AgentSpec) -> dict[str, Any]:
@@ -203,10 +193,6 @@ def _read_options(spec: AgentSpec) -> dict[str, Any]:
             raise _make_fault(spec, f"options.{name} must be {form}")
         options[name] = tuple(words) if many else value
     return options
-
-
-def _fill_placeholders(word: str, values: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda hit: values[hit[1]], word)
 
 
 def _make_fault(spec: AgentSpec, problem: str) -> Fault:
@@ -225,3 +211,12 @@ def _make_git_ignore(folder: Path) -> None:
         return
     folder.mkdir(exist_ok=True)
     ignore_file.write_text("*\n", encoding="utf-8")
+
+
+def _write_own_file(file: Path, text: str) -> None:
+    """A file that the agent may have changed or replaced by a link is written anew."""
+    if file.parent.is_symlink():
+        file.parent.unlink()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    file.write_text(text, encoding="utf-8")

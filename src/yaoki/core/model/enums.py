@@ -350,6 +350,19 @@ _ACCOUNT_PROBLEMS = {
 
 
 @unique
+class Permissions(StrEnum):
+    """What an agent may do without asking.
+
+    ALL: everything.  EDITS: change files of its worktree, and run the commands of its checks.
+    PRESET: what its preset says, which is ALL except over ACP.
+    """
+
+    PRESET = ""
+    ALL = "all"
+    EDITS = "edits"
+
+
+@unique
 class EndCause(StrEnum):
     """The reason why yaoki ended a process; `NONE` when it ended by itself."""
 

@@ -14,6 +14,7 @@ from yaoki.core.model.enums import (
     FailureKind,
     GitCheck,
     OnFailure,
+    Permissions,
     PlanningRole,
     PromptChannel,
     TaskKind,
@@ -119,6 +120,7 @@ class AgentSpec:
     account: str = ""
     concurrency: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    permissions: Permissions = Permissions.PRESET
 
     @property
     def billed_account(self) -> str:

@@ -281,6 +281,15 @@ class SetupSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class McpSettings:
+    """The MCP server for agents; see docs/guides/mcp.md."""
+
+    offer: bool = setting(
+        True, "whether known agents are given yaoki's MCP server, so that they can ask a person"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class UiSettings:
     """The web page; see docs/guides/page.md."""
 
@@ -306,6 +315,7 @@ class Settings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     resources: ResourceSettings = field(default_factory=ResourceSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     setup: SetupSettings = field(default_factory=SetupSettings)
     agent: tuple[str, ...] = ()

@@ -41,11 +41,15 @@ from yaoki.ports import (
 
 @dataclass(frozen=True, slots=True)
 class AgentPorts:
-    """The agents of a run by name, their prompts, and the plans that they answer with."""
+    """The agents of a run by name, their prompts, and the plans that they answer with.
+
+    `takes_tool_server` says of a preset whether it starts yaoki's MCP server.
+    """
 
     find: Callable[[str], AgentDriver]
     prompt_writer: Callable[[TaskSpec], PromptWriter]
     plan_reader: PlanReader
+    takes_tool_server: Callable[[str], bool] = lambda preset: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ class Stages:
             self._prepare.task_environment,
             agents.find,
             agents.prompt_writer,
+            agents.takes_tool_server,
             plan_task,
             settings,
         )

@@ -15,7 +15,7 @@ from yaoki.core.model.stage_report import (
     WorkCommitted,
     WorkInterrupted,
 )
-from yaoki.core.prompt import Prompt, compose_prompt
+from yaoki.core.prompt import Prompt, compose_prompt, plain_check_commands
 from yaoki.core.text import clip_bytes, format_count
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import StageSettings
@@ -56,12 +56,14 @@ class WorkStage:
         task_environment: Callable[[Task], Mapping[str, str] | StageDeferred],
         find_agent: Callable[[str], AgentDriver],
         prompt_writer: Callable[[TaskSpec], PromptWriter],
+        takes_tool_server: Callable[[str], bool],
         plan_task: PlanTaskStages,
         settings: StageSettings,
     ) -> None:
         self._workspace, self._processes, self._attempts = workspace, processes, attempts
         self._task_environment, self._find_agent = task_environment, find_agent
         self._prompt_writer, self._plan_task = prompt_writer, plan_task
+        self._takes_tool_server = takes_tool_server
         self._settings = settings
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
@@ -110,7 +112,13 @@ class WorkStage:
         context = self._plan_task.context(run) if task.spec.planning_brief else ""
         agent = self._find_agent(task.agent.preset)
         session = task.session if agent.can_resume(task.agent) else ""
-        prompt, sent = self._prompt(task, context, resumed=bool(session))
+        # A planner answers with a plan, not with a question.
+        can_ask = (
+            bool(self._settings.tool_server)
+            and task.spec.planning_brief is None
+            and self._takes_tool_server(task.agent.preset)
+        )
+        prompt, sent = self._prompt(task, context, resumed=bool(session), can_ask=can_ask)
         request = AttemptRequest(
             task_id=task.id,
             attempt=task.attempt,
@@ -130,13 +138,17 @@ class WorkStage:
                 "YAOKI_RUN": task.run_id,
             },
             session=session,
+            check_commands=plain_check_commands(task.spec.checks),
+            tool_server=self._settings.tool_server if can_ask else (),
         )
         self._processes.start(folder, agent.build_launch(request))
         claim.record(replace(sent, bytes=len(prompt.text.encode()), spend_counted=True))
         if prompt.fault or sent.fault:
             claim.note("PROMPT_FAULT", {"fault": prompt.fault or sent.fault})
 
-    def _prompt(self, task: Task, context: str, *, resumed: bool) -> tuple[Prompt, PromptSent]:
+    def _prompt(
+        self, task: Task, context: str, *, resumed: bool, can_ask: bool
+    ) -> tuple[Prompt, PromptSent]:
         """The prompt of the next attempt, and the templates of its part about the failure."""
         texts: list[PromptText] = []
 
@@ -144,7 +156,9 @@ class WorkStage:
             texts.append(self._prompt_writer(task.spec).write(failure, hints))
             return texts[-1].text
 
-        prompt = compose_prompt(task, write_failure, context, session_resumed=resumed)
+        prompt = compose_prompt(
+            task, write_failure, context, session_resumed=resumed, can_ask=can_ask
+        )
         # Statistics about templates count the one of the first failed check.
         text = texts[0] if texts else None
         feedback = task.feedback

@@ -181,7 +181,7 @@ class DemoPlay:
         walls = App(self._repo).context.sandbox_choice
         if walls.applies_to_agent(ACTOR):
             return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
-        return walls.explain_unsandboxed([ACTOR]) or "no sandbox: YAOKI_SANDBOX_MODE is off"
+        return walls.explain_unsandboxed([ACTOR])
 
     def _print_end(self, wrong: list[str]) -> None:
         print_line()

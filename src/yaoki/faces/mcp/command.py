@@ -23,9 +23,12 @@ ANSWER_BYTES_MAX = 512 * 1024
 def mcp(above: str | None, repo: str | None) -> int:
     """Serve the tools for agents over MCP, on standard input and output."""
     from yaoki.faces.mcp.call_context import CallContext
+    from yaoki.faces.mcp.own_attempt import adopt_own_attempt
     from yaoki.faces.mcp.server import McpServer
     from yaoki.faces.mcp.tools import TOOLS
 
+    if not (repo or above):
+        adopt_own_attempt(Path.cwd())
     where = Path(repo or above or repository_from_environment(os.environ) or ".")
     context = CallContext(where, dict(os.environ))
     if sys.stdin.isatty():

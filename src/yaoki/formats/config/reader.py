@@ -16,6 +16,7 @@ from yaoki.core.settings.settings import (
     ArchiveSettings,
     EscalationSettings,
     LimitSettings,
+    McpSettings,
     NotificationSettings,
     RecoverySettings,
     ResourceSettings,
@@ -45,6 +46,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "worker": WorkerSettings,
     "resources": ResourceSettings,
     "sandbox": SandboxSettings,
+    "mcp": McpSettings,
     "ui": UiSettings,
 }
 _VARIABLE = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")

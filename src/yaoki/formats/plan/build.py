@@ -15,6 +15,7 @@ from yaoki.core.model import (
     ContinuousMode,
     GitCheck,
     OnFailure,
+    Permissions,
     PlanningBrief,
     PlanningRole,
     PromptChannel,
@@ -156,6 +157,7 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
         account=agent.account,
         concurrency=agent.concurrency,
         options=dict(agent.options),
+        permissions=Permissions(agent.permissions),
     )
 
 

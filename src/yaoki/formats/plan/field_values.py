@@ -40,6 +40,19 @@ PRESETS = (
     "vibe",
     "vibe-acp",
 )
+# Those that can be limited to edits; the description of each says how.
+PRESETS_WITH_EDITS = (
+    "acp",
+    "aider",
+    "claude",
+    "claude-acp",
+    "codex",
+    "gemini",
+    "gemini-acp",
+    "opencode",
+    "opencode-acp",
+    "qwen",
+)
 _DURATION = lazy_compile(
     r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"
 )
@@ -52,6 +65,18 @@ class FieldRefused(ValueError):
 
 def field_error(reason: str) -> FieldRefused:
     return FieldRefused(reason)
+
+
+def permissions_defect(preset: str, permissions: str) -> str:
+    """The reason why an agent cannot have these permissions; empty if it can.
+
+    A preset of another package must refuse by itself what it cannot keep.
+    """
+    unlimited = preset in PRESETS and preset not in PRESETS_WITH_EDITS
+    if permissions != "edits" or not unlimited:
+        return ""
+    names = ", ".join(PRESETS_WITH_EDITS)
+    return f"preset {preset} has no way to allow only edits; leave permissions out, or use {names}"
 
 
 def parse_duration(value: Any) -> timedelta:

@@ -20,7 +20,12 @@ from pydantic import (
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.settings.retry import RETRYABLE_KINDS
-from yaoki.formats.plan.field_values import PRESETS, check_preset, field_error
+from yaoki.formats.plan.field_values import (
+    PRESETS,
+    check_preset,
+    field_error,
+    permissions_defect,
+)
 from yaoki.formats.plan.fields import (
     AgentChain,
     Argv,
@@ -164,8 +169,16 @@ class AgentModel(StrictModel):
         {}, description="what the preset takes besides; known agents: program, arguments, base_url"
     )
 
+    permissions: Literal["", "all", "edits"] = Field(
+        "",
+        description="all: the agent may do everything without asking; edits: change files of its "
+        "worktree and run the commands of its checks; by default all, over ACP edits",
+    )
+
     @model_validator(mode="after")
     def _known_agents_choose_their_channel(self) -> AgentModel:
+        if defect := permissions_defect(self.preset, self.permissions):
+            raise field_error(defect)
         if self.preset != "command" and self.is_given("prompt"):
             raise field_error(
                 f"preset {self.preset} chooses how it gets its prompt; leave prompt out"

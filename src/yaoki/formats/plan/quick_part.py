@@ -22,7 +22,10 @@ SHAPES_FILE = Path(__file__).with_name("shapes.json")
 DEPTH_MAX = 20
 # Rules of a model beside those of its fields: these values are left to the model.
 DOUBTFUL_VALUES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "AgentModel": lambda given: "prompt" in given and given.get("preset", "command") != "command",
+    "AgentModel": lambda given: (
+        ("prompt" in given and given.get("preset", "command") != "command")
+        or given.get("permissions") == "edits"
+    ),
 }
 
 

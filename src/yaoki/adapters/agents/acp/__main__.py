@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -24,8 +25,14 @@ def main(arguments: Sequence[str]) -> int:
     options = _parse_options(arguments)
     prompt = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     event_log = AcpEventLog(sys.stdout.fileno())
-    request = PromptRequest(prompt, options.session, options.model, options.mode)
-    policy = ToolPolicy(frozenset(filter(None, options.allow.split(","))), Path.cwd())
+    request = PromptRequest(
+        prompt, options.session, options.model, options.mode, tuple(json.loads(options.tool_server))
+    )
+    policy = ToolPolicy(
+        frozenset(filter(None, options.allow.split(","))),
+        Path.cwd(),
+        frozenset(options.allow_command),
+    )
     try:
         child = PipedProcess(options.command, cwd=Path.cwd(), env=os.environ)
     except OSError as error:
@@ -45,6 +52,8 @@ def _parse_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="yaoki.adapters.agents.acp", allow_abbrev=False)
     for name in ("--allow", "--session", "--model", "--mode"):
         parser.add_argument(name, default="")
+    parser.add_argument("--allow-command", action="append", default=[])
+    parser.add_argument("--tool-server", default="[]")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 

@@ -35,12 +35,13 @@ UPDATES = ("agent_message_chunk", "tool_call", "plan")
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """The prompt and the settings of the session."""
+    """The prompt and the settings of the session; `tool_server` is a command of an MCP server."""
 
     prompt: str
     session: str = ""
     model: str = ""
     mode: str = ""
+    tool_server: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -99,7 +100,8 @@ class AcpClient:
         self, at: str, request: PromptRequest, start: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         can_load = value_at(start, "agentCapabilities", "loadSession") is True
-        params: dict[str, Any] = {"cwd": str(self._policy.worktree), "mcpServers": []}
+        servers = [_tool_server(request.tool_server)] if request.tool_server else []
+        params: dict[str, Any] = {"cwd": str(self._policy.worktree), "mcpServers": servers}
         if request.session:
             if not can_load:
                 raise RpcError(METHOD_NOT_FOUND, "the agent cannot load a session")
@@ -278,6 +280,15 @@ def _initialize_params() -> dict[str, Any]:
         },
         "clientInfo": {"name": "yaoki", "title": "yaoki", "version": __version__},
     }
+
+
+def _tool_server(command: tuple[str, ...]) -> dict[str, Any]:
+    """yaoki's MCP server, with the variables that identify the attempt: not every agent passes on
+    its own.
+    """
+    names = sorted(name for name in os.environ if name.startswith("YAOKI_"))
+    env = [{"name": name, "value": os.environ[name]} for name in names]
+    return {"name": "yaoki", "command": command[0], "args": list(command[1:]), "env": env}
 
 
 def _check_version(start: Mapping[str, Any]) -> int:

@@ -20,19 +20,34 @@ CHANGING = frozenset({"edit", "delete", "move"})
 PLACES_MAX = 1000
 # Where adapters put the command of a tool call.
 COMMAND_FIELDS = ("command", "cmd", "script")
+# Tools of yaoki's own MCP server, as the agents name them; the server knows who calls.
+OWN_TOOLS = frozenset(
+    form.format(name)
+    for name in ("ask", "result", "status", "why")
+    for form in ("mcp__yaoki__{}", "mcp_yaoki_{}", "yaoki_{}", "yaoki__{}")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """`allow` holds kinds of tools, names of tools, or `*`; `worktree` bounds every change."""
+    """`allow` holds kinds of tools, names of tools, or `*`; `worktree` bounds every change.
+
+    `commands` may be executed as they are, without any more words.
+    """
 
     allow: frozenset[str]
     worktree: Path
+    commands: frozenset[str] = frozenset()
 
     def denial_reason(self, call: Mapping[str, Any], tool: str = "") -> str:
         """The reason why this tool call is denied; empty if it is allowed."""
         kind = text_at(call, "kind") or "other"
-        if not self.allow & {ALL, kind, *filter(None, (tool, *_tool_names(call)))}:
+        names = {*filter(None, (tool, *_tool_names(call)))}
+        if kind == "execute" and requested_command(call) in self.commands:
+            return ""
+        if kind == "other" and names & OWN_TOOLS:
+            return ""
+        if not self.allow & {ALL, kind, *names}:
             return f"{kind} is not allowed"
         if kind not in CHANGING:
             return ""
@@ -71,13 +86,20 @@ def list_named_files(call: Mapping[str, Any]) -> tuple[str, ...]:
 
 def describe_target(call: Mapping[str, Any]) -> str:
     """The command that a tool call runs, otherwise the files that it names; empty if neither."""
+    return requested_command(call) or ", ".join(list_named_files(call))
+
+
+def requested_command(call: Mapping[str, Any]) -> str:
+    """The command line that an agent wants to execute: its own input, not the title, which the
+    model words.
+    """
     for name in COMMAND_FIELDS:
         command = value_at(call, "rawInput", name)
         if isinstance(command, list) and command and all(isinstance(w, str) for w in command):
             return shlex.join(command)
         if isinstance(command, str) and command.strip():
             return command.strip()
-    return ", ".join(list_named_files(call))
+    return ""
 
 
 def _list_at(call: Mapping[str, Any], key: str) -> Iterable[Any]:

@@ -1,23 +1,72 @@
-"""Settings of a person's own agents: commands in them run in the person's next session."""
+"""Settings of a person's own agents: commands in them run in the person's next session.
+
+Watched are the files that start programs, trust folders or hold keys.  Programs rewrite some of
+them all the time, so of those only such values count, and renewed tokens of a login never do.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from yaoki.adapters.git.config_files import is_file_or_link, read_bounded, read_link
 
 # The variable that names the folder, its default below the home, and its files.
 SETTINGS_FILES = (
-    ("CLAUDE_CONFIG_DIR", ".claude", ("settings.json", "settings.local.json")),
-    ("CODEX_HOME", ".codex", ("hooks.json", "config.toml")),
-    ("", ".gemini", ("settings.json",)),
-    ("", ".qwen", ("settings.json",)),
-    ("PI_CODING_AGENT_DIR", ".pi/agent", ("settings.json", "models.json")),
-    ("", ".config/opencode", ("opencode.json", "opencode.jsonc")),
-    ("", ".continue", ("config.yaml", "config.json", "config.ts")),
+    ("CLAUDE_CONFIG_DIR", ".claude", ("settings.json", "settings.local.json", ".credentials.json")),
+    ("CLAUDE_CONFIG_DIR", "", (".claude.json",)),
+    ("CODEX_HOME", ".codex", ("hooks.json", "config.toml", "auth.json")),
+    ("", ".gemini", ("settings.json", "trustedFolders.json", "oauth_creds.json", ".env")),
+    ("", ".qwen", ("settings.json", "trustedFolders.json", "oauth_creds.json", ".env")),
+    (
+        "PI_CODING_AGENT_DIR",
+        ".pi/agent",
+        ("settings.json", "models.json", "auth.json", "extensions/*", "hooks/*"),
+    ),
+    (
+        "XDG_CONFIG_HOME",
+        ".config",
+        (
+            *("opencode/opencode.json", "opencode/opencode.jsonc", "opencode/config.json"),
+            *("opencode/plugin/*", "opencode/plugins/*", "gptme/config.toml"),
+        ),
+    ),
+    ("XDG_DATA_HOME", ".local/share", ("opencode/auth.json",)),
+    ("VIBE_HOME", ".vibe", ("config.toml", "trusted_folders.toml", "hooks.toml", ".env")),
+    ("MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", (".env",)),
+    ("", "", (".aider.conf.yml", ".aider/oauth-keys.env")),
+    (
+        "CLINE_DIR",
+        ".cline",
+        tuple(
+            f"data/{name}"
+            for name in ("secrets.json", "settings/providers.json", "settings/*mcp_settings.json")
+        ),
+    ),
+    ("", ".continue", ("config.yaml", "config.json", "config.ts", ".env", "permissions.yaml")),
+    ("", ".openhands", ("agent_settings.json", "settings.json", "mcp.json", "hooks.json")),
+    ("COPILOT_HOME", ".copilot", ("config.json", "mcp-config.json", "settings.json")),
     ("", ".cursor", ("mcp.json", "hooks.json", "cli-config.json")),
+)
+FILES_OF_PATTERN_MAX = 200
+# Of these files only some values count, at the top and for each project.
+SENSITIVE_VALUES: Mapping[str, frozenset[str]] = {
+    ".claude.json": frozenset(
+        {
+            *("mcpServers", "customApiKeyResponses", "primaryApiKey", "hooks", "projects"),
+            *("hasTrustDialogAccepted", "allowedTools", "enabledMcpjsonServers"),
+        }
+    ),
+}
+# A program renews its own login.  Keys with a dollar sign are about the file itself.
+_RENEWED = re.compile(
+    r"(?:access|refresh|id)?_?tokens?|access|refresh|last_?refresh|expir\w*",
+    re.IGNORECASE,
 )
 
 
@@ -26,7 +75,7 @@ def read_agent_settings(
 ) -> dict[Path, bytes]:
     """The content of each existing file, below the home and in folders that variables name."""
     existing = (file for file in _files(home, environ) if is_file_or_link(file))
-    return {file: read_link(file) + read_bounded(file) for file in existing}
+    return {file: read_link(file) + _sensitive(file.name, read_bounded(file)) for file in existing}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -34,4 +83,48 @@ def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
         folder_name = environ.get(variable, "")
         folders = [home / default] if home else []
         folders += [Path(folder_name)] if folder_name.startswith("/") else []
-        yield from (folder / name for folder in folders for name in names)
+        yield from (file for folder in folders for name in names for file in _matches(folder, name))
+
+
+def _matches(folder: Path, name: str) -> Iterator[Path]:
+    if "*" not in name:
+        yield folder / name
+        return
+    yield from islice(sorted(folder.glob(name)), FILES_OF_PATTERN_MAX)
+
+
+def _sensitive(name: str, content: bytes) -> bytes:
+    """The values that count; the whole content if it cannot be read."""
+    if not name.endswith(".json"):
+        return content
+    try:
+        values = json.loads(content)
+        if isinstance(values, dict) and (kept := SENSITIVE_VALUES.get(name)):
+            projects = values.get("projects")
+            values = _keep({**values, "projects": {}}, kept)
+            if isinstance(projects, dict):
+                values["projects"] = {
+                    place: facts
+                    for place, held in projects.items()
+                    if isinstance(held, dict) and (facts := _keep(held, kept))
+                }
+        return json.dumps(_without_renewed(values), sort_keys=True).encode()
+    except (ValueError, RecursionError):
+        return content
+
+
+def _keep(values: Mapping[str, Any], kept: frozenset[str]) -> dict[str, Any]:
+    """An empty value allows nothing, so it may come and go."""
+    return {key: value for key, value in values.items() if key in kept and value}
+
+
+def _without_renewed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: "renewed"
+            if _RENEWED.fullmatch(key) and not isinstance(inner, dict | list)
+            else _without_renewed(inner)
+            for key, inner in value.items()
+            if not key.startswith("$")
+        }
+    return [_without_renewed(item) for item in value] if isinstance(value, list) else value

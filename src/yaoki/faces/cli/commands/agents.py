@@ -25,7 +25,7 @@ from yaoki.faces.text.render import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.adapters.agents.preset import AgentPreset
+    from yaoki.adapters.agents.preset import AgentPreset, PermissionFlags
     from yaoki.adapters.agents.rehearsal import RehearsalStep
 
 PROBE = timedelta(seconds=20)
@@ -116,6 +116,8 @@ def show(name: str, as_json: bool) -> int:
         ("install", preset.install),
         ("start", " ".join((preset.program, *preset.start))),
         ("resume", " ".join((preset.program, *preset.resume)) if preset.can_resume else "no"),
+        *((f"permissions {word}", words) for word, words in _permissions(preset).items()),
+        ("asks by", "yaoki's MCP server" if preset.takes_tool_server else "no: it takes no server"),
         ("model", " ".join(preset.model) or "set in the agent's own configuration"),
         ("base_url", _endpoint(preset) or "no"),
         ("prompt by", preset.prompt),
@@ -123,7 +125,6 @@ def show(name: str, as_json: bool) -> int:
         ("passes on", ", ".join(preset.pass_env)),
         ("reports", _reported_facts(preset)),
         ("sandbox", "works in it" if preset.sandbox else "not tried in it"),
-        *((("allows", " ".join(preset.allow)),) if preset.protocol else ()),
         *(("note", note) for note in preset.notes),
     ]
     for text in align_columns([(head, clean_line(words, 1000)) for head, words in rows]):
@@ -148,11 +149,35 @@ def _details(preset: AgentPreset) -> dict[str, Any]:
         "resume": [preset.program, *preset.resume] if preset.can_resume else None,
         "prompt": preset.prompt,
         "allow": list(preset.allow),
+        "permissions": _permissions(preset),
+        "tool_server": preset.takes_tool_server,
         "env": dict(preset.env),
         "pass_env": list(preset.pass_env),
         "notes": list(preset.notes),
         "version": _version(preset),
     }
+
+
+def _permissions(preset: AgentPreset) -> dict[str, str]:
+    """Each value of `permissions` in the agent's own words; the default is marked."""
+    from yaoki.core.model import Permissions
+
+    if preset.protocol:
+        words = {"all": "allows *", "edits": f"allows {' '.join(preset.allow)}, checks' commands"}
+    else:
+        flags = preset.permissions
+        words = {word: _flag_words(held) or "no flag" for word, held in flags.items()}
+        words = {"all": "it never asks", "edits": "refused: it has no way", **words}
+    default = preset.default_permissions
+    return {
+        word: f"{words[word]} (default)" if word == default else words[word]
+        for word in (Permissions.ALL.value, Permissions.EDITS.value)
+    }
+
+
+def _flag_words(flags: PermissionFlags) -> str:
+    env = (f"{name}={value}" for name, value in (*flags.env.items(), *flags.check_env.items()))
+    return " ".join((*flags.arguments, *flags.check, *env))
 
 
 def _endpoint(preset: AgentPreset) -> str:

@@ -84,7 +84,7 @@ def init(
         print_line(clean_line(f"# {place} would hold:"))
         print_line(found.text)
     else:
-        _print_result(found, place)
+        _print_result(app, found, place)
     return 0
 
 
@@ -134,7 +134,7 @@ def _trust_written(app: App) -> None:
     Opened(app.repository.top).trust.accept_settings()
 
 
-def _print_result(survey: ProjectSurvey, place: Path) -> None:
+def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
     usable = [trial.check.name for trial in survey.trials if trial.state.is_usable]
     others = len(survey.trials) - len(usable)
     names = f"{format_count(len(usable), 'check')} ({clean_line(', '.join(usable))})"
@@ -145,6 +145,9 @@ def _print_result(survey: ProjectSurvey, place: Path) -> None:
         print_wrapped(
             f"{more} {verb} commented out; after installing the tools run yaoki init --again."
         )
+    presets = [agent.name for agent in survey.agents if agent.answers]
+    if words := app.context.sandbox_choice.explain_unsandboxed(presets):
+        print_wrapped(clean_line(words))
     print_next_command("yaoki doctor")
 
 

@@ -13,6 +13,7 @@ import click
 
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.text import first_line, format_count
+from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
 from yaoki.faces.cli.plan_arguments import open_plan, require_plan_trust
@@ -93,12 +94,14 @@ def show_plan(
         if baseline:
             require_plan_trust(app, str(plan), parsed, trust=trust)
         findings = app.preflight.run_base_checks(parsed, report_progress) if baseline else None
+        rights = [] if as_json else describe_rights(app, parsed.catalogue.agents.values())
     finally:
         app.close()
     if as_json:
         print_document({**plan_document(view), "baseline": _base_document(view, findings)})
     else:
         print_plan(view)
+        print_rights(rights)
         _print_base(view, findings)
         print_next_command(f"yaoki run {clean_line(shlex.quote(str(plan)))}")
     return 0

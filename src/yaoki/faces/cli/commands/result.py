@@ -64,12 +64,15 @@ def result(
     from yaoki.adapters.agents.result_file import ResultStatus
     from yaoki.faces.mcp.call_context import CallContext
     from yaoki.faces.mcp.caller import repository_from_environment
+    from yaoki.faces.mcp.own_attempt import adopt_own_attempt
     from yaoki.faces.mcp.results import ResultClaim, claim_defect, submit_claim
 
     word = ResultStatus(status)
     claim = ResultClaim(word, summary, question, retry_safe, partial_changes, retry_after)
     if wrong := claim_defect(claim):
         raise click.UsageError(wrong)
+    if not (repo or above):
+        adopt_own_attempt(Path.cwd())
     context = CallContext(
         Path(repo or above or repository_from_environment(os.environ) or "."), os.environ
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 from yaoki.core.model import ContinuousMode, PauseCause
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import PlanInvalid, SettingsInvalid
+from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import plans, report
 from yaoki.faces.cli.commands import status as status_screen
 from yaoki.faces.cli.commands.worker import tag_option
@@ -90,7 +92,8 @@ def run(
         held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
         view = plans.view_plan(app, held)
         if dry_run:
-            return _show_plan(view, plan, as_json=as_json)
+            rights = describe_rights(app, held.catalogue.agents.values())
+            return _show_plan(view, plan, rights, as_json=as_json)
         if _is_goal(plan):
             require_trust(app, trust=trust)
         else:
@@ -110,7 +113,7 @@ def run(
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
             _warn_of_uncommitted(app, plan)
             _print_repository_notes(app, started)
-            _warn_of_unsandboxed(app, started)
+            print_rights(describe_rights(app, started.catalogue.agents.values()))
         if detach:
             return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
         return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
@@ -132,19 +135,12 @@ def _print_repository_notes(app: App, run: Run) -> None:
         print_wrapped(clean_line(words))
 
 
-def _warn_of_unsandboxed(app: App, run: Run) -> None:
-    """Report which agents run outside the sandbox, and why."""
-    if words := app.context.sandbox_choice.explain_unsandboxed(
-        agent.preset for agent in run.catalogue.agents.values()
-    ):
-        print_wrapped(clean_line(words))
-
-
-def _show_plan(view: PlanView, plan: str, *, as_json: bool) -> int:
+def _show_plan(view: PlanView, plan: str, rights: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         print_document(plan_document(view))
         return 0
     plans.print_plan(view)
+    print_rights(rights)
     print_next_command(f"yaoki run {clean_line(shlex.quote(plan))}")
     return 0
 
