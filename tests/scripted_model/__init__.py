@@ -13,6 +13,7 @@ from tests.scripted_model.turns import (
     Turn,
     say,
     shell,
+    use,
     write,
 )
 
@@ -28,5 +29,6 @@ __all__ = [
     "Turn",
     "say",
     "shell",
+    "use",
     "write",
 ]

@@ -22,7 +22,14 @@ _USAGE = {
 class Responses:
     def tools(self, body: Mapping[str, Any]) -> list[Tool]:
         declared = tool_list(body.get("tools"))
-        return [Tool(t.get("name", ""), t.get("parameters") or {}) for t in declared]
+        plain = [Tool(t.get("name", ""), t.get("parameters") or {}) for t in declared]
+        inside = [
+            Tool(f"{space['name']}.{t['name']}", t.get("parameters") or {})
+            for space in declared
+            if space.get("type") == "namespace"
+            for t in tool_list(space.get("tools"))
+        ]
+        return [*plain, *inside]
 
     def streams(self, body: Mapping[str, Any], path: str) -> bool:
         return body.get("stream") is True
@@ -63,13 +70,19 @@ def _items(said: ModelAnswer) -> list[dict[str, Any]]:
             "type": "function_call",
             "id": f"fc_{said.id}_{n}",
             "call_id": f"call_{said.id}_{n}",
-            "name": name,
+            **_tool_name(name),
             "arguments": json.dumps(values),
             "status": "completed",
         }
         for n, (name, values) in enumerate(said.calls)
     ]
     return [*([spoken] if said.text else []), *calls]
+
+
+def _tool_name(name: str) -> dict[str, str]:
+    """A tool of a namespace is called by both names."""
+    space, dot, inner = name.partition(".")
+    return {"name": inner, "namespace": space} if dot else {"name": name}
 
 
 def _item_events(index: int, item: Mapping[str, Any]) -> list[str]:

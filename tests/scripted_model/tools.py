@@ -42,6 +42,9 @@ def translated(call: Call, tools: Sequence[Tool], where: str) -> tuple[str, dict
 
     `where` is the folder that relative paths of a writer are joined to.
     """
+    if call.act == "use":
+        values = dict(call.values)
+        return _find_tool(values.pop("tool"), tools), values
     if call.act == "write" and (tool := _first(tools, WRITERS)):
         path = f"{where.rstrip('/')}/{call.values['path']}" if where else call.values["path"]
         chosen = {_named(tool, _PATH): path, "content": call.values["content"]}
@@ -56,6 +59,13 @@ def translated(call: Call, tools: Sequence[Tool], where: str) -> tuple[str, dict
     if listed:
         words = [command] if key == "commands" else ["bash", "-c", command]
     return shell.name, _filled(shell, {key: words})
+
+
+def _find_tool(name: str, tools: Sequence[Tool]) -> str:
+    """Some agents declare the tools of a server only when the model has searched for them."""
+    forms = (name, f"mcp__yaoki__{name}", f"mcp__yaoki.{name}", f"yaoki_{name}")
+    tool = _first(tools, forms)
+    return tool.name if tool else forms[1]
 
 
 def _first(tools: Sequence[Tool], names: Sequence[str]) -> Tool | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A neutral tool call: `shell` with a command, or `write` with a path and its content.
+    """A neutral tool call: `shell` with a command, `write` with a path and its content, or `use`
+    with the name of a tool and its arguments.
 
     It becomes a call of the tool that the agent declared for it.
     """
@@ -62,3 +63,8 @@ def shell(command: str, text: str = "") -> Turn:
 
 def write(path: str, content: str, text: str = "") -> Turn:
     return Turn(text, (Call("write", {"path": path, "content": content}),))
+
+
+def use(tool: str, **values: str) -> Turn:
+    """A call of the tool with this name, or of one with this name on yaoki's MCP server."""
+    return Turn("", (Call("use", {"tool": tool, **values}),))

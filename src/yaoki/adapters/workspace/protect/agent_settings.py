@@ -75,7 +75,11 @@ def read_agent_settings(
 ) -> dict[Path, bytes]:
     """The content of each existing file, below the home and in folders that variables name."""
     existing = (file for file in _files(home, environ) if is_file_or_link(file))
-    return {file: read_link(file) + _sensitive(file.name, read_bounded(file)) for file in existing}
+    contents = {
+        file: read_link(file) + _sensitive(file.name, read_bounded(file)) for file in existing
+    }
+    # A new file that sets nothing is no change.
+    return {file: content for file, content in contents.items() if content not in (b"", b"{}")}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -101,13 +105,12 @@ def _sensitive(name: str, content: bytes) -> bytes:
         values = json.loads(content)
         if isinstance(values, dict) and (kept := SENSITIVE_VALUES.get(name)):
             projects = values.get("projects")
-            values = _keep({**values, "projects": {}}, kept)
-            if isinstance(projects, dict):
-                values["projects"] = {
-                    place: facts
-                    for place, held in projects.items()
-                    if isinstance(held, dict) and (facts := _keep(held, kept))
-                }
+            facts_by_place = {
+                place: facts
+                for place, held in (projects.items() if isinstance(projects, dict) else ())
+                if isinstance(held, dict) and (facts := _keep(held, kept))
+            }
+            values = _keep({**values, "projects": facts_by_place}, kept)
         return json.dumps(_without_renewed(values), sort_keys=True).encode()
     except (ValueError, RecursionError):
         return content
