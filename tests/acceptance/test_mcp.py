@@ -35,13 +35,14 @@ def with_client(
     who: Mapping[str, str],
     use: Callable[[Client], Awaitable[Seen]],
     mode: Literal["auto", "legacy"] = "auto",
+    cwd: Path | None = None,
 ) -> Seen:
     """The client starts the server as agents do: by its command line, in the caller's folder."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "yaoki", "mcp"],
         env={**project.env, **who},
-        cwd=project.folder if who else project.repo,
+        cwd=cwd or (project.folder if who else project.repo),
     )
 
     async def talk() -> Seen:
@@ -66,9 +67,12 @@ async def _all(calls: tuple[tuple[str, dict[str, Any]], ...], client: Client) ->
 
 
 def call_tools(
-    project: Project, who: Mapping[str, str], *calls: tuple[str, dict[str, Any]]
+    project: Project,
+    who: Mapping[str, str],
+    *calls: tuple[str, dict[str, Any]],
+    cwd: Path | None = None,
 ) -> list[Answer]:
-    return with_client(project, who, partial(_all, calls))
+    return with_client(project, who, partial(_all, calls), cwd=cwd)
 
 
 @pytest.mark.full
@@ -181,6 +185,32 @@ def test_a_question_over_mcp_reaches_a_person(project: Project, tmp_path: Path) 
         [asked] = call_tools(project, who, ("ask", {"question": "Which port?"}))
 
     assert not asked.failed, asked.text
+    task = project.task("one")
+    assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
+    assert "Which port?" in task["question"]
+
+
+@pytest.mark.spec("12.7", "3.9")
+@pytest.mark.parametrize("inherits", [True, False], ids=["below the agent", "by the worktree"])
+def test_a_server_without_variables_finds_its_attempt(
+    project: Project, tmp_path: Path, inherits: bool
+) -> None:
+    """Some clients pass no variables on to their servers, whose parent still has them on Linux."""
+    kept, go = tmp_path / "env", tmp_path / "go"
+    question = ["result", "--status", "question", "--question", "Which port?"]
+    bare = ["env", "-i", f"PATH={project.env['PATH']}", sys.executable, "-m", "yaoki", *question]
+    acts = [{"run": bare}] if inherits else [save_environment(kept), waits_for(go)]
+    if inherits:
+        project.yaoki("run", project.plan(one_task([[*acts, {"hang": None}]])), "--quiet")
+    else:
+        with running_attempt(project, one_task([acts]), kept, go) as who:
+            worktree = Path(who["YAOKI_WORKTREE"])
+            [asked, status] = call_tools(
+                project, {}, ("ask", {"question": "Which port?"}), ("status", {}), cwd=worktree
+            )
+            assert not asked.failed, asked.text
+            assert status.document["run"] == who["YAOKI_RUN"]
+
     task = project.task("one")
     assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
     assert "Which port?" in task["question"]
