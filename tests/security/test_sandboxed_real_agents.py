@@ -117,7 +117,7 @@ def test_a_sandboxed_real_agent_works_and_continues_its_conversation(
 def assert_fix_landed(agent_run: RealAgentRun, played: CompletedRun) -> None:
     project = agent_run.project
     assert played.done.code == 0, played.done.out
-    assert "no sandbox" not in played.done.out
+    assert "outside a sandbox" not in played.done.out
     add = project.task("add")
     assert (add["state"], add["attempt"]) == ("DONE", 2)
     assert GOALS["add"] not in project.prompt(add, 2), "the conversation went on"
