@@ -39,9 +39,10 @@ def works_in_sandbox(preset: str) -> bool:
 
 def takes_tool_server(preset: str) -> bool:
     """True if this preset starts yaoki's MCP server for its agent."""
-    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
+    from yaoki.adapters.agents.preset_agent import PresetAgent
 
-    return preset in shipped_preset_names() and load_preset(preset).takes_tool_server
+    agent = find_agent(preset)
+    return isinstance(agent, PresetAgent) and agent.preset.takes_tool_server
 
 
 def preset_names() -> tuple[str, ...]:
