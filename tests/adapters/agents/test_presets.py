@@ -226,7 +226,8 @@ def limited_launch(top: Path, name: str, session: str = "", **about: Any) -> Lau
         ),
         ("codex", ('approval_policy="never"', 'sandbox_mode="workspace-write"'), BYPASS),
         ("gemini", ("--approval-mode", "auto_edit"), "--yolo"),
-        ("qwen", ("--approval-mode", "auto-edit"), "--yolo"),
+        ("qwen", ("auto-edit", "run_shell_command(make lint)", "mcp__yaoki__ask"), "--yolo"),
+        ("vibe", ("--agent", "accept-edits"), "--auto-approve"),
         ("claude-acp", ("--allow-command=make lint",), "*"),
     ],
 )
@@ -240,7 +241,7 @@ def test_an_agent_limited_to_edits_gets_its_own_flags_for_that(
         assert set(given) <= set(limited)
         assert withheld not in limited
     assert withheld in unlimited
-    assert not set(given) & set(unlimited) - {"mcp__yaoki__ask"}
+    assert not set(given) & set(unlimited)
 
 
 @pytest.mark.spec("12.8")
@@ -289,6 +290,15 @@ def test_the_configuration_of_opencode_is_merged_with_that_of_the_plan(tmp_path:
 
 
 @pytest.mark.spec("12.8")
+def test_vibe_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None:
+    launch = build_launch(tmp_path, "vibe", model="m", options={"base_url": "http://x/v1"})
+
+    config = tomllib.loads((Path(launch.env["VIBE_HOME"]) / "config.toml").read_text())
+    assert config["active_model"] == "m"
+    assert config["providers"][0]["api_base"] == "http://x/v1"
+
+
+@pytest.mark.spec("12.8")
 def test_pi_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None:
     options = {"base_url": "http://127.0.0.1:9/v1"}
 
@@ -315,7 +325,7 @@ def test_pi_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None
         ("opencode", "", {"model": 'm"}'}, "is not a valid model name"),
         ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
         ("pi", "", {"options": {"base_url": "http://x"}}, "needs a model"),
-        ("vibe", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
+        ("cline", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
         ("pi", "", {"permissions": Permissions.EDITS}, "pi has no way to allow only edits"),
         ("opencode", "", {"env": {"OPENCODE_CONFIG_CONTENT": "[]"}}, "must be a JSON object"),
         ("claude", "--help", {}, "cannot continue '--help'"),

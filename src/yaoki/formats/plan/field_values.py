@@ -52,6 +52,7 @@ PRESETS_WITH_EDITS = (
     "opencode",
     "opencode-acp",
     "qwen",
+    "vibe",
 )
 _DURATION = lazy_compile(
     r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"
