@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -74,10 +75,12 @@ class PresetAgent(CommandAgent):
         for name in self.preset.scratch:
             _make_git_ignore(request.worktree / name)
         values = _attempt_values(request, self.preset)
-        for name, text in self._command(request.agent, values).files.items():
+        files = self._command(request.agent, values).files
+        for name, text in files.items():
             _write_own_file(Path(values.home) / name, text)
         full = self.resolve_spec(request.agent, values)
-        return self._launch(replace(request, agent=full), request.agent.pass_env)
+        launch = self._launch(replace(request, agent=full), request.agent.pass_env)
+        return replace(launch, writable=(*launch.writable, values.home)) if files else launch
 
     def _resumable_session(self, folder: Path, summary: OutputSummary) -> str:
         """Empty after a first turn without an answer, which not every agent saves: the next attempt
@@ -214,9 +217,11 @@ def _make_git_ignore(folder: Path) -> None:
 
 
 def _write_own_file(file: Path, text: str) -> None:
-    """A file that the agent may have changed or replaced by a link is written anew."""
+    """A file that the agent may have changed or replaced is written anew."""
     if file.parent.is_symlink():
         file.parent.unlink()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if file.is_dir() and not file.is_symlink():
+        shutil.rmtree(file)
     file.unlink(missing_ok=True)
     file.write_text(text, encoding="utf-8")

@@ -74,7 +74,8 @@ class SandboxedAgent:
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
         """The state folders of a known agent, with the patterns that are not copied.
 
-        A preset names a folder below the home, or by a variable such as `$CODEX_HOME`.
+        A preset names a folder below the home, or by a variable such as `$CODEX_HOME`.  A folder
+        of the task itself needs no copy.
         """
         if not isinstance(self._agent, PresetAgent):
             return {}
@@ -83,7 +84,8 @@ class SandboxedAgent:
             launch.env.get(name[1:], "") if name.startswith("$") else f"{home}/{name}"
             for name in about.state
         )
-        folders = (Path(name) for name in named if name.startswith("/") and home)
+        own = set(launch.writable)
+        folders = (Path(n) for n in named if n.startswith("/") and home and n not in own)
         return dict.fromkeys(folders, about.history)
 
     def can_resume(self, spec: AgentSpec) -> bool:
