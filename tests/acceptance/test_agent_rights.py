@@ -101,7 +101,8 @@ def test_a_preset_without_a_middle_way_refuses_the_key(project: Project, preset:
 def test_settings_may_limit_an_agent_and_unknown_permissions_are_refused(project: Project) -> None:
     plan = a_claude(project)
     [agent] = plan.pop("agents").values()
-    table = f'[agents.mine]\npreset = "claude"\noptions = {{program = "{agent["options"]["program"]}"}}'
+    options = f'options = {{program = "{agent["options"]["program"]}"}}'
+    table = f'[agents.mine]\npreset = "claude"\n{options}'
     project.settings(f'{SETTINGS}\n{table}\npermissions = "edits"\n')
 
     argv, _, _ = run_claude(project, plan)

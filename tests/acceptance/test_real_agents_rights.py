@@ -152,7 +152,7 @@ def test_a_run_leaves_the_checkout_untrusted_also_with_the_users_own_service(
 
     def judge(agent_run: RealAgentRun, seen: tuple[Completed, str, str]) -> None:
         done, before, after = seen
-        assert done.code == 0, done.out
-        assert after == before
+        assert (done.code, after) == (0, before), done.out
+        assert agent_run.project.task("note")["state"] == "DONE"
 
     real_agent_runs.run_each(("codex",), act, judge)

@@ -30,8 +30,9 @@ ASK_RULES: Mapping[str, str] = {
     "en": "You work alone in your own git worktree. If only a person can decide something, do not "
     "guess: call the tool `ask` of the MCP server `yaoki`; your attempt ends, and the next one "
     "gets the answer.",
-    "ja": "あなたは専用の git worktree で一人で作業します。人にしか決められないことは推測せず、MCP サーバー "
-    "`yaoki` のツール `ask` で質問してください。この試行は終わり、次の試行が回答を受け取ります。",
+    "ja": "あなたは専用の git worktree で一人で作業します。"
+    "人にしか決められないことは推測せず、MCP サーバー `yaoki` のツール `ask` で質問してください。"
+    "この試行は終わり、次の試行が回答を受け取ります。",
 }
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 

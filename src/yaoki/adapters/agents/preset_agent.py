@@ -169,7 +169,8 @@ class PresetAgent(CommandAgent):
             )
         if options.base_url and preset.base_url == EndpointOverride():
             raise _make_fault(spec, f"{preset.title} takes no base_url here: {preset.notes[-1]}")
-        if options.base_url and "{model}" in str((preset.base_url.env, preset.base_url.files)) and not spec.model:
+        needs_model = "{model}" in str((preset.base_url.env, preset.base_url.files))
+        if options.base_url and needs_model and not spec.model:
             raise _make_fault(spec, f"{preset.title} needs a model together with its base_url")
         return options
 

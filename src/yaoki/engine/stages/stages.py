@@ -49,7 +49,7 @@ class AgentPorts:
     find: Callable[[str], AgentDriver]
     prompt_writer: Callable[[TaskSpec], PromptWriter]
     plan_reader: PlanReader
-    takes_tool_server: Callable[[str], bool] = lambda preset: False
+    takes_tool_server: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
