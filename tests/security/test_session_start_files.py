@@ -38,8 +38,10 @@ def test_a_session_start_file_is_allowed_only_by_a_scope_that_names_it(path: str
 
 
 def test_ordinary_files_are_no_session_start_files() -> None:
-    files = ("claude/x.py", ".vscode/settings.json", "docs/.envrc.md", "husky/x", ".github/x.yml")
-    files += (".github/workflows/x.yml", "hooks/x.json", "pi/x", "my-gptme.toml")
+    files = (
+        *("claude/x.py", ".vscode/settings.json", "docs/.envrc.md", "husky/x", ".github/x.yml"),
+        *(".github/workflows/x.yml", "hooks/x.json", "pi/x", "my-gptme.toml"),
+    )
     assert session_paths(files, ()) == ()
 
 
