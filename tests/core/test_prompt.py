@@ -31,6 +31,7 @@ from yaoki.core.prompt import (
     compose_prompt,
     describe_failure,
     fence,
+    plain_check_commands,
 )
 
 TITLES = [
@@ -61,6 +62,32 @@ def test_the_sections_of_a_prompt_are_in_order() -> None:
     assert "test_login failed" in text
     assert "Use the other door." in text
     assert "- tests: `true`" in text
+
+
+@pytest.mark.spec("7.3", "12.7")
+@pytest.mark.parametrize(("language", "words"), [("en", "do not guess"), ("ja", "推測せず")])
+def test_an_agent_that_can_ask_is_told_so_instead_of_being_alone(language: str, words: str) -> None:
+    task = a_task(spec=a_spec(language=language))
+
+    told, alone = compose_prompt(task, can_ask=True).text, compose_prompt(task).text
+
+    assert words in told
+    assert words not in alone
+    assert "no one answers questions" in alone
+    assert "no one answers questions" not in told
+
+
+@pytest.mark.spec("12.8", "14.4")
+def test_only_commands_without_a_meaning_as_a_pattern_may_be_run_by_a_limited_agent() -> None:
+    lines = ("pytest -q", "make lint", "rm *", "a; b", "x (y)", "a, b", "a $(b)", 'a "b"', "a\nb", "")
+    shells = [CheckSpec(f"c{n}", shell=line) for n, line in enumerate(lines)]
+    words = CheckSpec("w", argv=("python", "-m", "pytest"))
+    elsewhere = CheckSpec("e", argv=("true",), cwd="web")
+    file = CheckSpec("f", type=CheckType.FILE, path="x")
+
+    commands = plain_check_commands([*shells, words, elsewhere, file, words])
+
+    assert commands == ("pytest -q", "make lint", "python -m pytest")
 
 
 @pytest.mark.spec("7.3")

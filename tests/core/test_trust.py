@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_check, an_agent
+from yaoki.core.model import Permissions
 from yaoki.core.trust import (
     TEXT_CHARS_MAX,
     WALL_PREFIX,
@@ -164,6 +165,7 @@ def test_a_check_without_a_command_needs_no_trust() -> None:
             {"env": {"A": "1"}, "pass_env": ("KEY",)},
             "agent small: agent with A=1, sees KEY",
         ),
+        ({"permissions": Permissions.EDITS}, "agent small: agent, permissions edits"),
     ],
 )
 def test_an_agent_is_shown_as_it_would_be_started(given: dict[str, Any], text: str) -> None:
@@ -232,6 +234,7 @@ def test_another_judge_asks_again_and_another_timeout_does_not() -> None:
         {"pass_env": ("KEY",)},
         {"model": "large"},
         {"options": {"a": 1}},
+        {"permissions": Permissions.EDITS},
     ],
 )
 def test_any_change_of_what_an_agent_starts_asks_again(change: dict[str, Any]) -> None:
