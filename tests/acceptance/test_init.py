@@ -413,23 +413,6 @@ def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_opti
 
 @pytest.mark.full
 @pytest.mark.spec("12.3")
-def test_an_inactive_environment_of_the_repository_is_pointed_out(project: Project) -> None:
-    commit_files(project, {**PYTHON, "tests/test_more.py": "import not_installed_lib\n"})
-    own = project.repo / ".venv"
-    (own / "bin").mkdir(parents=True)
-    (own / "pyvenv.cfg").write_text("home = x\n")
-    (own / ".gitignore").write_text("*\n")
-    a_program(own / "bin" / "python", "exit 1")
-
-    done = project.yaoki("init", "--json", env=programs(project))
-
-    (tests,) = done.document["baseline"]
-    assert tests["state"] == "broken"
-    assert tests["next"] == "source .venv/bin/activate && yaoki init --again"
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.3")
 def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(project: Project) -> None:
     """A check that runs no test would accept any change."""
     none = {"setup.py": "", "tests/__init__.py": "", "tests/test_sum.py": "import unittest\n"}

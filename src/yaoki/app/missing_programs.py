@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.commands.needed_programs import list_needed_programs
+from yaoki.core.environment import check_search_path
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from yaoki.formats.plan import Plan
 
 
-def refuse_missing_programs(plan: Plan) -> None:
+def refuse_missing_programs(plan: Plan, checkout: str) -> None:
     """Names every missing program, who needs it, and how to get it."""
-    missing = list(_find_missing(plan))
+    missing = list(_find_missing(plan, checkout))
     if not missing:
         return
     words, remedy = missing[0]
@@ -30,7 +31,7 @@ def refuse_missing_programs(plan: Plan) -> None:
     raise PlanInvalid(f"{len(missing)} programs are missing", hint=remedy, defects=defects)
 
 
-def _find_missing(plan: Plan) -> Iterator[tuple[str, str]]:
+def _find_missing(plan: Plan, checkout: str) -> Iterator[tuple[str, str]]:
     # A task with tags may run on another machine.
     local = [spec for spec in plan.specs if not spec.tags]
     for program, command in dict.fromkeys(filter(None, map(_first_setup_program, local))):
@@ -43,7 +44,7 @@ def _find_missing(plan: Plan) -> Iterator[tuple[str, str]]:
             continue
         if any(_may_bring_programs(spec) for spec in users or plan.specs):
             continue
-        for program in _missing_of(check):
+        for program in _missing_of(check, checkout):
             words = f"check {check.name}: the program {program!r} is not on the PATH"
             yield words, _remedy(program, f"checks.{check.name} in the plan or yaoki.toml")
 
@@ -61,8 +62,9 @@ def _may_bring_programs(spec: TaskSpec) -> bool:
     return bool(spec.setup) and not list_installed_folders(spec.setup)
 
 
-def _missing_of(check: CheckSpec) -> list[str]:
-    path = check.env.get("PATH", os.environ.get("PATH", os.defpath))
+def _missing_of(check: CheckSpec, checkout: str) -> list[str]:
+    own = check_search_path(os.environ, check.env, checkout)
+    path = own or os.environ.get("PATH", os.defpath)
     needed = list_needed_programs(check.argv, check.shell)
     return [program for program in needed if _is_missing(program, path)]
 

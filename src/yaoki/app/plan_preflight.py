@@ -103,7 +103,9 @@ class PlanPreflight:
         from yaoki.app.base_checks import open_base_room
         from yaoki.core.decide.baseline import as_displayed_baseline
 
-        checker = CheckDispatcher(self._context.processes, timedelta(0))
+        checker = CheckDispatcher(
+            self._context.processes, timedelta(0), checkout=self._context.repository.top
+        )
         opened = open_base_room(self._context.proof_rooms, checker, commit, setup, progress)
         findings = {}
         with opened as (room, problem), tempfile.TemporaryDirectory() as logs:
@@ -119,7 +121,7 @@ class PlanPreflight:
         """Refuse checks and set-ups whose program is missing, before an agent costs anything."""
         from yaoki.app.missing_programs import refuse_missing_programs
 
-        refuse_missing_programs(plan)
+        refuse_missing_programs(plan, str(self._context.repository.top))
 
     def check_agents(self, plan: Plan) -> None:
         """Refuse agents that cannot run here."""

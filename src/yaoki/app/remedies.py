@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
+
+from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.formats.discovery import TrialResult
 
 # Stand-ins for a toolchain, and the output by which they say that it is missing.
 _SHIMS = (
@@ -23,6 +26,7 @@ _SHIMS = (
     (re.compile(r"xcrun: error: invalid active developer path"), "xcode-select --install"),
 )
 _COMPONENTS = {"fmt": "rustfmt"}
+_PIP = re.compile(r"(?:\S+/bin/)?python -m pip install\b")
 
 
 def choose_local_command(commands: str) -> str:
@@ -58,17 +62,18 @@ def find_own_python() -> str:
     return python if Path(python).parent.resolve() == _bin().resolve() else ""
 
 
-def find_inactive_environment(top: Path) -> str:
-    """The command that activates the repository's environment; empty if there is none or it is
-    active.
+def install_into_environment(tried: TrialResult, top: Path) -> TrialResult:
+    """The result with remedies that install into the virtual environment of the check.
+
+    An environment that uv made has no pip.
     """
-    for name in (".venv", "venv", "env"):
-        folder = top / name
-        if (folder / "bin" / "python").exists() and (folder / "pyvenv.cfg").is_file():
-            python = shutil.which("python")
-            active = python and Path(python).parent.resolve() == (folder / "bin").resolve()
-            return "" if active else f"source {shlex.quote(f'{name}/bin/activate')}"
-    return ""
+    venv = tried.check.env.get(VIRTUAL_ENV, "")
+    if not venv:
+        return tried
+    has_pip = any((top / venv / "bin").glob("pip*"))
+    install = f"{venv}/bin/python -m pip install" if has_pip else f"uv pip install --python {venv}"
+    words, next_command = (_PIP.sub(install, text) for text in (tried.words, tried.next_command))
+    return replace(tried, words=words, next_command=next_command)
 
 
 def suggest_project_python() -> str:

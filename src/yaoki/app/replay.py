@@ -91,7 +91,8 @@ def replay_run(
     landings = find_landed_commits(app, run)
     git = LocalGitFacts(app.repository.common_dir)
     here = git.trees([one.proof.landed_commit for one in landings])
-    with open_replay_clone(app.repository.common_dir, app.context.processes) as room:
+    source, top = app.repository.common_dir, app.repository.top
+    with open_replay_clone(source, app.context.processes, top) as room:
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
             if one.proof.landed_commit in here:

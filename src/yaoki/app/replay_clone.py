@@ -116,7 +116,7 @@ class ReplayClone:
 
 
 @contextmanager
-def open_replay_clone(source: Path, processes: Processes) -> Iterator[ReplayClone]:
+def open_replay_clone(source: Path, processes: Processes, checkout: Path) -> Iterator[ReplayClone]:
     """A clone of the repository in a temporary folder that is always removed."""
     with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
@@ -125,4 +125,5 @@ def open_replay_clone(source: Path, processes: Processes) -> Iterator[ReplayClon
         logs.mkdir()
         clone = clone_fresh(source, folder / "clone")
         environ = {**os.environ, "HOME": str(home)}
-        yield ReplayClone(clone, logs, CheckDispatcher(processes, LEASE, environ))
+        checks = CheckDispatcher(processes, LEASE, environ, checkout=checkout)
+        yield ReplayClone(clone, logs, checks)

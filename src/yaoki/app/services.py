@@ -163,7 +163,10 @@ class Services:
             ),
             CheckPorts(
                 CheckDispatcher(
-                    self._context.processes, lease, find_agent=self._context.find_agent
+                    self._context.processes,
+                    lease,
+                    find_agent=self._context.find_agent,
+                    checkout=self._context.repository.top,
                 ),
                 self._context.proof_rooms,
                 self._context.store,

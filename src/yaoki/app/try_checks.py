@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.checkout import list_checkout_files, read_head
+from yaoki.adapters.git.checkout import read_head
 from yaoki.adapters.processes.command import run_command
 from yaoki.app.base_checks import (
     BaseRoom,
@@ -25,29 +25,27 @@ from yaoki.app.base_checks import (
 )
 from yaoki.app.remedies import (
     choose_local_command,
-    find_inactive_environment,
     find_own_python,
     find_toolchain_remedy,
+    install_into_environment,
     suggest_project_python,
 )
 from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
 from yaoki.core.decide.integrity import describe_test_count
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.environment import (
+    BASIC_VARIABLES,
+    VIRTUAL_ENV,
+    check_search_path,
+    filter_environment,
+)
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import FatalCode, Fault
-from yaoki.formats.discovery import (
-    FoundCheck,
-    RepositoryFiles,
-    TrialResult,
-    TrialState,
-    is_text_needed,
-)
-from yaoki.formats.discovery.tree import TEXT_BYTES_MAX
+from yaoki.formats.discovery import FoundCheck, TrialResult, TrialState
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -61,23 +59,8 @@ NO_TESTS_MESSAGE = "it ran no tests, and so it proves nothing"
 NOT_TRIED_MESSAGE = "not tried: the time for all of them was over"
 # Options that keep a tool from changing files, for tools that do so in some repositories.
 _LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
+CHANGED = "changedFiles"
 PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
-
-
-def read_checkout(app: App) -> RepositoryFiles:
-    """The files of the user's checkout that git tracks or would not ignore."""
-    repository = app.repository
-    paths = frozenset(path for path in list_checkout_files(repository) if not path.endswith("/"))
-    wanted = sorted(path for path in paths if is_text_needed(path))
-    return RepositoryFiles(paths, {path: _text(repository.top / path) for path in wanted})
-
-
-def _text(file: Path) -> str:
-    """A link may lead anywhere, and a tracked file may be missing."""
-    if file.is_symlink() or not file.is_file():
-        return ""
-    with file.open("rb") as stream:
-        return stream.read(TEXT_BYTES_MAX).decode("utf-8", errors="replace")
 
 
 def read_head_commit(app: App) -> str:
@@ -140,7 +123,8 @@ def _open_trial_room(app: App, timeout: timedelta, progress: Progress) -> Iterat
 
     app.trust.require_trusted()
     commit, until = read_head_commit(app), app.clock.now() + TOTAL_TIMEOUT
-    checks = CheckDispatcher(app.context.processes, timedelta(0))
+    top = app.repository.top
+    checks = CheckDispatcher(app.context.processes, timedelta(0), checkout=top)
     with (
         app.context.proof_rooms.acquire(ROOM_NAME, fresh=True) as room,
         tempfile.TemporaryDirectory(prefix="base-") as logs,
@@ -164,6 +148,10 @@ class TrialRoom:
     setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
     def try_check(self, detected: FoundCheck) -> TrialResult:
+        tried = install_into_environment(self._try_once(detected), self.app.repository.top)
+        return self._try_with_pytest(tried) if detected.tool == "unittest" else tried
+
+    def _try_once(self, detected: FoundCheck) -> TrialResult:
         if not (self.folder / detected.reason).exists():
             words = f"not tried: {detected.reason} is not committed"
             return TrialResult(
@@ -185,24 +173,24 @@ class TrialRoom:
                 words,
                 next_command=choose_local_command(detected.install),
             )
-        tried = _judge(detected, self.run_check(_spec(detected)), self.timeout)
-        if tried.state is TrialState.EMPTY and detected.tool == "unittest":
-            return self._try_with_pytest(tried)
-        return tried if tried.state.is_usable else self._with_environment(tried)
+        finding = self.run_check(_spec(detected))
+        if detected.look and CHANGED in finding.params:
+            run = (*detected.run, *detected.look)
+            return self._try_once(replace(detected, run=run, look=()))
+        return _judge(detected, finding, self.timeout)
 
     def _try_with_pytest(self, tried: TrialResult) -> TrialResult:
-        """pytest runs functions named test_*, unittest does not."""
+        """The result of pytest, unless it is not installed or runs fewer tests.
+
+        pytest also runs functions named test_*; unittest passes over them without a word.
+        """
         run = (*tried.check.run[: tried.check.run.index("python")], *PYTEST)
         remedy = "python -m pip install pytest"
         other = self.try_check(replace(tried.check, tool="pytest", run=run, remedy=remedy))
-        return tried if other.state is TrialState.EMPTY else other
-
-    def _with_environment(self, tried: TrialResult) -> TrialResult:
-        """An inactive environment in the repository may hold what is missing."""
-        hint = find_inactive_environment(self.app.repository.top)
-        if not hint or tried.check.program != "python" or tried.state is TrialState.EMPTY:
-            return tried
-        return replace(tried, next_command=f"{hint} && yaoki init --again")
+        if not tried.state.is_usable:
+            return tried if other.state is TrialState.EMPTY else other
+        runs_as_many = other.state.is_usable and other.passed_tests >= tried.passed_tests
+        return other if runs_as_many else tried
 
     def run_check(self, spec: CheckSpec) -> Finding:
         """The result of the check on the base, which it must not change."""
@@ -223,7 +211,8 @@ class TrialRoom:
     def _program_exists(self, detected: FoundCheck) -> bool:
         if "/" in detected.program:
             return os.access(self.folder / detected.folder / detected.program, os.X_OK)
-        return shutil.which(detected.program) is not None
+        path = check_search_path(os.environ, detected.env, str(self.app.repository.top))
+        return shutil.which(detected.program, path=path) is not None
 
     def _prepare_once(self, detected: FoundCheck) -> tuple[str, str]:
         """Run the set-up of the folder's package manager, once for all its checks."""
@@ -238,7 +227,7 @@ class TrialRoom:
             return f"{detected.setup[0]} is not installed", choose_local_command(
                 detected.setup_install
             )
-        env = filter_environment(os.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV"))
+        env = filter_environment(os.environ, (*BASIC_VARIABLES, VIRTUAL_ENV))
         try:
             cwd = self.folder / detected.setup_cwd
             with self.progress(f"preparing: {command}"):
@@ -262,7 +251,8 @@ def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -
     option = next((option for tool, option in _LOOKS.items() if tool in words), "")
     remedy = f"; add {option}" if option else "; let it only look"
     message = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
-    return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params={})
+    params = {CHANGED: changed[:3]}
+    return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params=params)
 
 
 def _spec(detected: FoundCheck) -> CheckSpec:
@@ -280,13 +270,16 @@ def _spec(detected: FoundCheck) -> CheckSpec:
 def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
+    passed = int(finding.params.get("passedCount", 0))
     if ran_no_tests(finding):
         return TrialResult(
             detected, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
         )
     match finding.outcome:
         case Outcome.PASSED:
-            return TrialResult(detected, TrialState.GREEN, describe_test_count(finding))
+            return TrialResult(
+                detected, TrialState.GREEN, describe_test_count(finding), passed_tests=passed
+            )
         case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
             return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if was_cut_off(finding):
@@ -308,7 +301,12 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
             summary = f"{counted}{words}{beside}"
             return TrialResult(
-                detected, TrialState.RED, summary, number, has_comparable_failures=known
+                detected,
+                TrialState.RED,
+                summary,
+                number,
+                has_comparable_failures=known,
+                passed_tests=passed,
             )
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
@@ -330,7 +328,7 @@ def ran_no_tests(finding: Finding) -> bool:
 
 def _remedy(detected: FoundCheck) -> str:
     """Nothing is installed into yaoki's own environment."""
-    if detected.program == "python" and find_own_python():
+    if detected.program == "python" and VIRTUAL_ENV not in detected.env and find_own_python():
         return suggest_project_python()
     return choose_local_command(detected.remedy)
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 BASIC_VARIABLES = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
 # Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")
+VIRTUAL_ENV = "VIRTUAL_ENV"
 
 
 def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
@@ -43,6 +44,28 @@ def _sort_names(
 
 def _has_magic(glob: str) -> bool:
     return not {"*", "?", "["}.isdisjoint(glob)
+
+
+def activate_environment(variables: Mapping[str, str], checkout: str) -> dict[str, str]:
+    """The variables with the virtual environment of `VIRTUAL_ENV` active: its programs come first.
+
+    A relative path is in the user's checkout, because git ignores environments and a worktree has
+    none.
+    """
+    named = variables.get(VIRTUAL_ENV, "")
+    if not named:
+        return dict(variables)
+    folder = named if named.startswith("/") else f"{checkout}/{named}"
+    path = ":".join(part for part in (f"{folder}/bin", variables.get("PATH", "")) if part)
+    return {**variables, VIRTUAL_ENV: folder, "PATH": path}
+
+
+def check_search_path(
+    environ: Mapping[str, str], own: Mapping[str, str], checkout: str
+) -> str | None:
+    """The PATH of a check with its `own` variables; None means that of this process."""
+    variables = {**environ, **own} if VIRTUAL_ENV in own else own
+    return activate_environment(variables, checkout).get("PATH")
 
 
 def rooted(environ: Mapping[str, str]) -> dict[str, str]:

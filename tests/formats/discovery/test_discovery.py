@@ -84,8 +84,23 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"setup.py": "", "tests/test_a.py": ""},
         {"tests": "python -m unittest discover -s tests"},
     ),
-    "tox": ({"tox.ini": "[tox]\n[flake8]\n"}, {"tests": "tox run", "flake8": "flake8"}),
+    "tox": ({"tox.ini": "[tox]\n[flake8]\n"}, {"tests": "tox run -e py", "flake8": "flake8"}),
     "nox": ({"noxfile.py": ""}, {"tests": "nox"}),
+    "nox session": ({"noxfile.py": "@nox.session\ndef tests(s):\n"}, {"tests": "nox -s tests"}),
+    "hatch test": (
+        {"pyproject.toml": "[tool.hatch.envs.hatch-test]\n[tool.pytest.ini_options]\n"},
+        {"tests": "hatch test -- -q --junit-xml {report}"},
+    ),
+    "hatch environment": (
+        {"pyproject.toml": "[tool.hatch.envs.test]\n"},
+        {"tests": f"hatch run test:{PYTEST}"},
+    ),
+    "isort": (
+        {"pyproject.toml": "[tool.isort]\n[tool.black]\n"},
+        {"isort": "isort --check-only .", "format": "black --check ."},
+    ),
+    "bare tests": ({"calc_test.py": ""}, {"tests": PYTEST}),
+    "bare tests of a package": ({"calc/tests/test_a.py": ""}, {"tests": PYTEST}),
     "npm": (
         {"package.json": json.dumps(PACKAGE), "package-lock.json": "{}", "tsconfig.json": ""},
         {
@@ -113,6 +128,15 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "npm-lint": "npx --no-install biome check .",
         },
     ),
+    "a script that fixes": (
+        {"package.json": package(scripts={"lint": "eslint . --fix"}), "yarn.lock": ""},
+        {"yarn-lint": "yarn run lint --no-fix"},
+    ),
+    "a script of two commands": (
+        {"package.json": package(scripts={"lint": "eslint . --fix && true"})},
+        {"npm-lint": "npm run --silent lint"},
+    ),
+    "rake": ({"Rakefile": "Rake::TestTask.new\n"}, {"rake-tests": "rake test"}),
     "npm's own placeholder": (
         {"package.json": package(scripts={"test": 'echo "Error: no test specified" && exit 1'})},
         {},
@@ -282,6 +306,41 @@ def test_a_source_layout_is_tested_in_the_worktree() -> None:
     [tests] = discover(files).checks
 
     assert tests.env == {"PYTHONPATH": "src"}
+
+
+@pytest.mark.spec("12.3")
+@pytest.mark.parametrize(
+    ("environments", "absent", "manager", "env"),
+    [
+        ((".venv",), {"poetry"}, "venv", {"VIRTUAL_ENV": ".venv", "PYTHONPATH": "src"}),
+        ((".venv",), set(), "poetry", {"PYTHONPATH": "src"}),
+        ((), {"poetry"}, "poetry", {"PYTHONPATH": "src"}),
+    ],
+    ids=["environment", "manager", "neither"],
+)
+def test_an_environment_serves_where_the_package_manager_is_missing(
+    environments: tuple[str, ...], absent: set[str], manager: str, env: dict[str, str]
+) -> None:
+    text = "[tool.poetry]\n[tool.pytest.ini_options]\n"
+    files = frozenset({"pyproject.toml", "src/app/__init__.py"})
+
+    [tests] = find_checks(
+        RepositoryFiles(files, {"pyproject.toml": text}, environments, frozenset(absent))
+    ).checks
+
+    assert (tests.manager, tests.env) == (manager, env)
+
+
+@pytest.mark.spec("12.3")
+def test_each_project_folder_has_its_own_environment_or_that_of_the_top() -> None:
+    texts = {f"{name}/pyproject.toml": "[tool.pytest.ini_options]\n" for name in ("api", "web")}
+
+    found = find_checks(RepositoryFiles(frozenset(texts), texts, ("api/.venv", ".venv"))).checks
+
+    assert {one.folder: one.env["VIRTUAL_ENV"] for one in found} == {
+        "api": "api/.venv",
+        "web": ".venv",
+    }
 
 
 @pytest.mark.spec("12.3")

@@ -407,7 +407,11 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (tasks("{id: a, goal: x, checks: []}") + "done_when: [tests]", "no required check"),
         ("goal: x\n" + "tasks: [{id: a, kind: check}]", "nothing would prove this check"),
         # checks
-        (CHECK + "  bad: {run: pytest}\n" + ONE, "4:14: checks.bad.run: must be a list of words"),
+        (CHECK + "  bad: {run: 3}\n" + ONE, "4:14: checks.bad.run: must be a list of words"),
+        (CHECK + "  bad: {run: a && b}\n" + ONE, "no shell runs this line, so '&&' would be"),
+        (CHECK + "  bad: {run: a | b}\n" + ONE, "'|' would be a plain word"),
+        (CHECK + "  bad: {run: a $HOME}\n" + ONE, "'$HOME' would be a plain word"),
+        (CHECK + "  bad: {run: A=1 b}\n" + ONE, "'A=1' would be a plain word"),
         (CHECK + "  bad: {}\n" + ONE, "4:8: checks.bad: checks nothing; give it run, shell"),
         (
             CHECK + "  Q1: {shell: x}\n" + ONE.replace("bad", "Q1"),

@@ -28,7 +28,7 @@ from yaoki.ports import CheckFacts, Processes
 class CheckDispatcher:
     """Runs each check by its type: commands in a process tree, files and git facts directly.
 
-    Judges need `find_agent`; without it a judge is BROKEN.
+    Judges need `find_agent`; without it a judge is BROKEN.  `checkout` is the user's own.
     """
 
     def __init__(
@@ -37,9 +37,10 @@ class CheckDispatcher:
         lease: timedelta,
         environ: Mapping[str, str] = os.environ,
         find_agent: FindAgent | None = None,
+        checkout: Path = Path(),
     ) -> None:
         self._processes, self._lease, self._environ = processes, lease, environ
-        self._find_agent = find_agent
+        self._find_agent, self._checkout = find_agent, checkout
 
     def check(
         self,
@@ -52,7 +53,13 @@ class CheckDispatcher:
     ) -> Finding:
         logs = folder.absolute()
         runner = CheckProcesses(
-            self._processes, self._lease, logs, self._environ, stop, facts.passed_names
+            self._processes,
+            self._lease,
+            logs,
+            self._environ,
+            stop,
+            facts.passed_names,
+            self._checkout,
         )
         try:
             return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))

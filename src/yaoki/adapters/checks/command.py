@@ -10,8 +10,10 @@ from pathlib import Path
 from yaoki.adapters.checks.command_run import REPORT, CommandCheckRun, split_words
 from yaoki.adapters.checks.command_verdict import OUTPUT_BYTES_MAX, judge_command
 from yaoki.adapters.checks.environment import (
+    add_own_variables,
     build_check_environment,
     find_copied_report,
+    find_missing_environment,
     save_report,
 )
 from yaoki.adapters.checks.findings import make_broken, make_failed
@@ -22,6 +24,7 @@ from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.model import CheckSpec, Finding
+from yaoki.errors import FatalCode
 from yaoki.ports import CheckFacts, Launch
 
 WORDS_READ = 40
@@ -34,7 +37,7 @@ def check_command(
     spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: CheckFacts
 ) -> Finding:
     cwd = (worktree / spec.cwd).resolve()
-    finding = _find_defect(spec, worktree, cwd)
+    finding = _find_defect(spec, worktree, cwd, runner.checkout)
     if finding is not None:
         return finding
     spec, folder = request_test_count(spec), runner.next_free_folder()
@@ -58,7 +61,7 @@ def check_command(
     return judge_command(CommandCheckRun(spec, worktree, runner, result, expects_report))
 
 
-def _find_defect(spec: CheckSpec, worktree: Path, cwd: Path) -> Finding | None:
+def _find_defect(spec: CheckSpec, worktree: Path, cwd: Path, checkout: Path) -> Finding | None:
     defect = reader_defect(spec.reader)
     if defect or not (spec.argv or spec.shell):
         return make_broken(spec, defect or "the check has no command")
@@ -67,6 +70,9 @@ def _find_defect(spec: CheckSpec, worktree: Path, cwd: Path) -> Finding | None:
     if not cwd.is_dir():
         message = f"working directory {spec.cwd!r} does not exist"
         return make_failed(spec, message, "file-not-exists")
+    if lacking := find_missing_environment(spec.env, checkout):
+        message = f"the virtual environment {lacking} does not exist; python -m venv {lacking}"
+        return make_broken(spec, message, code=FatalCode.RESOURCE_NOT_FOUND)
     return None
 
 
@@ -101,7 +107,7 @@ def _build_launch(
 ) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     argv = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
-    env = {**env, **spec.env}
+    env = add_own_variables(env, spec.env, cwd, runner.checkout)
     return Launch(
         argv=(*_find_shell(env), spec.shell) if spec.shell else tuple(argv),
         cwd=str(cwd),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import walk_folders
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.environment import (
+    BASIC_VARIABLES,
+    VIRTUAL_ENV,
+    activate_environment,
+    filter_environment,
+)
 from yaoki.core.redact import mask
 from yaoki.ports import RoomFolders
 
@@ -32,6 +37,29 @@ def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) ->
         "PY_COLORS": "0",
         **private,
     }
+
+
+def add_own_variables(
+    env: Mapping[str, str], own: Mapping[str, str], cwd: Path, checkout: Path
+) -> dict[str, str]:
+    """The environment with the variables of the check itself.
+
+    Its `VIRTUAL_ENV` is activated.  Relative folders of its `PYTHONPATH` are made absolute: a test
+    that starts Python in another folder must import the commit, not an editable install.
+    """
+    variables = {**env, **own}
+    if "PYTHONPATH" in own:
+        parts = (str(cwd / part) for part in own["PYTHONPATH"].split(":") if part)
+        variables["PYTHONPATH"] = ":".join(parts)
+    return activate_environment(variables, str(checkout)) if VIRTUAL_ENV in own else variables
+
+
+def find_missing_environment(own: Mapping[str, str], checkout: Path) -> str:
+    """The virtual environment that the check names and that does not exist; else empty."""
+    if VIRTUAL_ENV not in own:
+        return ""
+    folder = activate_environment(own, str(checkout))[VIRTUAL_ENV]
+    return "" if (Path(folder) / "bin").is_dir() else folder
 
 
 def find_copied_report(worktree: Path, report: Path, started_at: datetime) -> str:

@@ -59,11 +59,14 @@ class CheckProcesses:
         environ: Mapping[str, str],
         stop: Callable[[], bool],
         passed_names: Sequence[str] = (),
+        checkout: Path = Path(),
     ) -> None:
-        """`passed_names`: names and globs of the variables that the agents of the run get."""
+        """`passed_names`: names and globs of the variables that the agents of the run get.
+        `checkout`: the user's own, which may have a virtual environment.
+        """
         self._processes, self._stop = processes, stop
         self.lease, self.folder, self.environ = lease, folder, environ
-        self._handed = tuple(passed_names)
+        self._handed, self.checkout = tuple(passed_names), checkout
 
     def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
         """Secret values in our environment and in these variables of the check."""

@@ -15,6 +15,7 @@ from yaoki.adapters.checks.readers.entries import TEST_FAILED
 from yaoki.adapters.checks.readers.suite_stop import (
     SuiteStop,
     find_suite_stop,
+    join_install_commands,
     list_declared_packages,
 )
 from yaoki.adapters.checks.readers.tally import SuiteTally
@@ -77,9 +78,7 @@ class SuiteRun:
         if self.stop.missing_packages:
             params["missingModules"] = [package.name for package in self.stop.missing_packages]
             params["declaredModules"] = list(self.declared_packages)
-            params["remedy"] = "; ".join(
-                package.install_command for package in self.stop.missing_packages
-            )
+            params["remedy"] = join_install_commands(self.stop.missing_packages)
         return params
 
     @property

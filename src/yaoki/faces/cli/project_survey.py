@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_duration
 from yaoki.faces.cli.trust_question import require_trust
@@ -70,7 +71,8 @@ def _require_trust(app: App, discovery: Discovery, *, trust: bool) -> None:
 
 
 def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
-    from yaoki.app.try_checks import read_checkout, try_detected_checks
+    from yaoki.app.checkout_files import read_checkout
+    from yaoki.app.try_checks import try_detected_checks
 
     agents = _agents(quiet=quiet)
     discovery = find_checks(read_checkout(app))
@@ -172,7 +174,10 @@ def _warn_of_environment(tried: Sequence[TrialResult]) -> None:
 
     here = find_own_python()
     unable = {TrialState.MISSING, TrialState.BROKEN}
-    if here and any(one.check.program == "python" and one.state in unable for one in tried):
+    hidden = (
+        one for one in tried if one.check.program == "python" and VIRTUAL_ENV not in one.check.env
+    )
+    if here and any(one.state in unable for one in hidden):
         words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
         print_wrapped(paint(clean_line(words), "yellow"))
         print_wrapped(f"  {clean_line(suggest_project_python())}")

@@ -144,7 +144,12 @@ def _checker(
     app = inspection.app
     lease = min(timedelta(seconds=app.settings.limits.lease_s), LEASE_MAX)
     checks, folder = (
-        CheckDispatcher(app.context.processes, lease, find_agent=app.context.find_agent),
+        CheckDispatcher(
+            app.context.processes,
+            lease,
+            find_agent=app.context.find_agent,
+            checkout=app.repository.top,
+        ),
         _folder(app),
     )
     facts = _facts(inspection, tree)

@@ -5,7 +5,13 @@ The known tools are in `languages/`, one file per language and one entry per too
 
 from __future__ import annotations
 
-from yaoki.formats.discovery.detection import Discovery, FoundCheck, find_checks, install_command
+from yaoki.formats.discovery.detection import (
+    Discovery,
+    FoundCheck,
+    find_checks,
+    install_command,
+    manager_programs,
+)
 from yaoki.formats.discovery.second_look import (
     add_agents,
     add_setup,
@@ -31,5 +37,6 @@ __all__ = [
     "find_checks",
     "install_command",
     "is_text_needed",
+    "manager_programs",
     "settings_text",
 ]

@@ -3,6 +3,7 @@
 `file:GLOB` is a path below the folder, `*` within one name.  `has:FILE~REGEX` matches its text.
 `needs:NAME` is a dependency, `table:PATH` a TOML table, `section:NAME` a section of an ini file,
 `script:`, `task:`, `target:`, `key:`, `manager:` are names in manifests; a `*` may be at the end.
+`venv:*` is a virtual environment of the checkout.
 `tool:NAME` and `kind:KIND` mean that it was already found for the same language.
 """
 

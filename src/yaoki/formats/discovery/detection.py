@@ -21,7 +21,7 @@ class FoundCheck:
 
     `reason` is the file that shows it, relative to the repository.  `program` must be installed:
     `install` adds it to the PATH, `remedy` to the project.  `setup` must run first in a fresh
-    worktree, in `setup_cwd`.
+    worktree, in `setup_cwd`.  With the words of `look` it changes no files.
     """
 
     name: str
@@ -40,6 +40,7 @@ class FoundCheck:
     setup_cwd: str = "."
     setup_install: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    look: tuple[str, ...] = ()
 
     @property
     def pattern(self) -> str:
@@ -140,9 +141,23 @@ def _manager(
     around = [one for one in reversed(outer) if first_match(language.covers, one)]
     for place in (folder, *around):
         for manager in language.manager:
-            if manager.any and first_match(manager.any, place):
-                return manager, place
+            if manager.any and first_match(manager.any, place) and _can_start(manager, place):
+                return _with_environment(manager, place), place
     return language.manager[-1], folder
+
+
+def _can_start(manager: PackageManager, place: ProjectFolder) -> bool:
+    """A manager that is not installed is passed over where an environment is prepared."""
+    absent = bool(manager.run) and f"absent:{manager.run[0]}" in place.facts
+    return not (absent and first_match(("venv:*",), place))
+
+
+def _with_environment(manager: PackageManager, place: ProjectFolder) -> PackageManager:
+    """The manager with the virtual environment of the place in its words."""
+    venv = first_match(("venv:*",), place)
+    env = {name: value.replace("{venv}", venv) for name, value in manager.env.items()}
+    add, install = (words.replace("{venv}", venv) for words in (manager.add, manager.install))
+    return replace(manager, env=env, add=add, install=install)
 
 
 def _make_check(
@@ -153,13 +168,19 @@ def _make_check(
     place: ProjectFolder,
     because: str,
 ) -> FoundCheck:
-    run = tuple(_filled(tool.run, manager))
+    run, look = tuple(_filled(tool.run, manager)), tuple(_filled(tool.look, manager))
+    if first_match(tool.look_any, folder):
+        run, look = (*run, *look), ()
     program = tool.program or run[0]
     setup = bool(manager.setup) and (
         not manager.setup_any or bool(first_match(manager.setup_any, folder))
     )
     suffix = "" if folder.path == "." else f"-{folder.path}"
-    env = tool.env if first_match(tool.env_any, folder) else {}
+    env = {
+        **manager.env,
+        **(manager.test_env if tool.kind == "tests" else {}),
+        **(tool.env if first_match(tool.env_any, folder) else {}),
+    }
     package = tool.package or tool.name.partition(" ")[0]
     added = f"{manager.add} {package}" if manager.add else manager.install
     # The project's own set-up installs whatever its scripts call.
@@ -181,6 +202,7 @@ def _make_check(
         setup_cwd=place.path,
         setup_install=manager.install,
         env=env,
+        look=look,
     )
 
 
@@ -191,7 +213,12 @@ def _brings(manager: PackageManager, program: str) -> bool:
 
 
 def _filled(words: Iterable[str], manager: PackageManager) -> Iterator[str]:
-    own = {"{run}": manager.run, "{exec}": manager.exec, "{script}": manager.script}
+    own = {
+        "{run}": manager.run,
+        "{exec}": manager.exec,
+        "{script}": manager.script,
+        "{pass_on}": manager.pass_on,
+    }
     for word in words:
         yield from own.get(word, (word,))
 
@@ -209,6 +236,12 @@ def _name_checks(unnamed: Iterable[FoundCheck]) -> list[FoundCheck]:
         taken_names.add(name)
         checks.append(replace(one, name=name))
     return checks
+
+
+def manager_programs() -> frozenset[str]:
+    """The programs that start the tools of a project."""
+    managers = (manager for language in load_languages() for manager in language.manager)
+    return frozenset(manager.run[0] for manager in managers if manager.run)
 
 
 def install_command(program: str) -> str:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-TABLE_DEPTH_MAX = 3
+TABLE_DEPTH_MAX = 4
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SECTION = re.compile(r"^\[([^\]\n]{1,100})\]", re.MULTILINE)
 _TARGET = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*:(?!=)", re.MULTILINE)
 _DEPENDENCIES = ("dependencies", "dependency-groups", "devDependencies", "require")
 # The placeholder that npm writes; it tests nothing.
 _NO_TESTS = "no test specified"
+# One command that fixes what it finds; words can be added to its end.
+_FIXES = re.compile(r"[^&|;\n]*\s--fix\b(?!-)[^&|;\n]*")
 
 ManifestFacts = Iterator[str]
 
@@ -92,6 +94,8 @@ def _package(text: str) -> ManifestFacts:
     for name, words in _mapping(data, "scripts"):
         if _NO_TESTS not in str(words):
             yield f"script:{name}"
+        if _FIXES.fullmatch(str(words)):
+            yield f"fixes:{name}"
     groups = ("dependencies", "devDependencies", "optionalDependencies", "require", "require-dev")
     for group in groups:
         # `php` and `ext-json` are not packages.

@@ -77,6 +77,7 @@ class TrialResult:
     """A check and its result.  `failures` counts named failures; `next_command` is the remedy.
 
     `has_comparable_failures`: the whole suite ran, so new failures can be distinguished from these.
+    `passed_tests` is 0 where the check counts none.
     """
 
     check: FoundCheck
@@ -85,6 +86,7 @@ class TrialResult:
     failures: int = 0
     next_command: str = ""
     has_comparable_failures: bool = False
+    passed_tests: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ class PackageManager:
 
     `run`, `exec` and `script` are put before a tool's own words.  `setup` prepares a fresh
     worktree if one of `setup_any` holds (always, if there is none).  `add` installs a package
-    into the project, `install` the manager itself.
+    into the project, `install` the manager itself.  `env` is set for every check, `test_env` for
+    tests; `{venv}` in them and in `add` is the virtual environment of the repository.  `pass_on`
+    is put before words for the program in a script.
     """
 
     name: str
@@ -41,6 +43,9 @@ class PackageManager:
     setup: tuple[str, ...] = ()
     setup_any: tuple[str, ...] = ()
     install: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    test_env: Mapping[str, str] = field(default_factory=dict)
+    pass_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class KnownTool:
 
     A project has it when one of `any`, all of `also` and none of `unless` hold: see
     conditions.py.  `env` is set if one of `env_any` holds.  `program` must be installed; by
-    default it is the first word of `run`.
+    default it is the first word of `run`.  `look` are the words that keep it from changing files;
+    they are added if one of `look_any` holds, or when it changed files on the base.
     """
 
     name: str
@@ -65,6 +71,8 @@ class KnownTool:
     install: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     env_any: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
+    look_any: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

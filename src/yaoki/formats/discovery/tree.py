@@ -29,10 +29,16 @@ SKIPPED_FOLDERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFiles:
-    """Paths relative to the repository, and the texts that `is_text_needed` selects."""
+    """Paths relative to the repository, and the texts that `is_text_needed` selects.
+
+    `environments` are virtual environments of the checkout, which git ignores;
+    `absent_programs` are programs of package managers that are not on the PATH.
+    """
 
     paths: frozenset[str]
     texts: Mapping[str, str] = field(default_factory=dict)
+    environments: tuple[str, ...] = ()
+    absent_programs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
     for manager in language.manager:
         yield from (manager.any, manager.setup_any)
     for tool in language.tool:
-        yield from (tool.any, tool.also, tool.unless, tool.env_any)
+        yield from (tool.any, tool.also, tool.unless, tool.env_any, tool.look_any)
 
 
 def is_text_needed(path: str) -> bool:
@@ -116,7 +122,10 @@ def _folder(tree: RepositoryFiles, path: str) -> ProjectFolder:
         for name, text in tree.texts.items()
         if name.startswith(head) and name.removeprefix(head).count("/") <= 1
     }
-    facts: dict[str, str] = {}
+    facts = {f"absent:{program}": program for program in tree.absent_programs}
+    # The folder's own environment, or the one at the top.
+    if environment := _environment(tree, head) or _environment(tree, ""):
+        facts[f"venv:{environment}"] = environment
     unread: dict[str, str] = {}
     for name in sorted(texts):
         try:
@@ -125,6 +134,11 @@ def _folder(tree: RepositoryFiles, path: str) -> ProjectFolder:
         except UnreadableManifest as fault:
             unread[f"{head}{name}"] = str(fault)
     return ProjectFolder(path, frozenset(_near(below)), texts, facts, unread)
+
+
+def _environment(tree: RepositoryFiles, head: str) -> str:
+    below = (one for one in tree.environments if one.startswith(head))
+    return next((one for one in below if "/" not in one.removeprefix(head)), "")
 
 
 def _near(paths: Iterable[str]) -> Iterator[str]:

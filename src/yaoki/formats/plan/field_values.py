@@ -54,6 +54,8 @@ PRESETS_WITH_EDITS = (
     "qwen",
     "vibe",
 )
+_SHELL_SIGN = lazy_compile(r"^[();<>|&]+$|\$[\w({]|`")
+_ASSIGNMENT = lazy_compile(r"\w+=")
 _DURATION = lazy_compile(
     r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"
 )
@@ -120,12 +122,27 @@ def split_command(value: Any) -> Any:
         raise field_error(f"cannot be split into words: {fault}") from None
 
 
-def require_argv(value: Any) -> Any:
-    if isinstance(value, str):
+def split_check_command(value: Any) -> Any:
+    """The same for a check.  Signs that only a shell understands would become plain words."""
+    words = split_command(value)
+    if isinstance(value, str) and (sign := _find_shell_sign(value)):
         raise field_error(
-            "must be a list of words; for one line of shell write shell: instead of run:"
+            f"no shell runs this line, so {sign!r} would be a plain word; for a shell write "
+            "shell: instead of run:, else a list of words"
         )
-    return value
+    return words
+
+
+def _find_shell_sign(line: str) -> str:
+    """The first operator, variable or assignment in the line; empty when there is none."""
+    import shlex
+
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words = list(lexer)
+    if words and _ASSIGNMENT.match(line.lstrip()):
+        return line.split()[0]
+    return next((word for word in words if _SHELL_SIGN.search(word)), "")
 
 
 def check_regex(value: str) -> str:

@@ -16,7 +16,7 @@ from yaoki.formats.plan.field_values import (
     check_regex,
     check_success,
     parse_duration,
-    require_argv,
+    split_check_command,
     split_command,
 )
 
@@ -36,7 +36,9 @@ Duration = Annotated[
 _ONE_OR_MORE = {"anyOf": [{"type": "string"}, {**_WORDS, "minItems": 1}]}
 AgentChain = Annotated[list[str], BeforeValidator(as_list), WithJsonSchema(_ONE_OR_MORE)]
 CommandWords = Annotated[list[str], BeforeValidator(split_command), WithJsonSchema(_ONE_OR_MORE)]
-Argv = Annotated[list[str], BeforeValidator(require_argv)]
+CheckWords = Annotated[
+    list[str], BeforeValidator(split_check_command), WithJsonSchema(_ONE_OR_MORE)
+]
 Regex = Annotated[str, AfterValidator(check_regex)]
 SuccessForm = Annotated[str, AfterValidator(check_success)]
 InsidePath = Annotated[str, AfterValidator(check_inside)]

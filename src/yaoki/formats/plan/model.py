@@ -28,8 +28,8 @@ from yaoki.formats.plan.field_values import (
 )
 from yaoki.formats.plan.fields import (
     AgentChain,
-    Argv,
     BranchName,
+    CheckWords,
     CommandWords,
     Duration,
     Env,
@@ -213,7 +213,10 @@ class JudgeModel(StrictModel):
 class CheckModel(StrictModel):
     """A check: a command, a file, a state of git, a judge, or a check from a package."""
 
-    run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
+    run: CheckWords = Field(
+        [],
+        description="words, or one line that is split; {report} {worktree} {base} {commit}",
+    )
     shell: str = Field("", description="one line of shell")
     file: FileModel = Field(default_factory=FileModel)
     git: Literal["clean", "scope", "pushed", "merged", ""] = Field(

@@ -182,6 +182,15 @@ def _plugin(package: str | None) -> MissingPackage | None:
     return MissingPackage(package, f"python -m pip install {package}") if package else None
 
 
+def join_install_commands(packages: Iterable[MissingPackage]) -> str:
+    """One command for all packages of the same installer."""
+    names: dict[str, dict[str, None]] = {}
+    for package in packages:
+        installer, _, name = package.install_command.rpartition(" ")
+        names.setdefault(installer, {})[name] = None
+    return "; ".join(f"{installer} {' '.join(each)}" for installer, each in names.items())
+
+
 def _is_own_module(name: str, worktree: Path) -> bool:
     """True for a module of the repository, which is in no package index."""
     if worktree == Path() or "/" in name:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from yaoki.core.environment import VIRTUAL_ENV, check_search_path
 from yaoki.core.model import BaselineMode
 from yaoki.core.text import format_count
 from yaoki.errors import Fault
@@ -79,7 +80,9 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
         yield Condition("checks", True, NO_CHECKS)
     lines = {spec.name: _check(app, spec) for spec in specs}
     setup = _setup(app)
-    python = {spec.name for spec in specs if spec.argv[:1] == ("python",)}
+    python = {
+        spec.name for spec in specs if spec.argv[:1] == ("python",) and VIRTUAL_ENV not in spec.env
+    }
     yield from _python(python)
     if run_checks and all(one.ok for one in setup):
         from yaoki.app.try_checks import try_written_checks
@@ -122,9 +125,11 @@ def _check(app: App, spec: CheckSpec) -> Condition:
         return Condition(name, True, spec.shell or spec.type)
     program = spec.argv[0]
     own = app.repository.top / spec.cwd / program
+    path = check_search_path(os.environ, spec.env, str(app.repository.top))
     # A path may be output of set-up, which this checkout need not have.
     is_made = "/" in program and bool(app.settings.setup.commands)
-    there = is_made or (os.access(own, os.X_OK) if "/" in program else shutil.which(program))
+    found = os.access(own, os.X_OK) if "/" in program else shutil.which(program, path=path)
+    there = is_made or found
     if not there:
         words = f"{program} is not installed"
         if remedy := choose_local_command(install_command(program)):

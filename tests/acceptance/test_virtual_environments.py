@@ -1,0 +1,155 @@
+"""A virtual environment in the repository: found by `yaoki init`, active in every check."""
+
+from __future__ import annotations
+
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import Project
+from tests.acceptance.test_init import PYTHON, commit_files, programs
+
+pytestmark = pytest.mark.acceptance
+
+# The second test starts Python in another folder, where only PYTHONPATH leads to the worktree.
+FILES = {
+    "pyproject.toml": '[project]\nname = "calc"\nversion = "1"\n[tool.pytest.ini_options]\n',
+    "calc/__init__.py": "def double(n):\n    return n + n\n",
+    "tests/test_calc.py": """\
+import subprocess
+import sys
+
+import only_in_the_environment
+from calc import double
+
+
+def test_double():
+    assert double(2) == 4
+
+
+def test_elsewhere(tmp_path):
+    words = (sys.executable, "-c", "from calc import double; print(double(2))")
+    assert subprocess.check_output(words, cwd=tmp_path) == b"4\\n"
+""",
+}
+RIGHT = "printf '\\ndef triple(n):\\n    return 3 * n\\n' >> calc/__init__.py"
+WRONG = "printf 'def double(n):\\n    return n * n + 1\\n' > calc/__init__.py"
+PLAN = f"""\
+goal: Extend calc
+agents: {{right: {{command: [sh, -c, {RIGHT!r}]}}, wrong: {{command: [sh, -c, {WRONG!r}]}}}}
+tasks:
+  - {{id: right, goal: Add triple., agent: right}}
+  - {{id: wrong, goal: Refactor double., agent: wrong, retry: {{max_retries: 0}}}}
+"""
+
+
+def create_environment(project: Project, *, pytest: bool = True) -> Path:
+    """`.venv` as `python -m venv` and an editable install leave it."""
+    home = project.repo / ".venv"
+    venv.create(home, symlinks=True, with_pip=False)
+    (home / ".gitignore").write_text("*\n")
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    (site / "only_in_the_environment.py").touch()
+    paths = [str(project.repo), *([sysconfig.get_path("purelib")] if pytest else [])]
+    (site / "editable.pth").write_text("\n".join(paths) + "\n")
+    return home
+
+
+@pytest.mark.spec("12.3", "16.1")
+def test_the_environment_of_the_checkout_tests_the_code_of_the_worktree(project: Project) -> None:
+    """An editable install leads to the user's checkout, where the wrong change is not."""
+    commit_files(project, FILES)
+    create_environment(project)
+    env = programs(project)
+
+    made = project.yaoki("init", env=env)
+    written = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]["tests"]
+    (project.repo / "plan.yaml").write_text(PLAN)
+    ran = project.yaoki("run", "plan.yaml", env=env)
+    seen = project.yaoki("doctor", "--checks", env=env)
+
+    assert "green" in made.out, made
+    assert " 2 tests" in made.out
+    assert written["env"] == {"VIRTUAL_ENV": ".venv", "PYTHONPATH": "."}
+    assert project.task("right")["state"] == "DONE", ran.out + ran.err
+    assert project.task("wrong")["landed"] is None
+    assert "green at the base, 2 tests" in seen.out, seen.out
+
+
+@pytest.mark.spec("12.3", "16.5")
+def test_a_missing_module_is_installed_into_the_environment(project: Project) -> None:
+    commit_files(project, {**PYTHON, "tests/test_more.py": "import lib_a, lib_b\n"})
+    create_environment(project)
+
+    done = project.yaoki("init", "--json", env=programs(project))
+
+    (tests,) = done.document["baseline"]
+    assert tests["state"] == "broken"
+    assert "No module named 'lib_a'" in tests["words"]
+    assert tests["next"] == "uv pip install --python .venv lib_a", "it has no pip"
+
+
+@pytest.mark.spec("12.3")
+def test_another_active_environment_is_used_instead(project: Project, tmp_path: Path) -> None:
+    commit_files(project, PYTHON)
+    create_environment(project)
+    env = {**programs(project), "VIRTUAL_ENV": str(tmp_path / "active")}
+
+    done = project.yaoki("init", "--no-run", "--json", env=env)
+
+    assert done.document["managers"] == ["pip"]
+    assert "VIRTUAL_ENV" not in (project.repo / "yaoki.toml").read_text()
+
+
+@pytest.mark.spec("12.3", "6.1")
+def test_a_deleted_environment_is_reported_with_the_command_that_creates_it(
+    project: Project,
+) -> None:
+    line = 'run = "python -m unittest"\nenv = { VIRTUAL_ENV = ".venv" }\n'
+    project.settings(f"[checks.tests]\n{line}")
+
+    seen = project.yaoki("doctor", "--checks", env=programs(project))
+
+    home = project.repo / ".venv"
+    words = " ".join(seen.out.split())
+    assert seen.code == 1
+    assert f"{home} does not exist; python -m venv {home}" in words.replace(" - ", ""), seen.out
+
+
+# ------------------------------------------------------------------ test files without a project
+
+
+@pytest.mark.spec("12.3", "16.4")
+@pytest.mark.parametrize("has_pytest", [True, False])
+def test_bare_tests_run_with_pytest_if_it_is_installed(project: Project, has_pytest: bool) -> None:
+    """unittest passes over test functions, so that half of these would never run."""
+    case = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+    commit_files(project, {"test_calc.py": f"{case}def test_function():\n    pass\n"})
+    create_environment(project, pytest=has_pytest)
+
+    done = project.yaoki("init", env=programs(project))
+
+    check = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]["tests"]
+    assert check["run"][2] == ("pytest" if has_pytest else "unittest"), done.out
+    assert (" 2 tests" if has_pytest else " 1 test\n") in done.out
+
+
+# ------------------------------------------------------------------ checks that fix
+
+
+@pytest.mark.spec("12.3", "16.4")
+def test_a_script_that_fixes_is_written_with_the_option_that_only_looks(project: Project) -> None:
+    commit_files(project, {"package.json": '{"scripts": {"lint": "lint-everything"}}'})
+    env = programs(project)
+    fixing = 'case "$*" in *--no-fix) ;; *) echo >> README;; esac\n'
+    npm = project.folder / "bin" / "npm"
+    npm.write_text(f"#!/bin/sh\n{fixing}")
+    npm.chmod(0o755)
+
+    done = project.yaoki("init", "--json", env=env)
+
+    (lint,) = done.document["baseline"]
+    assert (lint["state"], lint["command"]) == ("green", "npm run --silent lint -- --no-fix")
