@@ -1,1 +1,1 @@
-"""Real repositories from their registries, broken on purpose: nothing of it may land."""
+"""Real repositories from their registries: a right change lands, a wrong one does not."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.environment import COMMAND_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Services:
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 copy_setup=self._context.settings.setup.copy,
-                environment=filter_environment(os.environ, BASIC_VARIABLES),
+                environment=filter_environment(os.environ, COMMAND_VARIABLES),
                 worker_environment=os.environ,
                 agent_environment=self._context.agent_variables,
                 tool_server=TOOL_SERVER if self._context.settings.mcp.offer else (),

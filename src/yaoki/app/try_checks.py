@@ -34,7 +34,7 @@ from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
 from yaoki.core.decide.integrity import describe_test_count
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import (
-    BASIC_VARIABLES,
+    COMMAND_VARIABLES,
     VIRTUAL_ENV,
     check_search_path,
     filter_environment,
@@ -227,7 +227,7 @@ class TrialRoom:
             return f"{detected.setup[0]} is not installed", choose_local_command(
                 detected.setup_install
             )
-        env = filter_environment(os.environ, (*BASIC_VARIABLES, VIRTUAL_ENV))
+        env = filter_environment(os.environ, COMMAND_VARIABLES)
         try:
             cwd = self.folder / detected.setup_cwd
             with self.progress(f"preparing: {command}"):

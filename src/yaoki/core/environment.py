@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache
 
+VIRTUAL_ENV = "VIRTUAL_ENV"
 BASIC_VARIABLES = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
+# Files of certificates: without them no package manager gets through a proxy that checks TLS.
+CERTIFICATE_VARIABLES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    "NODE_EXTRA_CA_CERTS",
+)
+# What a check or a set-up command gets.
+COMMAND_VARIABLES = (*BASIC_VARIABLES, *CERTIFICATE_VARIABLES, VIRTUAL_ENV)
 # Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")
-VIRTUAL_ENV = "VIRTUAL_ENV"
 
 
 def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -60,6 +60,10 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.mypy]\n", "uv.lock": ""},
         {"tests": f"uv run --frozen {PYTEST}", "types": "uv run --frozen mypy ."},
     ),
+    "uv with a group for tests": (
+        {"pyproject.toml": '[dependency-groups]\ntests = ["pytest"]\n', "uv.lock": ""},
+        {"tests": f"uv run --frozen --group tests {PYTEST}"},
+    ),
     "poetry": (
         {"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"\nmypy = "*"\n'},
         {"tests": f"poetry run {PYTEST}", "types": "poetry run mypy ."},
@@ -95,11 +99,22 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"pyproject.toml": "[tool.hatch.envs.test]\n"},
         {"tests": f"hatch run test:{PYTEST}"},
     ),
+    "hatch.toml": (
+        {"pyproject.toml": "", "hatch.toml": '[envs.default]\ndependencies = ["pytest"]\n'},
+        {"tests": f"hatch run {PYTEST}"},
+    ),
+    "pdm as a build backend": (
+        {"pyproject.toml": "[tool.pdm.build]\n[tool.pytest.ini_options]\n"},
+        {"tests": PYTEST},
+    ),
     "isort": (
         {"pyproject.toml": "[tool.isort]\n[tool.black]\n"},
         {"isort": "isort --check-only .", "format": "black --check ."},
     ),
-    "bare tests": ({"calc_test.py": ""}, {"tests": PYTEST}),
+    "bare tests": (
+        {"calc_test.py": ""},
+        {"tests": "python -m unittest discover -p *_test.py"},
+    ),
     "bare tests of a package": ({"calc/tests/test_a.py": ""}, {"tests": PYTEST}),
     "npm": (
         {"package.json": json.dumps(PACKAGE), "package-lock.json": "{}", "tsconfig.json": ""},

@@ -10,7 +10,7 @@ from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import walk_folders
 from yaoki.core.environment import (
-    BASIC_VARIABLES,
+    COMMAND_VARIABLES,
     VIRTUAL_ENV,
     activate_environment,
     filter_environment,
@@ -27,7 +27,7 @@ def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) ->
     """The environment of a check, with a private home and temporary folder in a proof room."""
     private = {"HOME": str(room.home), "TMPDIR": str(room.temporary)} if room else {}
     return {
-        **filter_environment(runner.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV", "TERM")),
+        **filter_environment(runner.environ, (*COMMAND_VARIABLES, "TERM")),
         **({} if "TERM" in runner.environ else {"TERM": TERMINAL}),
         # Bytecode of an earlier run and packages of the user are in no commit.
         "PYTHONDONTWRITEBYTECODE": "1",

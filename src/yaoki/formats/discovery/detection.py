@@ -141,13 +141,16 @@ def _manager(
     around = [one for one in reversed(outer) if first_match(language.covers, one)]
     for place in (folder, *around):
         for manager in language.manager:
-            if manager.any and first_match(manager.any, place) and _can_start(manager, place):
+            if _is_used(manager, place):
                 return _with_environment(manager, place), place
     return language.manager[-1], folder
 
 
-def _can_start(manager: PackageManager, place: ProjectFolder) -> bool:
+def _is_used(manager: PackageManager, place: ProjectFolder) -> bool:
     """A manager that is not installed is passed over where an environment is prepared."""
+    shown = bool(manager.any) and bool(first_match(manager.any, place))
+    if not shown or not all(matching_file(one, place, frozenset()) for one in manager.also):
+        return False
     absent = bool(manager.run) and f"absent:{manager.run[0]}" in place.facts
     return not (absent and first_match(("venv:*",), place))
 

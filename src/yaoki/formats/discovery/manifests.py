@@ -126,6 +126,7 @@ MANIFESTS: Mapping[str, Callable[[str], ManifestFacts]] = {
     "pyproject.toml": _toml,
     "Cargo.toml": _toml,
     "Pipfile": _toml,
+    "hatch.toml": _toml,
     "requirements*.txt": _requirements,
     "setup.cfg": _sections,
     "tox.ini": _sections,

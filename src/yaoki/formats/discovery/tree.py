@@ -80,7 +80,7 @@ def _wanted_names() -> tuple[str, ...]:
 def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
     yield language.covers
     for manager in language.manager:
-        yield from (manager.any, manager.setup_any)
+        yield from (manager.any, manager.also, manager.setup_any)
     for tool in language.tool:
         yield from (tool.any, tool.also, tool.unless, tool.env_any, tool.look_any)
 

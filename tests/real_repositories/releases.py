@@ -1,0 +1,83 @@
+"""Fetches releases from whichever registries this machine uses, each once for all tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tests.acceptance.project import Completed
+from tests.real_repositories.repositories import Repository
+
+BOUND_S = 3600
+# Tools that a user has on the PATH, and the backends that pip needs to look at a release.
+TOOLS = ("uv", "tox", "tox-uv", "nox")
+BACKENDS = (
+    *("setuptools", "wheel", "hatchling", "flit-core", "poetry-core"),
+    *("hatch-vcs", "hatch-fancy-pypi-readme", "setuptools-scm"),
+)
+
+
+def call(words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> Completed:
+    done = subprocess.run(
+        words, cwd=cwd, env=env, capture_output=True, text=True, timeout=BOUND_S, check=False
+    )
+    return Completed(done.returncode, done.stdout, done.stderr)
+
+
+def call_ok(words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> None:
+    done = call(words, cwd, env)
+    assert done.code == 0, f"{' '.join(words)}: {done.out}{done.err}"
+
+
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, made by whichever test comes first; of two at once one is thrown away."""
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=folder.parent) as own:
+            made = Path(own) / folder.name
+            made.mkdir()
+            make(made)
+            with suppress(OSError):
+                made.rename(folder)
+    return folder
+
+
+def install_uv(folder: Path) -> None:
+    """uv installs a dozen environments in the time in which pip installs one."""
+    call_ok((sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "uv"), folder)
+
+
+def install(uv: Path, home: Path, *words: str) -> None:
+    """Install into an environment, which is made if there is none."""
+    if not home.exists():
+        venv.create(home, symlinks=True)
+    into = (str(uv), "pip", "install", "-q", "--python", str(home / "bin" / "python"))
+    call_ok((*into, *words), home)
+
+
+def fetch(one: Repository, python: Path, folder: Path) -> None:
+    """The release, unpacked; `python` has the build backends that pip asks for its metadata."""
+    if one.npm:
+        words = ["npm", "pack", "--silent", f"{one.package}@{one.version}"]
+    else:
+        get = [sys.executable, "-m", "pip", "--python", str(python), "download", "-q", "--no-deps"]
+        plain = ["--no-build-isolation", "--no-binary", one.package]
+        words = [*get, *plain, f"{one.package}=={one.version}", "-d", "."]
+    call_ok(words, folder)
+    (archive,) = [file for file in folder.iterdir() if file.name.endswith((".tgz", ".tar.gz"))]
+    with tarfile.open(archive) as held:
+        held.extractall(folder, filter="data")
+    archive.unlink()
+
+
+def user_environment(project: Mapping[str, str], *first: Path) -> dict[str, str]:
+    """The variables of a user with these folders first on the PATH and no active environment."""
+    dropped = ("VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+    around = {name: value for name, value in project.items() if name not in dropped}
+    return {**around, "PATH": os.pathsep.join((*map(str, first), os.environ["PATH"]))}

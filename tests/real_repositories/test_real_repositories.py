@@ -1,0 +1,168 @@
+"""`yaoki init` on real repositories, then a plan of three lines with agents of one line each.
+
+Equipped: as its developer has it, with the tools that it asks for.  The right change lands, the
+wrong ones do not.  Plain: a fresh clone without the test dependencies, where nothing may land.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import shutil
+import sys
+import time
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.separate_environment import create_python_with_pytest
+from tests.real_repositories.conftest import ROW
+from tests.real_repositories.releases import (
+    BACKENDS,
+    TOOLS,
+    call,
+    fetch,
+    install,
+    install_uv,
+    made_once,
+    user_environment,
+)
+from tests.real_repositories.repositories import REPOSITORIES, Edit, Repository
+
+pytestmark = [pytest.mark.registries, pytest.mark.timeout(5400)]
+
+EDIT = """\
+import pathlib, sys
+file, old, new = sys.argv[1:4]
+text = pathlib.Path(file).read_text(encoding="utf-8")
+assert old in text, f"{file} lacks {old!r}"
+pathlib.Path(file).write_text(text.replace(old, new, 1), encoding="utf-8")
+"""
+PLAIN = ("itsdangerous", "humanize", "python-slugify")
+YAOKI = (sys.executable, "-m", "yaoki")
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Beside the base of this test worker: each release is fetched once for all of them."""
+    folder = tmp_path_factory.getbasetemp().parent / "releases"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def uv(shared: Path) -> Path:
+    return made_once(shared / "uv", install_uv) / "bin" / "uv"
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory, uv: Path) -> Path:
+    """The `bin` folder with the tools of a user, one for each test worker: its scripts name it."""
+    home = tmp_path_factory.mktemp("user") / "tools"
+    install(uv, home, *TOOLS, *BACKENDS)
+    return home / "bin"
+
+
+def commit_release(project: Project, one: Repository, shared: Path, tools: Path) -> None:
+    """The repository holds the release, and nothing else."""
+    make = lambda folder: fetch(one, tools / "python", folder)  # noqa: E731  # binds the release
+    (source,) = made_once(shared / one.package, make).iterdir()
+    for name in ("README", "yaoki.toml"):
+        (project.repo / name).unlink()
+    # What packaging adds to a release is in no repository, and builds would change it.
+    packaging = shutil.ignore_patterns("*.egg-info", "PKG-INFO")
+    shutil.copytree(source, project.repo, dirs_exist_ok=True, ignore=packaging)
+    project.git("add", "-A", "-f")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "as released")
+
+
+def write_plan(project: Project, edits: Mapping[str, Edit]) -> str:
+    """A goal, an agent for each edit, a task for each agent; everything else is what init wrote."""
+    edit = [sys.executable, "-c", EDIT]
+    once = {"retry": {"max_retries": 0}}
+    plan: dict[str, Any] = {
+        "goal": "Work on it",
+        "agents": {name: {"command": [*edit, *words]} for name, words in edits.items()},
+        "tasks": [
+            {"id": name, "goal": f"Change {words[0]}.", "agent": name, **once}
+            for name, words in edits.items()
+        ],
+    }
+    # Where `init` writes no set-up for all plans, it names the line that a plan needs.
+    written = (project.repo / "yaoki.toml").read_text()
+    if line := re.search(r"^# setup: (.+)$", written, re.MULTILINE):
+        plan["setup"] = json.loads(line[1])
+    file = project.folder / "plan.json"
+    file.write_text(json.dumps(plan))
+    return str(file)
+
+
+def init_and_run(
+    project: Project, edits: Mapping[str, Edit], env: Mapping[str, str]
+) -> tuple[int, list[str], str]:
+    """How the run ended, which tasks landed, and what init said."""
+    made = call((*YAOKI, "init", "--seconds", "900"), project.repo, env)
+    assert made.code == 0, made.err
+    plan = write_plan(project, edits)
+    ran = call((*YAOKI, "run", plan, "--quiet"), project.repo, env)
+    assert "Traceback" not in ran.out + ran.err
+    said = f"{made.out}\n{ran.out}\n{ran.err}"
+    if ran.code == 2:
+        return 2, [], said
+    tasks = project.status()["tasks"]
+    assert len(tasks) == len(edits), said
+    return ran.code, [task["name"] for task in tasks if task["landed"]], said
+
+
+@pytest.mark.spec("12.3", "16.5", "16.4")
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_a_right_change_lands_and_wrong_ones_do_not(
+    name: str,
+    project: Project,
+    shared: Path,
+    uv: Path,
+    tools: Path,
+    record_property: pytest.RecordProperty,
+) -> None:
+    one, began, before = REPOSITORIES[name], time.monotonic(), cpu_seconds()
+    commit_release(project, one, shared, tools)
+    if one.needs is not None:
+        install(uv, project.repo / ".venv", *one.needs, "-e", str(project.repo))
+        (project.repo / ".venv" / ".gitignore").write_text("*\n")
+        project.git("checkout", "-q", ".")
+
+    code, landed, said = init_and_run(project, one.edits, user_environment(project.env, tools))
+
+    first = next((line.strip() for line in said.splitlines() if "green" in line), "nothing green")
+    seconds = f"{time.monotonic() - began:4.0f} s, {cpu_seconds() - before:4.0f} s CPU"
+    record_property(ROW, f"{one.package:26} {one.shows:26} {seconds}  {' '.join(first.split())}")
+    assert (code, landed) == (4, ["right"]), said
+    assert "green" in said, "its own tests pass before anybody breaks them"
+    checks = tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]
+    assert any("test" in check.get("pattern", "") for check in checks.values())
+
+
+@pytest.mark.spec("16.5", "16.4")
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_breakage_lands_in_a_clone_without_test_dependencies(
+    name: str, project: Project, shared: Path, tools: Path
+) -> None:
+    one = REPOSITORIES[name]
+    commit_release(project, one, shared, tools)
+    own = create_python_with_pytest(project.folder / "bin")
+    wrong = {name: edit for name, edit in one.edits.items() if name != "right"}
+
+    code, landed, said = init_and_run(project, wrong, user_environment(project.env, own))
+
+    assert (code in {2, 4}, landed) == (True, []), said
+
+
+def cpu_seconds() -> float:
+    """Of all processes that this one started and has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
