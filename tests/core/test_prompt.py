@@ -79,7 +79,18 @@ def test_an_agent_that_can_ask_is_told_so_instead_of_being_alone(language: str, 
 
 @pytest.mark.spec("12.8", "14.4")
 def test_only_commands_without_a_meaning_as_a_pattern_may_be_run_by_a_limited_agent() -> None:
-    lines = ("pytest -q", "make lint", "rm *", "a; b", "x (y)", "a, b", "a $(b)", 'a "b"', "a\nb", "")
+    lines = (
+        "pytest -q",
+        "make lint",
+        "rm *",
+        "a; b",
+        "x (y)",
+        "a, b",
+        "a $(b)",
+        'a "b"',
+        "a\nb",
+        "",
+    )
     shells = [CheckSpec(f"c{n}", shell=line) for n, line in enumerate(lines)]
     words = CheckSpec("w", argv=("python", "-m", "pytest"))
     elsewhere = CheckSpec("e", argv=("true",), cwd="web")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaoki.adapters.processes.command import run_command
 from yaoki.app.remedies import choose_local_command
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.environment import COMMAND_VARIABLES, filter_environment
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.check_types import PROGRAM_CHECKS
@@ -97,7 +97,7 @@ def _run_setup(
 
 
 def _run_to_end(argv: tuple[str, ...], place: Path) -> tuple[str, int]:
-    env = filter_environment(os.environ, BASIC_VARIABLES)
+    env = filter_environment(os.environ, COMMAND_VARIABLES)
     try:
         done = run_command(argv, cwd=place, env=env, timeout=SETUP_TIMEOUT)
     except Fault as fault:

@@ -184,8 +184,8 @@ def _finding(
 
 def _missing_command(app: App, finding: Finding, command: str) -> Condition:
     """A command that the check starts is missing: set-up lacks, or it must be installed."""
+    from yaoki.app.checkout_files import read_checkout
     from yaoki.app.remedies import choose_local_command
-    from yaoki.app.try_checks import read_checkout
     from yaoki.formats.discovery import find_checks, install_command
 
     name = f"check {finding.check}"
