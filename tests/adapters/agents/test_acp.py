@@ -482,6 +482,7 @@ def test_a_failed_thread_of_codex_is_an_error_although_its_turn_ends(
 
     assert (exit_.limit, exit_.code) == ("rate", 1)
     assert words in exit_.stderr_tail
+    assert exit_.model_responded is False, "the words are those of the adapter"
 
 
 @pytest.mark.spec("4.2")

@@ -13,6 +13,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     http_status_at,
     last_event,
     number_at,
+    parse_json_objects,
     text_at,
 )
 from yaoki.core.model import AgentLimit
@@ -31,7 +32,7 @@ def read(output: AgentOutput) -> OutputSummary:
     session = text_at(final, "sessionId")
     # An answer after an error cancels it.
     told = last_event(output.events, "session.error", "assistant.message", "model.call_failure")
-    if told.get("type") == "session.error" or (told.get("type") == "model.call_failure"):
+    if told.get("type") in {"session.error", "model.call_failure"}:
         return _summarize_error(told, session, output)
     if not final:
         return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
@@ -43,10 +44,17 @@ def read(output: AgentOutput) -> OutputSummary:
 
 
 def _summarize_error(event: AgentEvent, session: str, output: AgentOutput) -> OutputSummary:
-    message = text_at(event, "data", "message") or text_at(event, "data", "errorMessage")
+    message = text_at(event, "data", "message") or _call_message(event)
     limit = _classify(event, message)
     wait = find_wait(message, output.now) if limit.is_temporary else None
     return OutputSummary(limit, message, session, wait)
+
+
+def _call_message(event: AgentEvent) -> str:
+    """The words of the service, which are a JSON object of their own."""
+    message = text_at(event, "data", "errorMessage")
+    said = parse_json_objects(message)
+    return (text_at(said[0], "message") if said else "") or message
 
 
 def _classify(event: AgentEvent, message: str) -> AgentLimit:

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from yaoki.adapters.agents.structured_output.summary import AgentEvent, text_at, value_at
+from yaoki.adapters.agents.structured_output.summary import (
+    AgentEvent,
+    last_event,
+    text_at,
+    value_at,
+)
 
 # Claude Code reports an error of the service as an answer of this model.
 SYNTHETIC = "<synthetic>"
@@ -18,7 +23,24 @@ _ACP = frozenset({"agent_message_chunk", "agent_thought_chunk", "tool_call", "pl
 def has_model_activity(reader: str, events: Iterable[AgentEvent]) -> bool:
     """True for an agent whose events do not show it."""
     is_activity = _IS_ACTIVITY.get(reader)
-    return is_activity is None or any(is_activity(event) for event in events)
+    return is_activity is None or any(map(is_activity, _without_report(events)))
+
+
+def _without_report(events: Iterable[AgentEvent]) -> list[AgentEvent]:
+    """Without the words in which an ACP adapter reports a failed turn as if the model said them.
+
+    Only a turn without any usage counts as failed before the model answered.
+    """
+    held = list(events)
+    final = last_event(held, "acp.end")
+    faults = value_at(final, "faults")
+    failed = isinstance(faults, list) and any(
+        text_at(fault, "type") == "systemError" for fault in faults
+    )
+    if not failed or value_at(final, "result", "usage"):
+        return held
+    words = "agent_message_chunk"
+    return [event for event in held if text_at(event, "update", "sessionUpdate") != words]
 
 
 def _claude(event: AgentEvent) -> bool:
