@@ -20,10 +20,14 @@ _BUILTINS = frozenset(
         *("true", "false", ":", "echo", "printf", "test", "[", "[[", "cd", "pwd", "exit", "return"),
         *("set", "unset", "shift", "read", "trap", "umask", "ulimit", "wait", "kill", "let"),
         *("command", "exec", "time", "type", "getopts", "local", "declare", "break", "continue"),
+        *("pushd", "popd", "dirs", "readonly", "typeset", "mapfile", "readarray", "disown", "jobs"),
+        *("fg", "bg", "times", "builtin", "caller", "history", "suspend", "logout"),
     )
 )
 # These may make any later word runnable.
-_UNCLEAR = frozenset({".", "source", "eval", "export", "alias", "hash", "function", "shopt", "env"})
+_UNCLEAR = frozenset(
+    {".", "source", "eval", "export", "alias", "hash", "function", "shopt", "enable", "coproc"}
+)
 # Programs that start another one from the PATH.
 _LAUNCHERS = frozenset({"nice", "ionice", "nohup", "time", "timeout", "stdbuf", "exec"})
 
@@ -79,7 +83,7 @@ def _in_words(words: Sequence[str], *, in_shell: bool) -> Iterator[str]:
     if not rest or (in_shell and _EXPANSION.search(rest[0])):
         return
     name = rest[0]
-    if in_shell and name in _UNCLEAR and name != "env":
+    if in_shell and name in _UNCLEAR:
         raise _Unclear
     if not (in_shell and name in _BUILTINS):
         yield name

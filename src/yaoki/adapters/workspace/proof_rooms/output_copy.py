@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 import stat
 import sys
@@ -26,6 +27,8 @@ FICLONE = 0x40049409
 CHUNK_BYTES = 1 << 20
 # Python compares it with its source, and corrects the path that it contains.
 BYTECODE = ".pyc"
+# What Linux reads of the first line of a script; older versions read no more than this.
+INTERPRETER_LINE_BYTES_MAX = 127
 
 
 class OutputNotCopied(Exception):
@@ -55,10 +58,17 @@ def find_own_paths(top: Path, paths: Iterable[str], place: Path) -> OwnPaths:
 
 
 def _forms(old: Path, new: Path) -> Mapping[bytes, bytes]:
-    """Each way in which a program writes the path, and the same for the new place."""
+    """Each way in which a program writes the path, and the same for the new place.
+
+    In an address the path is quoted; elsewhere a quoted path without special characters is a path.
+    """
     pairs = [(str(old), str(new)), (str(old.resolve()), str(new.resolve()))]
-    pairs += [(quote(one), quote(other)) for one, other in pairs]
-    return {os.fsencode(one): os.fsencode(other) for one, other in pairs}
+    quoted = [(quote(one), quote(other)) for one, other in pairs]
+    addresses = [(f"file://{one}", f"file://{other}") for one, other in quoted]
+    forms: dict[bytes, bytes] = {}
+    for one, other in (*addresses, *pairs, *quoted):
+        forms.setdefault(os.fsencode(one), os.fsencode(other))
+    return forms
 
 
 def _contains(file: Path, forms: Sequence[bytes]) -> bool:
@@ -82,6 +92,7 @@ class OutputCopy:
     new: Path
     _created: list[Path] = field(default_factory=list)
     _can_clone: bool = sys.platform == "linux"
+    _known_forms: dict[bytes, bytes] = field(default_factory=dict)
 
     def copy(self, paths: Iterable[str], own_paths: OwnPaths) -> None:
         """Everything or nothing; a file that exists already is part of the commit and stays."""
@@ -129,18 +140,34 @@ class OutputCopy:
 
     def _relocated_link(self, link: Path) -> str:
         text = os.fsencode(link.readlink())
-        for old, new in _forms(self.old, self.new).items():
+        for old, new in self._forms.items():
             if text == old or text.startswith(old + b"/"):
                 return os.fsdecode(new + text[len(old) :])
         return os.fsdecode(text)
 
     def _rewrite(self, source: Path, target: Path) -> None:
         """With a new date, so that bytecode of the old text is not used."""
-        content = source.read_bytes()
-        for old, new in _forms(self.old, self.new).items():
-            content = content.replace(old, new)
-        target.write_bytes(content)
+        old = source.read_bytes()
+        # In one pass: the new path may contain the old one.
+        forms = re.compile(b"|".join(map(re.escape, self._forms)))
+        new = forms.sub(lambda hit: self._forms[hit[0]], old)
+        if not self._can_start(_first_line(old), _first_line(new)):
+            raise OutputNotCopied(f"the first line of {target} would not work in this place")
+        target.write_bytes(new)
         shutil.copymode(source, target)
+
+    def _can_start(self, before: bytes, after: bytes) -> bool:
+        """The kernel ends the name of an interpreter at a space, and reads so many bytes."""
+        if before == after:
+            return True
+        is_short = len(after) <= max(INTERPRETER_LINE_BYTES_MAX, len(before))
+        return is_short and not any(char.isspace() for char in str(self.new))
+
+    @property
+    def _forms(self) -> Mapping[bytes, bytes]:
+        if not self._known_forms:
+            self._known_forms = dict(_forms(self.old, self.new))
+        return self._known_forms
 
     def _copy_file(self, source: Path, target: Path) -> None:
         if not (self._can_clone and self._clone(source, target)):
@@ -157,3 +184,8 @@ class OutputCopy:
                     raise
                 self._can_clone = False
         return self._can_clone
+
+
+def _first_line(content: bytes) -> bytes:
+    """The line that names the interpreter of a script; empty if there is none."""
+    return content.partition(b"\n")[0] if content.startswith(b"#!") else b""
