@@ -45,6 +45,7 @@ LEGACY, MODERN = "slugify/_legacy.py", "slugify/slugify.py"
 TERMCOLOR, ANSI = "src/termcolor/termcolor.py", "colorama/ansi.py"
 SPECIFICATIONS, UTILS = "jsonschema_specifications/_core.py", "tomlkit/_utils.py"
 VCS = "hatch_vcs/version_source.py"
+TYPES = "src/typing_inspection/introspection.py"
 NO_COLOURS = "def plain(text: object) -> str:\n    return str(text)\n\n\n"
 
 REPOSITORIES: Mapping[str, Repository] = {
@@ -115,11 +116,11 @@ REPOSITORIES: Mapping[str, Repository] = {
             ("pytest", "PyYAML"),
         ),
         Repository(
-            "python-ulid",
-            "4.1.0",
-            "uv",
-            _added("ulid/__init__.py", "class PureRandomPolicy:", "ZERO = 0\n\n\n"),
-            (("ulid/__init__.py", 'byteorder="big") + 1)', 'byteorder="big") + 2)'),),
+            "typing-inspection",
+            "0.4.2",
+            "uv, a group for tests",
+            _added(TYPES, "def _literal_type_check(", "NO_VALUES = ()\n\n\n"),
+            ((TYPES, "return {'final', 'class_var'}", "return {'final'}"),),
             None,
         ),
         Repository(

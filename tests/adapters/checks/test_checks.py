@@ -225,6 +225,7 @@ def test_a_test_that_prints_about_a_full_disk_is_a_failure(check_run: CheckRun, 
         ("nosuchtool; exit 1", "bash: line 1: nosuchtool: command not found"),
         ("poetry run pytest", "Command not found: pytest"),
         ("uv run pytest", "error: Failed to spawn: `pytest`"),
+        ("uv run pytest", "error: Failed to spawn: pytest"),
         ("cargo nextest run", "error: no such command: `nextest`"),
     ],
 )

@@ -124,8 +124,12 @@ def split_words(spec: CheckSpec) -> tuple[str, ...]:
 
 
 def _most_telling_line(output: str, *, counts: bool) -> str:
-    """The last line; with `counts`, the last line that says that no tests ran."""
-    lines = [line for line in reversed(output.splitlines()) if line.strip()]
+    """The last line; with `counts`, the last line that says that no tests ran.
+
+    Tools end with hints after the error itself.
+    """
+    every = [line for line in reversed(output.splitlines()) if line.strip()]
+    lines = [line for line in every if not line.lstrip().startswith(("hint:", "help:"))] or every
     numbers = (line for line in lines if counts and _NO_TESTS.search(line))
     return next(numbers, lines[0] if lines else "")
 

@@ -45,7 +45,7 @@ _LAUNCHERS = tuple(
         r"npm (?:ERR!|error) could not determine executable to run$",
         r"error Command failed with exit code 127\.$",
         r"\s?ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s{1,4}Command \S{1,100} not found$",
-        r"error: Failed to spawn: [`'][^`']{1,100}[`']$",
+        r"error: Failed to spawn: [`']?[^`'\s]{1,100}[`']?$",
         r"Command not found: \S{1,100}$",
         r"Error: the command \S{1,100} could not be found within PATH",
         r"bundler: command not found: \S{1,100}$",
