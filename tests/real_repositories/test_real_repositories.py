@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ def test_a_right_change_lands_and_wrong_ones_do_not(
     shared: Path,
     uv: Path,
     tools: Path,
-    record_property: pytest.RecordProperty,
+    record_property: Callable[[str, object], None],
 ) -> None:
     one, began, before = REPOSITORIES[name], time.monotonic(), cpu_seconds()
     commit_release(project, one, shared, tools)
