@@ -280,6 +280,7 @@ def test_the_agent_sees_allowed_variables_and_no_other(attempts: AgentAttempts) 
 
     seen = json.loads(attempts.out())
     seen.pop("INVOCATION_ID")  # the shim's own
+    assert seen.pop("TMPDIR").startswith("/tmp/yaoki-")
     assert seen == {
         "PATH": ENVIRON["PATH"],
         "HOME": "/nowhere",
