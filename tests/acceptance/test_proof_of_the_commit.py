@@ -111,7 +111,8 @@ def test_a_check_sees_the_commit_and_nothing_else(project: Project) -> None:
     }
     acts = {
         "home": "echo 1 > $HOME/mark-of-the-agent; echo x > home.txt",
-        "temporary": "echo 1 > ${TMPDIR:-/tmp}/mark-of-the-agent; echo x > temporary.txt",
+        # The agent's own folder is deleted with it; the one around it stays.
+        "temporary": "echo 1 > ${TMPDIR%/*}/mark-of-the-agent; echo x > temporary.txt",
         "link": f"ln -s {outside} a.txt",
         "clean": "echo x > x",
         "idle": "echo nothing",

@@ -85,7 +85,7 @@ ELSEWHERE = [
     foreign_report(
         "a report among temporary files",
         'python3 suite.py && cp "$TMPDIR/junit.xml" "$YAOKI_REPORT"',
-        f'cat > "$TMPDIR/junit.xml" <<\'END\'\n{GREEN_REPORT}END\necho "X = 1" > x.py',
+        f'cat > "${{TMPDIR%/*}}/junit.xml" <<\'END\'\n{GREEN_REPORT}END\necho "X = 1" > x.py',
         {**RED, "suite.py": "import calc\n"},
     ),
     foreign_report(

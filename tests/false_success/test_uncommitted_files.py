@@ -147,7 +147,7 @@ ABSENT = [
     absent_file(
         "a link to a folder outside",
         IMPORTS,
-        'mkdir "$TMPDIR/app"; echo "x = 42" > "$TMPDIR/app/core.py"; ln -s "$TMPDIR/app" app',
+        'out="${TMPDIR%/*}/app"; mkdir "$out"; echo "x = 42" > "$out/core.py"; ln -s "$out" app',
     ),
     absent_file(
         "a nested repository",
@@ -200,7 +200,7 @@ ABSENT = [
     absent_file(
         "a file among temporary ones",
         'grep -q 42 "${TMPDIR:-/tmp}/answer.txt"',
-        'echo 42 > "$TMPDIR/answer.txt"',
+        'echo 42 > "${TMPDIR%/*}/answer.txt"',
     ),
     absent_file(
         "a package of the user's own",
