@@ -133,13 +133,13 @@ def test_a_pipe_gets_lines_while_the_agent_works(project: Project, tmp_path: Pat
 
     worker = project.start("run", project.plan(plan))
     assert worker.stdout is not None
-    lines = [worker.stdout.readline() for _ in range(3)]
+    lines = [worker.stdout.readline() for _ in range(4)]
     state = project.task("slow")["state"]
     worker.stdout.close()
     marker.touch()
 
     assert lines[0].startswith("run ")
-    assert "slow  attempt 1  started in a fresh worktree with actor" in lines[2]
+    assert "slow  attempt 1  started in a fresh worktree with actor" in lines[3]
     assert state == "ACTIVE"
     assert "\x1b" not in "".join(lines)
     assert worker.wait(timeout=BOUND_S) == 141

@@ -264,6 +264,7 @@ def test_an_agent_starts_the_mcp_server_in_its_own_format(tmp_path: Path) -> Non
     server = tomllib.loads(table)["mcp_servers"]["yaoki"]
     assert (server["command"], tuple(server["args"])) == (SERVER[0], SERVER[1:])
     assert "YAOKI_TASK" in server["env_vars"]
+    assert server["required"], "else its first request would not wait for the tools"
     config = json.loads(opencode["OPENCODE_CONFIG_CONTENT"])
     assert tuple(config["mcp"]["yaoki"]["command"]) == SERVER
     assert f"--tool-server={json.dumps(SERVER)}" in acp
