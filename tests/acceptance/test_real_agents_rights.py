@@ -22,7 +22,7 @@ from tests.acceptance.real_agents import (
     ScriptedModel,
     real_agent_runs,
 )
-from tests.scripted_model import say, shell, use
+from tests.scripted_model import Step, say, shell, use
 from tests.scripted_model.programs import HOME
 
 __all__ = ["real_agent_runs"]
@@ -83,11 +83,12 @@ def test_an_agent_limited_to_edits_writes_files_runs_its_check_and_nothing_else(
     real_agent_runs.run_each(("claude", "codex"), act, judge)
 
 
-def asking(agent_run: RealAgentRun, **agent: Any) -> Completed:
-    """A run in which the model asks."""
+def asking(agent_run: RealAgentRun, *before: Step, **agent: Any) -> Completed:
+    """A run in which the model takes these steps and asks."""
     agent_run.commit_files(**FILES)
     search = (use("ToolSearch", query="select:mcp__yaoki__ask"),)
-    steps = (*(search if agent_run.name == "claude" else ()), use("ask", question=QUESTION))
+    tools = search if agent_run.name == "claude" else ()
+    steps = (*before, *tools, use("ask", question=QUESTION))
     with agent_run.model({GOAL: (*steps, say("I asked."))}) as model:
         return agent_run.run(the_plan(agent_run.agent(model, **agent)))
 
@@ -124,7 +125,8 @@ def test_a_server_of_the_users_own_codex_settings_finds_its_attempt(
         settings.parent.mkdir(parents=True)
         yaoki = Path(sys.executable).with_name("yaoki")
         settings.write_text(f'[mcp_servers.yaoki]\ncommand = "{yaoki}"\nargs = ["mcp"]\n')
-        return asking(agent_run)
+        # Codex does not wait for this server before its first request.
+        return asking(agent_run, shell("sleep 8"))
 
     def judge(agent_run: RealAgentRun, done: Completed) -> None:
         assert_question_reached_a_person(agent_run, done)
