@@ -285,6 +285,9 @@ def test_a_commit_in_a_shallow_submodule_is_reported_and_harmless(tmp_path: Path
         commit(tmp_path / "library", text)
     git(repo / "lib", "pull", "-q")
     commit(repo, "a newer one")
+    # The user's checkout does not have it, so the agent clones it.
+    git(repo, "submodule", "--quiet", "deinit", "-f", "lib")
+    shutil.rmtree(repo / ".git" / "modules")
     world = a_world(tmp_path, repo)
     begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)

@@ -108,16 +108,21 @@ def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> No
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_a_checked_out_base_is_not_moved(away: World) -> None:
+def test_a_checked_out_base_is_moved_only_with_a_clean_checkout(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
+    text = (away.repo / "a.txt").read_text()
+    (away.repo / "a.txt").write_text("edited\n")
     before = user_state(away.repo)
 
     with pytest.raises(NotNow, match="main is checked out at") as refused:
         away.workspace.landings.merge(away.run, approve=approve)
 
-    assert refused.value.hint == "run there: git merge --ff-only yaoki/ab12cd34"
+    assert "merge --ff-only yaoki/ab12cd34" in refused.value.hint
     assert user_state(away.repo) == before
-    git(away.repo, *refused.value.hint.removeprefix("run there: git ").split())
+    (away.repo / "a.txt").write_text(text)
+    moved = away.workspace.landings.merge(away.run, approve=approve)
+    assert (moved.how, moved.checkout) == ("fast-forward", str(away.repo))
+    assert git(away.repo, "status", "--porcelain") == ""
     assert away.workspace.landings.merge(away.run, approve=approve).how == "already"
 
 
