@@ -47,12 +47,15 @@ PRESETS_WITH_EDITS = (
     "claude",
     "claude-acp",
     "codex",
+    "codex-acp",
     "gemini",
     "gemini-acp",
     "opencode",
     "opencode-acp",
     "qwen",
+    "qwen-acp",
     "vibe",
+    "vibe-acp",
 )
 _SHELL_SIGN = lazy_compile(r"^[();<>|&]+$|\$[\w({]|`")
 _ASSIGNMENT = lazy_compile(r"\w+=")
