@@ -92,7 +92,7 @@ def test_unknown_settings_are_refused_by_name(project: Project) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-@pytest.mark.parametrize("place_kind", ["nothing", "bare", "empty", "detached", "missing"])
+@pytest.mark.parametrize("place_kind", ["nothing", "bare", "empty", "missing"])
 def test_a_folder_without_a_usable_repository_is_refused(project: Project, place_kind: str) -> None:
     where = project.folder / "where"
     where.mkdir()
@@ -101,9 +101,6 @@ def test_a_folder_without_a_usable_repository_is_refused(project: Project, place
             project.git("init", "-q", "--bare", str(where))
         case "empty":
             project.git("init", "-q", str(where))
-        case "detached":
-            where = project.repo
-            project.git("switch", "-q", "--detach")
         case "missing":
             where.rmdir()
         case _:

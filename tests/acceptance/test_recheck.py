@@ -94,7 +94,7 @@ def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
 
     same = project.yaoki("plan", "recheck", run)
     agent = project.yaoki("plan", "recheck", run, env={"YAOKI_TASK": project.task("late")["id"]})
-    project.settings(SETTINGS + RULES.format(json.dumps("no-such-program-here")))
+    project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
     project.yaoki("cancel", run)
     ended = project.yaoki("plan", "recheck", run)
 

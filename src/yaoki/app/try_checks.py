@@ -96,7 +96,7 @@ def try_written_checks(
 
     app.trust.require_trusted()
     commit, until = read_head_commit(app), app.clock.now() + TOTAL_TIMEOUT
-    checks = CheckDispatcher(app.context.processes, timedelta(0))
+    checks = CheckDispatcher(app.context.processes, timedelta(0), checkout=app.repository.top)
     setup = BaseSetup(app.settings.setup.commands, app.settings.setup.inputs)
     with (
         open_base_room(app.context.proof_rooms, checks, commit, setup, progress) as (room, problem),
