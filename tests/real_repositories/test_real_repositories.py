@@ -7,7 +7,6 @@ wrong ones do not.  Plain: a fresh clone without the test dependencies, where no
 from __future__ import annotations
 
 import json
-import re
 import resource
 import shutil
 import sys
@@ -96,10 +95,6 @@ def write_plan(project: Project, edits: Mapping[str, Edit]) -> str:
             for name, words in edits.items()
         ],
     }
-    # Where `init` writes no set-up for all plans, it names the line that a plan needs.
-    written = (project.repo / "yaoki.toml").read_text()
-    if line := re.search(r"^# setup: (.+)$", written, re.MULTILINE):
-        plan["setup"] = json.loads(line[1])
     file = project.folder / "plan.json"
     file.write_text(json.dumps(plan))
     return str(file)
