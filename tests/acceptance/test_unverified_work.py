@@ -58,7 +58,7 @@ def test_unverified_work_is_escalated(project: Project) -> None:
     empty = {"run": ["git", *GIT_IDENTITY, "commit", "--allow-empty", "-qm", "x"]}
     once = {"retry": {"max_retries": 0}}
     acts: dict[str, Any] = {
-        "fix": [writes("fix.txt", "bad\n")],
+        "fix": [writes("fix.txt")],
         "look": [[{"write": {"look.py": "\n", "look.txt": "good\n"}}]],
         "clean": [writes("x.txt")],
         # The limit first, then nothing twice: the agent is asked once more, then a person.
@@ -74,7 +74,7 @@ def test_unverified_work_is_escalated(project: Project) -> None:
     # Its account is closed, and then a person is asked about it.
     tasks["limited"]["agent"] = "other"
     checks = {
-        "mends": {"shell": "echo good > fix.txt && test -s fix.txt"},
+        "mends": {"shell": "echo more >> fix.txt && test -s fix.txt"},
         "look": {"run": ["python3", "look.py"]},
         "clean": {"shell": "git status --porcelain", "success": "empty"},
         "tests": {"shell": "echo 3 tests failed; exit 1", "on_failure": "skip"},
