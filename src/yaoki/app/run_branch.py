@@ -57,8 +57,9 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
 
 
 def suggest_merge_command(app: App, run: Run) -> str:
-    """The git command that merges the work here; empty where `yaoki merge` does it, which never
-    moves a checked-out branch.
+    """The git command that merges the work into a checked-out base; empty if no checkout has it.
+
+    git merges into a checkout with changes too, where `yaoki merge` refuses.
     """
     try:
         git = app.context.git_facts

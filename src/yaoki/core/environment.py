@@ -14,7 +14,7 @@ CERTIFICATE_VARIABLES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     "NODE_EXTRA_CA_CERTS",
 )
-# What a check or a set-up command gets.
+# The variables that a check or a set-up command gets.
 COMMAND_VARIABLES = (*BASIC_VARIABLES, *CERTIFICATE_VARIABLES, VIRTUAL_ENV)
 # Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")

@@ -1,4 +1,4 @@
-"""What a person should know of a change that lands: large files, and text shaped like a key."""
+"""Notes about a change that lands: it has large files, or text shaped like a key."""
 
 from __future__ import annotations
 

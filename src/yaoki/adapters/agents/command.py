@@ -253,7 +253,7 @@ def _failure_claim(result: AgentResult, summary: OutputSummary) -> str:
 
 
 def _service_message(limit: AgentLimit, summary: OutputSummary, lines: tuple[str, ...]) -> str:
-    """What the service said about the limit: the message of the events, or the line it names."""
+    """The words of the service about the limit: the message of its events, or its error line."""
     if not limit.needs_explanation:
         return ""
     named = [line for line in lines if classify_error_lines((line,)) is limit]

@@ -171,5 +171,5 @@ def _in_quotes(text: str) -> str:
 
 
 def allowed_tools(allow: Iterable[str], more: Iterable[str], permissions: Permissions) -> str:
-    """What an agent over ACP may use, as the client's option."""
+    """The option of the ACP client that lists the tools an agent may use."""
     return "*" if permissions is Permissions.ALL else ",".join((*allow, *more))

@@ -1,4 +1,4 @@
-"""What a person does about the limit that stopped an agent: which command, which variable."""
+"""Remedies for the limit that stopped an agent: a command to run, a variable to set."""
 
 from __future__ import annotations
 

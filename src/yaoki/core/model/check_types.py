@@ -10,7 +10,7 @@ from yaoki.core.model.enums import CheckType
 
 @dataclass(frozen=True, slots=True)
 class CheckTraits:
-    """What the engine must know about a check before it runs it.
+    """The properties of a type of check that the engine needs before it runs one.
 
     `plan_keys` are the keys of a plan that make a check one of this type.
     """

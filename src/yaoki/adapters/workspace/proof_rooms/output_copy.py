@@ -27,7 +27,7 @@ FICLONE = 0x40049409
 CHUNK_BYTES = 1 << 20
 # Python compares it with its source, and corrects the path that it contains.
 BYTECODE = ".pyc"
-# What Linux reads of the first line of a script; older versions read no more than this.
+# Older versions of Linux read no more of the first line of a script.
 INTERPRETER_LINE_BYTES_MAX = 127
 
 
@@ -44,7 +44,7 @@ class OwnPaths:
 
 
 def find_own_paths(top: Path, paths: Iterable[str], place: Path) -> OwnPaths:
-    """Of the files `paths` below `top`, those that contain the path `place`."""
+    """The files among `paths`, below `top`, that contain the path `place`."""
     forms = tuple(_forms(place, place))
     texts: list[str] = []
     binaries: list[str] = []

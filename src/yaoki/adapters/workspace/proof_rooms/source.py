@@ -13,7 +13,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 # Settings that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."
-# Of a submodule no filters: nobody watches whether its settings change while agents work.
+# Filters of a submodule are not used: nobody watches its settings while agents work.
 SUBMODULE_SETTINGS = r"^(remote|user)\."
 # Refs of runs are left out: a check must not be able to tell that it runs under yaoki.
 OWN_REFS = ("refs/yaoki/", "refs/heads/yaoki/")

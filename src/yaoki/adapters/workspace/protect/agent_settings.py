@@ -54,7 +54,7 @@ SETTINGS_FILES = (
     ("", ".cursor", ("mcp.json", "hooks.json", "cli-config.json")),
 )
 FILES_OF_PATTERN_MAX = 200
-# Of these files only some values count, at the top and for each project.
+# The values of these files that count, at the top and for each project; the rest changes freely.
 SENSITIVE_VALUES: Mapping[str, frozenset[str]] = {
     ".claude.json": frozenset(
         {
