@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -128,3 +129,35 @@ def test_checks_that_change_while_they_run_are_run_again(project: Project) -> No
     assert names == ["CHECKS_REVISED", "CHECK_FINISHED"]
     warned = [data["message"] for data in event_data(entries, "WARNING")]
     assert any("checks were changed while they ran" in words for words in warned)
+
+
+@pytest.mark.spec("0.1", "16.14")
+def test_a_final_check_that_passed_with_the_old_checks_is_run_again(project: Project) -> None:
+    """The branch does not move after the revision: only an optional task was open."""
+    script = {"early": [writes("early.txt")], "extra": [writes("extra.txt")]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "early", "checks": ["good"]},
+        {
+            "id": "extra",
+            "checks": ["never"],
+            "required": False,
+            "needs": ["early"],
+            "retry": {"max_retries": 0},
+        },
+    ]
+    checks = {"good": file_contains("early.txt"), "never": {"shell": "false"}}
+    plan = a_plan(script, tasks, checks, done_when=["good"])
+    project.yaoki("run", project.plan(plan))
+    before = [task for task in project.status()["tasks"] if task["kind"] == "check"]
+    assert [task["state"] for task in before] == ["DONE"], project.status()
+
+    plan["checks"]["good"] = {"shell": "test -s never.txt"}
+    project.plan(plan)
+    assert project.yaoki("plan", "recheck").code == 0
+    project.yaoki("cancel", "extra")
+    ended = project.yaoki("resume")
+
+    assert ended.code != 0, ended.out + ended.err
+    finals = [task for task in project.status()["tasks"] if task["kind"] == "check"]
+    assert len(finals) == 2
+    assert finals[-1]["state"] != "DONE"

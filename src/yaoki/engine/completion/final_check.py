@@ -15,7 +15,7 @@ FINAL_CHECK_GOAL = "Verify on the run branch that everything that landed still p
 
 
 class FinalCheckStep:
-    """Adds a final check whenever the run branch is not at the commit of the last one."""
+    """Adds a final check when the run branch or the checks are not those of the last one."""
 
     def __init__(self, store: CompletionStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
@@ -31,12 +31,13 @@ class FinalCheckStep:
             return False
         last = earlier[-1] if earlier else None
         head = self._workspace.branches.head(run)
-        if last is not None and self._checked_commit(last) == head:
+        checked = last if last is not None and self._checked_commit(last) == head else None
+        if checked is not None and (run.revision == 1 or checked.state is not State.DONE):
             return False
         spec = self._spec(
             run, f"{FINAL_CHECK_NAME}-{len(earlier) + 1}" if earlier else FINAL_CHECK_NAME, head
         )
-        if not spec.checks:
+        if not spec.checks or (checked is not None and self._covers(checked, spec)):
             return False
         failed = last is not None and (last.awaiting_rerun or last.state is State.ESCALATED)
         replaces = {spec.name: str(last.id)} if last is not None and failed else {}
@@ -45,6 +46,12 @@ class FinalCheckStep:
     def _checked_commit(self, row: TaskRow) -> str:
         """The commit that a final check passed or failed on."""
         return row.landed_commit or self._store.task(row.id).work.base
+
+    def _covers(self, row: TaskRow, wanted: TaskSpec) -> bool:
+        """False if a revision of the plan changed the checks or the set-up after this check."""
+        passed = self._store.task(row.id).spec
+        same_setup = set(wanted.setup) <= set(passed.setup)
+        return same_setup and all(check in passed.checks for check in wanted.checks)
 
     def _spec(self, run: Run, name: str, head: str) -> TaskSpec:
         """The plan's `done_when`, then the required checks not known to pass on this head."""
