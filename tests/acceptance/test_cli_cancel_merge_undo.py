@@ -228,15 +228,18 @@ def test_undo_of_merged_work_names_the_branch_that_still_contains_it(project: Pr
     )
     done = project.yaoki("run", project.plan(plan), "--json")
     assert done.code == 0, done.out + done.err
-    branch = done.document["run_branch"]
+    run, branch = done.document["run"], done.document["run_branch"]
     project.git("merge", "-q", "--ff-only", branch)
 
     undone = project.yaoki("undo", "one", "--cascade")
     kept = project.yaoki("recover", "--json").document["kept"]
-    project.git("merge", "-q", branch)
+    reverted = project.yaoki("merge", run, "--partial")
+
+    assert reverted.code == 0, reverted.out + reverted.err
 
     assert "the tasks that need it: two" in undone.out
-    assert f"main still contains it; to revert it there as well: git merge {branch}" in undone.out
+    merge = f"yaoki merge {run} --partial"
+    assert f"main still contains it; to revert it there as well: {merge}" in undone.out
     idle = {(one["task"], one["attempt"]) for one in kept if one["left_nothing"]}
     assert idle == {(project.task("two")["id"], 1)}
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")

@@ -58,11 +58,11 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     assert "the whole run branch was then verified once more" in done.out
     assert "both tasks are done" in report
     assert "2/2 landed" in project.yaoki("status", "--all").out
-    # Where the base branch is checked out, git's own command is the shortest.
-    assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
-    project.git("checkout", "-q", "--detach")
-    assert project.status()["next"] == f"yaoki merge {run}"
-    project.git("checkout", "-q", "main")
+    assert done.out.splitlines()[-1] == f"next: yaoki merge {run}"
+    # `yaoki merge` leaves a checkout with changes alone; git merges beside them.
+    (project.repo / "README").write_text("uncommitted\n")
+    assert project.status()["next"] == f"git merge yaoki/{run}"
+    project.git("checkout", "-q", "README")
     assert project.yaoki("resume").code == 0, "a finished run stays finished"
 
 

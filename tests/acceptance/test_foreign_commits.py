@@ -203,10 +203,12 @@ def test_a_cancelled_run_with_a_foreign_commit_does_not_recommend_a_merge(
     project, run = prepared.after(run_half)
     sound = project.yaoki("cancel", run)
     assert sound.code == 0, sound.out + sound.err
+    (project.repo / "README").write_text("uncommitted\n")
     before = project.status()
     forge_landing(project, run)
 
     after = project.status()
+    project.git("checkout", "-q", "README")
 
     assert before["next"] == f"git merge yaoki/{run}"
     assert after["next"] == f"yaoki merge {run} --partial"

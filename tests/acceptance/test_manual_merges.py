@@ -33,7 +33,7 @@ def test_a_branch_deleted_before_its_merge_is_restored_and_after_it_is_not_misse
 
     gone = project.yaoki("resume", "--quiet")
 
-    assert before == f"git merge yaoki/{run}"
+    assert before == f"yaoki merge {run}"
     assert gone.code == 0, gone.out + gone.err
     assert "gone" in project.yaoki("report").out
     assert project.status()["next"] == f"yaoki merge {run}", "which names the command that helps"

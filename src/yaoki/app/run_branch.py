@@ -57,15 +57,13 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
 
 
 def suggest_merge_command(app: App, run: Run) -> str:
-    """The git command that merges the work into a checked-out base; empty if no checkout has it.
-
-    git merges into a checkout with changes too, where `yaoki merge` refuses.
-    """
+    """The git command for a checkout with uncommitted changes, where `yaoki merge` refuses."""
     try:
         git = app.context.git_facts
         if not run.base_branch:
             return ""
-        place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
+        there_is_work = git.has_branch(run.branch)
+        place = git.find_obstructed_checkout(run.base_branch) if there_is_work else None
     except GitFailed:
         return ""
     if place is None or (run.cancel_requested and not _is_branch_intact(app, run)):

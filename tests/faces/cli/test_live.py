@@ -103,7 +103,7 @@ def test_a_run_is_followed_and_answered_from_the_terminal(project: Project) -> N
         assert terminal.ended() == 0, terminal.text
         assert terminal.modes() == terminal.before, "the terminal is as it was"
         assert not terminal.grid.second
-        assert "next: git merge" in terminal.text, "the report stands on the first screen"
+        assert "next: yaoki merge" in terminal.text, "the report stands on the first screen"
     assert project.task("asks")["attempt"] == 2
 
 

@@ -55,9 +55,14 @@ class LocalGitFacts:
     def has_branch(self, branch: str) -> bool:
         return self._refs.read_commits(f"refs/heads/{branch}")[0] is not None
 
-    def find_checkout(self, branch: str) -> Path | None:
-        """The folder where the branch is checked out: git lets no other command move it."""
-        return next(iter(self._refs.checkouts_of(f"refs/heads/{branch}")), None)
+    def find_obstructed_checkout(self, branch: str) -> Path | None:
+        """The folder where the branch is checked out, if `yaoki merge` would not move it there."""
+        from yaoki.adapters.git.checkout_update import CheckoutUpdate
+
+        ref = f"refs/heads/{branch}"
+        folder = next(iter(self._refs.checkouts_of(ref)), None)
+        obstacle = folder is not None and CheckoutUpdate(self._git).find_obstacle(folder, ref)
+        return folder if obstacle else None
 
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The branch's head if it contains all these commits and they add to the base; or empty."""
