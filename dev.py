@@ -40,6 +40,8 @@ TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal")
 # What they write is made from the code; tests compare it.
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
+# Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
+MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
 TYPES = (("mypy",), ("lint-imports", "--no-logo"))
 
 
@@ -62,7 +64,7 @@ def test(*more: str) -> None:
     style()
     chromium()
     with beside(*TYPES):
-        call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *more)
+        run_tests(*TESTS, "--quick", "-m", "not agents and not registries", *more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -70,7 +72,7 @@ def near(since: str = "HEAD", *more: str) -> None:
     """lint, the tests of the docs, and those near your changes; `near origin/main`: since there"""
     lint()
     found = near_tests(TOP, changed_files(since))
-    call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *found, *more)
+    run_tests(*TESTS, "--quick", "-m", "not agents and not registries", *found, *more)
 
 
 def generate() -> None:
@@ -82,7 +84,7 @@ def generate() -> None:
 def real(*more: str) -> None:
     """the real agent programs against a scripted model; prints what each was seen to do"""
     try_agents()
-    call("pytest", *TESTS, "-m", "agents", *more)
+    run_tests(*TESTS, "-m", "agents", *more)
 
 
 def full(*more: str) -> None:
@@ -93,7 +95,7 @@ def full(*more: str) -> None:
     try_agents()
     docs()
     with beside(*TYPES):
-        call("pytest", *TESTS, *more)
+        run_tests(*TESTS, *more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -104,7 +106,7 @@ def mutants(*more: str) -> None:
 
 def postgres(*more: str) -> None:
     """the acceptance tests once more, with the store on a server"""
-    call("pytest", *TESTS, "-m", "not agents", "--store", "postgresql", "tests/acceptance", *more)
+    run_tests(*TESTS, "-m", "not agents", "--store", "postgresql", "tests/acceptance", *more)
 
 
 def lint() -> None:
@@ -331,15 +333,41 @@ COMMANDS = {
 }
 
 
-def call(program: str, *words: str, given: bytes | None = None) -> None:
+def call(program: str, *words: str, given: bytes | None = None, **variables: str) -> None:
     """A program of the environment, in this folder; when it fails, so do we, with its code."""
     # Several processes read the same tests: what the first one compiled serves the others.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env.update(variables)
     done = subprocess.run(
         [str(BIN / program), *words], cwd=str(TOP), input=given, env=env, check=False
     )
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
+
+
+def run_tests(*words: str) -> None:
+    """With their folders in memory, if it has room; those of a failed test stay until the next run.
+
+    A test may still run for an earlier process, so only folders without one are removed.
+    """
+    for folder in MEMORY.glob("yaoki-[0-9]*"):
+        if not Path("/proc", folder.name[6:]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    if not has_room(MEMORY):
+        call("pytest", *words)
+        return
+    folder = MEMORY / f"yaoki-{os.getpid()}"
+    folder.mkdir()
+    call("pytest", *words, TMPDIR=str(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_room(folder: Path) -> bool:
+    """Space enough, and programs may be executed there, which containers often forbid."""
+    if not os.access(str(folder), os.W_OK) or not Path("/proc/self").exists():
+        return False
+    status = os.statvfs(str(folder))
+    return status.f_bavail * status.f_frsize >= MEMORY_MIN and not status.f_flag & os.ST_NOEXEC
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import pytest
 import yaoki
 from tests.acceptance.project import GIT_IDENTITY, Project, file_contains
 from yaoki.adapters.processes.sandbox import Sandbox
+from yaoki.adapters.processes.sandbox_mounts import SHARED_FOLDERS
 from yaoki.errors import Fault
 from yaoki.ports import Launch
 
@@ -261,7 +262,7 @@ def test_a_sandboxed_agent_can_read_and_write_its_own_folder(tmp_path: Path) -> 
 def environment_below_tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python environment below a shared folder, beside private files."""
     folder = tmp_path_factory.mktemp("shared")
-    assert folder.is_relative_to("/tmp") or folder.is_relative_to("/var/tmp")
+    assert any(folder.is_relative_to(top) for top in SHARED_FOLDERS)
     (folder / "secret").write_text(SECRET)
     venv.create(folder / "env", symlinks=True)
     (packages,) = (folder / "env" / "lib").glob("python*/site-packages")

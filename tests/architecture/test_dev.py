@@ -119,3 +119,35 @@ def test_every_generator_that_a_page_or_a_comment_names_is_called_by_generate() 
 
     assert named == {"tests.reference"}
     assert named <= set(dev.GENERATORS)
+
+
+def test_tests_use_memory_only_where_it_has_room_and_allows_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dev, "MEMORY_MIN", 1)
+    has_room = dev.has_room(tmp_path)
+    monkeypatch.setattr(dev, "MEMORY_MIN", 1 << 60)
+
+    assert has_room
+    assert not dev.has_room(tmp_path)
+    assert not dev.has_room(tmp_path / "missing")
+    assert not dev.has_room(Path("/proc"))
+
+
+def test_the_folder_of_a_test_run_that_ended_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = subprocess.Popen((sys.executable, "-c", ""))
+    ended.wait()
+    left, other = tmp_path / f"yaoki-{ended.pid}", tmp_path / "yaoki-1"
+    left.mkdir()
+    other.mkdir()
+    called = tmp_path / "called"
+    monkeypatch.setattr(dev, "MEMORY", tmp_path)
+    monkeypatch.setattr(dev, "MEMORY_MIN", 1)
+    monkeypatch.setattr(dev, "call", lambda *_, **env: called.write_text(env["TMPDIR"]))
+
+    dev.run_tests()
+
+    assert called.read_text().startswith(f"{tmp_path}/yaoki-")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["called", other.name]

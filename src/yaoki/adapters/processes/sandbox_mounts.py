@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Empty inside except for named paths: a socket in here would lead out of the sandbox.
-SHARED_FOLDERS = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
+SHARED_FOLDERS = (Path("/tmp"), Path("/var/tmp"), Path("/run"), Path("/dev/shm"))
 # Name resolution, and the programs of some systems.
 VISIBLE_RUN_FOLDERS = tuple(
     Path("/run") / name
