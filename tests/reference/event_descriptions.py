@@ -58,6 +58,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "items",
             "exit_code",
             "seconds",
+            "fail_to_pass",
             "rerun_seconds",
             "log",
         ),

@@ -135,6 +135,9 @@ class NoCriteria:
     def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
         return None
 
+    def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        return ()
+
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         return False
 

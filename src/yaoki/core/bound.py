@@ -45,7 +45,7 @@ def worst_case(spec: TaskSpec) -> WorstCase:
 
 def _reruns(spec: TaskSpec) -> int:
     """A subtask may start once more when its whole group is rolled back."""
-    if spec.kind not in {TaskKind.CHANGE, TaskKind.REPORT}:
+    if not (spec.kind.is_change or spec.kind is TaskKind.REPORT):
         return 0
     group_runs = _runs(spec.policy).content if spec.group else 0
     return spec.policy.reruns_max + group_runs

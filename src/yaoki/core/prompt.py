@@ -11,7 +11,15 @@ from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, Task, TaskKind
+from yaoki.core.model import (
+    CheckSpec,
+    CheckType,
+    CriterionLevel,
+    Failure,
+    FailureKind,
+    Task,
+    TaskKind,
+)
 from yaoki.core.text import bullet_some, clip_bytes
 
 BUDGETS: Mapping[str, int] = {
@@ -33,6 +41,15 @@ ASK_RULES: Mapping[str, str] = {
     "ja": "あなたは専用の git worktree で一人で作業します。"
     "人にしか決められないことは推測せず、MCP サーバー `yaoki` のツール `ask` で質問してください。"
     "この試行は終わり、次の試行が回答を受け取ります。",
+}
+# For a task with the red-first criterion.
+RED_RULES: Mapping[str, str] = {
+    "en": "Write a test first that fails because of the fault, then fix it. Your tests are run on "
+    "the code without your fix as well: one must fail there by an assertion, not because "
+    "something cannot be imported.",
+    "ja": "まず不具合のために失敗するテストを書き、それから修正してください。"
+    "テストは修正前のコードでも実行されます。そこでは、インポートの失敗ではなく、"
+    "アサーションによって少なくとも 1 つが失敗する必要があります。",
 }
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
@@ -121,6 +138,8 @@ def _rules(task: Task, can_ask: bool) -> str:
     ]
     if task.spec.kind is TaskKind.REPORT:
         lines.append("Write your report to standard output, or to a file if the task names one.")
+    if task.spec.red is CriterionLevel.REQUIRED:
+        lines.append(RED_RULES.get(task.spec.language, RED_RULES["en"]))
     if task.spec.scope:
         lines.append(f"Stay within these paths: {', '.join(task.spec.scope)}")
     return "\n".join(f"- {line}" for line in lines)

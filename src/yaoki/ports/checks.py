@@ -119,6 +119,9 @@ class QualityCriteria(Protocol):
     def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
         """Code that satisfies a check instead of the task; None when there is none."""
 
+    def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        """The changed files that are tests or belong to tests, and to nothing else."""
+
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         """True when only blank lines, comments or empty files were changed."""
 

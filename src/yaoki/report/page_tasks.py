@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from yaoki.core.decide.rules import PERSON_AGENT
+from yaoki.core.model import TaskKind
 from yaoki.report import plain_words
 from yaoki.report.wording import format_cost, format_duration, one_line_text
 from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
@@ -92,7 +93,7 @@ def _story(task: Data) -> list[str]:
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
     """The landing of the task in words, where it is notable."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
-        yield UNCHANGED if task["kind"] == "change" else "checked"
+        yield UNCHANGED if TaskKind(task["kind"]).is_change else "checked"
     elif task["landed"]:
         by = {one["agent"] for one in task["attempts"] if one["landed"]}
         if by == {PERSON_AGENT}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 DEFECTS_MAX = 20
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -12,6 +12,14 @@ _SUM = re.compile(r"[0-9a-f]{64}")
 
 # A type, a text pattern, a nested shape, or a list of one; in a tuple, None is allowed too.
 FieldShape = Any
+
+
+class Optional(NamedTuple):
+    """The shape of a field that may be missing."""
+
+    shape: FieldShape
+
+
 POINT: Mapping[str, FieldShape] = {"commit": _NAME, "tree": _NAME}
 OUTPUT: Mapping[str, FieldShape] = {"file": str, "bytes": int, "sha256": _SUM}
 CHECK: Mapping[str, FieldShape] = {
@@ -22,6 +30,7 @@ CHECK: Mapping[str, FieldShape] = {
     "required": bool,
     "exit_code": (int,),
     "outputs": [OUTPUT],
+    "fail_to_pass": Optional([str]),
     "ms": int,
 }
 LANDED: Mapping[str, FieldShape] = {
@@ -74,7 +83,9 @@ def shape_defects(receipt: Mapping[str, Any], form: str, schema: int) -> list[st
 
 
 def _defects(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
-    if isinstance(shape, tuple):
+    if isinstance(shape, Optional):
+        yield from _defects(value, shape.shape, place)
+    elif isinstance(shape, tuple):
         if value is not None:
             yield from _defects(value, shape[0], place)
     elif isinstance(shape, list):
@@ -96,7 +107,8 @@ def _fields(value: Any, shape: Mapping[str, FieldShape], place: str) -> Iterator
     if not isinstance(value, dict):
         yield f"{place}: not an object"
         return
-    for name in sorted({*value} ^ {*shape}):
+    optional = {name for name, each in shape.items() if isinstance(each, Optional)}
+    for name in sorted(({*value} ^ {*shape}) - optional):
         what = "is unknown" if name in value else "is missing"
         yield f"{place} {name[:80]}: {what}".strip()
     for name in shape:

@@ -130,6 +130,7 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "outcome": check.outcome,
         "tests": check.tests,
         "known_failures": len(check.known),
+        "fail_to_pass": [clean(name) for name in check.fail_to_pass],
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

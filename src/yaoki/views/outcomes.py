@@ -19,6 +19,8 @@ def outcome_words(data: Mapping[str, Any]) -> str:
     """The outcome in a CHECK_FINISHED; the message of a failure has its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
     more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
+    red = len(data.get("fail_to_pass", ()))
+    more += f", {format_count(red, 'test fails', 'tests fail')} without the change" if red else ""
     return f"{data['outcome']}{more}"
 
 

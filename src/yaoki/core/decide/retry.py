@@ -367,6 +367,6 @@ def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
         return False
     if task.parent or task.spec.defers_escalation:
         return blocked in RERUNNABLE_REASONS | {Reason.MAX_RETRIES_INTEGRATION}
-    is_agent_work = task.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
+    is_agent_work = task.spec.kind.is_change or task.spec.kind is TaskKind.REPORT
     has_rerun_left = task.counts.reruns < task.spec.policy.reruns_max
     return is_agent_work and has_rerun_left and blocked in RERUNNABLE_REASONS

@@ -37,7 +37,6 @@ from yaoki.core.model import (
     RecoveryStrategy,
     Stage,
     Task,
-    TaskKind,
     Verdict,
 )
 from yaoki.core.model.stage_report import (
@@ -259,7 +258,7 @@ def _after_verify(
 ) -> tuple[Event, ...]:
     verdict, exit_ = report.verdict, task.work.exit
     done_nothing = not report.changed and not report.is_already_landed
-    unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
+    unchanged = task.spec.kind.is_change and done_nothing
     refuted = exit_ is not None and exit_.reports_failure
     idle = unchanged and not _may_change_nothing(task)
     proven = verdict.passed and not refuted and not idle

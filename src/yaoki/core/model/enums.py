@@ -74,13 +74,30 @@ class AttemptMode(StrEnum):
 
 @unique
 class TaskKind(StrEnum):
-    """The kind of result a task delivers; it decides what counts as success."""
+    """The kind of result a task delivers; it decides what counts as success.
+
+    A fix is a change that must also show a test which fails without it (rule 17.1).
+    """
 
     CHANGE = "change"
+    FIX = "fix"
     REPORT = "report"
     CHECK = "check"
     PLAN = "plan"
     GROUP = "group"
+
+    @property
+    def is_change(self) -> bool:
+        return self in {TaskKind.CHANGE, TaskKind.FIX}
+
+
+@unique
+class CriterionLevel(StrEnum):
+    """What follows when a criterion of the proof is not met: nothing, a note, or a failure."""
+
+    OFF = "off"
+    TOLD = "told"
+    REQUIRED = "required"
 
 
 @unique

@@ -20,10 +20,13 @@ CHECK_ENTRY_POINTS = "yaoki.checks"
 GIT_CONFIG_CHECK = "git-config"
 # The task changed nothing and its checks pass; a person may accept it as done.
 NO_CHANGE_CHECK = "no-change"
+# Does a test fail without the change?
+RED_FIRST_CHECK = "red-first"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
+    RED_FIRST_CHECK,
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )

@@ -86,6 +86,9 @@ _SHIPPED = (
         "gamed", "the change satisfies the check instead of the task", records=("tellTales",)
     ),
     FailurePattern(
+        "not-red", "no test fails without the change", records=("greenTests",), values=("why",)
+    ),
+    FailurePattern(
         "too-large",
         "larger than a change may be",
         values=("tooLarge",),

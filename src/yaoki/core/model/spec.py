@@ -11,6 +11,7 @@ from yaoki.core.model.enums import (
     BackoffType,
     BaselineMode,
     CheckType,
+    CriterionLevel,
     FailureKind,
     GitCheck,
     OnFailure,
@@ -139,7 +140,9 @@ class PlanningBrief:
     role: PlanningRole = PlanningRole.TASK
     phase: str = ""
     tasks_max: int = 100
-    kinds: tuple[TaskKind, ...] = (TaskKind.CHANGE, TaskKind.REPORT, TaskKind.CHECK)
+    kinds: tuple[TaskKind, ...] = (
+        *(TaskKind.CHANGE, TaskKind.FIX, TaskKind.REPORT, TaskKind.CHECK),
+    )
     deadline: timedelta = timedelta(0)
     iteration: int = 0
 
@@ -172,6 +175,8 @@ class TaskSpec:
     setup: tuple[tuple[str, ...], ...] = ()
     setup_inputs: tuple[str, ...] = ()
     may_change_nothing: bool = False
+    # Must a test fail without the change?
+    red: CriterionLevel = CriterionLevel.OFF
     discard: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False

@@ -273,7 +273,8 @@ class Task:
     @property
     def can_be_reverted(self) -> bool:
         """Can its landed work be reverted and done again?  That of a group cannot."""
-        return not self.revert_failed and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
+        kind = self.spec.kind
+        return not self.revert_failed and (kind.is_change or kind is TaskKind.REPORT)
 
     @property
     def can_be_built_on(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.landing_notes import landing_notes
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,
@@ -44,6 +45,7 @@ from yaoki.engine.stages.proof_room import (
     ProofSession,
     ProofSessions,
 )
+from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
 from yaoki.ports import (
     WORKTREE_LINK,
@@ -54,6 +56,15 @@ from yaoki.ports import (
     QualityCriteria,
     Workspace,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedChange:
+    """An agent's change, read before any check runs; empty where no agent changed anything."""
+
+    changes: Sequence[Change] = ()
+    definition: DefinitionReview = field(default_factory=DefinitionReview)
+    is_trivial: bool = False
 
 
 class CandidateVerifier:
@@ -72,6 +83,7 @@ class CandidateVerifier:
         self._comparison = BaselineComparison(baselines)
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
+        self._red_first = RedFirst(workspace, quality, self._comparison)
         self._check_rerun = CheckRerun(checker)
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
@@ -82,30 +94,23 @@ class CandidateVerifier:
         self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
     ) -> tuple[Finding, ...]:
         """All findings; after a finding about the change itself no check runs."""
-        review, trivial = DefinitionReview(), False
-        changes: Sequence[Change] = ()
+        reviewed = ReviewedChange()
         findings = tuple(built_in_findings(task, candidate))
         # The subtasks of a group were judged one by one.
         by_agent = candidate.changed and task.spec.kind not in AGENTLESS_KINDS
         if not findings and by_agent:
             findings = self._secrets.findings(run, task, candidate)
         if not findings and by_agent:
-            changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
-            review = self._definitions.review(task, candidate, changes)
-            findings = self._criteria(task, candidate, changes, review)
-            trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
+            reviewed = self._review(task, candidate)
+            findings = self._criteria(task, candidate, reviewed)
         if findings:
             variables = passed_variables(run, task)
             return tuple(self._checker.mask_finding(finding, variables) for finding in findings)
         with self._sessions.session(run, task, home, claim) as session:
-            checked = tuple(
-                self._run_checks(
-                    run, task, candidate, home, claim, session, review, trivial=trivial
-                )
-            )
+            checked = tuple(self._run_checks(run, task, candidate, home, claim, session, reviewed))
         if by_agent and all(finding.is_acceptable for finding in checked):
             sizes = self._workspace.contents.file_sizes(candidate.commit, candidate.changed)
-            for words in landing_notes(changes, sizes):
+            for words in landing_notes(reviewed.changes, sizes):
                 claim.warn(words)
         return (
             *waived_rule_findings(task),
@@ -113,12 +118,18 @@ class CandidateVerifier:
             *self._false_claims(task, candidate, checked),
         )
 
+    def _review(self, task: Task, candidate: Candidate) -> ReviewedChange:
+        changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
+        definition = self._definitions.review(task, candidate, changes)
+        trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
+        return ReviewedChange(changes, definition, trivial)
+
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
     ) -> tuple[Finding, ...]:
         """Q5 and Q6: nothing was changed and a check fails, whatever the agent claims."""
         failing = any(not finding.is_acceptable for finding in checked)
-        if task.spec.kind is not TaskKind.CHANGE or candidate.changed or not failing:
+        if not task.spec.kind.is_change or candidate.changed or not failing:
             return ()
         output = task.work.exit.output_tail if task.work.exit else ""
         context = ChangeContext(
@@ -132,8 +143,7 @@ class CandidateVerifier:
         self,
         task: Task,
         candidate: Candidate,
-        changes: Sequence[Change],
-        review: DefinitionReview,
+        reviewed: ReviewedChange,
     ) -> tuple[Finding, ...]:
         """The findings about the quality of the change itself, before any command runs."""
         context = ChangeContext(
@@ -143,11 +153,11 @@ class CandidateVerifier:
             report="" if task.spec.kind is not TaskKind.REPORT else "reported",
         )
         criteria = self._quality.judge_criteria(
-            changes, context, exists=self._is_tracked(task, candidate)
+            reviewed.changes, context, exists=self._is_tracked(task, candidate)
         )
         findings = [f for f in criteria if f.check in task.spec.quality]
-        findings += self._definitions.weakened_findings(review)
-        gaming = self._quality.find_gaming(changes)
+        findings += self._definitions.weakened_findings(reviewed.definition)
+        gaming = self._quality.find_gaming(reviewed.changes)
         findings += [gaming] if gaming is not None else []
         return tuple(f for f in findings if f.check not in task.waivers)
 
@@ -170,9 +180,7 @@ class CandidateVerifier:
         home: Path,
         claim: ClaimContext,
         session: ProofSession,
-        review: DefinitionReview,
-        *,
-        trivial: bool,
+        reviewed: ReviewedChange,
     ) -> Iterator[Finding]:
         """Run every check, so that one attempt can fix all that fails.
 
@@ -182,7 +190,7 @@ class CandidateVerifier:
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
-        passed: list[ProofCheck] = []
+        passed: list[tuple[ProofCheck, Finding]] = []
         facts, failed = self._facts(run, task, candidate, claim), False
         for n, spec in self._durations.in_order(task, facts.onto):
             if spec.name in task.waivers:
@@ -201,7 +209,9 @@ class CandidateVerifier:
             if not finding.is_acceptable:
                 failed = True
                 continue
-            fewer = self._comparison.fewer_tests(check, finding, facts, review.parametrized)
+            fewer = self._comparison.fewer_tests(
+                check, finding, facts, reviewed.definition.parametrized
+            )
             if fewer is not None:
                 failed = True
                 yield fewer
@@ -210,17 +220,19 @@ class CandidateVerifier:
                 and spec.required
                 and finding.outcome is Outcome.PASSED
             ):
-                passed.append(check)
+                passed.append((check, finding))
         if failed:
             return
         yield from self._comparison.unmatched_fixes(
             run, task, findings, home, facts, claim, session
         )
+        proofs = [check for check, _ in passed]
         yield from self._definitions.check_with_base_definition(
-            passed, review, facts, self._comparison.weigh
+            proofs, reviewed.definition, facts, self._comparison.weigh
         )
-        if trivial and not self._comparison.change_matters(task, passed, facts):
+        if reviewed.is_trivial and not self._comparison.change_matters(task, proofs, facts):
             yield trivial_change_finding()
+        yield from self._red_first.findings(task, passed, reviewed.changes, facts)
 
     def _facts(self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext) -> CheckFacts:
         # A check task changes nothing itself, so it is compared with the base of the run.

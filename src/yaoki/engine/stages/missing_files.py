@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.model import Finding, FindingItem, Outcome, Task, TaskKind
+from yaoki.core.model import Finding, FindingItem, Outcome, Task
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import CheckFacts, IgnoredFile, Workspace
@@ -30,7 +30,7 @@ class MissingFiles:
         task, reads_files = check.task, check.spec.type in FILE_CHECKS
         if not reads_files or finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
-        if task.spec.kind is not TaskKind.CHANGE or task.taken_over:
+        if not task.spec.kind.is_change or task.taken_over:
             return finding
         files = self._workspace.uncommitted.uncommitted_files(task, self._agent_started_at(task))
         if not files or not self._passes_with(check, facts, files):

@@ -13,6 +13,7 @@ from yaoki.core.model import (
     CheckSpec,
     CheckType,
     ContinuousMode,
+    CriterionLevel,
     GitCheck,
     OnFailure,
     Permissions,
@@ -193,6 +194,7 @@ def _spec(
         setup=(*common_setup, *(tuple(words) for words in task.setup)),
         setup_inputs=(*setup_inputs, *draft.plan.setup_inputs, *task.setup_inputs),
         may_change_nothing=task.may_change_nothing,
+        red=_red(draft, task),
         discard=(*draft.plan.discard, *task.discard),
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
@@ -208,6 +210,17 @@ def _spec(
         tags=tuple(sorted(set(task.tags))),
         ticket=" ".join(task.ticket.split()),
     )
+
+
+def _red(draft: Draft, task: TaskModel) -> CriterionLevel:
+    """The task's own word, else that of the plan; a fix needs it unless one of them says no."""
+    kind = TaskKind(task.kind)
+    if not kind.is_change:
+        return CriterionLevel.OFF
+    for model in (task, draft.plan):
+        if model.is_given("red"):
+            return CriterionLevel(model.red)
+    return CriterionLevel.REQUIRED if kind is TaskKind.FIX else CriterionLevel.OFF
 
 
 def _common_setup(draft: Draft) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:

@@ -105,6 +105,11 @@ def _seconds(value: Any) -> float | None:
     return days * 86_400 + hours * 3_600 + minutes * 60 + seconds + milliseconds / 1_000
 
 
+def as_criterion_level(value: object) -> object:
+    """True is `required`; false is `off`, which YAML reads the word `off` as."""
+    return ("required" if value else "off") if isinstance(value, bool) else value
+
+
 def as_list(value: Any) -> Any:
     if not isinstance(value, str | list):
         raise field_error("must be a name or a list of names")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from yaoki.formats.plan.field_values import (
+    as_criterion_level,
     as_list,
     check_branch_name,
     check_env_globs,
@@ -38,6 +39,11 @@ AgentChain = Annotated[list[str], BeforeValidator(as_list), WithJsonSchema(_ONE_
 CommandWords = Annotated[list[str], BeforeValidator(split_command), WithJsonSchema(_ONE_OR_MORE)]
 CheckWords = Annotated[
     list[str], BeforeValidator(split_check_command), WithJsonSchema(_ONE_OR_MORE)
+]
+CriterionWord = Annotated[
+    Literal["off", "told", "required"],
+    BeforeValidator(as_criterion_level),
+    WithJsonSchema({"enum": ["off", "told", "required", True, False]}),
 ]
 Regex = Annotated[str, AfterValidator(check_regex)]
 SuccessForm = Annotated[str, AfterValidator(check_success)]

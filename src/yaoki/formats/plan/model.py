@@ -31,6 +31,7 @@ from yaoki.formats.plan.fields import (
     BranchName,
     CheckWords,
     CommandWords,
+    CriterionWord,
     Duration,
     Env,
     EnvGlobs,
@@ -116,11 +117,11 @@ class RunBudgetModel(StrictModel):
     wall_s: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds from its beginning")
 
 
-PlannableKind = Literal["change", "report", "check"]
+PlannableKind = Literal["change", "fix", "report", "check"]
 
 
 def all_plannable_kinds() -> list[PlannableKind]:
-    return ["change", "report", "check"]
+    return ["change", "fix", "report", "check"]
 
 
 class ConstraintsModel(StrictModel):
@@ -251,7 +252,7 @@ class TaskModel(StrictModel):
     goal: str = Field("", description="what the agent is asked to do")
     prompt: str = Field("", description="another word for goal")
     ticket: str = Field("", description="its issue elsewhere; the landed commit refers to it")
-    kind: Literal["change", "report", "check", "plan", "group"] = Field(
+    kind: Literal["change", "fix", "report", "check", "plan", "group"] = Field(
         "change", description="what counts as success"
     )
     needs: list[str] = Field([], description="tasks that must be done before")
@@ -275,6 +276,11 @@ class TaskModel(StrictModel):
     setup_inputs: list[str] = Field([], description="globs after those of the plan")
     may_change_nothing: bool = Field(
         False, description="it is done if its checks pass, though nothing was changed"
+    )
+    red: CriterionWord = Field(
+        "off",
+        description="a test must fail without the change: off, told, required or true; "
+        "default: that of the plan, for a fix required",
     )
     discard: list[str] = Field([], description="globs after those of the plan")
     fixes: list[str] = Field([], description="failures of the base that must be fixed")
@@ -335,6 +341,9 @@ class PlanModel(StrictModel):
     )
     quality: list[Criterion] = Field(
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
+    )
+    red: CriterionWord = Field(
+        "off", description="for its changes and fixes: a test must fail without the change"
     )
     planner: AgentChain = Field(
         [], description="agents that plan more tasks when something is missing"

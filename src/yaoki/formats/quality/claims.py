@@ -47,7 +47,7 @@ def _is_changed_file(path: str, changed: frozenset[str]) -> bool:
 def missing_evidence(claims: ChangeContext) -> str:
     """Q5: why nothing proves the task; empty when something does."""
     match claims.kind:
-        case TaskKind.CHANGE if not claims.changed and claims.checks_passed is not True:
+        case kind if kind.is_change and not claims.changed and claims.checks_passed is not True:
             return "the checks do not pass without a change"
         case TaskKind.REPORT if not claims.changed and not claims.report.strip():
             return "there is no report"
@@ -57,7 +57,8 @@ def missing_evidence(claims: ChangeContext) -> str:
 
 def find_done_claim(claims: ChangeContext) -> str:
     """Q6: the claim of completion although nothing proves it; empty when there is none."""
-    if claims.kind not in {TaskKind.CHANGE, TaskKind.REPORT} or not missing_evidence(claims):
+    by_agent = claims.kind.is_change or claims.kind is TaskKind.REPORT
+    if not by_agent or not missing_evidence(claims):
         return ""
     for line in reversed(claims.agent_output[-SAID_CHARS_MAX:].split("\n")):
         shown = line[-500:]

@@ -73,4 +73,5 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         tuple(data.get("known", ())),
         entry.seq,
         tuple(data.get("rerun_seconds", ())),
+        tuple(data.get("fail_to_pass", ())),
     )

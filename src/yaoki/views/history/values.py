@@ -106,6 +106,8 @@ class CheckResult:
     seq: int
     # The durations of its re-runs after a failure.
     rerun_seconds: tuple[float, ...] = ()
+    # Of the red-first criterion: the tests that fail without the change.
+    fail_to_pass: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

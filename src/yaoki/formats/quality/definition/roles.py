@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.suites import is_test_path
 
 _TEST_FOLDER = re.compile(
@@ -141,6 +143,19 @@ def is_product_data(path: str) -> bool:
 
 def is_in_test_folder(path: str) -> bool:
     return _TEST_FOLDER.search(path) is not None
+
+
+def list_test_files(changes: Sequence[Change]) -> tuple[str, ...]:
+    """The changed files that hold tests, or data and helpers of tests, and no product code.
+
+    Rust keeps unit tests inside the product's files, which cannot be told apart by file.
+    """
+    paths = (change.path for change in changes)
+    return tuple(
+        path
+        for path in paths
+        if is_in_test_folder(path) or (is_test_path(path) and not path.endswith(".rs"))
+    )
 
 
 def is_support(path: str) -> bool:

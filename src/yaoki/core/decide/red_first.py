@@ -1,0 +1,103 @@
+"""Red first: tests that fail without a change and pass with it show what it fixes (rule 17.1).
+
+The tests that a task added or changed run on the commit before it.  A test that cannot be loaded
+there shows nothing: it would fail whatever the change does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yaoki.core.decide.baseline import exception_kind, incomplete_suite_reason
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model import RED_FIRST_CHECK, CriterionLevel, Finding, FindingItem, Outcome
+from yaoki.core.text import format_count, list_some
+
+NOT_RED_PATTERN = "not-red"
+# The param of a passed finding that lists the tests.
+FAIL_TO_PASS = "failToPass"
+TESTS_MAX, NAMES_SHOWN = 100, 3
+# The test could not even begin: what it uses does not exist without the change.
+_LOAD_ERRORS = frozenset(
+    {
+        *("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError"),
+        *("ReferenceError", "UnboundLocalError", "TabError"),
+    }
+)
+_MISSING_NAME = lazy_compile(
+    r"(?:AttributeError: )?module '[^']*' has no attribute|.{0,200}is not a function\b"
+    r"|.{0,200}Cannot find (?:module|package)\b|.{0,200}does not provide an export named\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RedEvidence:
+    """One check without the change: the tests that failed, or the reason why that shows nothing."""
+
+    check: str
+    red_tests: tuple[str, ...] = ()
+    green_tests: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+def compare_without_change(before: Finding, now: Finding) -> RedEvidence:
+    """`before`: the check with the new tests and without the change; `now`: it passes with it."""
+    # Only tests that exist with the change count; all do where their names are unknown.
+    passing = frozenset(now.passing_tests)
+    green = tuple(sorted(passing & set(before.passing_tests)))[:TESTS_MAX]
+    if before.outcome is Outcome.PASSED:
+        why = "passes without the change"
+        return RedEvidence(now.check, green_tests=green, why_not=why)
+    if before.outcome is not Outcome.FAILED:
+        why = f"cannot run without the change: {before.message}"
+        return RedEvidence(now.check, why_not=why)
+    items = [item for item in before.items if not passing or item.name in passing]
+    red = tuple(item.name for item in items if not _is_load_error(item.message))
+    if red or not (before.items or incomplete_suite_reason(before)):
+        # A check without named failures is one test itself.
+        return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",), green)
+    reason = incomplete_suite_reason(before) or before.message
+    why = f"does not fail by an assertion without the change: {reason}"
+    return RedEvidence(now.check, green_tests=green, why_not=why)
+
+
+def _is_load_error(message: str) -> bool:
+    return exception_kind(message) in _LOAD_ERRORS or _MISSING_NAME.match(message) is not None
+
+
+def judge_red_first(
+    evidence: Sequence[RedEvidence], level: CriterionLevel, test_files: Sequence[str]
+) -> Finding:
+    """One red test of one check is enough: others may guard what worked before."""
+    red = [name for one in evidence for name in one.red_tests]
+    required = level is CriterionLevel.REQUIRED
+    if red:
+        tests = format_count(len(red), "test fails", "tests fail")
+        return Finding(
+            RED_FIRST_CHECK,
+            Outcome.PASSED,
+            required=required,
+            message=f"{tests} without the change and "
+            f"{'passes' if len(red) == 1 else 'pass'} with it: {list_some(red, NAMES_SHOWN)}",
+            params={FAIL_TO_PASS: red[:TESTS_MAX]},
+        )
+    if not test_files:
+        why = "no test was added or changed, and none fails without the change"
+    elif evidence:
+        why = "; ".join(f"check {one.check} {one.why_not}" for one in evidence)
+    else:
+        why = "no check runs tests"
+    green = [name for one in evidence for name in one.green_tests][:TESTS_MAX]
+    return Finding(
+        RED_FIRST_CHECK,
+        Outcome.FAILED,
+        required=required,
+        pattern=NOT_RED_PATTERN,
+        message=f"no test shows what the change fixes: {why}",
+        items=tuple(FindingItem(path, "shows nothing of the fix", path) for path in test_files),
+        params={
+            "why": why,
+            "greenTests": [{"name": name, "message": "passes without it"} for name in green[:20]],
+        },
+    )

@@ -1,0 +1,109 @@
+"""A fix shows a test that fails without it: red first (rule 17.1)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan
+from tests.acceptance.test_agent_failures import event_data
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("17.1")]
+
+FAULT = "def half(n):\n    return n // 2\n"
+FIXED = "def half(n):\n    return n / 2\n"
+OLD_TEST = "from half import half\n\n\ndef test_even():\n    assert half(4) == 2\n"
+RED_TEST = f"{OLD_TEST}\n\ndef test_odd():\n    assert half(3) == 1.5\n"
+GREEN_TEST = f"{OLD_TEST}\n\ndef test_zero():\n    assert half(0) == 0\n"
+UNLOADED_TEST = "from half import half, exact\n\n\ndef test_exact():\n    assert exact(half(3))\n"
+CHECKS = {"tests": {"run": [sys.executable, "-m", "pytest", "-q"]}}
+
+
+def run_fix(
+    project: Project, *attempts: dict[str, str], **more: Any
+) -> tuple[int, dict[str, Any], list[Any]]:
+    """Run one fix; each attempt writes these files."""
+    script = {"a": [[{"write": files}] for files in attempts]}
+    task = {"id": "a", "kind": "fix", "goal": "Half of an odd number is wrong.", **more}
+    code = project.yaoki("run", project.plan(a_plan(script, [task], CHECKS))).code
+    return code, project.task("a"), project.events("a")
+
+
+@pytest.fixture
+def faulty(project: Project) -> Project:
+    (project.repo / "half.py").write_text(FAULT)
+    (project.repo / "test_half.py").write_text(OLD_TEST)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a fault")
+    return project
+
+
+def test_a_fix_lands_with_the_test_that_fails_without_it_in_its_receipt(faulty: Project) -> None:
+    """The first attempt has no test, the second one a test that passes anyway."""
+    code, task, entries = run_fix(
+        faulty,
+        {"half.py": FIXED},
+        {"half.py": FIXED, "test_half.py": GREEN_TEST},
+        {"half.py": FIXED, "test_half.py": RED_TEST},
+    )
+
+    assert (code, task["attempt"]) == (0, 3)
+    failures = [data["failure"] for data in event_data(entries, "RETRY_DECISION")]
+    assert [failure["pattern"] for failure in failures] == ["not-red", "not-red"]
+    assert "no test was added or changed" in failures[0]["message"]
+    assert "check tests passes without the change" in failures[1]["message"]
+    assert "Write a test first that fails because of the fault" in faulty.prompt(task, 1)
+    assert "test_zero" in faulty.prompt(task, 3)
+    why = faulty.yaoki("why", "a").out
+    assert "red-first PASSED, 1 test fails without the change" in why
+    faulty.yaoki("report", "--receipt", str(faulty.folder / "receipt"))
+    receipt = json.loads((faulty.folder / "receipt").read_text())
+    (red,) = [check for check in receipt["landed"][0]["checks"] if check["check"] == "red-first"]
+    assert red["outcome"] == "PASSED"
+    assert red["fail_to_pass"] == ["test_half.py::test_odd"]
+    assert faulty.yaoki("verify", str(faulty.folder / "receipt")).code == 0
+    assert faulty.yaoki("verify", "--replay").code == 0
+
+
+@pytest.mark.full
+def test_a_test_that_cannot_be_loaded_without_the_fix_shows_nothing(faulty: Project) -> None:
+    helper = f"{FIXED}\n\ndef exact(n):\n    return n == 1.5\n"
+    code, task, entries = run_fix(
+        faulty,
+        {"half.py": helper, "test_exact.py": UNLOADED_TEST},
+        retry={"max_retries": 0},
+    )
+
+    assert code == 4
+    assert task["state"] == "ESCALATED"
+    (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
+    assert "does not fail by an assertion without the change" in checked["message"]
+    assert faulty.yaoki("answer", "a", "waive", "red-first").code == 0
+    assert faulty.yaoki("resume").code == 0
+
+
+@pytest.mark.full
+def test_a_failing_test_of_the_base_is_red_and_needs_no_other(faulty: Project) -> None:
+    (faulty.repo / "test_half.py").write_text(RED_TEST)
+    faulty.git(*GIT_IDENTITY, "commit", "-qam", "the test that shows it")
+
+    code, task, entries = run_fix(faulty, {"half.py": FIXED})
+
+    assert (code, task["attempt"]) == (0, 1)
+    (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
+    assert checked["fail_to_pass"] == ["test_half.py::test_odd"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("word", "outcomes"), [("told", ["FAILED"]), (False, [])])
+def test_the_plan_says_whether_it_is_required(
+    faulty: Project, word: object, outcomes: list[str]
+) -> None:
+    code, task, entries = run_fix(faulty, {"half.py": FIXED}, red=word)
+
+    assert (code, task["attempt"]) == (0, 1)
+    checked = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
+    assert [data["outcome"] for data in checked] == outcomes

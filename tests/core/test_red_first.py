@@ -1,0 +1,129 @@
+"""Which tests show what a change fixes, and which show nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import a_finding
+from yaoki.core.decide.red_first import RedEvidence, compare_without_change, judge_red_first
+from yaoki.core.model import CriterionLevel, Finding, FindingItem, Outcome
+
+pytestmark = pytest.mark.spec("17.1")
+NOW = a_finding(Outcome.PASSED, check="tests", passing_tests=("test_a", "test_b"))
+
+
+def failed(*items: tuple[str, str], **params: object) -> Finding:
+    listed = tuple(FindingItem(name, message) for name, message in items)
+    return a_finding(Outcome.FAILED, message="it failed", items=listed, params=params)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "assert 1 == 2",
+        "AssertionError: no",
+        "IndexError: list index out of range",
+        "AttributeError: 'NoneType' object has no attribute 'name'",
+        "Expected values to be strictly equal: 1 !== 2",
+        "",
+    ],
+)
+def test_a_test_that_fails_without_the_change_is_red(message: str) -> None:
+    evidence = compare_without_change(failed(("test_a", message)), NOW)
+
+    assert evidence.red_tests == ("test_a",)
+    assert not evidence.why_not
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ImportError: cannot import name 'exact' from 'half'",
+        "ModuleNotFoundError: No module named 'exact'",
+        "NameError: name 'exact' is not defined",
+        "AttributeError: module 'half' has no attribute 'exact'",
+        "module 'half' has no attribute 'exact'",
+        "TypeError: exact is not a function",
+        "SyntaxError: The requested module './a.js' does not provide an export named 'exact'",
+        "ReferenceError: exact is not defined",
+        "Error: Cannot find module './exact'",
+        "SyntaxError: invalid syntax",
+    ],
+)
+def test_a_test_that_cannot_be_loaded_shows_nothing(message: str) -> None:
+    evidence = compare_without_change(failed(("test_a", message)), NOW)
+
+    assert not evidence.red_tests
+    assert evidence.why_not == "does not fail by an assertion without the change: it failed"
+
+
+def test_only_tests_that_pass_with_the_change_count() -> None:
+    evidence = compare_without_change(failed(("gone", "assert 0"), ("test_b", "assert 0")), NOW)
+
+    assert evidence.red_tests == ("test_b",)
+    assert not compare_without_change(failed(("gone", "assert 0")), NOW).red_tests
+
+
+def test_a_passing_suite_names_the_tests_that_pass_anyway() -> None:
+    before = a_finding(Outcome.PASSED, passing_tests=("test_b", "other"))
+
+    evidence = compare_without_change(before, NOW)
+
+    assert evidence == RedEvidence(
+        "tests", green_tests=("test_b",), why_not="passes without the change"
+    )
+
+
+def test_a_check_that_cannot_run_without_the_change_shows_nothing() -> None:
+    before = a_finding(Outcome.BROKEN, message="no program")
+
+    evidence = compare_without_change(before, NOW)
+
+    assert evidence.why_not == "cannot run without the change: no program"
+
+
+def test_a_suite_that_did_not_load_shows_nothing() -> None:
+    evidence = compare_without_change(failed(loadError=True), NOW)
+
+    assert not evidence.red_tests
+    assert "its tests did not load" in evidence.why_not
+
+
+def test_a_check_without_names_is_one_test() -> None:
+    now = a_finding(Outcome.PASSED, check="smoke")
+
+    assert compare_without_change(failed(), now).red_tests == ("check smoke",)
+
+
+def test_one_red_test_is_enough_and_is_named() -> None:
+    evidence = [RedEvidence("a", why_not="x"), RedEvidence("b", ("t1", "t2"))]
+
+    finding = judge_red_first(evidence, CriterionLevel.REQUIRED, ("test_x.py",))
+
+    assert finding.outcome is Outcome.PASSED
+    assert finding.message == "2 tests fail without the change and pass with it: t1, t2"
+    assert finding.params["failToPass"] == ["t1", "t2"]
+    assert not finding.is_proof, "it proves the tests, not the work"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "files", "why"),
+    [
+        ([RedEvidence("a", (), ("t",), "x"), RedEvidence("b", why_not="y")], ("f",), "check b y"),
+        ([RedEvidence("a", why_not="x")], (), "no test was added or changed"),
+        ([], ("f",), "no check runs tests"),
+    ],
+)
+def test_without_a_red_test_the_reason_is_named(
+    evidence: list[RedEvidence], files: tuple[str, ...], why: str
+) -> None:
+    finding = judge_red_first(evidence, CriterionLevel.REQUIRED, files)
+    told = judge_red_first(evidence, CriterionLevel.TOLD, files)
+
+    assert why in finding.message
+    assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "not-red")
+    assert not finding.is_acceptable
+    assert told.is_acceptable
+    assert [item.name for item in finding.items] == list(files)
+    names = [name for one in evidence for name in one.green_tests]
+    assert [record["name"] for record in finding.params["greenTests"]] == names
