@@ -90,6 +90,23 @@ def test_a_landing_at_the_first_attempt_is_one_line() -> None:
     assert "at the first attempt" in story_of(page_of(a_story(1, 0, code=0)), "t1")
 
 
+@pytest.mark.spec("12.3")
+def test_a_failure_is_told_by_its_facts_and_not_by_its_words() -> None:
+    """A message that ends like the codes of another failure is shown as it is."""
+    failure = {"kind": "INCOMPLETE", "pattern": "no-change", "message": "see (TIMEOUT)"}
+    retried = entry(10, "RETRY_DECISION", 1, failure=failure, delay_ms=5, strategy="fresh")
+    report, _ = any_report([a_row(1, attempt=1)], [*a_story(1, 0)[:4], retried], HandGit([]))
+    report["time"]["wall_s"] = 100.0
+
+    html = render_page(report)
+
+    (attempt,) = report["tasks"][0]["attempts"]
+    facts = {"kind": "INCOMPLETE", "pattern": "no-change", "subject": "see (TIMEOUT)"}
+    assert attempt["failure"] == facts
+    assert story_of(html, "t1").strip().endswith("attempt 1: nothing was changed: see (TIMEOUT)")
+    assert "INCOMPLETE" not in html
+
+
 @pytest.mark.spec("0.1", "10.4")
 def test_waiting_for_a_person_is_drawn_separately_from_work() -> None:
     html = page_of(asked_in_the_middle("retry"))

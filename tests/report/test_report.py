@@ -29,7 +29,7 @@ from yaoki.report import (
     verify_receipt,
 )
 from yaoki.report.canonical import seal
-from yaoki.report.wording import format_cost, format_duration, verdict_sentence
+from yaoki.report.wording import format_cost, verdict_sentence
 from yaoki.views import build_run_view
 from yaoki.views.history import build_run_history
 
@@ -391,20 +391,6 @@ def test_the_verdict_is_one_sentence_that_calls_no_failure_a_success(
     none = dict.fromkeys(names, 0)
 
     assert verdict_sentence(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.04, "0.0 s"),
-        (12.4, "12 s"),
-        (185, "3 min 05 s"),
-        (7620, "2 h 07 min"),
-        (273600, "3 d 4 h"),
-    ],
-)
-def test_durations_are_formatted_for_people(seconds: float, words: str) -> None:
-    assert format_duration(seconds) == words
 
 
 # ------------------------------------------------------------------ the receipt

@@ -10,7 +10,15 @@ from typing import Any
 
 from yaoki.core.model import FailureKind
 from yaoki.views.decisions import DecisionKind
-from yaoki.views.history import Attempt, CheckResult, PersonWait, TaskHistory, Wait, WaitCause
+from yaoki.views.history import (
+    Attempt,
+    CheckResult,
+    PersonWait,
+    RecordedFailure,
+    TaskHistory,
+    Wait,
+    WaitCause,
+)
 
 ATTEMPTS_MAX = 100
 QUESTIONS_MAX = 20
@@ -119,6 +127,7 @@ def _attempt(attempt: Attempt, waits: Sequence[PersonWait], clean: Callable[[str
         "until": attempt.until.isoformat() if attempt.until and is_over else None,
         "agent": clean(attempt.agent) or None,
         "ended": clean(attempt.failure or attempt.end_words) or None if is_over else None,
+        "failure": _failure(attempt.recorded_failure, clean) if is_over else None,
         "landed": attempt.landed,
         "agent_started": attempt.prompt is not None or bool(runs),
         "agent_s": round(sum(run.seconds for run in runs), 3) if runs else None,
@@ -130,11 +139,22 @@ def _attempt(attempt: Attempt, waits: Sequence[PersonWait], clean: Callable[[str
     }
 
 
+def _failure(failure: RecordedFailure | None, clean: Callable[[str], str]) -> Data | None:
+    if failure is None:
+        return None
+    return {
+        "kind": failure.kind,
+        "pattern": failure.pattern or None,
+        "subject": clean(failure.subject),
+    }
+
+
 def _person_wait(wait: PersonWait, clean: Callable[[str], str]) -> Data:
     return {
         "at": wait.at.isoformat(),
         "until": wait.until.isoformat() if wait.until else None,
         "why": clean(wait.reason),
+        "failure": _failure(wait.failure, clean),
         "choice": wait.choice or None,
     }
 

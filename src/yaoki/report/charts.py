@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import FINAL_CHECK_NAME
-from yaoki.core.text import format_count
-from yaoki.report.wording import format_duration, one_line_text
+from yaoki.core.text import format_count, format_duration
+from yaoki.report.plain_words import describe_end
+from yaoki.report.wording import one_line_text
 
 ROWS_MAX = 60
 UNITS = 1000
@@ -85,7 +86,7 @@ def _bar(one: Data, piece: ChartBar, wall: float) -> Data:
     width = max(THINNEST, min(UNITS, UNITS * (right - left) / wall))
     x = max(0.0, min(UNITS - width, UNITS * left / wall))
     is_question = tone == ASKS
-    how = "waiting for a person" if is_question else one["ended"] or "not ended yet"
+    how = "waiting for a person" if is_question else describe_end(one) or "not ended yet"
     took = format_duration(max(0.0, right - left))
     words = f"attempt {one['attempt']}, {took}: {one_line_text(how, 200)}"
     place = {"x": f"{x:.1f}", "width": f"{width:.1f}"}

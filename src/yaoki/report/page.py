@@ -10,7 +10,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from yaoki.core.text import format_count, strip_terminal_codes
+from yaoki.core.text import format_count, format_duration, strip_terminal_codes
 from yaoki.report import page_tasks
 from yaoki.report.charts import bar_lengths, task_title, timeline_chart
 from yaoki.report.plain_words import describe_cause
@@ -20,7 +20,6 @@ from yaoki.report.wording import (
     agent_conversations,
     describe_rerun,
     format_cost,
-    format_duration,
     format_tokens,
     list_some,
     one_line_text,

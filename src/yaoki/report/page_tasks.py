@@ -7,8 +7,9 @@ from typing import Any
 
 from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.core.model import TaskKind
+from yaoki.core.text import format_duration
 from yaoki.report import plain_words
-from yaoki.report.wording import format_cost, format_duration, one_line_text
+from yaoki.report.wording import format_cost, one_line_text
 from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
 
 TASKS_MAX = 400
@@ -112,7 +113,7 @@ def _attempt_trouble(one: Data) -> Iterable[str]:
         )
     for wait in one["asked"]:
         then = plain_words.describe_choice(wait["choice"] or "")
-        yield f"{prefix}{one_line_text(plain_words.describe_ending(wait['why']), 120)}; {then}"
+        yield f"{prefix}{one_line_text(plain_words.describe_failure(wait['failure']), 120)}; {then}"
 
 
 def _waived_checks(proof: Data | None) -> Iterable[str]:
@@ -123,4 +124,4 @@ def _waived_checks(proof: Data | None) -> Iterable[str]:
 
 
 def _earlier_failures(one: Data) -> str:
-    return f"attempt {one['attempt']}: {plain_words.describe_ending(one['ended'])}"
+    return f"attempt {one['attempt']}: {plain_words.describe_end(one)}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import Any
 
-from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.patterns import PATTERNS
 
 KINDS: Mapping[str, str] = {
@@ -42,12 +41,6 @@ ENDS: Mapping[str, str] = {
     "cancel": "its agent was stopped on request",
     "stop": "its agent was stopped on request",
 }
-# A failure as `views.entry_text` writes it: what failed, its codes, and what follows.
-_CODES = lazy_compile(
-    r"(?:failed: )?(?P<what>.*) \((?P<kind>[A-Z_]+)(?:, (?P<pattern>[\w.-]+))?\)"
-    r"(?P<then>(?:; .*)?)",
-    re.DOTALL,
-)
 # What a person answered.
 CHOICES: Mapping[str, str] = {
     "retry": "a person asked for a retry",
@@ -84,9 +77,11 @@ def describe_choice(choice: str) -> str:
     return CHOICES.get(choice, "a person answered")
 
 
-def describe_ending(words: str) -> str:
-    """`words.py:3 (INCOMPLETE, omission)` in words; any other text is returned unchanged."""
-    found = _CODES.fullmatch(words)
-    if found is None or found["kind"] not in KINDS:
-        return words
-    return f"{describe_cause(found['kind'], found['pattern'])}: {found['what']}{found['then']}"
+def describe_failure(failure: Mapping[str, Any]) -> str:
+    """A failure of the report document: its cause in words, and what failed first."""
+    return f"{describe_cause(failure['kind'], failure['pattern'])}: {failure['subject']}"
+
+
+def describe_end(attempt: Mapping[str, Any]) -> str:
+    """How an attempt of the report document ended; empty while it has not."""
+    return describe_failure(attempt["failure"]) if attempt["failure"] else attempt["ended"] or ""

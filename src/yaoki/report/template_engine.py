@@ -8,11 +8,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 from yaoki.report.plain_words import describe_reason
 from yaoki.report.wording import (
     format_cost,
-    format_duration,
     format_instant,
     format_tokens,
     one_line_text,

@@ -20,20 +20,6 @@ def one_line_text(value: object, limit: int = 300) -> str:
     return one_line(strip_terminal_codes(str(value)), limit)
 
 
-def format_duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`, `3 d 4 h`."""
-    whole = round(seconds)
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    if whole < 48 * 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
-
-
 def format_cost(cost: float | None, unreported: int = 0) -> str:
     """A cost that no agent reported is unknown; one that some reported is a lower bound."""
     if cost is None:

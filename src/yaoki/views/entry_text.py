@@ -35,10 +35,11 @@ def describe_entry(entry: JournalEntry) -> str:
 def failure_words(failure: Data) -> str:
     """What failed first, then its kind and pattern: `test_x: … (QUALITY_FAILURE, test-failed)`."""
     codes = ", ".join(filter(None, (failure["kind"], failure.get("pattern", ""))))
-    return f"{_first_failure(failure)} ({codes})"
+    return f"{failure_subject(failure)} ({codes})"
 
 
-def _first_failure(failure: Data) -> str:
+def failure_subject(failure: Data) -> str:
+    """What failed first, and how many failures there are besides."""
     items = failure.get("items", ())
     if items:
         first = items[0]
@@ -110,7 +111,7 @@ def _retry_moment(data: Data) -> str:
 
 
 def _escalation_words(data: Data) -> str:
-    return f"needs you: {_first_failure(data['failure'])} ({data['blocked']})"
+    return f"needs you: {failure_subject(data['failure'])} ({data['blocked']})"
 
 
 def _landing_words(data: Data) -> str:

@@ -26,7 +26,7 @@ from tests.builders import NOW
 from tests.faces.cli.terminal import Terminal, run_on_terminal
 from tests.views.test_views import RUN, a_row, chain
 from yaoki.core.model import Choice, Question, Spend, State
-from yaoki.faces.cli.live.estimate import Pace, duration_words, remaining_work, time_left
+from yaoki.faces.cli.live.estimate import Pace, estimate_words, remaining_work, time_left
 from yaoki.faces.cli.live.keys import split_keys
 from yaoki.faces.cli.live.layout import TaskListing, cost_words
 from yaoki.faces.cli.live.panels import wrap_cells
@@ -492,10 +492,16 @@ def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: i
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.4, "0 s"), (99, "99 s"), (600, "10 min"), (12_000, "3 h 20 min"), (200_000, "2 days")],
+    [
+        (0.4, "0 s"),
+        (99, "1 min 39 s"),
+        (629, "10 min"),
+        (12_001, "3 h 20 min"),
+        (200_000, "2 d 7 h"),
+    ],
 )
-def test_a_duration_has_only_useful_digits(seconds: float, words: str) -> None:
-    assert duration_words(timedelta(seconds=seconds)) == words
+def test_an_estimate_has_only_useful_digits(seconds: float, words: str) -> None:
+    assert estimate_words(timedelta(seconds=seconds)) == words
 
 
 @pytest.mark.parametrize(

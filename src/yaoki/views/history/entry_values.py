@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from yaoki.views.entry_text import failure_subject
 from yaoki.views.history.values import AgentRun, CheckResult, RecordedFailure, SentPrompt
 from yaoki.views.outcomes import outcome_words
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
 
-NO_FAILURE = RecordedFailure("", "", "", "", is_ours=False)
+NO_FAILURE = RecordedFailure("", "", "", "", "", is_ours=False)
 
 
 def read_failure(entry: JournalEntry) -> RecordedFailure:
@@ -23,6 +24,7 @@ def read_failure(entry: JournalEntry) -> RecordedFailure:
         str(data.get("kind", "")),
         str(data.get("pattern") or ""),
         str(data.get("message", "")),
+        failure_subject(data),
         str(data.get("account") or ""),
         bool(data.get("ours")),
         bool(data.get("closure")),

@@ -221,7 +221,7 @@ def _retry(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
 
 def _escalate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     words = _fail(timeline, entry, AttemptEnd.ESCALATED)
-    history.person_waits.append(PersonWait(entry.at, entry.attempt, words))
+    history.person_waits.append(PersonWait(entry.at, entry.attempt, words, read_failure(entry)))
     timeline.stage = entry.data.get("stage", Stage.PREPARE)
     timeline.begin_wait(entry, WaitCause.PERSON, words=str(entry.data.get("blocked", "")))
 

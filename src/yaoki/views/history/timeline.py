@@ -62,7 +62,13 @@ class Timeline:
             self.attempts.append(Attempt(entry.at, seq=entry.seq, stages=stages))
         else:
             self.begin_stage(entry, self.stage)
-            self.change_attempt(until=None, end=AttemptEnd.OTHER, failure="", end_words="")
+            self.change_attempt(
+                until=None,
+                end=AttemptEnd.OTHER,
+                failure="",
+                recorded_failure=None,
+                end_words="",
+            )
         if begins:
             self._conclude(entry.at, AttemptEnd.OTHER)
         elif self.open_attempt is None:
@@ -153,6 +159,7 @@ class Timeline:
                 until=entry.at,
                 end=end,
                 failure=failure_words,
+                recorded_failure=failure,
                 end_words=words or failure_words or describe_entry(entry),
                 landed=landed_commit is not None,
             )

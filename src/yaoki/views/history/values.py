@@ -163,6 +163,8 @@ class RecordedFailure:
     kind: str
     pattern: str
     message: str
+    # What failed first, without kind and pattern.
+    subject: str
     # The account whose limit was reached.
     account: str
     # A fault of yaoki itself, not of the agent's work.
@@ -195,6 +197,7 @@ class PersonWait:
     at: datetime
     attempt: int
     reason: str
+    failure: RecordedFailure
     until: datetime | None = None
     choice: str = ""
 
@@ -236,6 +239,8 @@ class Attempt:
     end: AttemptEnd = AttemptEnd.OTHER
     # The failure in words, or why the claim was given back.
     failure: str = ""
+    # The failure that concluded the attempt.
+    recorded_failure: RecordedFailure | None = None
     # The end in words, as the journal tells it.
     end_words: str = ""
     landed: bool = False

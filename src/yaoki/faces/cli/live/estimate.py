@@ -8,6 +8,7 @@ from math import ceil
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
+from yaoki.core.text import format_duration
 from yaoki.views import RunView, TaskView
 
 DURATIONS_MAX = 1000
@@ -90,14 +91,7 @@ def longest_chain(tasks: Sequence[TaskView]) -> int:
     return max(depth.values(), default=0)
 
 
-def duration_words(time: timedelta) -> str:
-    """`40 s`, `12 min`, `3 h 20 min`, `2 days`."""
-    seconds = max(0, round(time.total_seconds()))
-    if seconds < 100:
-        return f"{seconds} s"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{round(minutes / 1440)} days"
+def estimate_words(time: timedelta) -> str:
+    """An estimate of minutes has no useful seconds."""
+    seconds = time.total_seconds()
+    return format_duration(round(seconds) if seconds < 100 else 60 * round(seconds / 60))

@@ -11,8 +11,8 @@ from rich.text import Text
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
-from yaoki.core.text import format_count
-from yaoki.faces.cli.live.estimate import duration_words, remaining_work, time_left
+from yaoki.core.text import format_count, format_duration
+from yaoki.faces.cli.live.estimate import estimate_words, remaining_work, time_left
 from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.faces.text.glyphs import Glyphs
 from yaoki.faces.text.render import COLOURS, clean_line, task_names
@@ -132,7 +132,7 @@ class Layout:
             words = "time left unknown"
         else:
             landed = len(pace.durations)
-            words = f"about {duration_words(time)} left, based on {landed} landed"
+            words = f"about {estimate_words(time)} left, based on {landed} landed"
             words += ", not counting what waits for you" if self.view.tasks_asking else ""
         return self.glyphs.dot.join((words, cost_words(self.view.spent)))
 
@@ -209,11 +209,12 @@ class Layout:
         """The reason of the wait, with a countdown, and its cause if the task was active before."""
         words, row = describe_wait(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
-            words = f"next try in {duration_words(row.due_at - self.now)}"
             cause = self.table.return_cause(row.id)
             return f"{words}, after {cause}" if cause else words
         return words
 
     def _duration(self, task_id: str) -> str:
         since = self.table.last_seen_at(task_id)
-        return f", {duration_words(self.now - since)}" if since is not None else ""
+        if since is None:
+            return ""
+        return f", {format_duration(round((self.now - since).total_seconds()))}"

@@ -12,9 +12,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from yaoki.core.text import format_duration
 from yaoki.faces.cli.live import panels
 from yaoki.faces.cli.live.deferred_output import DeferredOutput
-from yaoki.faces.cli.live.estimate import duration_words
 from yaoki.faces.cli.live.keys import Keys, terminal_keys
 from yaoki.faces.cli.live.layout import Layout, TaskListing
 from yaoki.faces.cli.live.task_table import TaskTable
@@ -175,7 +175,7 @@ class LiveTable:
         from yaoki.app.running_commands import find_running_command
 
         found = find_running_command(self._app, task.row)
-        return f"{found.words}, {duration_words(timedelta(seconds=found.seconds))}" if found else ""
+        return f"{found.words}, {format_duration(round(found.seconds))}" if found else ""
 
 
 def _end_process(*_: object) -> None:
