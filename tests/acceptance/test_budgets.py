@@ -123,7 +123,7 @@ def test_a_task_over_its_time_budget_is_escalated_and_its_work_is_saved(project:
     task = project.task("slow")
     assert (task["reason"], task["attempt"]) == ("RESOURCE_EXHAUSTED", 1)
     asked = task["question"]
-    assert re.search(r"used [0-9.]+ of its 0\.1 seconds", asked), asked
+    assert re.search(r"used [0-9.]+ s of its 0\.1 s of work", asked), asked
     assert "check slow" in asked, "and what is wrong with the work, which as much again may mend"
     assert "slow" in project.yaoki("recover").out
 

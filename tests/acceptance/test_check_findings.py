@@ -123,7 +123,10 @@ def test_a_check_that_changes_files_is_escalated_with_the_way_to_change_the_chec
     assert failure_kinds(entries) == ["FATAL_ERROR"]
     task = project.task("rewrites")
     assert task["attempt"] == 1
-    assert "check rewrites: cannot be trusted: the check itself changed files" in task["question"]
+    assert (
+        "check rewrites: its result cannot be trusted: the check itself changed files"
+        in task["question"]
+    )
     (told,) = event_data(entries, "ESCALATE_EXECUTED")
     assert "yaoki plan recheck" in told["user_message"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -139,6 +140,9 @@ def test_two_interrupts_stop_now_and_resume_continues(project: Project) -> None:
 
     assert worker.returncode == 130
     assert "stopped; finished work is saved" in rest
+    assert re.search(r"the agent was stopped on request after .*, 0 files changed", rest), rest
+    assert "interrupted: the agent was stopped on request; it is tried again in " in rest
+    assert "LOST" not in rest
     assert rest.splitlines()[-1] == f"next: yaoki resume {stopped['run']}"
     assert stopped["status"] == "ACTIVE"
     assert resumed.code == 0, resumed.out + resumed.err

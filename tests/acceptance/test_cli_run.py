@@ -110,7 +110,7 @@ def test_a_false_claim_is_sent_back_with_the_failing_test(project: Project) -> N
     told = project.prompt(task, 2)
     assert "test_answer" in told
     assert "the answer is not 41" in told
-    assert " (QUALITY_FAILURE, test-failed); retry in " in done.out
+    assert " (tests failed); retry in " in done.out
     assert "test_answer" in done.out
     # `why` names the rule, its numbers, the alternative, and the checks that passed.
     assert "rule      5.1" in why.out

@@ -85,7 +85,7 @@ def test_unverified_work_is_escalated(project: Project) -> None:
     ended = {name: project.task(name) for name in acts}
     assert code == 4
     assert {(task["state"], task["landed"]) for task in ended.values()} == {("ESCALATED", None)}
-    words = "cannot be trusted: the check itself changed files: fix.txt"
+    words = "its result cannot be trusted: the check itself changed files: fix.txt"
     assert words in ended["fix"]["question"]
     # A script that a check passes to an interpreter belongs to the check.
     failure = event_data(journal(project, "look"), "ESCALATE_DECISION")[0]["failure"]

@@ -228,7 +228,7 @@ def test_an_unfit_check_must_be_fixed_in_the_plan() -> None:
         True,
         "tests",
     )
-    assert failure.message == "cannot be trusted: it writes"
+    assert failure.message == "its result cannot be trusted: it writes"
     assert "change the check's command" in FATAL_CATALOGUE[failure.code].actions[0]
 
 

@@ -51,7 +51,7 @@ def kind_and_message(failure: Failure | None) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("exit_", "kind", "words"),
     [
-        (an_exit(ended_by=EndCause.LEASE), "LOST", "the agent was interrupted (lease)"),
+        (an_exit(ended_by=EndCause.LEASE), "LOST", "the agent was interrupted with its worker"),
         (an_exit(question="Which port?"), "ESCALATE_REQUIRED", "Which port?"),
         (
             an_exit(start_error="out of memory", start_fault=True),
@@ -489,7 +489,7 @@ def test_a_verdict_without_passed_checks_names_the_skipped_ones() -> None:
         (
             {"transient": False, "code": FatalCode.CHECK_UNFIT},
             "FATAL_ERROR",
-            "cannot be trusted: why",
+            "its result cannot be trusted: why",
             FatalCode.CHECK_UNFIT,
         ),
         ({"transient": True, "code": "X"}, "TRANSIENT_ERROR", "could not run: why", ""),

@@ -253,7 +253,7 @@ def test_a_used_up_budget_is_reported_before_the_failure() -> None:
     made = report(a_failure(message="2 failed", check="tests"), task)
 
     assert made.question.text.startswith(
-        "login is not done: the task used 3 of its 2 money; check tests: 2 failed."
+        "login is not done: the task used $3.00 of its $2.00; check tests: 2 failed."
     )
 
 

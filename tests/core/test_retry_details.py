@@ -194,7 +194,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.LOST),
             (
                 *(RETRY, 0, 50, "3.7", "retry 1 of 50 for LOST, in 1 s (exponential backoff)"),
-                "a LOST count of 50 would ask a person",
+                "more than 50 retries for LOST would ask a person",
             ),
         ),
         (
@@ -202,7 +202,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(INCOMPLETE),
             (
                 *(RETRY, 0, 3, "5.1", "retry 1 of 3 for INCOMPLETE, in 1 s (exponential backoff)"),
-                "an INCOMPLETE count of 3 would ask a person; "
+                "more than 3 retries for INCOMPLETE would ask a person; "
                 "the same failure with the same work would bring a fresh worktree",
             ),
         ),
@@ -211,7 +211,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.TIMEOUT),
             (
                 *(RETRY, 1, 2, "5.1", "retry 2 of 2 for TIMEOUT, in 5 s (fixed backoff)"),
-                "a TIMEOUT count of 2 would ask a person; "
+                "more than 2 retries for TIMEOUT would ask a person; "
                 "the same failure with the same work would bring a fresh worktree",
             ),
         ),
@@ -220,7 +220,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.RATE_LIMIT, retry_after=90 * SECOND),
             (
                 *(RETRY, 0, 5, "5.1", "retry 1 of 5 for RATE_LIMIT, in 1 min 30 s (Retry-After)"),
-                "a RATE_LIMIT count of 5 would ask a person",
+                "more than 5 retries for RATE_LIMIT would ask a person",
             ),
         ),
         (
@@ -228,7 +228,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.RATE_LIMIT, retry_after=7 * HOUR),
             (
                 *(RETRY, 0, 5, "5.4", "retry 1 of 5 for RATE_LIMIT, in 7 h (Retry-After)"),
-                "a RATE_LIMIT count of 5 would ask a person",
+                "more than 5 retries for RATE_LIMIT would ask a person",
             ),
         ),
         (
@@ -237,7 +237,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             (
                 *(RETRY, 0, 5, "5.4"),
                 "retry 1 of 5 for RATE_LIMIT, in 31 d (Retry-After, cut to 31 days)",
-                "a RATE_LIMIT count of 5 would ask a person",
+                "more than 5 retries for RATE_LIMIT would ask a person",
             ),
         ),
     ],
@@ -252,14 +252,29 @@ def test_each_rule_explains_its_decision(
 @pytest.mark.parametrize(
     ("budget", "spend", "words", "otherwise"),
     [
-        ({"money": 2.0}, Spend(money=2.5), "the task used 2.5 of its 2 money", "a larger money"),
-        ({"money": 2.0}, Spend(money=2.0), "the task used 2 of its 2 money", "a larger money"),
-        ({"tokens": 9.0}, Spend(tokens=10), "the task used 10 of its 9 tokens", "a larger tokens"),
+        (
+            {"money": 2.0},
+            Spend(money=2.5),
+            "the task used $2.50 of its $2.00",
+            "a larger budget (money)",
+        ),
+        (
+            {"money": 2.0},
+            Spend(money=2.0),
+            "the task used $2.00 of its $2.00",
+            "a larger budget (money)",
+        ),
+        (
+            {"tokens": 9.0},
+            Spend(tokens=10),
+            "the task used 10 of its 9 tokens",
+            "a larger budget (tokens)",
+        ),
         (
             {"seconds": 9.0},
             Spend(seconds=9),
-            "the task used 9 of its 9 seconds",
-            "a larger seconds",
+            "the task used 9 s of its 9 s of work",
+            "a larger budget (seconds)",
         ),
     ],
 )
@@ -336,7 +351,14 @@ def test_a_permanent_system_fault_is_escalated_at_once() -> None:
     fault = make_fault("no bash", transient=False)
 
     assert described(decide_retry(counted(faults=1), fault, 1, 0.5)) == (
-        *(ESCALATE, 1, 0, "4.2", "RESOURCE_NOT_FOUND is permanent", "the cause is fixed first"),
+        *(
+            ESCALATE,
+            1,
+            0,
+            "4.2",
+            "no retry can fix it (RESOURCE_NOT_FOUND)",
+            "the cause is fixed first",
+        ),
     )
 
 
@@ -421,7 +443,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
 
     words = "retry 1 of 3 for QUALITY_FAILURE, in 1 s (exponential backoff)"
     otherwise = (
-        "a QUALITY_FAILURE count of 3 would ask a person; "
+        "more than 3 retries for QUALITY_FAILURE would ask a person; "
         "the same failure with the same work would bring a fresh worktree"
     )
     numbers = inputs(failure, content_failures=1, total=1, reasoning=words)

@@ -39,8 +39,8 @@ from yaoki.core.model.run import task_branch
         ({"code": 3}, "exit code 3"),
         ({"code": None, "signal": 9}, "signal 9"),
         ({"code": 3, "signal": 9}, "signal 9"),
-        ({"code": 3, "ended_by": EndCause.DEADLINE}, "ended by its deadline"),
-        ({"signal": 15, "ended_by": EndCause.HANG}, "ended: hang"),
+        ({"code": 3, "ended_by": EndCause.DEADLINE}, "took too long and was stopped"),
+        ({"signal": 15, "ended_by": EndCause.HANG}, "hung and was stopped"),
         ({"code": None}, ""),
     ],
 )

@@ -206,7 +206,7 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     assert "from start to end" not in render_markdown(made) + render_page(made)
     assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
     assert made["not_retried"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
-    assert "- 1 attempt ended by TIMEOUT, not tried again" in render_markdown(made)
+    assert "- 1 attempt not tried again: took too long" in render_markdown(made)
 
 
 @pytest.mark.spec("10.3", "10.4", "14.4")

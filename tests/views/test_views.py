@@ -114,10 +114,10 @@ def test_only_open_needs_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "waits for its one re-run, which starts when no other task can run"),
+        ({}, "one last try from the run branch when no other task can run"),
         (
             {"reason": "MAX_RETRIES_INTEGRATION"},
-            "waits until no other task can run; its one re-run is used up",
+            "waits until no other task can run; its last try from the run branch is used up",
         ),
         (
             {"parent": TaskId("run00001-2")},
@@ -218,8 +218,8 @@ def test_a_failure_names_its_first_item() -> None:
     items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
-    assert failure_words(failure) == "test_x: 1 != 2 and 1 more (QUALITY_FAILURE, test-failed)"
-    assert failure_words({"kind": "LOST", "message": "cut off"}) == "cut off (LOST)"
+    assert failure_words(failure) == "test_x: 1 != 2 and 1 more (tests failed)"
+    assert failure_words({"kind": "LOST", "message": "cut off"}) == "cut off"
 
 
 @pytest.mark.spec("12.4")

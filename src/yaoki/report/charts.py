@@ -8,8 +8,8 @@ from typing import Any
 
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.core.text import format_count, format_duration
-from yaoki.report.plain_words import describe_end
 from yaoki.report.wording import one_line_text
+from yaoki.views.plain_words import describe_end
 
 ROWS_MAX = 60
 UNITS = 1000

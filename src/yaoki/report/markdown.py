@@ -15,8 +15,10 @@ from yaoki.report.wording import (
     format_tokens,
     list_some,
     one_line_text,
+    stop_reasons,
 )
 from yaoki.views.outcomes import outcome_numbers
+from yaoki.views.plain_words import describe_cause
 from yaoki.views.tasks import OFF_BRANCH
 
 LIMITS = {"LANDED_MAX": 100, "SMALL_MAX": 30, "CHECKS_MAX": 8, "FAILURES_MAX": 60}
@@ -81,6 +83,7 @@ def _render(report: Data, escape: Callable[[str], str], filters: Filters, hard_b
         "landed": [task for task in tasks if task["landed"]],
         "not_landed": [task for task in tasks if not task["landed"]],
         "names": {task["id"]: task["name"] for task in tasks},
+        "stop_reasons": stop_reasons(tasks),
         "failures": list(_failures(report)),
         "conversations": agent_conversations(report),
         "receipt": report.get("receipt"),
@@ -106,10 +109,10 @@ def _failures(report: Data) -> Iterator[str]:
     small, numbers = LIMITS["SMALL_MAX"], report["numbers"]
     for one in report["retries"][:small]:
         number = format_count(one["count"], "retry", "retries")
-        yield f"{number} after {one['kind']}{_pattern(one)}"
+        yield f"{number}: {_cause(one)}"
     for one in report["not_retried"][:small]:
         number = format_count(one["count"], "attempt")
-        yield f"{number} ended by {one['kind']}{_pattern(one)}, not tried again"
+        yield f"{number} not tried again: {_cause(one)}"
     if n := numbers["workers_lost"]:
         yield f"{format_count(n, 'claim')} taken back from lost workers; nothing was lost"
     if n := numbers["verified_again"]:
@@ -128,8 +131,8 @@ def _failures(report: Data) -> Iterator[str]:
         yield f"already failing on the base: {one_line_text(one['check'], 60)}: {words}"
 
 
-def _pattern(one: Data) -> str:
-    return f" ({one_line_text(one['pattern'], 200)})" if one["pattern"] else ""
+def _cause(one: Data) -> str:
+    return one_line_text(describe_cause(one["kind"], one["pattern"]), 200)
 
 
 FILTERS: Filters = {

@@ -13,7 +13,6 @@ from typing import Any
 from yaoki.core.text import format_count, format_duration, strip_terminal_codes
 from yaoki.report import page_tasks
 from yaoki.report.charts import bar_lengths, task_title, timeline_chart
-from yaoki.report.plain_words import describe_cause
 from yaoki.report.template_engine import Filters, mark_safe, render, template_text
 from yaoki.report.wording import (
     SO_FAR,
@@ -25,6 +24,7 @@ from yaoki.report.wording import (
     one_line_text,
 )
 from yaoki.views.outcomes import outcome_numbers
+from yaoki.views.plain_words import describe_cause
 
 Data = Mapping[str, Any]
 SMALL_MAX, PROOFS_MAX, CHECKS_MAX = 50, 200, 30

@@ -8,8 +8,8 @@ from typing import Any
 from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.core.model import TaskKind
 from yaoki.core.text import format_duration
-from yaoki.report import plain_words
-from yaoki.report.wording import format_cost, one_line_text
+from yaoki.report.wording import format_cost, one_line_text, stop_reasons
+from yaoki.views import plain_words
 from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
 
 TASKS_MAX = 400
@@ -29,6 +29,7 @@ ORDER = ("ESCALATED", "ACTIVE", "WAITING", "CANCELLED", "REPLACED", "DONE")
 def table_values(report: Data, titles: Mapping[str, str]) -> Data:
     """The values of the tables for the template."""
     every = report["tasks"]
+    reasons = stop_reasons(every)
     places = {state: place for place, state in enumerate(ORDER)}
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
     # A column without a known value is left out.
@@ -41,14 +42,14 @@ def table_values(report: Data, titles: Mapping[str, str]) -> Data:
         "is_priced": is_priced,
         "needs_answers": any(task["state"] == "ESCALATED" for task in every),
         "task_heads": [*heads, ("commit", ""), ("what happened", "")],
-        "task_rows": [_row(task, titles) for task in ranked],
+        "task_rows": [_row(task, reasons[task["id"]]) for task in ranked],
         "saved_work": sorted(
             report["kept"]["work"], key=lambda one: (order.get(one["task"], 0), one["attempt"])
         ),
     }
 
 
-def _row(task: Data, titles: Mapping[str, str]) -> Data:
+def _row(task: Data, reason: str) -> Data:
     word, tone = STATES[task["state"]]
     if task["state"] == "DONE" and not task["landed"]:
         word, tone = "… in its group", "wait"
@@ -58,7 +59,7 @@ def _row(task: Data, titles: Mapping[str, str]) -> Data:
     spent = [one["agent_s"] for one in tries if one["agent_s"] is not None]
     costs = [one["cost"] for one in tries if one["cost"] is not None]
     ran = sum(one["agent_started"] for one in tries)
-    why = _why_stopped(task, titles)
+    why = OFF_BRANCH if task["on_branch"] is False else reason
     return {
         "task": task,
         "word": word,
@@ -68,15 +69,6 @@ def _row(task: Data, titles: Mapping[str, str]) -> Data:
         "why": why,
         "story": [] if why else _story(task),
     }
-
-
-def _why_stopped(task: Data, titles: Mapping[str, str]) -> str:
-    if task["cause"]:
-        needed = titles.get(task["cause"], task["cause"])
-        return f"{plain_words.describe_reason(task['reason'])}: needs {needed}"
-    if task["state"] == "ESCALATED":
-        return plain_words.describe_reason(task["reason"])
-    return OFF_BRANCH if task["on_branch"] is False else ""
 
 
 def _story(task: Data) -> list[str]:
@@ -107,10 +99,8 @@ def _attempt_trouble(one: Data) -> Iterable[str]:
     """The troubles of the attempt that landed."""
     prefix = f"attempt {one['attempt']}: "
     if one["agent_end"]:
-        yield (
-            f"{prefix}{plain_words.describe_agent_end(one['agent_end'])}; what it had done "
-            f"was checked"
-        )
+        how = plain_words.describe_agent_end(one["agent_end"])
+        yield f"{prefix}its agent {how}; what it had done was checked"
     for wait in one["asked"]:
         then = plain_words.describe_choice(wait["choice"] or "")
         yield f"{prefix}{one_line_text(plain_words.describe_failure(wait['failure']), 120)}; {then}"

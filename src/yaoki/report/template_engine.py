@@ -9,13 +9,13 @@ from importlib import resources
 from typing import Any
 
 from yaoki.core.text import format_count, format_duration
-from yaoki.report.plain_words import describe_reason
 from yaoki.report.wording import (
     format_cost,
     format_instant,
     format_tokens,
     one_line_text,
 )
+from yaoki.views.plain_words import describe_reason
 
 Filters = Mapping[str, Callable[..., Any]]
 _INDENT = re.compile(r"\n\s*")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.model import State
 from yaoki.core.text import format_count, one_line, strip_terminal_codes
 from yaoki.views.outcomes import run_times
+from yaoki.views.plain_words import describe_reason
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -61,6 +63,23 @@ def describe_rerun(one: Data, outcome: str = "") -> str:
     first, *again = one["seconds"]
     words = f"{one['check']} of {one['name']} {outcome or one['outcome']}"
     return f"{one_line_text(words, 160)}{run_times(one['outcome'], first, again)}"
+
+
+def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:
+    """By task: why it does not continue; empty for one that does."""
+    names = {task["id"]: task["name"] for task in tasks}
+    asking = {task["id"] for task in tasks if task["state"] == State.ESCALATED}
+    return {task["id"]: _stop_reason(task, names, asking) for task in tasks}
+
+
+def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -> str:
+    cause = task["cause"]
+    if not cause:
+        return describe_reason(task["reason"]) if task["reason"] else ""
+    needed = one_line_text(names.get(cause, cause), 60)
+    if cause in asking:
+        return f"waits for your answer to {needed}"
+    return f"needs {needed}, which did not land"
 
 
 def verdict_sentence(status: str, numbers: Data, paused: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import Choice
+from yaoki.core.text import quote_path
 from yaoki.ports import TaskRow
 
 
@@ -18,7 +19,7 @@ def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:
             again = "the task is tried again; the agent gets your words"
             return again if agent_reads_words(row) else "its checks run again; no agent works on it"
         case Choice.DONE:
-            where = f" in {worktree}" if worktree else ""
+            where = f" in {quote_path(worktree)}" if worktree else ""
             return f"you did the work yourself{where}; it is verified like any other"
         case Choice.WAIVE:
             return "that check no longer counts; this is recorded"

@@ -117,21 +117,20 @@ def cost_lines(costs: Sequence[AgentCost]) -> list[str]:
 def _known_line(cost: AgentCost) -> str:
     known, usual = cost.history, cost.history.median_cost
     assert usual is not None, "only called for a known cost"
-    tasks, runs = format_count(cost.tasks, "task"), format_count(len(known.costs), "run")
+    tasks, runs = format_count(cost.tasks, "task"), len(known.costs)
+    basis = "that of its last run" if runs == 1 else f"the median of its last {runs} runs"
     tries = f"{known.attempts_per_landing:.2g}"
     attempts = f"{tries} attempt" if tries == "1" else f"{tries} attempts"
-    return (
-        f"  {cost.agent}: {tasks} × {attempts} × {format_dollars(usual)}, the median of "
-        f"its last {runs}"
-    )
+    return f"  {cost.agent}: {tasks} × {attempts} × {format_dollars(usual)}, {basis}"
 
 
 def _unknown_line(cost: AgentCost) -> str:
     tasks = format_count(cost.tasks, "task")
     if not cost.history.runs:
         return f"  {cost.agent}: {tasks}, no run of {cost.agent} yet: cost unknown"
-    runs = format_count(cost.history.runs, "run")
-    return f"  {cost.agent}: {tasks}, none of its last {runs} reported a cost: cost unknown"
+    runs = cost.history.runs
+    known = "its last run reported no cost" if runs == 1 else f"its last {runs} runs reported none"
+    return f"  {cost.agent}: {tasks}, {known}: cost unknown"
 
 
 def format_dollars(dollars: float) -> str:

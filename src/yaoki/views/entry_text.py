@@ -6,10 +6,16 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.model import Reason, RetryMethod
+from yaoki.core.model import FailureKind, Reason, RetryMethod
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
+from yaoki.views.plain_words import (
+    LAST_TRY,
+    describe_agent_end,
+    describe_pattern,
+    describe_reason,
+)
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -33,9 +39,9 @@ def describe_entry(entry: JournalEntry) -> str:
 
 
 def failure_words(failure: Data) -> str:
-    """What failed first, then its kind and pattern: `test_x: … (QUALITY_FAILURE, test-failed)`."""
-    codes = ", ".join(filter(None, (failure["kind"], failure.get("pattern", ""))))
-    return f"{failure_subject(failure)} ({codes})"
+    """What failed first, then its pattern in words: `test_x: 1 != 2 (tests failed)`."""
+    subject, pattern = failure_subject(failure), describe_pattern(failure.get("pattern", ""))
+    return subject if not pattern or pattern in subject else f"{subject} ({pattern})"
 
 
 def failure_subject(failure: Data) -> str:
@@ -57,8 +63,8 @@ def _start_words(data: Data) -> str:
 
 def _agent_words(data: Data) -> str:
     exit_ = data["exit"]
-    if exit_.get("ended_by"):
-        how = f"was ended ({exit_['ended_by']})"
+    if cause := exit_.get("ended_by"):
+        how = describe_agent_end(cause)
     elif exit_.get("signal"):
         how = f"died of signal {exit_['signal']}"
     else:
@@ -93,9 +99,12 @@ def _judgment_words(data: Data) -> str:
 
 def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
-    words = f"failed: {failure_words(data['failure'])}"
+    failure = data["failure"]
+    if failure["kind"] == FailureKind.LOST:
+        return f"interrupted: {failure_words(failure)}; it is tried again {_retry_moment(data)}"
+    words = f"failed: {failure_words(failure)}"
     continues = data.get("strategy", RetryMethod.CONTINUE) == RetryMethod.CONTINUE
-    if continues and data["failure"].get("account_problem") and not data["delay_ms"]:
+    if continues and failure.get("account_problem") and not data["delay_ms"]:
         return f"{words}; waits for its account"
     wait = f"retry {_retry_moment(data)}"
     return f"{words}; {wait}{how.get(data.get('strategy', ''), '')}"
@@ -111,7 +120,9 @@ def _retry_moment(data: Data) -> str:
 
 
 def _escalation_words(data: Data) -> str:
-    return f"needs you: {failure_subject(data['failure'])} ({data['blocked']})"
+    """A question speaks for itself."""
+    words, blocked = f"needs you: {failure_subject(data['failure'])}", data["blocked"]
+    return words if blocked == Reason.NEEDS_HUMAN else f"{words} ({describe_reason(blocked)})"
 
 
 def _landing_words(data: Data) -> str:
@@ -171,8 +182,8 @@ def _note_words(data: Data) -> str:
 
 def _hold_words(data: Data) -> str:
     used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
-    waits = "its one re-run is used up" if used else "waits for its one re-run"
-    return f"failed: {failure_words(data['failure'])}; out of retries, {waits}"
+    last = "its last try from the run branch is used up" if used else LAST_TRY
+    return f"failed: {failure_words(data['failure'])}; out of retries; {last}"
 
 
 def _recovery_start_words(data: Data) -> str:
@@ -218,7 +229,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ESCALATE_DECISION": _escalation_words,
     "RESULT_NOTED": _note_words,
     "RERUN_HELD": _hold_words,
-    "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
+    "RERUN_GRANTED": lambda data: f"one last try from the run branch at {data['head'][:10]}",
     "RECOVERY_START": _recovery_start_words,
     "RECOVERY_COMPLETE": _recovery_words,
     "TASK_BLAMED": _blame_words,

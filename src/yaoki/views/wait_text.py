@@ -13,6 +13,7 @@ from yaoki.core.model import (
     State,
 )
 from yaoki.views.moments import describe_moment
+from yaoki.views.plain_words import LAST_TRY
 from yaoki.views.tasks import TaskView
 
 if TYPE_CHECKING:
@@ -69,5 +70,5 @@ def _hold_words(row: TaskRow) -> str:
     if row.parent:
         return "waits until no other task can run; then its group is recovered"
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:
-        return "waits until no other task can run; its one re-run is used up"
-    return "waits for its one re-run, which starts when no other task can run"
+        return "waits until no other task can run; its last try from the run branch is used up"
+    return LAST_TRY

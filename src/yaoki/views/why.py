@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import State
+from yaoki.core.model import Reason, State
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.warnings import collect_warnings
+from yaoki.views.plain_words import describe_reason
 from yaoki.views.tasks import TaskView
 from yaoki.views.wait_text import describe_wait
 
@@ -113,6 +114,11 @@ def _summary(attempt: Attempt) -> AttemptSummary:
     )
 
 
+def _because(reason: str) -> str:
+    """A question speaks for itself."""
+    return "" if reason in {"", Reason.NEEDS_HUMAN} else f" ({describe_reason(reason)})"
+
+
 def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
@@ -122,12 +128,12 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
                 f"DONE: landed as {row.landed_commit[:10]}{ended}" if row.landed_commit else "DONE"
             )
         case State.ESCALATED:
-            return f"ESCALATED: it needs your answer ({view.reason})"
+            return f"ESCALATED: it needs your answer{_because(view.reason)}"
         case State.WAITING if view.blocked:
             cause = names.get(view.blocked_by, view.blocked_by)
             if view.cause_asks:
                 return f"WAITING: {cause} ({view.blocked_by}) waits for your answer"
-            return f"WAITING: {cause} ({view.blocked_by}) did not land ({view.reason})"
+            return f"WAITING: {cause} ({view.blocked_by}) did not land"
         case State.WAITING:
             return f"WAITING: {waits}"
         case State.ACTIVE:

@@ -90,8 +90,8 @@ def _load_words(seen: WorkerSeen) -> str:
 
 
 def _uptime_words(seen: WorkerSeen, now: datetime) -> str:
-    minutes = max(0, int((now - seen.since).total_seconds() // 60))
-    return f"up for {minutes} min" if minutes < 120 else f"up for {minutes // 60} h"
+    seconds = max(0, round((now - seen.since).total_seconds()))
+    return f"up for {format_duration(seconds)}"
 
 
 def _extras(seen: WorkerSeen) -> str:

@@ -378,7 +378,7 @@ def test_a_wait_says_why_and_counts_down(project: Project) -> None:
     with run_on_terminal(
         project.repo, {**project.env, **UTF8}, "run", project.plan(plan)
     ) as terminal:
-        terminal.wait_for_text("next try in ", "after RATE_LIMIT")
+        terminal.wait_for_text("next try in ", "(its service asked to wait)")
         seen: set[str] = set()
 
         def counts_down(text: str) -> bool:

@@ -9,7 +9,7 @@ from yaoki.core.model import CONTENT_KINDS
 from yaoki.core.model.patterns import _SHIPPED, PATTERNS, FailurePattern
 from yaoki.formats.prompts.samples import _VALUES, sample_failure
 from yaoki.formats.prompts.values import FILES, RECORDS
-from yaoki.report.plain_words import describe_cause
+from yaoki.views.plain_words import describe_cause
 
 pytestmark = pytest.mark.spec("4.5")
 

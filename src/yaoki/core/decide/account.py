@@ -94,8 +94,9 @@ def _wait_for_service(task: Task, failure: Failure, now: datetime, chance: float
     # The first wait is the one that the service names; a service that names it again and again
     # without answering is asked less and less often.
     wait = promised if promised and closure.probes == 1 else max(promised, growing)
-    times = format_count(closure.probes, "time")
-    waiting = _wait(task, failure, wait, f"the service has not answered {times}")
+    times = f" ({format_count(closure.probes, 'attempt')})" if closure.probes > 1 else ""
+    cause = f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}{times}"
+    waiting = _wait(task, failure, wait, cause)
     return replace(waiting, promised=max(promised - growing, timedelta(0)))
 
 

@@ -15,6 +15,7 @@ from yaoki.core.model import (
     FailureKind,
     Reason,
 )
+from yaoki.core.model.outcome import END_WORDS
 from yaoki.core.text import first_line, format_bytes, format_duration, shorten
 from yaoki.errors import FatalCode
 
@@ -92,7 +93,7 @@ def classify_oversize(excess: Sequence[str]) -> Failure:
 def classify_before_verify(exit_: AgentExit) -> Failure | None:
     """Failures that are certain before verification: interrupted, asked, or could not start."""
     if exit_.was_cut_off:
-        return make_failure(FailureKind.LOST, f"the agent was interrupted ({exit_.ended_by})")
+        return make_failure(FailureKind.LOST, f"the agent {END_WORDS[exit_.ended_by]}")
     if exit_.question:
         return make_failure(FailureKind.ESCALATE_REQUIRED, exit_.question)
     if exit_.start_fault:

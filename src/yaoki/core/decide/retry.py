@@ -138,9 +138,8 @@ def _retry_after_fault(
     """Our own infrastructure failed: repeat the stage; no retry of the agent is used."""
     used = task.counts.faults - task.forgiven_counts.faults
     if failure.code:
-        return _escalate(
-            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is fixed first"
-        )
+        reasoning = f"no retry can fix it ({failure.code})"
+        return _escalate(failure, used, 0, "4.2", reasoning, "the cause is fixed first")
     if used >= policy.faults_max:
         return _escalate(
             failure,
@@ -197,7 +196,7 @@ def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
     for name in ("money", "tokens", "seconds"):
         limit, spent = limits.get(name), getattr(used, name)
         if limit is not None and spent >= limit:
-            reasoning = f"the task used {spent:g} of its {limit:g} {name}"
+            reasoning = f"the task used {_amount(name, spent)} of its {_budget_words(name, limit)}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
             return _escalate(
                 spent_up,
@@ -205,9 +204,24 @@ def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
                 most,
                 BUDGET_RULE,
                 reasoning,
-                f"a larger {name}",
+                f"a larger budget ({name})",
             )
     return None
+
+
+def _amount(name: str, value: float) -> str:
+    match name:
+        case "money":
+            return f"${value:,.2f}"
+        case "seconds":
+            return format_duration(value)
+        case _:
+            return f"{value:,.0f}"
+
+
+def _budget_words(name: str, limit: float) -> str:
+    noun = {"money": "", "seconds": " of work"}.get(name, f" {name}")
+    return f"{_amount(name, limit)}{noun}"
 
 
 def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
@@ -275,15 +289,11 @@ def _retry(
         most,
         f"retry {current + 1} of {most} for {failure.kind}, in {time} ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
-        f"{_with_article(failure.kind)} count of {most} would ask a person"
+        f"more than {format_count(most, 'retry', 'retries')} for {failure.kind} would ask a person"
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
     )
-
-
-def _with_article(kind: FailureKind) -> str:
-    return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
 def _next_step(task: Task, failure: Failure, same_work: int) -> str:

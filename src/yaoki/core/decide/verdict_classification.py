@@ -100,7 +100,8 @@ def _without_proof(verdict: Verdict) -> str:
 
 def _of_broken_check(finding: Finding) -> Failure:
     """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
-    problem = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
+    is_unfit = finding.code == FatalCode.CHECK_UNFIT
+    problem = "its result cannot be trusted" if is_unfit else "could not run"
     words = f"{problem}: {finding.message}"
     if finding.account:
         limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)

@@ -119,10 +119,24 @@ class Verdict:
 CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
+# Why yaoki ended an agent, in words that follow "the agent".
+END_WORDS: Mapping[str, str] = {
+    EndCause.DEADLINE: "took too long and was stopped",
+    EndCause.HANG: "hung and was stopped",
+    EndCause.LEASE: "was interrupted with its worker",
+    EndCause.CANCEL: "was cancelled",
+    EndCause.OUTPUT: "wrote far too much and was stopped",
+    EndCause.STOP: "was stopped on request",
+    EndCause.WAITING: "waited too long for its service and was stopped",
+    EndCause.QUESTION: "asked a question and was stopped",
+    EndCause.OTHER: "was stopped",
+}
+
+
 def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
     """Describe the end of an agent, if it is worth reporting even where its work passed."""
     if ended_by:
-        return f"ended by its {ended_by}" if ended_by == EndCause.DEADLINE else f"ended: {ended_by}"
+        return END_WORDS.get(ended_by, END_WORDS[EndCause.OTHER])
     if signal is not None:
         return f"signal {signal}"
     return f"exit code {code}" if code else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
+from yaoki.core.text import format_duration
 from yaoki.faces.text.render import (
     clean_line,
     clean_lines,
@@ -63,14 +64,22 @@ def _decision_lines(decision: ExplainedDecision) -> Iterator[str]:
         yield f"  because   {clean_line(decision.failure)}"
     yield f"  rule      {decision.rule}: {clean_line(decision.rule_words)}"
     yield f"  reasoning {clean_line(decision.reasoning)}"
-    numbers = ", ".join(f"{k}={v}" for k, v in decision.inputs.items() if _is_shown(k, v))
-    yield f"  inputs    {clean_line(numbers, 600)}"
+    shown = (_input(k, v) for k, v in decision.inputs.items() if _is_shown(k, v))
+    yield f"  inputs    {clean_line(', '.join(shown), 600)}"
     for words in decision.alternatives:
         yield f"  otherwise {clean_line(clean_text(words))}"
 
 
 def _is_shown(name: str, value: object) -> bool:
-    return name != "reasoning" and value not in (None, "")
+    """A fingerprint says nothing to people."""
+    return name not in {"reasoning", "fingerprint"} and value not in (None, "")
+
+
+def _input(name: str, value: object) -> str:
+    """`delay_s=42960.2` is `delay=11 h 56 min`."""
+    if name.endswith("_s") and isinstance(value, (int, float)):
+        return f"{name.removesuffix('_s')}={format_duration(value)}"
+    return f"{name}={value}"
 
 
 def _attempt_line(attempt: AttemptSummary) -> str:

@@ -32,6 +32,7 @@ from yaoki.views.history.values import (
     Wait,
     WaitCause,
 )
+from yaoki.views.plain_words import LAST_TRY, describe_cause
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class TaskHistory:
         wait = self.current_wait
         if wait is not None and wait.after_failure and self.decisions:
             last = self.decisions[-1]
-            return " ".join(filter(None, (last.failure_kind, last.pattern)))
+            return describe_cause(last.failure_kind, last.pattern)
         return wait.words if wait is not None and wait.cause is not WaitCause.PERSON else ""
 
     @property
@@ -233,8 +234,7 @@ def _tell_person(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None
 def _hold(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     _fail(timeline, entry, AttemptEnd.HELD)
     timeline.stage = Stage.PREPARE
-    words = "waits for its one re-run"
-    timeline.begin_wait(entry, WaitCause.HELD, words=words, after_failure=True)
+    timeline.begin_wait(entry, WaitCause.HELD, words=LAST_TRY, after_failure=True)
 
 
 def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

@@ -210,7 +210,7 @@ class Layout:
         words, row = describe_wait(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
             cause = self.table.return_cause(row.id)
-            return f"{words}, after {cause}" if cause else words
+            return f"{words} ({cause})" if cause else words
         return words
 
     def _duration(self, task_id: str) -> str:

@@ -1,10 +1,11 @@
-"""Stored names in plain words, for readers who know only the report."""
+"""Stored names in plain words, for lines of a run, for `why` and for reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.core.model.outcome import END_WORDS
 from yaoki.core.model.patterns import PATTERNS
 
 KINDS: Mapping[str, str] = {
@@ -14,7 +15,7 @@ KINDS: Mapping[str, str] = {
     "TRANSIENT_ERROR": "a temporary error",
     "RATE_LIMIT": "its service asked to wait",
     "CONFLICT": "in conflict with other work",
-    "LOST": "interrupted, and started again",
+    "LOST": "interrupted",
     "FATAL_ERROR": "could not continue by itself",
     "ESCALATE_REQUIRED": "asked a person",
     "RESOURCE_EXHAUSTED": "its budget was used up",
@@ -27,20 +28,12 @@ REASONS: Mapping[str, str] = {
     "SYSTEM_ERROR_PERMANENT": "something is missing or forbidden",
     "MANUAL": "a person stepped in",
     "DEPENDENCY_FAILED": "cannot start",
-    "NEEDS_HUMAN": "it has a question",
+    "NEEDS_HUMAN": "a person must decide",
     "RESOURCE_EXHAUSTED": "its budget is used up",
     "UNKNOWN": "for an unknown reason",
 }
 
-# How an agent ended abnormally.
-ENDS: Mapping[str, str] = {
-    "hang": "its agent hung and was stopped",
-    "deadline": "its agent took too long and was stopped",
-    "output": "its agent wrote far too much and was stopped",
-    "lease": "its agent was interrupted with its worker",
-    "cancel": "its agent was stopped on request",
-    "stop": "its agent was stopped on request",
-}
+LAST_TRY = "one last try from the run branch when no other task can run"
 # What a person answered.
 CHOICES: Mapping[str, str] = {
     "retry": "a person asked for a retry",
@@ -50,13 +43,17 @@ CHOICES: Mapping[str, str] = {
 }
 
 
+def describe_pattern(pattern: str) -> str:
+    """The pattern in words; a user's own pattern keeps its name."""
+    return PATTERNS[pattern].plain_words if pattern in PATTERNS else pattern
+
+
 def describe_cause(kind: str, pattern: str | None) -> str:
-    """The pattern of a failure in words, or its kind; a user's own pattern keeps its name."""
+    """The pattern of a failure in words, or its kind."""
     if not pattern:
         return KINDS.get(kind, kind)
-    if pattern in PATTERNS:
-        return PATTERNS[pattern].plain_words
-    return f"{KINDS.get(kind, kind)}: {pattern}"
+    known = describe_pattern(pattern)
+    return known if pattern in PATTERNS else f"{KINDS.get(kind, kind)}: {known}"
 
 
 def describe_reason(name: str | None) -> str:
@@ -64,13 +61,10 @@ def describe_reason(name: str | None) -> str:
 
 
 def describe_agent_end(name: str) -> str:
-    """`hang` or `signal 11` in words."""
+    """`hang` or `signal 11` in words, to follow "the agent"."""
     what, _, number = name.partition(" ")
-    died = {
-        "signal": f"its agent crashed (signal {number})",
-        "code": f"its agent ended with exit code {number}",
-    }
-    return ENDS.get(name) or died.get(what, f"its agent was stopped ({name})")
+    died = {"signal": f"crashed (signal {number})", "code": f"ended with exit code {number}"}
+    return END_WORDS.get(name) or died.get(what, f"was stopped ({name})")
 
 
 def describe_choice(choice: str) -> str:
