@@ -72,7 +72,10 @@ def test_a_checklist_given_as_a_plan_is_refused_with_the_command_that_imports_it
 
     for each in done:
         assert each.code == 2, each.out
-        assert "this is a checklist, not a playbook: yaoki plan import todo.md" in each.err
+        assert each.err.splitlines() == [
+            "yaoki: todo.md is a checklist, not a plan",
+            "       make a plan of it: yaoki plan import todo.md",
+        ]
 
 
 @pytest.mark.spec("0.6", "12.1", "15")

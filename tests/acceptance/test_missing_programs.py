@@ -55,6 +55,25 @@ def test_run_and_validate_name_a_missing_program_before_an_agent_starts(
     assert not project.has_store()
 
 
+@pytest.mark.spec("2.2", "12.1")
+def test_validate_says_that_an_agent_is_missing_on_this_machine(project: Project) -> None:
+    """The plan itself is sound: it may be checked where no agent is installed."""
+    plan = a_plan(project, {"shell": "test -f x.txt"})
+    plan["agents"]["a"]["command"] = ["no-such-agent", "-p"]
+
+    done = project.yaoki("validate", project.plan(plan))
+    listed = project.yaoki("validate", project.plan(plan), "--json").document
+    ran = project.yaoki("run", project.plan(plan))
+
+    missing = "agent 'a': 'no-such-agent' is not on the PATH"
+    assert done.code == 0, done.err
+    assert f"note: {missing}, so this plan cannot run on this machine" in done.out
+    assert "next: install no-such-agent, or name another command for 'a'" in done.out
+    assert (listed["valid"], listed["missing_agents"]) == (True, [missing])
+    assert ran.code == 2
+    assert missing in ran.err
+
+
 @pytest.mark.spec("2.2")
 def test_every_missing_program_is_named_with_its_installer(project: Project) -> None:
     plan = a_plan(project, {"run": ["no-such-tool"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,7 @@ def test_a_plan_without_agents_and_checks_names_the_command_that_finds_them(
     done = project.query("validate", plan)
 
     assert "next: yaoki init\n" in made.out
+    assert Path(plan).read_text().count("goal: 'Do: one; two'\n") == 1, "no name of a file"
     assert done.code == 2
     assert done.err.rstrip().endswith("yaoki init")
 

@@ -15,7 +15,7 @@ from yaoki.core.environment import check_search_path
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
-    from yaoki.core.model import CheckSpec, TaskSpec
+    from yaoki.core.model import AgentSpec, CheckSpec, TaskSpec
     from yaoki.formats.plan import Plan
 
 
@@ -29,6 +29,16 @@ def refuse_missing_programs(plan: Plan, checkout: str) -> None:
         raise PlanInvalid(words, hint=remedy)
     defects = [f"{words}; {remedy}" for words, remedy in missing]
     raise PlanInvalid(f"{len(missing)} programs are missing", hint=remedy, defects=defects)
+
+
+def has_command(agent: AgentSpec) -> bool:
+    """Is the agent a command of its own that is on the PATH?  False also where only its preset
+    knows.
+    """
+    if agent.preset != "command" or not agent.command or "PATH" in agent.env:
+        return False
+    program = agent.command[0]
+    return "/" not in program and not _is_missing(program, os.environ.get("PATH", os.defpath))
 
 
 def _find_missing(plan: Plan, checkout: str) -> Iterator[tuple[str, str]]:

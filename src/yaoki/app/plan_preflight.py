@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yaoki.app.base_checks import BaseSetup, Progress
     from yaoki.app.repository import RepositoryContext
     from yaoki.app.services import Services
-    from yaoki.core.model import CheckSpec, Finding, TaskSpec
+    from yaoki.core.model import AgentSpec, CheckSpec, Finding, TaskSpec
     from yaoki.formats.plan import Plan, PlanEnvironment, PromptRequirements
 
 
@@ -125,11 +125,22 @@ class PlanPreflight:
 
     def check_agents(self, plan: Plan) -> None:
         """Refuse agents that cannot run here."""
-        for spec in plan.catalogue.agents.values():
+        for fault in self._agent_faults(plan.catalogue.agents.values()):
+            raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+
+    def missing_agents(self, plan: Plan) -> list[Fault]:
+        """Why agents cannot run here; quick when all are commands that the PATH has."""
+        from yaoki.app.missing_programs import has_command
+
+        unsure = [spec for spec in plan.catalogue.agents.values() if not has_command(spec)]
+        return list(self._agent_faults(unsure))
+
+    def _agent_faults(self, specs: Iterable[AgentSpec]) -> Iterator[Fault]:
+        for spec in specs:
             try:
                 self._context.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
-                raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+                yield fault
 
 
 def _list_extractors() -> Collection[str]:

@@ -75,13 +75,13 @@ def parse_plan(
     prompts = environment.prompt_defects(reading.prompt_requirements)
     below = reading.draft.settings_defects
     if number := len(defects.entries) + len(below.entries) + len(prompts):
+        if _is_checklist(text, name):
+            # What it lacks as a playbook is of no interest.
+            hint = f"make a plan of it: yaoki plan import {shlex.quote(name)}"
+            raise PlanInvalid(f"{name} is a checklist, not a plan", hint=hint)
         lines = (*defects.lines(), *below.lines(), *prompts)
         lacks = reading.draft.defects.lacks_settings
-        invalid = _invalid(name, lines, number, lacks_settings=lacks)
-        if _is_checklist(text, name):
-            where = shlex.quote(name)
-            invalid.hint = f"this is a checklist, not a playbook: yaoki plan import {where}"
-        raise invalid
+        raise _invalid(name, lines, number, lacks_settings=lacks)
     plan = build_plan(reading.draft, text)
     return reading.finish(replace(plan, prompt_requirements=reading.prompt_requirements))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import first_line, one_line, shorten, strip_terminal_codes
 from yaoki.formats.imports.model import ImportedList, ImportedTask
 
 LEFT_OUT_LISTED_MAX = 200
@@ -30,9 +30,14 @@ def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
+def _default_goal(imported: ImportedList) -> str:
+    """The first tasks by name: a file name says nothing about the goal."""
+    return shorten(f"Do: {'; '.join(first_line(item.goal, 60) for item in imported.items)}", 120)
+
+
 def plan_text(imported: ImportedList, goal: str = "") -> str:
     """The plan, with comments on its origin and on what was left out."""
-    plan: dict[str, Any] = {"goal": goal or imported.goal or f"Do the tasks of {imported.name}"}
+    plan: dict[str, Any] = {"goal": goal or imported.goal or _default_goal(imported)}
     if imported.phases:
         plan["phases"] = [
             {

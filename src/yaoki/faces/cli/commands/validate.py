@@ -23,7 +23,7 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     try:
         app, parsed = open_plan(plan, repo, agents)
         app.preflight.check_programs(parsed)
-        tasks = len(parsed.specs)
+        tasks, faults = len(parsed.specs), app.preflight.missing_agents(parsed)
     except PlanInvalid as error:
         if error.hint == f"yaoki validate {shlex.quote(str(plan))}":
             them = "it" if len(error.defects) == 1 else "them"
@@ -32,8 +32,16 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     if as_json:
         from yaoki.views.documents import SCHEMA
 
-        print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
-    else:
-        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
-        print_next_command(f"yaoki run {clean_line(shlex.quote(str(plan)))}")
+        missing = [fault.sentence for fault in faults]
+        document = {"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks}
+        print_document({**document, "missing_agents": missing})
+        return 0
+    print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
+    # A plan may be checked on a machine without agents.
+    for fault in faults:
+        print_wrapped(
+            f"note: {clean_line(fault.sentence)}, so this plan cannot run on this machine"
+        )
+    run = f"yaoki run {shlex.quote(str(plan))}"
+    print_next_command(clean_line(faults[0].hint if faults else run))
     return 0
