@@ -78,3 +78,48 @@ def test_commands_in_messages_can_be_pasted_although_paths_have_spaces(project: 
     assert f"yaoki validate '{place / 'bad.json'}'" in started.err
     assert "1 problem found" in refused.err
     assert "fix it in" in refused.err
+
+
+@pytest.mark.spec("12.1", "2.3")
+def test_limits_costs_and_unchanged_work_are_told_in_plain_sentences(project: Project) -> None:
+    """What a first reader stumbled over in plan, run, status, report and doctor."""
+    task = {"id": "idle", "checks": ["there"], "may_change_nothing": True}
+    plan = project.plan(a_plan({"idle": [[]]}, [task], {"there": {"shell": "test -f README"}}))
+
+    shown, ran = project.yaoki("plan", plan).out, project.yaoki("run", plan).out
+    again = project.yaoki("plan", plan).out
+    report, health = project.yaoki("report").out, project.yaoki("doctor").out
+
+    limit = "At most 19 agent runs (normally up to 5); each answer you give resets that limit."
+    assert f"1 task. {limit}" in shown
+    assert f"1 task, 2 at a time. {limit}" in ran
+    assert "the base was not checked; add --baseline to run the checks on it" in shown
+    assert "(no change; the branch stays there)" in ran
+    assert "its last run reported no cost: cost unknown" in again
+    assert "No agent reported its cost." in report
+    assert "off; agents can write anywhere you can. To confine them: sandbox.mode" in health
+    assert "agrees with the database (1 run checked)" in health
+    assert "WAL-reset" not in health
+
+
+@pytest.mark.spec("12.1", "16.6")
+def test_an_undo_takes_the_final_check_back(project: Project) -> None:
+    """The head of the branch is another commit, so the proof of the whole is no longer shown."""
+    names = ("one", "two")
+    checks = {name: file_contains(f"{name}.txt") for name in names}
+    script = {name: [writes(f"{name}.txt")] for name in names}
+    tasks = [{"id": name, "checks": [name]} for name in names]
+    plan = project.plan(a_plan(script, tasks, checks, done_when=["one"]))
+    assert project.yaoki("run", plan, "--quiet").code == 0
+    assert "verified again" in project.yaoki("report").out
+
+    undone = project.yaoki("undo", "two")
+
+    status, report = project.status(), project.yaoki("report").out
+    states = {task["name"]: task["state"] for task in status["tasks"]}
+    assert undone.code == 0, undone.err
+    assert "done_when" in undone.out
+    assert (states["one"], states["two"], states["done_when"]) == ("DONE", "ESCALATED", "REPLACED")
+    assert "The run needs you: 1 of 2 tasks is done and proven" in report
+    assert "verified again" not in report
+    assert project.yaoki("merge").code != 0, "nothing unproven is merged"

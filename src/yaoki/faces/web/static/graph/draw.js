@@ -108,11 +108,15 @@ function curve(path, from, to, via = []) {
 }
 
 /** The same for a vertical layout. */
-function drop(path, from, to) {
-  const [x, y, end, down] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
-  const bend = Math.max(12, Math.min(60, Math.abs(down - y) / 2));
+function drop(path, from, to, via = []) {
+  let [x, y] = [from.x + from.width / 2, from.y + from.height];
   path.moveTo(x, y);
-  path.bezierCurveTo(x, y + bend, end, down - bend, end, down);
+  for (const next of [...via, { x: to.x + to.width / 2, y: to.y, height: 0 }]) {
+    const bend = Math.max(12, Math.min(60, Math.abs(next.y - y) / 2));
+    path.bezierCurveTo(x, y + bend, next.x, next.y - bend, next.x, next.y);
+    if (next.height) path.lineTo(next.x, next.y + next.height);
+    [x, y] = [next.x, next.y + next.height];
+  }
 }
 
 /** A final check depends on all tasks: one line along the graph instead of one from each. */

@@ -7,6 +7,9 @@ const GAP = 14;
 // Vertical in a tall window, if the boxes stay readable.
 const UPRIGHT_MAX = 150;
 const UPRIGHT_GAP = 30;
+// The direction of the edges in a wide and in a tall window.
+const RIGHTWARD = { along: "x", length: "width", across: "y", breadth: "height" };
+const DOWNWARD = { along: "y", length: "height", across: "x", breadth: "width" };
 
 /** Adds x, y, width, height to each box; returns the size of the whole. */
 export function layout({ boxes, edges }, aspect) {
@@ -17,39 +20,44 @@ export function layout({ boxes, edges }, aspect) {
   const layers = groupByLayer(boxes);
   const near = neighbours(boxes, edges);
   reduceCrossings(layers, near);
-  if (aspect < 1 && boxes.length <= UPRIGHT_MAX) return { ...placeInRows(layers, { width, height, down }, aspect), gap: down - height, upright: true };
+  if (aspect < 1 && boxes.length <= UPRIGHT_MAX) {
+    const size = placeInRows(layers, { width, height, down }, aspect);
+    if (!small) routeEdges(boxes, edges, GAP, DOWNWARD);
+    return { ...size, gap: down - height, upright: true };
+  }
   // With thousands of boxes the layers need space between them to be visible.
   const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
   const tall = rowsPerColumn(layers, width, down, aspect, between);
   const size = placeInColumns(layers, near, { width, height, down, tall, between });
-  if (!small) routeEdges(boxes, edges, down - height);
+  if (!small) routeEdges(boxes, edges, down - height, RIGHTWARD);
   return { ...size, gap: down - height };
 }
 
 /** Gives an edge that would pass behind boxes the gaps through which it goes instead. */
-function routeEdges(boxes, edges, gap) {
+function routeEdges(boxes, edges, gap, axes) {
+  const { along, length, across, breadth } = axes;
   const byKey = new Map(boxes.map((box) => [box.key, box]));
   const columns = new Map();
-  for (const box of boxes) (columns.get(box.x) || columns.set(box.x, []).get(box.x)).push(box);
+  for (const box of boxes) (columns.get(box[along]) || columns.set(box[along], []).get(box[along])).push(box);
   for (const edge of edges) {
     const [from, to] = [byKey.get(edge.from), byKey.get(edge.to)];
-    const [start, end] = [from.x + from.width, to.x];
-    const between = [...columns.keys()].filter((x) => x > start && x + from.width < end).sort((one, other) => one - other);
-    let y = from.y + from.height / 2;
-    edge.via = between.map((x) => {
-      const straight = y + ((to.y + to.height / 2 - y) * (x + from.width / 2 - start)) / Math.max(1, end - start);
-      y = freeHeight(columns.get(x), straight, gap);
-      return { x, y, width: from.width };
+    const [start, end] = [from[along] + from[length], to[along]];
+    const between = [...columns.keys()].filter((at) => at > start && at + from[length] < end).sort((one, other) => one - other);
+    let place = from[across] + from[breadth] / 2;
+    edge.via = between.map((at) => {
+      const straight = place + ((to[across] + to[breadth] / 2 - place) * (at + from[length] / 2 - start)) / Math.max(1, end - start);
+      place = freePlace(columns.get(at), straight, gap, axes);
+      return { [along]: at, [across]: place, [length]: from[length] };
     });
   }
 }
 
-/** The height nearest to `wish` at which no box of the column is. */
-function freeHeight(column, wish, gap) {
-  const hit = column.some((box) => wish > box.y - gap / 2 && wish < box.y + box.height + gap / 2);
+/** The place nearest to `wish` at which no box of the column, or of the row, is. */
+function freePlace(column, wish, gap, { across, breadth }) {
+  const hit = column.some((box) => wish > box[across] - gap / 2 && wish < box[across] + box[breadth] + gap / 2);
   if (!hit) return wish;
-  const free = column.flatMap((box) => [box.y - gap / 2, box.y + box.height + gap / 2]);
-  return free.reduce((best, y) => (Math.abs(y - wish) < Math.abs(best - wish) ? y : best));
+  const free = column.flatMap((box) => [box[across] - gap / 2, box[across] + box[breadth] + gap / 2]);
+  return free.reduce((best, place) => (Math.abs(place - wish) < Math.abs(best - wish) ? place : best));
 }
 
 function groupByLayer(boxes) {
