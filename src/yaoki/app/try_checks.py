@@ -42,7 +42,7 @@ from yaoki.core.environment import (
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import FatalCode, Fault
 from yaoki.formats.discovery import FoundCheck, TrialResult, TrialState
@@ -283,7 +283,9 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
         case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
             return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if was_cut_off(finding):
-            output = f"did not end within {timeout.total_seconds():g} s and was cut off"
+            output = (
+                f"did not end within {format_duration(timeout.total_seconds())} and was cut off"
+            )
             return TrialResult(
                 detected,
                 TrialState.CUT_OFF,

@@ -154,7 +154,7 @@ def test_a_pattern_that_never_ends_is_ended(check_run: CheckRun) -> None:
     )
 
     assert finding.outcome is Outcome.BROKEN
-    assert f"took longer than {limit_s:g} s" in finding.message
+    assert f"took longer than {format_duration(limit_s)}" in finding.message
 
 
 @pytest.mark.spec("6.3")

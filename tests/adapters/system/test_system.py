@@ -28,6 +28,7 @@ from yaoki.adapters.system.machine import (
     machine_id,
     process_start_time,
 )
+from yaoki.core.text import format_duration
 from yaoki.errors import Fault
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -78,7 +79,7 @@ def test_a_command_is_ended_with_its_children_at_its_timeout(tmp_path: Path) -> 
 
     fault, limit_s = run_until_started(ended, lambda _: has_line(child))
 
-    assert re.fullmatch(rf"sh -c .* did not end within {limit_s:g} s", fault.sentence)
+    assert re.fullmatch(rf"sh -c .* did not end within {format_duration(limit_s)}", fault.sentence)
     assert fault.transient
     until_dead(int(child.read_text()))
 

@@ -17,6 +17,7 @@ from yaoki.adapters.agents.availability import probe_presets
 from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.checks.readers.choice import recognise_reader
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import format_duration
 from yaoki.formats.discovery import (
     Discovery,
     FoundAgent,
@@ -469,7 +470,7 @@ def test_agents_are_queried_concurrently_and_a_hanging_one_is_ended(tmp_path: Pa
 
     assert [one.is_responding for one in held] == [True, False, False, False]
     assert held[0].version_or_reason == "agent 1.2.3"
-    assert f"did not end within {limit_s:g} s" in held[1].version_or_reason
+    assert f"did not end within {format_duration(limit_s)}" in held[1].version_or_reason
     assert held[2].version_or_reason == "exit code 3: no key"
     assert "not on the PATH" in held[3].version_or_reason
     assert not psutil.pid_exists(int(pid.read_text()))

@@ -16,6 +16,7 @@ from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.remedies import describe_remedy
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
+from yaoki.core.text import format_duration
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Clock, Processes, ProcessPhase
 
@@ -92,7 +93,7 @@ class Rehearsal:
     ) -> RehearsalStep:
         """The files decide; the exit explains a failure."""
         if succeeded:
-            return RehearsalStep(name, True, f"{success} in {exit_.seconds:.0f} s")
+            return RehearsalStep(name, True, f"{success} in {format_duration(exit_.seconds)}")
         lines = [
             line for line in exit_.stderr_tail.splitlines() if line.strip() and not CODE.match(line)
         ]

@@ -10,6 +10,7 @@ from yaoki.adapters.checks.findings import make_broken, make_failed
 from yaoki.adapters.checks.match import BYTES_MAX
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.core.model import CheckSpec, EndCause, Finding
+from yaoki.core.text import format_duration
 from yaoki.ports import Launch
 
 PATTERN_CHARS_MAX = 10_000
@@ -36,7 +37,7 @@ def search_file(
         return make_broken(spec, "stopped", transient=True)
     if result.state.ended_by == EndCause.DEADLINE:
         return make_broken(
-            spec, f"matching {pattern!r} took longer than {limit.total_seconds():g} s"
+            spec, f"matching {pattern!r} took longer than {format_duration(limit.total_seconds())}"
         )
     match result.state.code:
         case 0:

@@ -33,7 +33,7 @@ from yaoki.core.settings.addresses import (
     web_defect,
 )
 from yaoki.core.settings.settings import NotificationSettings
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Clock, Notice
 
@@ -81,9 +81,8 @@ class WebhookChannel:
             with error:
                 raise _interpret_http_error(self._display_address, error, now) from None
         except TimeoutError:
-            message = (
-                f"{self._display_address} did not answer within {self._timeout.total_seconds():g} s"
-            )
+            limit = format_duration(self._timeout.total_seconds())
+            message = f"{self._display_address} did not answer within {limit}"
             raise NoticeFailed(message, hint=HINT) from None
         except (OSError, HTTPException) as fault:
             # Not chained: its message may contain the address.
@@ -129,7 +128,7 @@ class WebhookChannel:
     def _make_failure(self, fault: Exception, secret: str) -> NoticeFailed:
         reason = fault.reason if isinstance(fault, URLError) else fault
         if isinstance(reason, TimeoutError):
-            message = f"did not answer within {self._timeout.total_seconds():g} s"
+            message = f"did not answer within {format_duration(self._timeout.total_seconds())}"
         else:
             secrets = (secret, *address_secrets((self._address,)))
             message = "cannot be reached: " + mask(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.text import format_bytes
+from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import FatalCode, Fault
 
 OUTPUT_BYTES_MAX = 64 << 20
@@ -111,7 +111,8 @@ def _wait(
             if (remaining := deadline - time.monotonic()) <= 0:
                 seconds = timeout.total_seconds()
                 raise Fault(
-                    f"{_command_name(argv)} did not end within {seconds:g} s", transient=True
+                    f"{_command_name(argv)} did not end within {format_duration(seconds)}",
+                    transient=True,
                 )
             sleep(min(POLL_S, remaining))
     _check_output_size(argv, outputs, output_bytes_max)

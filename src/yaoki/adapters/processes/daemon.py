@@ -22,6 +22,7 @@ from typing import Any
 from yaoki.adapters.system.files import is_locked, make_file_fault, write_atomically
 from yaoki.adapters.system.machine import boot_id, is_process_alive, process_start_time
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_duration
 from yaoki.errors import Fault
 
 SCRIPT = Path(__file__).with_name("detach.py")
@@ -76,7 +77,10 @@ class Daemon:
             if running is None and self._first_line_after(log_size):
                 break
             time.sleep(POLL_S)
-        message = self._first_line_after(log_size) or f"nothing in {patience.total_seconds():g} s"
+        message = (
+            self._first_line_after(log_size)
+            or f"nothing in {format_duration(patience.total_seconds())}"
+        )
         raise Fault(f"the background process did not start: {message}", transient=True)
 
     def send_signal(self, number: int = signal.SIGTERM) -> bool:

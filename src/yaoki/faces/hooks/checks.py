@@ -28,7 +28,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.text import clip_bytes
+from yaoki.core.text import clip_bytes, format_duration
 from yaoki.errors import FatalCode, Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
 from yaoki.ports import CheckFacts
@@ -239,7 +239,7 @@ def _too_long(inspection: StopInspection, findings: Sequence[Finding]) -> str:
     last = findings[-1].check if findings else "the checks"
     return (
         f"check {last} was still running when the time for this hook was over "
-        f"({inspection.limit_s:g} s in all); a person can give it more: "
+        f"({format_duration(inspection.limit_s)} in all); a person can give it more: "
         "yaoki hook install AGENT --timeout SECONDS, or name quicker checks: yaoki hook begin"
     )
 

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 from yaoki.faces.hooks.call import HookCall, HookReply, has_pending_reason
 from yaoki.faces.hooks.responses import HookResponse, allow, refuse_stop
 
@@ -111,7 +111,7 @@ def _answer_in_time(call: HookCall) -> None:
     """
 
     def late(*_: object) -> None:
-        words = f"the answer was not ready within {call.limit_s:g} s"
+        words = f"the answer was not ready within {format_duration(call.limit_s)}"
         _write_answer(_fault(call, TimeoutError(words)))
         os._exit(0)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.environment import VIRTUAL_ENV, check_search_path
 from yaoki.core.model import BaselineMode
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 from yaoki.errors import Fault
 from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command, failed_condition
 
@@ -163,7 +163,9 @@ def _finding(
         return Condition(name, False, NO_TESTS_MESSAGE, "write a test and commit it")
     counted = f"{many}, " if many else ""
     if finding.outcome is Outcome.PASSED:
-        return Condition(name, True, f"green at the base, {counted}{finding.seconds:.1f} s")
+        return Condition(
+            name, True, f"green at the base, {counted}{format_duration(finding.seconds)}"
+        )
     if finding.outcome is Outcome.BROKEN:
         if finding.check in python and find_own_python():
             return Condition(
