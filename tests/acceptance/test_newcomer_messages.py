@@ -123,3 +123,21 @@ def test_an_undo_takes_the_final_check_back(project: Project) -> None:
     assert "The run needs you: 1 of 2 tasks is done and proven" in report
     assert "verified again" not in report
     assert project.yaoki("merge").code != 0, "nothing unproven is merged"
+
+
+@pytest.mark.spec("2.2", "12.1")
+def test_commands_of_agents_and_checks_may_be_one_line(project: Project) -> None:
+    plan = {
+        "goal": "x",
+        "agents": {"a": {"command": "sh -c 'echo good > a.txt'"}},
+        "agent": "a",
+        "checks": {"there": {"run": "grep -qx 'good' a.txt"}},
+        "tasks": [{"id": "a", "goal": "Write a.txt."}],
+    }
+
+    ran = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert ran.code == 0, ran.out + ran.err
+    assert "checks none in the settings; each plan must bring its own" in " ".join(
+        project.yaoki("doctor").out.split()
+    )
