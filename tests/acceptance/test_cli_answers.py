@@ -125,7 +125,7 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prep
     more = project.folder / "more.json"
     more.write_text('{"tasks": [{"id": "again", "goal": "g", "replaces": "base"}]}')
     extended = project.yaoki("plan", "extend", str(more))
-    assert (extended.code, "1 defect, nothing was stored" in extended.err) == (2, True)
+    assert (extended.code, "1 problem found; nothing was stored" in extended.err) == (2, True)
     assert f"yaoki status {base['id'].partition('-')[0]}" in extended.err
     stands = project.status()
     assert [t["state"] for t in stands["tasks"]] == ["CANCELLED", "WAITING", "WAITING"]

@@ -28,7 +28,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "Plan and run": {
         "validate": CommandEntry(
-            "yaoki.faces.cli.commands.validate:validate", "report every defect of a plan"
+            "yaoki.faces.cli.commands.validate:validate", "report every problem of a plan"
         ),
         "plan": CommandEntry(
             "yaoki.faces.cli.commands.plans:plan", "show a plan and the most agent runs it can take"

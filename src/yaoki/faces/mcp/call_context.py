@@ -84,6 +84,6 @@ def read_tasks(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlannerAnswer
     """Validate tasks against the run like a planner's answer."""
     answer = app.services.plan_answers.read_text(run, json.dumps({"tasks": tasks}), "tasks.json")
     if answer.defects:
-        words = f"{format_count(len(answer.defects), 'defect')}, nothing was stored"
+        words = f"{format_count(len(answer.defects), 'problem')} found; nothing was stored"
         raise PlanInvalid(words, hint="fix it and call again", defects=answer.defects)
     return answer

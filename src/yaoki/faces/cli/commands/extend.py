@@ -208,7 +208,7 @@ def _read_answer(app: App, run: Run, file: Path) -> PlannerAnswer:
     text, name = read_plan_text(file)
     answer = app.services.plan_answers.read_text(run, text, name)
     if answer.defects:
-        words = f"{name}: {format_count(len(answer.defects), 'defect')}, nothing was stored"
+        words = f"{name}: {format_count(len(answer.defects), 'problem')} found; nothing was stored"
         raise PlanInvalid(words, hint=_fix_hint(run), defects=answer.defects)
     return mask_answer(answer, caller_secrets(app, os.environ))
 
