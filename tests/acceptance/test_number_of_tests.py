@@ -142,3 +142,45 @@ def test_the_base_is_run_once_and_each_landing_is_the_next_base(counted_project:
     assert done.code == 0, done.out
     # Once for the base of the first, once for each task.
     assert calls(counted_project) == 3
+
+
+@pytest.mark.spec("6.6", "16.14", "0.1")
+def test_tests_that_only_the_final_check_runs_may_not_be_lost(counted_project: Project) -> None:
+    """The check of the task does not run the test that the task deletes."""
+    one = {"shell": "test -f a.txt"}
+    script = {"a": [[{"write": {"a.txt": "done\n"}}, {"delete": "t_c"}]]}
+    plan = a_plan(
+        script,
+        [{"id": "a", "checks": ["one"]}],
+        {"one": one, **check(counted_project)},
+        done_when=["tests"],
+    )
+
+    ended = counted_project.yaoki("run", counted_project.plan(plan))
+
+    assert ended.code == 4, ended.out + ended.err
+    final = counted_project.task("done_when")
+    assert final["state"] == "ESCALATED"
+    assert "3 tests ran before the change, 2 with it" in final["question"]
+    waived = counted_project.yaoki("answer", "done_when", "waive", "test-integrity")
+    assert waived.code == 0, waived.out + waived.err
+    assert counted_project.yaoki("resume").code == 0
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.6")
+def test_the_final_check_accepts_tests_that_a_task_was_allowed_to_delete(
+    counted_project: Project,
+) -> None:
+    script = {"a": [[{"write": {"a.txt": "done\n"}}, {"delete": "t_c"}]]}
+    task = {"id": "a", "checks": ["one"], "scope": ["*"], "allow_weaker_tests": True}
+    plan = a_plan(
+        script,
+        [task],
+        {"one": {"shell": "test -f a.txt"}, **check(counted_project)},
+        done_when=["tests"],
+    )
+
+    ended = counted_project.yaoki("run", counted_project.plan(plan))
+
+    assert ended.code == 0, ended.out + ended.err

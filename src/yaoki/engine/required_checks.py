@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from yaoki.core.decide.baseline import command_key
+from yaoki.core.decide.integrity import INTEGRITY_CHECK
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
@@ -79,6 +80,13 @@ class RequiredChecks:
         stored = self._store.baseline(commit, command_key(check, required.setup))
         passed = stored is not None and stored.outcome is Outcome.PASSED
         return passed and check.baseline is not BaselineMode.KNOWN
+
+    def allow_weaker_tests(self, run: Run) -> bool:
+        """Has a task landed that may delete tests, by its plan or by a person's waiver?"""
+        return any(
+            task.spec.allow_weaker_tests or INTEGRITY_CHECK in task.waivers
+            for task in self._landed_tasks(run, frozenset())
+        )
 
     def _landed_tasks(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
         rows = self._store.rows(run.id)

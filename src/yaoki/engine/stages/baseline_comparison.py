@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from yaoki.core.decide.baseline import (
@@ -12,7 +12,6 @@ from yaoki.core.decide.baseline import (
     unmatched_fixes,
     weigh,
 )
-from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
 from yaoki.core.decide.integrity import compare_tests_run, has_test_count
 from yaoki.core.model import NO_CHANGE_CHECK, BaselineMode, Finding, Outcome, Run, Task
@@ -54,23 +53,30 @@ class BaselineComparison:
         base = self.baseline(check, facts, facts.baseline_commit)
         return weigh(finding, base, check.task.spec.fixes)
 
-    def fewer_tests(
-        self, check: ProofCheck, finding: Finding, facts: CheckFacts, tests: ParametrizedTests
-    ) -> Finding | None:
-        """The finding that a passing check runs fewer tests than without this task, if it does.
-
-        A pass is stored as the baseline of whatever is built on this commit.
-        """
-        task, claim = check.task, check.claim
+    def save_pass(self, check: ProofCheck, finding: Finding, commit: str) -> None:
+        """A pass is the baseline of whatever is built on this commit."""
         if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
-            key = command_key(check.spec, task.spec.setup)
-            self._baselines.save_baseline(facts.commit, key, finding)
-        by_agent = task.spec.kind not in AGENTLESS_KINDS and facts.changed
-        if not by_agent or not has_test_count(finding):
+            key = command_key(check.spec, check.task.spec.setup)
+            self._baselines.save_baseline(commit, key, finding)
+
+    def fewer_tests(
+        self,
+        check: ProofCheck,
+        finding: Finding,
+        facts: CheckFacts,
+        before: str,
+        read_parametrized: Callable[[], ParametrizedTests],
+    ) -> Finding | None:
+        """The finding that a passing check runs fewer tests than on the commit `before`."""
+        task, claim = check.task, check.claim
+        if not has_test_count(finding) or before == facts.commit:
             return None
         if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
             return None
-        return compare_tests_run(finding, self.baseline(check, facts, facts.onto), tests)
+        base = self.baseline(check, facts, before)
+        if compare_tests_run(finding, base) is None:
+            return None
+        return compare_tests_run(finding, base, read_parametrized())
 
     def unmatched_fixes(
         self,

@@ -22,7 +22,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import DefinitionReview
+from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
@@ -60,8 +60,9 @@ from yaoki.ports import (
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChange:
-    """An agent's change, read before any check runs; empty where no agent changed anything."""
+    """An agent's change, read before any check runs; its text files, that is."""
 
+    by_agent: bool = False
     changes: Sequence[Change] = ()
     definition: DefinitionReview = field(default_factory=DefinitionReview)
     is_trivial: bool = False
@@ -78,7 +79,9 @@ class CandidateVerifier:
         baselines: Baselines,
         quality: QualityCriteria,
         agent_started_at: Callable[[Task], float],
+        may_weaken_tests: Callable[[Run], bool],
     ) -> None:
+        self._may_weaken_tests = may_weaken_tests
         self._workspace, self._checker = workspace, checker
         self._comparison = BaselineComparison(baselines)
         self._sessions, self._quality = sessions, quality
@@ -122,7 +125,7 @@ class CandidateVerifier:
         changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
         definition = self._definitions.review(task, candidate, changes)
         trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
-        return ReviewedChange(changes, definition, trivial)
+        return ReviewedChange(True, changes, definition, trivial)
 
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -209,9 +212,8 @@ class CandidateVerifier:
             if not finding.is_acceptable:
                 failed = True
                 continue
-            fewer = self._comparison.fewer_tests(
-                check, finding, facts, reviewed.definition.parametrized
-            )
+            self._comparison.save_pass(check, finding, facts.commit)
+            fewer = self._fewer_tests(run, check, finding, facts, reviewed)
             if fewer is not None:
                 failed = True
                 yield fewer
@@ -232,7 +234,34 @@ class CandidateVerifier:
         )
         if reviewed.is_trivial and not self._comparison.change_matters(task, proofs, facts):
             yield trivial_change_finding()
-        yield from self._red_first.findings(task, passed, reviewed.changes, facts)
+        if reviewed.by_agent:
+            yield from self._red_first.findings(task, passed, reviewed.changes, facts)
+
+    def _fewer_tests(
+        self,
+        run: Run,
+        check: ProofCheck,
+        finding: Finding,
+        facts: CheckFacts,
+        reviewed: ReviewedChange,
+    ) -> Finding | None:
+        """Are there fewer tests than without the task, or for a check task, than before the run?
+
+        A task may have deleted tests that only a later check runs.
+        """
+        task = check.task
+        if reviewed.by_agent:
+            tests = reviewed.definition.parametrized
+            return self._comparison.fewer_tests(check, finding, facts, facts.onto, lambda: tests)
+        if task.spec.kind is not TaskKind.CHECK or self._may_weaken_tests(run):
+            return None
+
+        def read_parametrized() -> ParametrizedTests:
+            whole = Candidate(facts.commit, run.base, "")
+            changes = self._workspace.contents.read_changes(run.base, facts.commit)
+            return self._definitions.review(task, whole, changes).parametrized
+
+        return self._comparison.fewer_tests(check, finding, facts, run.base, read_parametrized)
 
     def _facts(self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext) -> CheckFacts:
         # A check task changes nothing itself, so it is compared with the base of the run.

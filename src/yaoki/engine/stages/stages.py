@@ -12,6 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
 from yaoki.core.model.stage_report import StageReport
 from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.required_checks import RequiredChecks
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
@@ -27,7 +28,7 @@ from yaoki.engine.stages.verify import VerifyStage
 from yaoki.engine.stages.work import WorkStage
 from yaoki.ports import (
     AgentDriver,
-    Baselines,
+    BaselineReads,
     Checker,
     Clock,
     PlanReader,
@@ -58,7 +59,7 @@ class CheckPorts:
 
     checker: Checker
     rooms: ProofRooms
-    baselines: Baselines
+    baselines: BaselineReads
     quality: QualityCriteria
 
 
@@ -107,7 +108,13 @@ class Stages:
         )
         started_at = attempts.agent_started_at
         verifier = CandidateVerifier(
-            workspace, checks.checker, sessions, checks.baselines, checks.quality, started_at
+            workspace,
+            checks.checker,
+            sessions,
+            checks.baselines,
+            checks.quality,
+            started_at,
+            RequiredChecks(checks.baselines).allow_weaker_tests,
         )
         bisection = LandingBisection(workspace, sessions, find_task)
         queue = PredecessorWait(workspace, clock)
