@@ -76,9 +76,6 @@ def commit_release(project: Project, one: Repository, shared: Path, tools: Path)
     # What packaging adds to a release is in no repository, and builds would change it.
     packaging = shutil.ignore_patterns("*.egg-info", "PKG-INFO")
     shutil.copytree(source, project.repo, dirs_exist_ok=True, ignore=packaging)
-    # npm leaves it out of every release.
-    if one.npm:
-        (project.repo / ".gitignore").write_text("node_modules\n")
     project.git("add", "-A", "-f")
     project.git(*GIT_IDENTITY, "commit", "-qm", "as released")
 

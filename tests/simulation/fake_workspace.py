@@ -296,7 +296,10 @@ class DictWorkspace(DictBranches):
     def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
         raise AssertionError("git ignores nothing here")
 
-    def record_setup_files(self, task: Task) -> None:
+    def begin_setup(self, task: Task) -> None:
+        raise AssertionError("there is no set-up here")
+
+    def record_setup_files(self, task: Task) -> tuple[str, ...]:
         raise AssertionError("there is no set-up here")
 
     def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:

@@ -128,8 +128,14 @@ class AttemptWorktrees(Protocol):
     def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
 
-    def record_setup_files(self, task: Task) -> None:
-        """Record the ignored files that set-up made, to tell them from an agent's files."""
+    def begin_setup(self, task: Task) -> None:
+        """Record the changes in a used worktree that set-up will not have made."""
+
+    def record_setup_files(self, task: Task) -> tuple[str, ...]:
+        """Record the files that set-up made: none of them is the agent's work.
+
+        Returns the tracked files that it changed; they are restored to what was committed.
+        """
 
     def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         """Save the worktree's content under refs/yaoki/snapshots; returns the snapshot's id.

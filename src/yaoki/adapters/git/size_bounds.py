@@ -14,6 +14,7 @@ from dataclasses import field
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.excluded_paths import NOTHING_EXCLUDED, ExcludedPaths
 from yaoki.adapters.system.folders import FolderEntry, walk_tree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_bytes, short_path
@@ -67,7 +68,9 @@ class SizeSurveyor:
     def __init__(self, git: Git, bounds: SizeBounds) -> None:
         self._git, self.bounds = git, bounds
 
-    def survey(self, at: GitLocation, base: str = "") -> Survey:
+    def survey(
+        self, at: GitLocation, base: str = "", excluded: ExcludedPaths = NOTHING_EXCLUDED
+    ) -> Survey:
         """Measure the files at this location; its index contains the tracked ones."""
         assert at.work_tree
         rows = self._git.read_names(*LISTING, at=at)
@@ -75,13 +78,14 @@ class SizeSurveyor:
         others = [row[2:].rstrip("/") for row in rows if row.startswith(UNTRACKED_TAG)]
         sizes = {name: size for name in tracked if (size := _size(at.work_tree, name)) is not None}
         large = {name: size for name, size in sizes.items() if size > LARGE_BYTES}
-        measured = self._measure_all(at.work_tree, others)
+        others = [name for name in others if name not in excluded]
+        measured = self._measure_all(at.work_tree, others, excluded)
         if not self._may_exceed(measured, large):
             return Survey()
         same = self._same_size_as_base(base, large)
         changed = {name: size for name, size in large.items() if name not in same}
         if measured.deep or measured.more or measured.files:
-            measured = self._measure_unignored(at, others)
+            measured = self._measure_unignored(at, others, excluded)
         unchanged = frozenset(name for name in same if sizes[name] > self.bounds.file_bytes)
         excess, left_out = self._find_excess(measured, changed)
         if not excess:
@@ -104,17 +108,20 @@ class SizeSurveyor:
             or max(sizes, default=0) > self.bounds.file_bytes
         )
 
-    def _measure_all(self, top: Path, names: Iterable[str]) -> _Measured:
+    def _measure_all(self, top: Path, names: Iterable[str], excluded: ExcludedPaths) -> _Measured:
         measured = _Measured()
         for name in names:
             for entry in walk_tree(top, name, self.bounds.path_depth, skip=(".git",)):
-                _add_entry(measured, entry)
+                if entry.path not in excluded:
+                    _add_entry(measured, entry)
                 if len(measured.files) > self.bounds.change_files or measured.deep:
                     measured.more = True
                     return measured
         return measured
 
-    def _measure_unignored(self, at: GitLocation, names: Sequence[str]) -> _Measured:
+    def _measure_unignored(
+        self, at: GitLocation, names: Sequence[str], excluded: ExcludedPaths
+    ) -> _Measured:
         """Level by level, without ignored files, and no further than the limits."""
         assert at.work_tree
         measured, level = _Measured(), list(names)
@@ -133,7 +140,8 @@ class SizeSurveyor:
                     measured, FolderEntry(entry.path, entry.mode, entry.size, is_too_deep=deep)
                 )
                 if stat.S_ISDIR(entry.mode) and not deep:
-                    level.extend(_list_folder(at.work_tree, entry.path))
+                    inner = _list_folder(at.work_tree, entry.path)
+                    level.extend(path for path in inner if path not in excluded)
                 measured.more = len(measured.files) > self.bounds.change_files
                 if measured.more or len(level) > 4 * self.bounds.change_files + NAMES_AT_ONCE:
                     measured.more = True

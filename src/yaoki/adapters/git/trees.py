@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.excluded_paths import NOTHING_EXCLUDED, ExcludedPaths
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds, SizeSurveyor, Survey
 from yaoki.adapters.git.submodule_objects import SubmoduleObjects
 from yaoki.adapters.git.tree_diff import GITLINK, TreeChange, parse_raw_diff, read_raw_diff
@@ -93,25 +94,34 @@ class TreeBuilder:
             if folder.stem not in tasks:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def read_folder(self, files: Path, index: Path, start: str, base: str) -> FolderTree:
+    def read_folder(
+        self,
+        files: Path,
+        index: Path,
+        start: str,
+        base: str,
+        excluded: ExcludedPaths = NOTHING_EXCLUDED,
+    ) -> FolderTree:
         """Fill `index` with the files of the folder; `start` says which files are tracked."""
         at = GitLocation(self._git.common_dir, files, index)
         cached = index.exists() and self._update_cached(at, index, start)
         if not cached:
             self._git.run("read-tree", start, at=at)
-        survey = self._surveyor.survey(at, base)
+        survey = self._surveyor.survey(at, base, excluded)
         if survey.excess:
             self._add_listed(at, survey)
         elif not cached:
-            self._add(at)
-        elif not self._try_add(at):
+            self._add(at, excluded)
+        elif not self._try_add(at, excluded):
             self._git.run("read-tree", start, at=at)
-            self._add(at)
+            self._add(at, excluded)
+        self._remove_from_index(at, excluded)
         tree = self._git.read_text("write-tree", at=at)
         changes = self.diff_trees(base, tree)
         excess = survey.excess
         if links := [change.path for change in changes if change.is_new_gitlink]:
             excess += self._graft_all(at, links, NESTING_MAX)
+            self._remove_from_index(at, excluded)
             tree = self._git.read_text("write-tree", at=at)
             changes = self.diff_trees(base, tree)
         large = (change.path for change in changes if change.path in survey.unchanged)
@@ -157,9 +167,18 @@ class TreeBuilder:
             return False
         return True
 
-    def _try_add(self, at: GitLocation) -> bool:
+    def _remove_from_index(self, at: GitLocation, excluded: ExcludedPaths) -> None:
+        """Single files were added with their folder, and an agent may have committed any."""
+        if not excluded:
+            return
+        listed = self._git.read_names("ls-files", "-z", at=at)
+        names = b"".join(os.fsencode(path) + b"\0" for path in listed if path in excluded)
+        if names:
+            self._git.run("update-index", "--force-remove", "-z", "--stdin", at=at, stdin=names)
+
+    def _try_add(self, at: GitLocation, excluded: ExcludedPaths) -> bool:
         try:
-            self._git.run("add", "-A", at=at)
+            self._git.run("add", "-A", *excluded.pathspecs, at=at)
         except GitFailed:
             assert at.index
             at.index.unlink(missing_ok=True)
@@ -207,27 +226,31 @@ class TreeBuilder:
     def import_submodule_commit(self, files: Path, path: str, commit: str) -> bool:
         return self._submodules.import_commit(files / path, commit)
 
-    def _add(self, at: GitLocation) -> None:
+    def _add(self, at: GitLocation, excluded: ExcludedPaths) -> None:
         """Add all files.  Nested repositories become links, which the diff shows; git refuses a
         nested repository without commits.
         """
         try:
-            self._git.run("add", "-A", at=at)
+            self._git.run("add", "-A", *excluded.pathspecs, at=at)
         except GitFailed:
-            self._add_around(at, NESTING_MAX)
+            self._add_around(at, NESTING_MAX, excluded)
 
-    def _add_around(self, at: GitLocation, depth: int) -> tuple[str, ...]:
+    def _add_around(
+        self, at: GitLocation, depth: int, excluded: ExcludedPaths = NOTHING_EXCLUDED
+    ) -> tuple[str, ...]:
         """Add all files; nested repositories become plain files, because a link holds none.
 
         Returns sentences about what exceeds the limits and is left out.
         """
-        survey = self._surveyor.survey(at)
+        survey = self._surveyor.survey(at, excluded=excluded)
         if survey.excess:
             self._add_listed(at, survey)
             return survey.excess
         listed = self._git.read_names("ls-files", "-o", "-k", "--exclude-standard", "-z", at=at)
-        nested = [name.rstrip("/") for name in listed if name.endswith("/")]
-        lines = [".", *(f":(exclude,literal){name}" for name in nested)]
+        folders = (name.rstrip("/") for name in listed if name.endswith("/"))
+        nested = [name for name in folders if name not in excluded]
+        left_out = (*nested, *sorted(excluded.folders))
+        lines = [".", *(f":(exclude,literal){name}" for name in left_out)]
         pathspecs = b"".join(os.fsencode(line) + b"\0" for line in lines)
         options = ("--pathspec-from-file=-", "--pathspec-file-nul")
         self._git.run("add", "-A", *options, at=at, stdin=pathspecs)

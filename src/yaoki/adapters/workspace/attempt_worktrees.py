@@ -33,9 +33,14 @@ class GitAttemptWorktrees:
         return self._preparation.prepare(run, task)
 
     @translates_os_errors
-    def record_setup_files(self, task: Task) -> None:
-        """Record the ignored files that set-up made."""
-        self._ignored.record_setup_files(self._worktrees.require(task.id))
+    def begin_setup(self, task: Task) -> None:
+        """Record the changes in a used worktree that set-up will not have made."""
+        self._worktrees.setup_files.begin(self._worktrees.require(task.id))
+
+    @translates_os_errors
+    def record_setup_files(self, task: Task) -> tuple[str, ...]:
+        """Record what set-up made; returns the tracked files that it changed, restored."""
+        return self._ignored.record_setup_files(self._worktrees.require(task.id))
 
     @translates_os_errors
     def create_agent_repository(self, task_id: str, worktree: Path) -> SandboxFolders | None:

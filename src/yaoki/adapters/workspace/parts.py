@@ -52,7 +52,7 @@ def build_parts(
 ) -> WorkspaceParts:
     refs, commits = Refs(git), Commits(git)
     worktrees, leftovers = Worktrees(git, root), LeftoverFiles(git)
-    ignored = IgnoredFileStore(git, leftovers, root / ".prepared", saved_bytes)
+    ignored = IgnoredFileStore(git, leftovers, worktrees.setup_files, saved_bytes)
     saved_refs = SavedRefs(refs, commits)
     saver = WorkSaver(
         refs=refs,

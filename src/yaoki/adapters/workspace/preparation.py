@@ -144,4 +144,4 @@ class WorktreePreparation:
         self._saver.save_everything(task, label)
         self._worktrees.remove(task.id)
         self._trees.drop_cached_index(task.id)
-        self._ignored.forget_setup_files(task.id)
+        self._worktrees.setup_files.forget(task.id)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from yaoki.core.model import GIT_CONFIG_CHECK, Run, Task, TaskKind
 from yaoki.core.model.stage_report import StageDeferred, StageFaulted, StageReport, WorktreePrepared
+from yaoki.core.text import list_some
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.dependency_copy import DependencyCopy
@@ -20,6 +21,7 @@ from yaoki.ports import AgentDriver, Workspace
 
 # The wait when this machine lacks disk or memory.
 SHORTAGE_WAIT = timedelta(seconds=15)
+NAMES_SHOWN_MAX = 5
 
 
 class PrepareStage:
@@ -140,11 +142,15 @@ class PrepareStage:
         copied: bool | StageFaulted = False
         if landed_commit:
             copied = self._dependencies.install(task, landed_commit, worktree, home, claim)
+        else:
+            self._workspace.worktrees.begin_setup(task)
         if isinstance(copied, StageFaulted):
             return copied
         if not copied and (fault := self._run_commands(run, task, home, worktree, claim)):
             return fault
-        self._workspace.worktrees.record_setup_files(task)
+        if restored := self._workspace.worktrees.record_setup_files(task):
+            names = list_some(restored, NAMES_SHOWN_MAX)
+            claim.warn(f"set-up changed tracked files, which were restored: {names}")
         self._write_ready_file(task, worktree)
         return None
 

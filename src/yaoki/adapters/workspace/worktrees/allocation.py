@@ -20,6 +20,7 @@ from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
+from yaoki.adapters.workspace.worktrees.setup_files import STATUS, SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import UNFINISHED_MARK, Worktree, delete_path
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
@@ -38,8 +39,7 @@ MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 # `--lock` marks a worktree while it is being made.
 ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", UNFINISHED_MARK.decode())
 
-# Explicit, because the user's settings may hide untracked files.
-STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
+RECORDS = ".prepared"
 
 
 class Worktrees:
@@ -47,6 +47,7 @@ class Worktrees:
 
     def __init__(self, git: Git, root: Path) -> None:
         self._git, self._refs = git, Refs(git)
+        self.setup_files = SetupFileStore(git, root / RECORDS)
         self._root, self._trash = root, root / ".trash"
         self._clock, self._trash_emptied = SystemClock(), False
         self._lock = threading.Lock()
@@ -152,7 +153,8 @@ class Worktrees:
         self._git.run(
             "checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=worktree.location
         )
-        if self._git.run(*STATUS, "--porcelain", "--ignored", at=worktree.location).out:
+        options = ("--untracked-files=normal", "--ignored")
+        if self._git.run(*STATUS, *options, at=worktree.location).out:
             raise GitFailed(f"{worktree.path} contains more than its commit")
         worktree.mark_finished()
 
@@ -181,8 +183,9 @@ class Worktrees:
         self.remove_untracked(worktree)
 
     def remove_untracked(self, worktree: Worktree) -> None:
-        """Remove untracked files and empty folders; ignored files stay."""
-        self._git.run("clean", "-q", "-ffd", at=worktree.location)
+        """Remove untracked files and empty folders; ignored files and those of set-up stay."""
+        made = self.setup_files.load(worktree.task_id)
+        self._git.run("clean", "-q", "-ffd", *made.ignore_options, at=worktree.location)
 
     def set_head_and_index(self, worktree: Worktree, index: Path) -> None:
         """Point HEAD and index at the commit that was just made of the files."""
@@ -205,11 +208,11 @@ class Worktrees:
                 delete_path(worktree.admin / name)
 
     def is_clean(self, worktree: Worktree) -> bool:
-        """True when the worktree equals its HEAD.
+        """True when the worktree equals its HEAD, apart from what set-up made.
 
         Only for worktrees that no agent has touched since `set_head_and_index`.
         """
-        return not self._git.run(*STATUS, "--porcelain", at=worktree.location).out
+        return self.setup_files.is_clean(worktree)
 
     def _empty_trash_once(self) -> None:
         """Delete what killed processes left in the trash; other processes may do so as well."""

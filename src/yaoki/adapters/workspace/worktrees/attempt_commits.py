@@ -15,6 +15,7 @@ from yaoki.adapters.git.ref_names import (
 )
 from yaoki.adapters.git.refs import GitCommit, Refs, require_commit
 from yaoki.adapters.git.trees import FolderTree, TreeBuilder
+from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task
@@ -54,8 +55,11 @@ class AttemptBase:
 class AttemptCommits:
     """Finds the base of an attempt, reads its files, and commits them."""
 
-    def __init__(self, refs: Refs, commits: Commits, trees: TreeBuilder) -> None:
+    def __init__(
+        self, refs: Refs, commits: Commits, trees: TreeBuilder, setup_files: SetupFileStore
+    ) -> None:
         self._refs, self._commits, self._trees = refs, commits, trees
+        self._setup_files = setup_files
 
     def find_base(self, worktree: Worktree, task: Task, base: str) -> AttemptBase:
         """The worktree's HEAD, wherever the agent left it; else the task branch; else the base."""
@@ -103,7 +107,8 @@ class AttemptCommits:
         if not worktree.exists:
             changes = self._trees.diff_trees(base.base.sha, base.start.sha)
             return FolderTree(base.start.tree, changes)
-        return self._trees.read_folder(worktree.path, index, base.start.sha, base.base.sha)
+        made = self._setup_files.load_untracked(worktree.task_id, base.parent.sha)
+        return self._trees.read_folder(worktree.path, index, base.start.sha, base.base.sha, made)
 
     def read_agent_message(self, task: Task, base: AttemptBase) -> str:
         """The message of the agent's last commit, without lines that only yaoki writes."""

@@ -1,22 +1,23 @@
 """Ignored files of an attempt: saved under a ref before the worktree is removed.
 
-No commit of the agent's work contains them, and yet they may be all that it made.  Output of
-set-up can be made again and is not saved, nor is what the plan discards.
+No commit of the agent's work contains them, and yet they may be all that it made.  The same holds
+for files of set-up that the agent changed.  Those that it did not change can be made again and are
+not saved, nor is what the plan discards.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.tree_diff import printable_path
-from yaoki.adapters.system.files import write_atomically
+from yaoki.adapters.system.folders import walk_tree
 from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
-from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore, read_facts
+from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.scope import matches_glob
 
@@ -40,21 +41,16 @@ class IgnoredFiles:
 class IgnoredFileStore:
     """Finds ignored files and turns them into a tree."""
 
-    def __init__(self, git: Git, leftovers: LeftoverFiles, folder: Path, bytes_max: int) -> None:
+    def __init__(
+        self, git: Git, leftovers: LeftoverFiles, setup_files: SetupFileStore, bytes_max: int
+    ) -> None:
         self._git, self._leftovers = git, leftovers
-        self._folder, self._bytes_max = folder, bytes_max
+        self._setup_files, self._bytes_max = setup_files, bytes_max
 
-    def record_setup_files(self, worktree: Worktree) -> None:
-        """Record the ignored files with their facts: set-up made them."""
-        paths = self._list_files(worktree, worktree.location)
-        facts = {path: _facts(worktree.path / path) for path in paths}
-        self.forget_setup_files(worktree.task_id)
-        if facts:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._setup_record(worktree.task_id), json.dumps(facts).encode())
-
-    def forget_setup_files(self, task_id: str) -> None:
-        delete_path(self._setup_record(task_id))
+    def record_setup_files(self, worktree: Worktree) -> tuple[str, ...]:
+        """Record everything that set-up made; returns the tracked files that it changed."""
+        ignored = self._list_ignored(worktree, worktree.location)
+        return self._setup_files.record(worktree, ignored)
 
     def select_unsaved(
         self, worktree: Worktree, start: str, index: Path, discard: Sequence[str]
@@ -65,11 +61,11 @@ class IgnoredFileStore:
         """
         at = GitLocation(self._git.common_dir, worktree.path, index)
         self._git.run("read-tree", start, at=at)
-        setup, top = self._read_setup_files(worktree.task_id), worktree.path
+        setup, top = self._setup_files.load_facts(worktree.task_id), worktree.path
         unsaved = [
             path
             for path in self._list_files(worktree, at)
-            if setup.get(path) != _facts(top / path)
+            if setup.get(path) != read_facts(top / path)
             and not any(matches_glob(path, g) for g in discard)
         ]
         to_save, remaining = [], self._bytes_max
@@ -98,27 +94,22 @@ class IgnoredFileStore:
         return "\n".join((*rows, *([f"and {more} more"] if more > 0 else [])))
 
     def _list_files(self, worktree: Worktree, at: GitLocation) -> list[str]:
+        made = self._setup_files.load(worktree.task_id)
+        paths = (
+            entry.path
+            for name in (*made.folders, *made.files)
+            for entry in walk_tree(worktree.path, name)
+        )
+        files = {path for path in paths if _is_file_or_link(worktree.path / path)}
+        return sorted(files.union(self._list_ignored(worktree, at)))
+
+    def _list_ignored(self, worktree: Worktree, at: GitLocation) -> list[str]:
         ignored: Iterable[str] = self._leftovers.list_ignored(worktree, at)
         return sorted(p for p in ignored if _is_file_or_link(worktree.path / p))
-
-    def _read_setup_files(self, task_id: str) -> dict[str, str]:
-        file = self._setup_record(task_id)
-        return dict(json.loads(file.read_bytes())) if file.is_file() else {}
-
-    def _setup_record(self, task_id: str) -> Path:
-        return self._folder / f"{task_id}.json"
 
 
 def _is_file_or_link(path: Path) -> bool:
     return path.is_symlink() or path.is_file()
-
-
-def _facts(path: Path) -> str:
-    try:
-        facts = path.lstat()
-    except FileNotFoundError:
-        return ""
-    return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
 
 
 def _describe(top: Path, path: str, size: int, *, hashed: bool) -> str:

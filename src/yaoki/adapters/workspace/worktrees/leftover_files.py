@@ -11,28 +11,17 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.folders import walk_tree
+from yaoki.adapters.workspace.worktrees.generated_folders import (
+    CACHES,
+    is_generated,
+    is_source,
+)
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.ports import WORKTREE_LINK, IgnoredFile
 
 # `--directory` lists a folder once, empty or not; its content is listed separately.
 OTHERS = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
 OWN_BRANCHES = "refs/heads/yaoki/"
-# By-products of reading and running code; a judge may leave them.
-CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
-
-# Folders of downloads and build output, which nobody expects on a branch.
-GENERATED = CACHES | {
-    *("node_modules", "bower_components", "venv", "env", "site-packages", "vendor", "Pods"),
-    *("build", "dist", "out", "target", "bin", "obj", "coverage", "htmlcov", "tmp", "temp", "logs"),
-}
-SOURCES = frozenset(
-    {
-        *(".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".html", ".css"),
-        *(".go", ".rs", ".java", ".kt", ".scala", ".swift", ".c", ".h", ".cc", ".cpp", ".cs"),
-        *(".rb", ".php", ".pl", ".lua", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".dart"),
-        *(".hpp", ".r", ".jl", ".sh", ".sql", ".scss"),
-    }
-)
 FILES_MAX = 20_000
 UNCOMMITTED_MAX = 300
 
@@ -96,17 +85,13 @@ class LeftoverFiles:
 
 def _walk_sources(top: Path, name: str) -> Iterator[str]:
     """The sources in an ignored file or folder; generated folders are skipped."""
-    if not _is_generated(name.split("/")):
-        yield from (path for path in _walk(top, name) if _is_source(path))
+    if not is_generated(name.split("/")):
+        yield from (path for path in _walk(top, name) if _is_own_source(path))
 
 
-def _is_source(path: str) -> bool:
+def _is_own_source(path: str) -> bool:
     *folders, name = path.split("/")
-    return Path(name).suffix in SOURCES and not _is_generated(folders)
-
-
-def _is_generated(names: Sequence[str]) -> bool:
-    return any(name in GENERATED or name.startswith(".") for name in names)
+    return is_source(name) and not is_generated(folders)
 
 
 def _is_file(path: Path) -> bool:

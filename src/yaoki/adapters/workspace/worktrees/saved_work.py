@@ -35,11 +35,12 @@ from yaoki.adapters.workspace.worktrees.work_elsewhere import list_commits_made
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.model import Run, Task
 from yaoki.core.scope import paths_outside_scope
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, list_some
 from yaoki.ports import CommittedAttempt
 
 # Labels of refs beside the ref of an attempt's work.
 OUTSIDE, IGNORED, LEFT = "outside", "ignored", "left"
+NAMES_SHOWN_MAX = 5
 SUBMODULE, SUBMODULE_FILES, HISTORY = "submodule", "submodules", "history"
 
 
@@ -60,7 +61,7 @@ class WorkSaver:
         self._refs, self._commits, self._trees = refs, commits, trees
         self._worktrees, self._ignored, self._saved_refs = worktrees, ignored, saved_refs
         self._agent_repositories = agent_repositories
-        self._attempts = AttemptCommits(refs, commits, trees)
+        self._attempts = AttemptCommits(refs, commits, trees, worktrees.setup_files)
 
     # -------------------------------------------------------------- the end of an attempt
 
@@ -90,7 +91,11 @@ class WorkSaver:
             head,
             files.tree,
             tuple(printable_path(change.path) for change in files.changes),
-            (*import_warning, *self._save_submodule_commits(task, worktree, files)),
+            (
+                *import_warning,
+                *self._save_submodule_commits(task, worktree, files),
+                *_setup_warning(self._worktrees.setup_files.list_edited(worktree), task),
+            ),
             worktree_missing=not worktree.exists,
             diff_digest=digest_changes(files.changes),
             left_out_files=tuple(printable_path(path) for path in left_out),
@@ -250,6 +255,17 @@ def _new_files_outside_scope(task: Task, files: FolderTree) -> tuple[str, ...]:
     """Files of a person who took over are part of the work wherever they are."""
     added = [change.path for change in files.changes if change.status is ChangeStatus.ADDED]
     return () if task.taken_over else paths_outside_scope(added, task.spec.scope)
+
+
+def _setup_warning(names: tuple[str, ...], task: Task) -> tuple[str, ...]:
+    """The proof runs set-up itself, so another version of its files cannot be proven."""
+    if not names:
+        return ()
+    return (
+        "set-up makes these files, so the agent's changes to them will not land: "
+        f"{list_some(names, NAMES_SHOWN_MAX)}; they are saved when the worktree is removed, "
+        f"see: yaoki recover {task.id}",
+    )
 
 
 def _unpublished(path: str, commit: str, rest: str) -> str:

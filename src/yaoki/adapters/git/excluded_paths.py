@@ -1,0 +1,47 @@
+"""Paths that are no part of a change although git does not ignore them: set-up made them."""
+
+from __future__ import annotations
+
+import re
+
+from yaoki.core.lazy_dataclass import dataclass
+
+# Characters with a meaning in an ignore pattern.
+_SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedPaths:
+    """Folders with everything in them, and single files."""
+
+    folders: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.files)
+
+    def __contains__(self, path: str) -> bool:
+        if path in self.files or path in self.folders:
+            return True
+        at = path.rfind("/")
+        while at > 0 and self.folders:
+            if path[:at] in self.folders:
+                return True
+            at = path.rfind("/", 0, at)
+        return False
+
+    @property
+    def pathspecs(self) -> tuple[str, ...]:
+        """Arguments that keep git out of the folders; single files are left to the caller."""
+        if not self.folders:
+            return ()
+        return ("--", ".", *(f":(exclude,literal){name}" for name in sorted(self.folders)))
+
+    @property
+    def ignore_options(self) -> tuple[str, ...]:
+        """Arguments of `git clean` by which it treats the paths as ignored."""
+        names = sorted((*self.folders, *self.files))
+        return tuple(word for name in names for word in ("-e", _SPECIAL.sub(r"\\\1", f"/{name}")))
+
+
+NOTHING_EXCLUDED = ExcludedPaths()
