@@ -37,6 +37,7 @@ TREE = (
     "a_test.ts",
     "sum.test.js",
     "sum.test.mjs",
+    "test.js",
     "syntax.test.mjs",
     "tests/basic.rs",
     "tests/CartTest.php",
@@ -122,6 +123,20 @@ TESTS_BY_TEXT: dict[str, list[tuple[str, str, str]]] = {
             "sum.test.mjs:3",
         ),
         ("sum.test.mjs > sum > throws", "TypeError: broken", "sum.test.mjs:5"),
+    ],
+    "mocha": [
+        (
+            "flat: with a colon",
+            "AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:",
+            "test.js:10",
+        ),
+        ("sums > throws", "Error: no such sum", "test.js:8"),
+        (
+            "sums > small > adds one",
+            "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:",
+            "test.js:4",
+        ),
+        ('hooked > "before all" hook for "x"', "TypeError: no database", "test.js:11"),
     ],
     "node-tap": [
         ("adds", NODE_ADDS, "sum.test.js:2"),
@@ -462,6 +477,7 @@ def test_git_status_lists_changed_staged_and_untracked_files(status: str) -> Non
         ("uv run --frozen pytest", "pytest"),
         ("npx jest", "jest"),
         ("node_modules/.bin/vitest run", "vitest"),
+        ("npx mocha", "mocha"),
         ("node --test", "node"),
         ("go test ./...", "go"),
         ("cargo test", "cargo"),

@@ -38,6 +38,7 @@ from yaoki.adapters.checks.readers.json_tools import (
     ruff_json,
     sarif,
 )
+from yaoki.adapters.checks.readers.mocha import mocha_text
 from yaoki.adapters.checks.readers.python_tests import pytest_text, unittest_text
 from yaoki.adapters.checks.readers.rust import cargo_text
 from yaoki.adapters.checks.readers.tap import tap
@@ -53,6 +54,7 @@ READERS: Mapping[str, tuple[OutputReader, ...]] = {
     "unittest": (unittest_text,),
     "jest": (jest_text,),
     "vitest": (vitest_text,),
+    "mocha": (mocha_text, tap),
     "node": (tap, node_text),
     "go": (go_json, go_text),
     "cargo": (cargo_text, arrow_text),
@@ -80,6 +82,7 @@ TEST_READERS: tuple[OutputReader, ...] = (
     unittest_text,
     jest_text,
     vitest_text,
+    mocha_text,
     cargo_text,
     go_text,
     deno_text,
@@ -124,6 +127,7 @@ _ONE: Mapping[str, str] = {
     "unittest": "unittest",
     "jest": "jest",
     "vitest": "vitest",
+    "mocha": "mocha",
     "gotestsum": "go",
     "cargo-nextest": "cargo",
     "bats": "tap",
@@ -175,7 +179,7 @@ def recognise_reader(argv: Sequence[str]) -> str:
 
 
 TEST_READER_NAMES = frozenset(
-    ("pytest", "unittest", "jest", "vitest", "node", "go", "cargo", "tap", "deno", "junit")
+    ("pytest", "unittest", "jest", "vitest", "mocha", "node", "go", "cargo", "tap", "deno", "junit")
 )
 
 
