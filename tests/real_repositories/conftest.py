@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.acceptance.conftest import project, pycache, store_url, stores
@@ -12,15 +14,16 @@ ROW = "real repository"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each repository: what it shows, seconds, and what `init` said of its tests."""
-    reports = [report for group in terminalreporter.stats.values() for report in group]
-    rows = {
-        str(value): None
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == ROW
-    }
+    """For each repository what it shows, its seconds, and what yaoki said of it."""
+    rows = sorted(set(_rows(terminalreporter)))
     if rows:
         terminalreporter.write_sep("=", "real repositories")
-    for row in sorted(rows):
+    for row in rows:
         terminalreporter.write_line(row)
+
+
+def _rows(reporter: pytest.TerminalReporter) -> Iterator[str]:
+    for report in (report for group in reporter.stats.values() for report in group):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == ROW:
+                yield str(value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,11 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.acceptance.project import Completed
-from tests.real_repositories.repositories import Repository
+from tests.real_repositories.repository import Registry, Repository
 
 BOUND_S = 3600
 # Tools that a user has on the PATH, and the backends that pip needs to look at a release.
-TOOLS = ("uv", "tox", "tox-uv", "nox")
+TOOLS = ("uv", "tox", "tox-uv", "nox", "poetry", "hatch")
 BACKENDS = (
     *("setuptools", "wheel", "hatchling", "flit-core", "poetry-core"),
     *("hatch-vcs", "hatch-fancy-pypi-readme", "setuptools-scm"),
@@ -63,17 +65,53 @@ def install(uv: Path, home: Path, *words: str) -> None:
 
 def fetch(one: Repository, python: Path, folder: Path) -> None:
     """The release, unpacked; `python` has the build backends that pip asks for its metadata."""
-    if one.npm:
-        words = ["npm", "pack", "--silent", f"{one.package}@{one.version}"]
-    else:
-        get = [sys.executable, "-m", "pip", "--python", str(python), "download", "-q", "--no-deps"]
-        plain = ["--no-build-isolation", "--no-binary", one.package]
-        words = [*get, *plain, f"{one.package}=={one.version}", "-d", "."]
-    call_ok(words, folder)
-    (archive,) = [file for file in folder.iterdir() if file.name.endswith((".tgz", ".tar.gz"))]
+    match one.registry:
+        case Registry.PYPI:
+            fetch_from_pypi(one, python, folder)
+        case Registry.NPM:
+            call_ok(("npm", "pack", "--silent", f"{one.package}@{one.version}"), folder)
+        case Registry.DEBIAN:
+            return fetch_from_debian(one, folder)
+    (archive,) = folder.iterdir()
     with tarfile.open(archive) as held:
         held.extractall(folder, filter="data")
-    archive.unlink()
+    return archive.unlink()
+
+
+def fetch_from_pypi(one: Repository, python: Path, folder: Path) -> None:
+    get = (sys.executable, "-m", "pip", "--python", str(python), "download", "-q", "--no-deps")
+    plain = ("--no-build-isolation", "--no-binary", one.package)
+    call_ok((*get, *plain, f"{one.package}=={one.version}", "-d", "."), folder)
+
+
+def fetch_from_debian(one: Repository, folder: Path) -> None:
+    """The sources of a Rust package, which Debian installs for other packages to build with."""
+    with tempfile.TemporaryDirectory() as own:
+        call_ok(("apt-get", "download", "-q", one.package), Path(own))
+        (archive,) = Path(own).iterdir()
+        call_ok(("dpkg", "-x", str(archive), own), Path(own))
+        (source,) = Path(own).glob("usr/share/cargo/registry/*")
+        shutil.copytree(source, folder / source.name)
+
+
+def change(one: Repository, folder: Path) -> None:
+    """What has to be different so that the tests of the release run on this machine."""
+    for name, old, new in one.changed:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text, f"{name} lacks {old!r}"
+        new = new.replace("{index}", find_index()) if "{index}" in new else new
+        (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    if one.manifest is not None:
+        file = folder / "package.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **one.manifest}, indent=2))
+
+
+def find_index() -> str:
+    """The address of the index that pip uses on this machine."""
+    pip = (sys.executable, "-m", "pip", "config", "get", "global.index-url")
+    default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    configured = os.environ.get("PIP_INDEX_URL") or call(pip, Path.cwd()).out.strip()
+    return configured or call((sys.executable, "-c", default), Path.cwd()).out.strip()
 
 
 def user_environment(project: Mapping[str, str], *first: Path) -> dict[str, str]:
