@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ LAST_LINE_CHARS = 120
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
 
+_NODE_VERSION = re.compile(r"Node\.js v\d")
+_ERROR = re.compile(r"(?:Uncaught )?[A-Z]\w{0,80}(?:Error|Exception)\b|Error\b")
 _NO_TESTS = re.compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
 
 
@@ -131,7 +133,14 @@ def _most_telling_line(output: str, *, counts: bool) -> str:
     every = [line for line in reversed(output.splitlines()) if line.strip()]
     lines = [line for line in every if not line.lstrip().startswith(("hint:", "help:"))] or every
     numbers = (line for line in lines if counts and _NO_TESTS.search(line))
-    return next(numbers, lines[0] if lines else "")
+    return next(numbers, _uncaught_error(lines) or (lines[0] if lines else ""))
+
+
+def _uncaught_error(newest_first: Sequence[str]) -> str:
+    """node prints its version last, below an error that nothing caught."""
+    if not newest_first or not _NODE_VERSION.match(newest_first[0]):
+        return ""
+    return next((line for line in newest_first if _ERROR.match(line)), "")
 
 
 def _describe_failures(spec: CheckSpec, reading: Interpretation) -> str:

@@ -280,6 +280,35 @@ def test_output_that_no_reader_understands_is_kept_raw(check_run: CheckRun) -> N
     }
 
 
+UNCAUGHT = """\
+node:assert:90
+  throw new AssertionError(obj);
+  ^
+
+AssertionError [ERR_ASSERTION]: sum
+
+2 !== 3
+
+    at Object.<anonymous> (n.js:2:8) {
+  code: 'ERR_ASSERTION'
+}
+
+Node.js v20.20.2
+"""
+
+
+@pytest.mark.spec("6.2", "12.2")
+def test_an_error_that_nothing_caught_in_node_is_named_and_not_the_version_of_node(
+    check_run: CheckRun,
+) -> None:
+    check_run.write(said__txt=UNCAUGHT)
+
+    finding = check_run.run("sh", "-c", "cat said.txt >&2; exit 1", pattern="test-failed")
+
+    words = "exit code 1 (its output was not understood): AssertionError [ERR_ASSERTION]: sum"
+    assert finding.message == words
+
+
 # ------------------------------------------------------------------ from npm
 
 
