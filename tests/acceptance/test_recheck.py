@@ -44,11 +44,12 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
 
     assert done.code == 0, done.out + done.err
     assert f"run {run}: revision 2, checks lint for 1 task" in done.out
-    assert f"yaoki answer {project.task('late')['id']}" in done.out
-    assert project.yaoki("answer", "late", "retry").code == 0
+    assert "late: answer done to verify the work as it is with the new checks" in done.out
+    assert f"next: yaoki answer {project.task('late')['id']} done" in done.out
+    assert project.yaoki("answer", "late", "done").code == 0
     ended = project.yaoki("resume")
     assert ended.code == 0, ended.out + ended.err
-    assert len(event_data(project.events("late"), "AGENT_FINISHED")) == 1, "no agent ran again"
+    assert len(event_data(project.events("late"), "PROMPT_SENT")) == 1, "no agent ran again"
     assert "revision 2 of the plan; revised checks: lint" in project.yaoki("status").out
     assert project.status()["revised_checks"] == ["lint"]
     assert "checks: those of revision 2 of the plan" in project.yaoki("why", "late").out

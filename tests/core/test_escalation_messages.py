@@ -93,16 +93,16 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             a_failure(
                 K.INCOMPLETE,
                 check="no-change",
-                params={"agentSaid": f"fine\n{'x' * 400}", "elsewhere": "branch x"},
+                params={"agentSaid": f"{'x' * 400}\nfine\n", "elsewhere": "branch x"},
             ),
             "login: nothing was changed, and its checks pass as they are. Its work is elsewhere:"
-            " branch x. The agent says: fine Accept it as done (waive), try again, take over or"
+            ' branch x. The agent says: "fine". Accept it as done (waive), try again, take over or'
             " abort?",
         ),
         (
             a_failure(K.INCOMPLETE, check="no-change", params={"agentSaid": "x" * 400}),
-            "login: nothing was changed, and its checks pass as they are. The agent says: "
-            f"{'x' * 299}… Accept it as done (waive), try again, take over or abort?",
+            'login: nothing was changed, and its checks pass as they are. The agent says: "'
+            f'{"x" * 299}…" Accept it as done (waive), try again, take over or abort?',
         ),
     ],
 )

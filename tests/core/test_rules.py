@@ -243,7 +243,7 @@ def test_a_second_attempt_without_changes_is_escalated() -> None:
 
     assert isinstance(asked, EscalationDecided)
     assert asked.blocked is Reason.NEEDS_HUMAN
-    assert "The agent says: Done." in asked.question.text
+    assert 'The agent says: "Done."' in asked.question.text
     assert Choice.WAIVE in asked.question.choices
 
 

@@ -74,6 +74,10 @@ def first_line(text: str, limit: int = 160) -> str:
     return shorten(next(iter(text.strip().splitlines()), ""), limit)
 
 
+def last_line(text: str, limit: int = 160) -> str:
+    return shorten(next(reversed(text.strip().splitlines()), ""), limit)
+
+
 def short_path(path: str, limit: int = 100) -> str:
     """Both ends of a long path."""
     half = limit // 2

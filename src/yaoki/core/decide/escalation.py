@@ -25,7 +25,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import first_line, format_count, quote_path, shorten
+from yaoki.core.text import first_line, format_count, last_line, quote_path, shorten
 from yaoki.errors import FatalCode
 
 MESSAGE_MAX = 500
@@ -240,12 +240,18 @@ def _account_remedy(task: Task, failure: Failure) -> str:
 
 def _acceptance_question(task: Task, failure: Failure) -> str:
     """Only a person can say whether a task without changes is done."""
-    explanation = first_line(str(failure.params.get("agentSaid", "")), 300)
-    agent = f" The agent says: {explanation}" if explanation else " The agent does not say why."
+    explanation = last_line(str(failure.params.get("agentSaid", "")), 300)
+    end = "" if explanation.endswith((".", "!", "?", "…")) else "."
+    said = f' The agent says: "{explanation}"{end}'
+    agent = said if explanation else " The agent does not say why."
+    # A file that differs only in blank lines and comments counts as unchanged.
+    trivial = task.work.attempt_file_count > 0
+    what = "only blank lines, comments or empty files" if trivial else "nothing"
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
     return shorten(
-        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
+        f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and its checks pass "
+        f"as they are.{work}{agent} "
         "Accept it as done (waive), try again, take over or abort?",
         QUESTION_MAX,
     )

@@ -155,10 +155,13 @@ class AccessGuard:
         if scope["method"] not in SAFE:
             raise RequestRejected(405, "BAD_METHOD", "only GET is allowed here")
         now = self._now()
-        known = self._passes.verify(LINK, Request(scope).query_params.get("token", ""), now)
+        given = Request(scope).query_params.get("token", "")
+        known = self._passes.verify(LINK, given, now)
         if not known:
             hint = "links are valid for a day; get a new one: yaoki ui"
-            raise RequestRejected(401, "WRONG_TOKEN", "the token is invalid or expired", hint=hint)
+            code = "WRONG_TOKEN" if given else "NO_TOKEN"
+            words = "the token is invalid or expired" if given else "a token is needed"
+            raise RequestRejected(401, code, words, hint=hint)
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
             self._cookie_name,

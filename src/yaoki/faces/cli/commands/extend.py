@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.app.plan_input import STDIN
+from yaoki.core.model import State
 from yaoki.core.redact import mask_values
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, list_some
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.context import (
     CommandFunction,
@@ -30,11 +31,14 @@ from yaoki.faces.text.render import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yaoki.app.build import App
-    from yaoki.core.model import Run
+    from yaoki.core.model import Run, TaskId
     from yaoki.engine.commands.extend import PlanExtension
     from yaoki.ports import PlannerAnswer
 
+NAMES_SHOWN = 5
 FILE = click.Path(path_type=Path)
 
 
@@ -196,8 +200,22 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         print_wrapped(
             f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {tasks_words}"
         )
-        print_next_command(view.next_command)
+        print_next_command(_print_waiting(app, done.tasks) or view.next_command)
     return 0
+
+
+def _print_waiting(app: App, tasks: Sequence[TaskId]) -> str:
+    """Say how the tasks that wait for a person go on; returns the first command."""
+    rows = [app.reads.task(task_id) for task_id in tasks]
+    asking = [task for task in rows if task.state is State.ESCALATED]
+    if not asking:
+        return ""
+    names = list_some([clean_line(task.spec.name, 60) for task in asking], NAMES_SHOWN)
+    print_wrapped(
+        f"{names}: answer done to verify the work as it is with the new checks, without an agent; "
+        "retry lets the agent work again"
+    )
+    return f"yaoki answer {asking[0].id} done"
 
 
 def _read_answer(app: App, run: Run, file: Path) -> PlannerAnswer:

@@ -80,7 +80,8 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
             print_document({"schema": SCHEMA, **_archived_document(done)})
             return 0
         size = format_bytes(done.size_bytes)
-        print_wrapped(f"run {found.id}: its branches are deleted{_branch_note(done)}")
+        branches = "the branches of its tasks" if done.refs_kept else "its branches"
+        print_wrapped(f"run {found.id}: {branches} are deleted{_branch_note(done)}")
         print_wrapped(f"archived, {size}: {clean_line(str(done.file))}")
         print_next_command("yaoki status --all")
     return 0
@@ -148,7 +149,7 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
 def _branch_note(each: ArchivedRun) -> str:
     """The run branch stays where no other branch holds its commits."""
     heads = [ref.removeprefix("refs/heads/") for ref in each.refs_kept]
-    return f"; the branch {', '.join(heads)} stays" if heads else ""
+    return f"; {', '.join(heads)} stays, because no other branch has its commits" if heads else ""
 
 
 def _size_words(pruning: RunArchiver, fate: RetentionDecision) -> str:
