@@ -9,6 +9,7 @@ import pytest
 
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.acceptance.test_agent_failures import event_data
+from tests.acceptance.test_structured_agents import an_agent
 
 pytestmark = pytest.mark.acceptance
 
@@ -46,6 +47,36 @@ def test_every_failing_check_is_in_one_prompt_and_the_retry_counts_once(project:
     assert [one["check"] for one in retries[0]["failure"]["failed_checks"]] == [
         *("tests", "lint", "good")
     ]
+
+
+@pytest.mark.spec("3.3", "7.4")
+@pytest.mark.parametrize(
+    ("language", "intro"),
+    [
+        ("en", "2 checks failed, and all of them must pass: tests, lint"),
+        ("ja", "2 個のチェックが失敗しました。すべてに合格する必要があります: tests, lint"),
+    ],
+)
+def test_the_introduction_of_several_failures_says_that_the_agent_was_cut_off(
+    project: Project, language: str, intro: str
+) -> None:
+    events = (
+        {"type": "system", "subtype": "init", "session_id": "s"},
+        {"type": "result", "subtype": "error_max_turns", "is_error": True},
+    )
+    printed = "\n".join(map(json.dumps, events))
+    script = f"[ -e begun ] && touch fixed\ntouch begun\ncat <<'END'\n{printed}\nEND\nexit 1"
+    agent = an_agent(project.folder, "claude", script)
+    tasks = [{"id": "a", "checks": ["tests", "lint"]}]
+    plan = a_plan({}, tasks, {"tests": TESTS, "lint": LINT}, language=language)
+    plan |= {"agents": {"mine": {"command": [agent]}}, "agent": "mine"}
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    prompt = project.prompt(project.task("a"), 2)
+    cut_off = "The agent reached its own limit of turns, cost or length."
+    assert f"{intro}\n\n{cut_off}\n\n" in prompt
 
 
 @pytest.mark.spec("6.5", "12.4")

@@ -20,7 +20,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import bullet_some, clip_bytes
+from yaoki.core.text import as_sentence, bullet_some, clip_bytes
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -50,6 +50,10 @@ RED_RULES: Mapping[str, str] = {
     "ja": "まず不具合のために失敗するテストを書き、それから修正してください。"
     "テストは修正前のコードでも実行されます。そこでは、インポートの失敗ではなく、"
     "アサーションによって少なくとも 1 つが失敗する必要があります。",
+}
+SEVERAL_CHECKS: Mapping[str, str] = {
+    "en": "{count} checks failed, and all of them must pass: {names}",
+    "ja": "{count} 個のチェックが失敗しました。すべてに合格する必要があります: {names}",
 }
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
@@ -123,9 +127,12 @@ def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:
     names = ", ".join(one.check for one in single)
     # The hint of the settings is about the kind of failure, so it is given once.
     texts = [write(one, hints if n == 0 else {}).strip() for n, one in enumerate(single)]
-    share = BUDGETS["failed"] // len(single) - len(names)
-    intro = f"{len(single)} checks failed, and all of them must pass: {names}"
-    return "\n\n".join((intro, *(clip_bytes(text, share) for text in texts)))
+    share = BUDGETS["failed"] // (len(single) + 1)
+    template = SEVERAL_CHECKS.get(task.spec.language, SEVERAL_CHECKS["en"])
+    intro = template.format(count=len(single), names=names)
+    # The text about one check does not say how the agent ended.
+    parts = filter(None, (intro, as_sentence(failure.agent_end), *texts))
+    return "\n\n".join(clip_bytes(part, share) for part in parts)
 
 
 def _rules(task: Task, can_ask: bool) -> str:

@@ -78,6 +78,11 @@ def last_line(text: str, limit: int = 160) -> str:
     return shorten(next(reversed(text.strip().splitlines()), ""), limit)
 
 
+def as_sentence(text: str) -> str:
+    """The words with a capital letter and a full stop; empty for an empty text."""
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def short_path(path: str, limit: int = 100) -> str:
     """Both ends of a long path."""
     half = limit // 2

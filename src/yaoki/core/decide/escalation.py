@@ -25,7 +25,14 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import first_line, format_count, last_line, quote_path, shorten
+from yaoki.core.text import (
+    as_sentence,
+    first_line,
+    format_count,
+    last_line,
+    quote_path,
+    shorten,
+)
 from yaoki.errors import FatalCode
 
 MESSAGE_MAX = 500
@@ -232,7 +239,7 @@ def _is_check_at_fault(failure: Failure) -> bool:
 def _account_remedy(task: Task, failure: Failure) -> str:
     """One answer is enough for all tasks of the account."""
     words = failure.remedy or _ACCOUNT_REMEDIES.get(failure.account_problem, "")
-    remedy = f" {words[0].upper()}{words[1:]}." if words else ""
+    remedy = f" {as_sentence(words)}" if words else ""
     if not failure.closure:
         return remedy
     return f"{remedy} All tasks that use {task.account} wait for your answer."

@@ -253,8 +253,9 @@ def add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
     """The failure with the agent's own words about it, if any."""
     if not exit_.failure_claim or exit_.failure_claim in failure.message:
         return failure
-    words = f"{failure.message}; {_own_report(exit_)}: {exit_.failure_claim}"
-    return replace(failure, message=words)
+    claim = f"{_own_report(exit_)}: {exit_.failure_claim}"
+    end = "; ".join(filter(None, (failure.agent_end, claim)))
+    return replace(failure, message=f"{failure.message}; {claim}", agent_end=end)
 
 
 def _own_report(exit_: AgentExit) -> str:

@@ -126,9 +126,10 @@ def _as_incomplete(failure: Failure, exit_: AgentExit) -> Failure:
     """Half of the work is not bad work: the failure is reported as INCOMPLETE."""
     if exit_.limit not in CUT_OFF_MESSAGES or failure.kind is not FailureKind.QUALITY_FAILURE:
         return failure
-    kind, words = FailureKind.INCOMPLETE, f"{CUT_OFF_MESSAGES[exit_.limit]}; {failure.message}"
+    end = CUT_OFF_MESSAGES[exit_.limit]
+    kind, words = FailureKind.INCOMPLETE, f"{end}; {failure.message}"
     mark = fingerprint(kind.value, failure.pattern, failure.check, words, failure.items)
-    return replace(failure, kind=kind, message=words, fingerprint=mark)
+    return replace(failure, kind=kind, message=words, fingerprint=mark, agent_end=end)
 
 
 def _of_finding(finding: Finding) -> Failure:

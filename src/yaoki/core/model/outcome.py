@@ -248,6 +248,7 @@ class Failure:
     part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.
     `account_problem` and `closure` concern the account of the task's own agent; `unanswered`: the
     model never answered in this attempt.  `remedy`: what a person can do about it.
+    `agent_end`: how the agent ended and what it reported, beside the failed checks.
     """
 
     kind: FailureKind
@@ -271,6 +272,7 @@ class Failure:
     closure: AccountClosure | None = None
     unanswered: bool = False
     remedy: str = ""
+    agent_end: str = ""
     failed_checks: tuple[FailedCheck, ...] = ()
 
     @property
