@@ -135,12 +135,36 @@ def test_a_refused_key_or_an_empty_purse_asks_once_and_one_answer_frees_all(
     assert complaint.removeprefix("API Error: ") in asked["question"]["text"]
     assert len(service.requests) <= 5, "waiting does not help, so nobody tries again"
     assert entries(project, "CHECK_FINISHED") == []
+    assert_answers_offer_no_words_to_the_agent(project)
+    assert_report_says_what_the_others_wait_for(project)
 
     service.return_now()
     (asking,) = (name for name in NAMES if project.task(name)["state"] == "ESCALATED")
     assert project.yaoki("answer", asking, "retry").code == 0
     assert project.yaoki("resume").code == 0
     assert [project.task(name)["state"] for name in NAMES] == ["DONE"] * 5
+
+
+def assert_answers_offer_no_words_to_the_agent(project: Project) -> None:
+    """No agent can change its key or its credit."""
+    shown = project.query("answer").out + project.query("report").out
+    shown += project.yaoki("resume").out
+    assert "retry" in shown
+    assert "words for the agent" not in shown
+    (asking,) = project.query("report", "--format", "json").document["asking"]
+    retry = asking["answers"][0]
+    assert retry["command"] == f"yaoki answer {asking['task']} retry"
+    assert retry["what"] == "the account is tried again, and the task with it"
+
+
+def assert_report_says_what_the_others_wait_for(project: Project) -> None:
+    report = project.query("report", "--format", "json").document
+    waiting = [task for task in report["tasks"] if task["state"] == "WAITING"]
+    assert len(waiting) == 4
+    assert all("waits for its account a: its" in task["waits_for"] for task in waiting)
+    for form in ("markdown", "html"):
+        text = project.query("report", "--format", form).out
+        assert text.count("waits for its account a: its") == 4
 
 
 @pytest.mark.spec("18.1")

@@ -66,7 +66,9 @@ def report_document(sources: ReportSources) -> Data:
     """The report without its receipt, which is made from it."""
     view, clean = sources.view, sources.clean
     history = sources.history
-    context = TaskReportContext(view, history, sources.branch, sources.check_outputs, clean)
+    context = TaskReportContext(
+        view, history, sources.branch, sources.check_outputs, clean, sources.now
+    )
     tasks = [task_document(context, task) for task in view.tasks]
     numbers = {
         **count_tasks(view, history, context.landed),

@@ -67,7 +67,8 @@ def _row(task: Data, reason: str) -> Data:
         "agent_time": format_duration(sum(spent)) if spent else "–",
         "cost": format_cost(sum(costs) if costs else None, ran - len(costs)) if ran else "–",
         "why": why,
-        "story": [] if why else _story(task),
+        # A task that waits has a story as well.
+        "story": [] if why and not task["waits_for"] else _story(task),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from yaoki.report.attempts import attempt_documents
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, RunHistory, TaskHistory
 from yaoki.views.tasks import RunView, TaskView
+from yaoki.views.wait_text import describe_wait
 
 MESSAGE_CHARS = 300
 CHECKS_MAX = 200
@@ -37,6 +39,11 @@ class TaskReportContext:
     branch: RunBranchState
     check_outputs: CheckOutputs
     clean: Callable[[str], str]
+    now: datetime
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        return {task.row.id: task.row.name for task in self.view.tasks}
 
     @cached_property
     def landed(self) -> frozenset[str]:
@@ -83,6 +90,7 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         else row.id in context.landed or None,
         "reason": task.reason or None,
         "cause": task.blocked_by or None,
+        "waits_for": clean(describe_wait(task, context.now, context.names)) or None,
         "required": row.required,
         "agent": clean(row.agent) or None,
         "group": row.parent or None,

@@ -66,7 +66,7 @@ def describe_rerun(one: Data, outcome: str = "") -> str:
 
 
 def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:
-    """By task: why it does not continue; empty for one that does."""
+    """By task: why it does not continue, or what it waits for; empty for one that continues."""
     names = {task["id"]: task["name"] for task in tasks}
     asking = {task["id"] for task in tasks if task["state"] == State.ESCALATED}
     return {task["id"]: _stop_reason(task, names, asking) for task in tasks}
@@ -75,7 +75,7 @@ def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:
 def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -> str:
     cause = task["cause"]
     if not cause:
-        return describe_reason(task["reason"]) if task["reason"] else ""
+        return task["waits_for"] or (describe_reason(task["reason"]) if task["reason"] else "")
     needed = one_line_text(names.get(cause, cause), 60)
     if cause in asking:
         return f"waits for your answer to {needed}"

@@ -9,12 +9,14 @@ from yaoki.ports import TaskRow
 
 
 def agent_reads_words(row: TaskRow) -> bool:
-    """Is there an agent that reads the words of an answer?"""
-    return row.kind not in AGENTLESS_KINDS
+    """Is there an agent that the words of an answer concern?  None can change its account."""
+    return row.kind not in AGENTLESS_KINDS and not row.account_problem
 
 
 def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:
     match choice:
+        case Choice.RETRY if row.account_problem:
+            return "the account is tried again, and the task with it"
         case Choice.RETRY:
             again = "the task is tried again; the agent gets your words"
             return again if agent_reads_words(row) else "its checks run again; no agent works on it"

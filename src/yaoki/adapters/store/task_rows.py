@@ -9,6 +9,7 @@ from typing import Any
 from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, dump_json, from_ms, to_ms
 from yaoki.core.machine.value_codec import fields_from_data, fields_to_data, from_data
 from yaoki.core.model import (
+    AccountProblem,
     AttemptMode,
     Lease,
     PendingRequest,
@@ -57,6 +58,7 @@ TASK_DOC_FIELDS = (
 # Stored instead of a feedback that equals the failure.
 SAME = "same"
 NOTHING_SPENT = Spend()
+NO_PROBLEM = AccountProblem.NONE
 
 
 def task_columns(task: Task) -> dict[str, Any]:
@@ -222,6 +224,7 @@ def _screen_fields(stored: str) -> dict[str, Any]:
             "spend": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
             "onto": data["work"].get("onto", "") if "work" in data else "",
             "agent_exit": _agent_exit(data),
+            "account_problem": _account_problem(data),
         }
     except ROW_READ_ERRORS:
         return {}
@@ -265,7 +268,14 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         spend=data.get("spend", NOTHING_SPENT),
         onto=data.get("onto", ""),
         agent_exit=data.get("agent_exit", "") if row["landed"] else "",
+        account_problem=data.get("account_problem", NO_PROBLEM)
+        if state is State.ESCALATED
+        else NO_PROBLEM,
     )
+
+
+def _account_problem(data: Mapping[str, Any]) -> AccountProblem:
+    return AccountProblem((data.get("failure") or {}).get("account_problem", ""))
 
 
 def _agent_exit(data: Mapping[str, Any]) -> str:
