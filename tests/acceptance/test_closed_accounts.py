@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import SETTINGS, Project, file_contains
+from tests.acceptance.test_structured_agents import an_agent
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.6")]
 YAOKI = f"{sys.executable} -m yaoki"
@@ -191,6 +192,22 @@ def test_a_limit_without_a_time_is_waited_for(project: Project, tmp_path: Path) 
     decided = entries(project, "RETRY_DECISION")
     assert len(decided) == 8, "more tries than the retries of a rate limit"
     assert project.task("one")["state"] == "DONE"
+
+
+def test_the_limit_of_an_agent_whose_output_shows_no_answers_is_waited_for(
+    project: Project, tmp_path: Path
+) -> None:
+    """aider prints no events and exits with 0; before, its limit used up the retries."""
+    complaint = "litellm.RateLimitError: RateLimitError: OpenAIException - Rate limit reached"
+    service = Service(tmp_path / "service", complaint, refusals=8)
+    *_, script = service.agent()["command"]
+    aider = an_agent(tmp_path, "aider", script.replace(" >&2; exit 1", "; exit 0"))
+
+    assert run(project, make_plan({"a": {"command": [aider]}}, "a", ["one"])) == 0
+
+    decided = entries(project, "RETRY_DECISION")
+    assert len(decided) == 8, "more tries than the retries of a rate limit"
+    assert all(entry["failure"]["unanswered"] for entry in decided)
 
 
 def test_an_agents_own_note_delays_its_own_task_only(project: Project, tmp_path: Path) -> None:

@@ -496,6 +496,34 @@ def test_a_thread_of_codex_that_recovered_is_no_error(attempts: AcpAttempts) -> 
     assert exit_.ended_cleanly
 
 
+def codex_retry_notice(status: int) -> dict[str, Any]:
+    """As codex-acp 2.6.0 reports it."""
+    error = {
+        "message": "Reconnecting... 1/5",
+        "codexErrorInfo": {"responseStreamDisconnected": {"httpStatusCode": status}},
+        "additionalDetails": f"exceeded retry limit, last status: {status}",
+        "willRetry": True,
+    }
+    meta = {"codex": {"error": error}}
+    return {"update": {"sessionUpdate": "session_info_update", "_meta": meta}}
+
+
+@pytest.mark.spec("4.2", "3.10")
+@pytest.mark.parametrize(("status", "limit"), [(429, "rate"), (529, "overloaded"), (401, "auth")])
+def test_a_turn_that_ends_while_codex_waits_for_its_service_is_an_error(
+    attempts: AcpAttempts, status: int, limit: str
+) -> None:
+    exit_ = attempts.run(codex_retry_notice(status))
+
+    assert (exit_.limit, exit_.code) == (limit, 1)
+    assert exit_.model_responded is False
+
+
+@pytest.mark.spec("4.2")
+def test_a_turn_of_codex_that_goes_on_after_a_retry_is_no_error(attempts: AcpAttempts) -> None:
+    assert attempts.run(codex_retry_notice(429), {"say": "Done."}).ended_cleanly
+
+
 @pytest.mark.spec("10.6")
 def test_the_cost_of_the_session_is_kept(attempts: AcpAttempts) -> None:
     usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2}

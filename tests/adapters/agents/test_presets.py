@@ -861,6 +861,71 @@ def test_the_exit_code_of_gptme_names_the_failure_of_its_service(
     assert agent.read(folder, ProcessState(ProcessPhase.EXITED, code=code)).limit == limit
 
 
+@pytest.mark.spec("4.2", "4.7")
+@pytest.mark.parametrize(
+    ("err", "words"),
+    [
+        (
+            "· ERROR    Error code: 401 - wrong API key  \n",
+            "Error code: 401 - wrong API key",
+        ),
+        ("", "exit code 76"),
+    ],
+)
+def test_the_words_of_the_service_of_gptme_are_quoted(tmp_path: Path, err: str, words: str) -> None:
+    agent, folder = preset_agent("gptme"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="gptme"))
+    (folder / "out.log").touch()
+    (folder / "err.log").write_text(f"· ERROR    Fatal error occurred\n{err}")
+
+    exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=76))
+
+    assert exit_.limit == "auth"
+    assert exit_.service_message.endswith(words)
+
+
+@pytest.mark.spec("3.10", "5.4")
+@pytest.mark.parametrize(
+    ("name", "line", "limit", "wait_s"),
+    [
+        (
+            "gptme",
+            "· WARNING  OpenAI API transient error (status 429), retrying in 60.0s (attempt 1/11)",
+            *("rate", 60),
+        ),
+        ("qwen", "[qwen-code] Waiting for API capacity... attempt 1, retry in 5370s", "rate", 5370),
+    ],
+)
+def test_a_wait_that_an_agent_announces_on_its_error_channel_is_read(
+    tmp_path: Path, name: str, line: str, limit: str, wait_s: int
+) -> None:
+    agent, folder = preset_agent(name), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset=name))
+    (folder / "out.log").touch()
+    (folder / "err.log").write_text(f"{line}\n")
+
+    assert agent.announced_wait(folder) == timedelta(seconds=wait_s)
+    exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, signal=15))
+    assert (exit_.limit, exit_.retry_after) == (limit, timedelta(seconds=wait_s))
+
+
+@pytest.mark.spec("3.10", "5.4")
+def test_a_wait_of_openhands_is_counted_from_its_last_line(tmp_path: Path) -> None:
+    """It names no time: an agent that goes on prints more."""
+    moment = datetime.now(UTC) + timedelta(seconds=90)
+    agent = PresetAgent(load_preset("openhands"), ENVIRON, lambda: moment)
+    folder = tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="openhands"))
+    (folder / "out.log").touch()
+    (folder / "err.log").write_text(
+        "[11/17/26 08:26:48] ERROR    litellm.RateLimitError: RateLimitError: Rate limit reached. "
+        "Attempt #1 | You can customize retry values in the configuration.     retry_mixin.py:124\n"
+    )
+
+    assert agent.announced_wait(folder) > timedelta(seconds=60)
+    assert agent.read(folder, ProcessState(ProcessPhase.EXITED, signal=15)).limit == "rate"
+
+
 @pytest.mark.spec("4.2", "12.8")
 def test_a_clash_over_the_database_of_opencode_is_not_a_failure_of_its_service(
     tmp_path: Path,

@@ -157,7 +157,9 @@ class CommandAgent:
             tokens=usage.tokens,
             turns=usage.turns,
             model_responded=summary.model_responded if summary.preset_name else None,
-            service_message=mask(_service_message(limit, summary, lines or stdout_lines), secrets),
+            service_message=mask(
+                _service_message(limit, summary, lines or stdout_lines, state.code), secrets
+            ),
             remedy=_remedy(limit, summary),
         )
 
@@ -252,12 +254,22 @@ def _failure_claim(result: AgentResult, summary: OutputSummary) -> str:
     return summary.message if summary.limit == AgentLimit.UNKNOWN else ""
 
 
-def _service_message(limit: AgentLimit, summary: OutputSummary, lines: tuple[str, ...]) -> str:
-    """The words of the service about the limit: the message of its events, or its error line."""
+def _service_message(
+    limit: AgentLimit, summary: OutputSummary, lines: tuple[str, ...], code: int | None
+) -> str:
+    """The words of the service about the limit: the message of its events, or its error line.
+
+    The events may only say how the agent ended.
+    """
     if not limit.needs_explanation:
         return ""
     named = [line for line in lines if classify_error_lines((line,)) is limit]
-    return summary.message or (named[-1] if named else "")
+    own = summary.message if summary.limit is limit else ""
+    return own or (named[-1] if named else "") or summary.message or _exit_code_words(code)
+
+
+def _exit_code_words(code: int | None) -> str:
+    return f"exit code {code}" if code else ""
 
 
 def _remedy(limit: AgentLimit, summary: OutputSummary) -> str:

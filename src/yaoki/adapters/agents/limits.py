@@ -22,17 +22,22 @@ SERVICE_LIMITS = frozenset(
 
 # Timestamps and levels that loggers put before the message.
 _PREFIX = re.compile(
-    r"^[\s>*✖✗×!⚠-]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}(?:Z|[+-]\d\d:?\d\d)?\]?[\s:-]{0,4})?"
-    r"(?:\[?(?:WARN(?:ING)?|CRITICAL)\]?[\s:-]{1,4})?",
+    r"^[\s>*✖✗×!⚠·-]{0,8}(?:\[?(?:\d{4}-\d\d-\d\d[T ]|\d\d/\d\d/\d\d )[\d:.,]{5,15}"
+    r"(?:Z|[+-]\d\d:?\d\d)?\]?[\s:-]{0,4})?"
+    r"(?:\[?(?:WARN(?:ING)?|CRITICAL)\]?[\s:-]{1,4}|ERROR {2,8}(?=litellm\.))?",
     re.IGNORECASE,
 )
+_LOGGED_PLACE = re.compile(r" {3,}\w{1,60}\.py:\d{1,6}\s*$")
 # The log format of opencode; errors of its title generation are not about the work.
 _LOGGED = re.compile(
     r"^timestamp=\S{1,40} level=ERROR (?!.{0,400}\bsmall=true\b)"
     r".{0,400}?\berror(?:\.error)?=\"(?=\w)"
 )
-# opencode retries after this line without naming a time.
-_RETRIED = re.compile(r'^timestamp=\S{1,40} level=ERROR .{0,60}message="stream error"')
+# opencode and OpenHands retry after such a line without naming a time.
+_RETRIED = re.compile(
+    r'^timestamp=\S{1,40} level=ERROR .{0,60}message="stream error"'
+    r"|^\[[\d/: ]{17}\] ERROR {2,8}litellm\..{1,800}\bAttempt #\d{1,3} \| You can customize retry"
+)
 _ERROR_LINE = re.compile(
     r"""(?:
       \[?(?:api|http|request|stream|server|provider|fatal|unexpected)[ _-]?(?:error|status)\b
@@ -53,6 +58,8 @@ _ERROR_LINE = re.compile(
     | bwrap:\s
     | \S{1,100}:\spermission\sdenied\s\(publickey
     | attempt\s\d{1,3}\sfailed\b
+    | (?:openai|anthropic)\sapi\stransient\serror\b
+    | \[qwen-code\]\swaiting\sfor\sapi\scapacity\b
     | retrying\s(?:<\w{1,20}>\s)?(?:in|after)\s\d
     | retry[-_]after\b
     | rate[\s_-]?limit(?:ed|s)?\b(?:[:\s]*(?:exceeded|reached|hit|error)|:|$)
@@ -108,7 +115,7 @@ _MONEY = (
 )
 _RATE = (
     _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit|hit your limit"
-    r"|RESOURCE_EXHAUSTED"
+    r"|RESOURCE_EXHAUSTED|waiting for api capacity"
 )
 _SESSION = (
     r"no (?:conversation|saved session|session|rollout|previous sessions) found|session not found"
@@ -129,6 +136,7 @@ _OVERLOADED = (
     r"|connect(?:ion)? ?timed? ?out|APITimeoutError|waiting for network|incomplete json segment"
     r"|empty reply from server|recv failure|operation timed out|50[0-4] (?:server|internal)"
     r"|name or service not known|JSON Parse error|non-SSE response|\[API Error: terminated"
+    r"|peer closed connection|error decoding response body"
     r"|connection (?:lost|closed|dropped|interrupted)|\[API Error: .{0,200}is not valid JSON"
 )
 _REQUEST = (
@@ -162,7 +170,7 @@ _NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try aga
 def select_error_lines(text: str) -> tuple[str, ...]:
     """The last lines of an error channel that begin like an error."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
-    stripped = (_strip_prefix(line[:LINE_CHARS_READ]) for line in lines)
+    stripped = (_strip_logger(line[:LINE_CHARS_READ]) for line in lines)
     has_runner = any(_RUNNER.match(line) for line in lines)
     return tuple(
         line
@@ -190,10 +198,11 @@ def _is_from_service(line: str) -> bool:
     return limit in SERVICE_LIMITS
 
 
-def _strip_prefix(line: str) -> str:
-    """Removes the prefix of a logger."""
+def _strip_logger(line: str) -> str:
+    """Removes what a logger adds: its prefix, and at the end the place in its own code."""
     logged = _LOGGED.sub("API error: ", line, count=1)
-    return _PREFIX.sub("", line, count=1) if logged == line else logged
+    own = _PREFIX.sub("", line, count=1) if logged == line else logged
+    return _LOGGED_PLACE.sub("", own).rstrip()
 
 
 def announces_retry(line: str) -> bool:

@@ -87,7 +87,7 @@ class PresetAgent(CommandAgent):
         starts again with the whole prompt.
         """
         has_started = (
-            summary.model_responded
+            summary.model_responded is not False
             or summary.claims_success
             or bool(read_call_record(folder).session)
         )

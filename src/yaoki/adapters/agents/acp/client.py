@@ -52,6 +52,8 @@ class TurnActivity:
     last_message: str = ""
     denials: list[str] = field(default_factory=list)
     faults: list[Any] = field(default_factory=list)
+    # The error after which the agent tries again, until it goes on.
+    retry_notice: Any = None
     tool_names: dict[str, str] = field(default_factory=dict)
     tool_targets: dict[str, str] = field(default_factory=dict)
     cost_usd: float | None = None
@@ -134,6 +136,8 @@ class AcpClient:
         if self._activity.has_system_error:
             fault = {"type": "systemError", "message": self._activity.last_message.strip()}
             self._activity.faults.append(bound_value(fault))
+        elif self._activity.retry_notice is not None:
+            self._activity.faults.append(self._activity.retry_notice)
         return self._end(text_at(result, "stopReason"), at="session/prompt", result=result)
 
     def _cancel(self) -> Mapping[str, Any]:
@@ -179,7 +183,9 @@ class AcpClient:
         if self._is_replaying or not isinstance(update, dict):
             return
         kind, activity = text_at(update, "sessionUpdate"), self._activity
-        activity.activity_count += kind in UPDATES
+        if kind in UPDATES:
+            activity.activity_count += 1
+            activity.retry_notice = None
         if kind == "agent_message_chunk":
             activity.last_message = (activity.last_message + _chunk_text(update))[
                 -MESSAGE_CHARS_MAX:
@@ -211,7 +217,9 @@ class AcpClient:
         error only there.
         """
         for error in _meta_errors(value_at(message, "_meta")):
-            if len(self._activity.faults) < FAULTS_MAX:
+            if value_at(error, "willRetry") is True:
+                self._activity.retry_notice = bound_value(error)
+            elif len(self._activity.faults) < FAULTS_MAX:
                 self._activity.faults.append(bound_value(error))
 
     def _note_thread_status(self, meta: Any) -> None:

@@ -7,6 +7,7 @@ failed turn as a success with the error in `_meta`.
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -44,6 +45,9 @@ _LIMIT_BY_KIND = {
     "context_window_exceeded": AgentLimit.CONTEXT,
 }
 _KIND_FIELDS = ("errorKind", "error_kind", "kind", "codex_error_info", "codexErrorInfo", "type")
+# An object whose one key is the kind.
+_KIND_OBJECT = "codexErrorInfo"
+_CAPITAL = re.compile(r"(?=[A-Z])")
 _STATUS_FIELDS = ("statusCode", "status_code", "httpStatusCode", "status", "code")
 _BY_STOP_REASON = {
     "max_tokens": (AgentLimit.TURNS, "its answer was cut off by length"),
@@ -101,9 +105,18 @@ def _summarize_error(error: Any, at: str, session: str, output: AgentOutput) -> 
     return OutputSummary(limit, message, session, wait)
 
 
+def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
+    """Codex reports that it waits for its service, without naming a time."""
+    error = value_at(event, "update", "_meta", "codex", "error")
+    if value_at(error, "willRetry") is not True:
+        return AgentLimit.NONE, None
+    limit = _classify(error, _error_message(error))
+    return AgentLimit.OVERLOADED if limit is AgentLimit.UNKNOWN else limit, None
+
+
 def _classify(error: Any, message: str) -> AgentLimit:
     """Structured fields first: error kind, HTTP status, protocol code; text last."""
-    for container in (value_at(error, "data"), error):
+    for container in (value_at(error, "data"), error, _named_kind(error)):
         for name in _KIND_FIELDS:
             if limit := _LIMIT_BY_KIND.get(text_at(container, name).lower()):
                 return limit
@@ -116,13 +129,28 @@ def _classify(error: Any, message: str) -> AgentLimit:
     return classify_error_text(message) or AgentLimit.UNKNOWN
 
 
+def _named_kind(error: Any) -> Any:
+    """`{"codexErrorInfo": {"responseStreamDisconnected": {"httpStatusCode": 429}}}` as fields; the
+    status says more than the kind.
+    """
+    held = value_at(error, _KIND_OBJECT)
+    if not isinstance(held, dict) or not held:
+        return {}
+    kind, details = next(iter(held.items()))
+    status = number_at(details, "httpStatusCode")
+    return {"status": status} if status else {"kind": _CAPITAL.sub("_", kind).lower()}
+
+
 def _error_message(error: Any) -> str:
     """The message with the details of the adapter; an error may be a plain text."""
     if isinstance(error, str):
         return error
     details = value_at(error, "data")
     detail_text = (
-        text_at(details, "details") or text_at(details, "message") or text_at(error, "details")
+        text_at(details, "details")
+        or text_at(details, "message")
+        or text_at(error, "details")
+        or text_at(error, "additionalDetails")
     )
     detail = details if isinstance(details, str) else detail_text
     message = text_at(error, "message")

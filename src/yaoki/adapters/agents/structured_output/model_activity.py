@@ -20,10 +20,10 @@ _OPENCODE = frozenset({"text", "tool_use", "reasoning", "step_finish"})
 _ACP = frozenset({"agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"})
 
 
-def has_model_activity(reader: str, events: Iterable[AgentEvent]) -> bool:
-    """True for an agent whose events do not show it."""
+def has_model_activity(reader: str, events: Iterable[AgentEvent]) -> bool | None:
+    """None for an agent whose events do not show it."""
     is_activity = _IS_ACTIVITY.get(reader)
-    return is_activity is None or any(map(is_activity, _without_report(events)))
+    return any(map(is_activity, _without_report(events))) if is_activity else None
 
 
 def _without_report(events: Iterable[AgentEvent]) -> list[AgentEvent]:
@@ -33,14 +33,17 @@ def _without_report(events: Iterable[AgentEvent]) -> list[AgentEvent]:
     """
     held = list(events)
     final = last_event(held, "acp.end")
-    faults = value_at(final, "faults")
-    failed = isinstance(faults, list) and any(
-        text_at(fault, "type") == "systemError" for fault in faults
-    )
-    if not failed or value_at(final, "result", "usage"):
+    if value_at(final, "result", "usage"):
         return held
-    words = "agent_message_chunk"
-    return [event for event in held if text_at(event, "update", "sessionUpdate") != words]
+    has_faults, error_text = bool(value_at(final, "faults")), text_at(final, "error", "message")
+    return [event for event in held if not _is_report(event, error_text, has_faults=has_faults)]
+
+
+def _is_report(event: AgentEvent, error_text: str, *, has_faults: bool) -> bool:
+    if text_at(event, "update", "sessionUpdate") != "agent_message_chunk":
+        return False
+    words = text_at(event, "update", "content", "text").strip()
+    return has_faults or (bool(words) and words in error_text)
 
 
 def _claude(event: AgentEvent) -> bool:

@@ -47,7 +47,9 @@ _OPENHANDS_KINDS = frozenset(
 _VIBE = {"invalid_api_key": AgentLimit.AUTH, "rate_limit": AgentLimit.RATE}
 LINES_READ = 30
 _PI_STATUS = re.compile(r"([45]\d\d)\b")
-_PI_CUT = re.compile(r"terminated$|could not parse message|unexpected token .{0,200}JSON$", re.I)
+_PI_CUT = re.compile(
+    r"(?:terminated|aborted)$|could not parse message|unexpected token .{0,200}JSON$", re.I
+)
 _AIDER = re.compile(r"^litellm\.(?:exceptions\.)?(\w{3,40}): ")
 _AIDER_CUT = re.compile(r"possibly exceeded output limit|has hit a token limit", re.IGNORECASE)
 _AIDER_EDIT = re.compile(r"^Applied edit to ", re.MULTILINE)
@@ -97,7 +99,8 @@ def read_mini(output: AgentOutput) -> OutputSummary:
     name = hit[1]
     if name == "Submitted":
         return OutputSummary(claims_success=True)
-    return OutputSummary(_LITELLM.get(name, AgentLimit.UNKNOWN), f"exit_status: {name or 'none'}")
+    message = _text_field(output.trajectory, "exception_str") or f"exit_status: {name or 'none'}"
+    return OutputSummary(_LITELLM.get(name, AgentLimit.UNKNOWN), message)
 
 
 def read_vibe(output: AgentOutput) -> OutputSummary:
@@ -153,7 +156,8 @@ def _classify_litellm_error(name: str, words: str) -> AgentLimit:
 def read_lines(output: AgentOutput) -> OutputSummary:
     """An agent without events: the preset interprets its exit code and last lines."""
     if exit_limit := output.limit_by_exit_code.get(output.exit_code or 0):
-        return OutputSummary(exit_limit, f"exit code {output.exit_code}")
+        # Its error channel may have the words of the service.
+        return OutputSummary(exit_limit)
     lines = [line.strip() for line in output.text.splitlines() if line.strip()][-LINES_READ:]
     for line in reversed(lines):
         for pattern, limit in output.limit_by_line.items():

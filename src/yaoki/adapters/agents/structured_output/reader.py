@@ -72,19 +72,23 @@ _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "lines": other_agents.read_lines,
 }
 _RETRY_NOTICE_READERS: Mapping[str, RetryNoticeReader] = {
+    "acp": acp.read_retry_notice,
     "claude": claude.read_retry_notice,
     "codex": codex.read_retry_notice,
     "copilot": copilot.read_retry_notice,
     "pi": other_agents.read_pi_retry_notice,
 }
 # A cheap test before a line is parsed: this runs many times a second.
-_RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start", "model.call_failure")
+_RETRY_MARKS = (
+    *("api_retry", "Reconnecting", "auto_retry_start", "model.call_failure"),
+    '"willRetry": true',
+)
 # Copilot prints these after the failure of a call, whether or not it goes on.
 _NO_PROGRESS_MARKS = ('"model.call_finished"', '"session.background_tasks_changed"')
 _WITHOUT_EVENTS = frozenset({"gemini", "mini", "vibe", "aider", "continue", "openhands", "lines"})
-_BY_TEXT = frozenset({"aider", "lines"})
+_BY_TEXT = frozenset({"aider"})
 # The last lines of both channels: an error goes to the other one than an answer.
-_BY_BOTH_TEXTS = frozenset({"continue"})
+_BY_BOTH_TEXTS = frozenset({"continue", "lines"})
 
 
 def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary:
@@ -118,7 +122,12 @@ def _read_without_events(folder: Path, preset: AgentPreset | None, now: datetime
     summary = other_agents.read_lines(
         AgentOutput((), None, now, text=last_words, limit_by_line=preset.lines)
     )
-    return replace(summary, message=summary.message[:MESSAGE_CHARS_MAX], preset_name=preset.name)
+    return replace(
+        summary,
+        message=summary.message[:MESSAGE_CHARS_MAX],
+        preset_name=preset.name,
+        model_responded=has_model_activity(preset.events, ()),
+    )
 
 
 def _build_output(

@@ -34,7 +34,7 @@ class OutputSummary:
     retry_after: timedelta | None = None
     claims_success: bool = False
     preset_name: str = ""
-    model_responded: bool = True
+    model_responded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
