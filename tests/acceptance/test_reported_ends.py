@@ -36,7 +36,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         )
         + "exit 144",
     ),
-    "gptme": ("gptme", "exit 76"),
+    "gptme": ("gptme", f"echo '· ERROR    Error code: 401 - {KEY}' >&2; exit 76"),
     "continue": (
         "continue",
         'echo \'{"status":"error","message":"401 Incorrect API key provided"}\' >&2; exit 1',
@@ -74,6 +74,19 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         )
         + "sleep 60",
     ),
+    "qwen": (
+        "qwen",
+        printed({"type": "system", "subtype": "init", "session_id": "q"})
+        + "echo '[qwen-code] Waiting for API capacity... attempt 1, retry in 5370s' >&2; sleep 60",
+    ),
+    "codex": (
+        "codex",
+        printed(
+            {"type": "thread.started", "thread_id": "c"},
+            {"type": "error", "message": "Reconnecting... 1/5 (429 Too Many Requests)"},
+        )
+        + "sleep 60",
+    ),
     "opencode": ("opencode", "echo 'Failed query: CREATE TABLE session' >&2; exit 1"),
     "wrapped": ("command", f"echo '{LIMIT}'; exit 1"),
     "wrapped-done": ("command", f"echo '{LIMIT}'; exit 0"),
@@ -84,11 +97,13 @@ AUTH = ("FATAL_ERROR", "the agent's service refused the credentials")
 RATE = ("RATE_LIMIT", "the agent's service answered with a rate limit")
 EXPECTED: dict[str, tuple[str, str]] = {
     "gemini": AUTH,
-    "gptme": AUTH,
+    "gptme": (AUTH[0], f"{AUTH[1]}: ERROR Error code: 401 - {KEY}"),
     "continue": AUTH,
     "openhands": RATE,
     "copilot": AUTH,
     "claude": RATE,
+    "qwen": RATE,
+    "codex": RATE,
     "opencode": ("TRANSIENT_ERROR", "the agent's own files were in use by another start of it"),
     "wrapped": RATE,
     "wrapped-done": ("INCOMPLETE", "nothing was changed"),
@@ -144,4 +159,5 @@ def test_what_agents_say_at_their_end_is_understood(project: Project) -> None:
     for name, (_, words) in EXPECTED.items():
         assert words in decisions[name]["failure"], name
     assert decisions["claude"]["inputs"]["retry_after_s"] == pytest.approx(5399.333)
+    assert decisions["qwen"]["inputs"]["retry_after_s"] == 5370
     assert decisions["wrapped"]["inputs"]["retry_after_s"] > 0
