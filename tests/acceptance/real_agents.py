@@ -18,7 +18,7 @@ from tests.scripted_model.matrix import FAILED, SEEN, cell
 from tests.scripted_model.programs import Program, environ, missing_reason, needed
 
 # Real programs are slow on a busy machine; the bound is for those that never end.
-BOUND_S = 240
+BOUND_S = 300
 SIDE_BY_SIDE = 4
 SETTINGS = """\
 [retry.default_backoff]
@@ -83,7 +83,7 @@ class RealAgentRun:
 
     @contextmanager
     def model(self, scripts: Mapping[str, Sequence[Step]]) -> Iterator[ScriptedModel]:
-        with ScriptedModel(scripts, tools=True) as model:
+        with ScriptedModel(scripts, tools=self.program.has_tools) as model:
             assert isinstance(model, ScriptedModel)
             yield model
         assert model.defects == ()
@@ -95,14 +95,18 @@ class RealAgentRun:
         return {**self.program.agent(model.url, own), **more}
 
     def run(self, plan: Mapping[str, Any], *words: str) -> Completed:
-        """`yaoki run`, bounded for slow programs; the keys are in the worker's environment."""
+        """`yaoki run`, bounded for slow programs."""
+        return self.finish(self.start(plan, *words))
+
+    def start(self, plan: Mapping[str, Any], *words: str) -> subprocess.Popen[str]:
+        """The keys are in the worker's environment."""
         self.project.env |= environ()
-        return self._finish(self.project.start("run", self.project.plan(plan), *words))
+        return self.project.start("run", self.project.plan(plan), *words)
 
     def resume(self) -> Completed:
-        return self._finish(self.project.start("resume"))
+        return self.finish(self.project.start("resume"))
 
-    def _finish(self, child: subprocess.Popen[str]) -> Completed:
+    def finish(self, child: subprocess.Popen[str]) -> Completed:
         try:
             out, _ = child.communicate(timeout=BOUND_S)
         except subprocess.TimeoutExpired:

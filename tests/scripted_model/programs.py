@@ -43,6 +43,11 @@ class Program:
         return self.file.partition("/")[0]
 
     @property
+    def has_tools(self) -> bool:
+        """False if it edits by the text of its model's answers."""
+        return self.name != "aider"
+
+    @property
     def _has_node(self) -> bool:
         return (self.program.parent / "node").exists()
 
@@ -68,7 +73,7 @@ class Program:
 
     def wrote(self, path: str, content: str) -> tuple[Step, ...]:
         """The turns in which this program writes a file and ends."""
-        if self.name == "aider":
+        if not self.has_tools:
             return (say(f"{path}\n```\n{content}```\n"),)
         last = shell(SUBMIT) if self.name == "mini-swe-agent" else say("Done.")
         return write(path, content), last
@@ -146,6 +151,7 @@ alias = "scripted"
 input_price = 1.0
 output_price = 2.0
 """
+_VIBE_RETRIES = {"VIBE_API_RETRY_MAX_ELAPSED_TIME": "3"}
 # YAML, of which JSON is a part.
 _CONTINUE = {
     "name": "scripted",
@@ -232,12 +238,18 @@ PROGRAMS: Mapping[str, Program] = {
             files={".qwen/settings.json": _QWEN},
         ),
         Program(
-            "vibe", "vibe/bin/vibe", model="", files={".vibe/config.toml": _VIBE}, base_url=False
+            "vibe",
+            "vibe/bin/vibe",
+            model="",
+            env=_VIBE_RETRIES,
+            files={".vibe/config.toml": _VIBE},
+            base_url=False,
         ),
         Program(
             "vibe-acp",
             "vibe/bin/vibe-acp",
             model="",
+            env=_VIBE_RETRIES,
             files={".vibe/config.toml": _VIBE},
             base_url=False,
         ),

@@ -24,7 +24,7 @@ from tests.scripted_model.responses import Responses
 from tests.scripted_model.tools import translated
 from tests.scripted_model.turns import Cut, Fault, Hang, Malformed, Step, Turn
 
-LIFE_S_MAX = 300.0
+LIFE_S_MAX = 400.0
 REQUESTS_MAX = 200
 # Qwen Code asks these after its answer, with the whole conversation and its tools.
 ASIDES = ("Managed memory has TWO directories", "[SUGGESTION MODE")

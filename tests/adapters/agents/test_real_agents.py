@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class RealAgent:
     """One program, one worktree, one model; each call is an attempt."""
 
     def __init__(self, program: Program, top: Path, home: Path) -> None:
-        self.program, self.top, self._home = program, top, home
+        self.program, self.top, self.home = program, top, home
         self.worktree = top / "tree"
         self.worktree.mkdir()
         self.agent = PresetAgent(load_preset(program.name), environ())
@@ -48,7 +49,7 @@ class RealAgent:
         self._folders: list[Path] = []
 
     def spec(self) -> AgentSpec:
-        made = self.program.agent(self.model.url, self._home)
+        made = self.program.agent(self.model.url, self.home)
         return AgentSpec(name="mine", **made)
 
     def attempt(
@@ -57,6 +58,7 @@ class RealAgent:
         prompt: str = "Write hello.txt.",
         session: str = "",
         timeout: timedelta = TIMEOUT,
+        spec: AgentSpec | None = None,
     ) -> AgentExit:
         """As a worker does: start, inspect, end an agent that waits too long, read."""
         self.model.play(*steps)
@@ -66,7 +68,7 @@ class RealAgent:
             task_id=TaskId("abcd1234-1"),
             attempt=len(self._folders),
             epoch=1,
-            agent=self.spec(),
+            agent=spec or self.spec(),
             prompt=prompt,
             worktree=self.worktree,
             folder=folder,
@@ -225,6 +227,40 @@ def test_the_agent_itself_recovers_from_one_broken_stream(real_agent: RealAgent)
 
     assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
     assert (real_agent.worktree / "hello.txt").exists()
+
+
+AWAY = "http://127.0.0.1:9"
+
+
+@pytest.mark.spec("3.10", "4.2")
+@pytest.mark.parametrize(
+    ("fault", "limit"),
+    [
+        (Fault(429, headers={"retry-after": "3600"}), "rate"),
+        (Fault(529), "overloaded"),
+        (None, "overloaded"),
+    ],
+    ids=["limit", "overload", "unreachable"],
+)
+@on("codex")
+def test_the_waits_of_codex_with_a_service_of_the_users_own_settings_are_read(
+    real_agent: RealAgent, fault: Fault | None, limit: str
+) -> None:
+    """Without a base_url its own retries cannot be shortened, and without network it never ends."""
+    url = real_agent.model.url if fault else AWAY
+    provider = f'{{name="own",base_url="{url}/v1",env_key="OPENAI_API_KEY"}}'
+    settings = real_agent.home / ".codex" / "config.toml"
+    settings.parent.mkdir(exist_ok=True)
+    spec = real_agent.spec()
+    own = replace(spec, options={"program": spec.options["program"]})
+    settings.write_text(f'model_provider = "own"\nmodel_providers.own = {provider}\n')
+    try:
+        exit_ = real_agent.attempt(fault or Hang(), spec=own)
+    finally:
+        settings.unlink()
+
+    assert (exit_.limit, exit_.ended_by) == (limit, "waiting"), exit_
+    assert exit_.model_responded is False
 
 
 @pytest.mark.spec("3.9", "12.8")
