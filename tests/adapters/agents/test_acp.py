@@ -496,6 +496,13 @@ def test_a_thread_of_codex_that_recovered_is_no_error(attempts: AcpAttempts) -> 
     assert exit_.ended_cleanly
 
 
+@pytest.mark.spec("4.2")
+def test_a_broken_connection_that_opencode_reports_is_an_outage(attempts: AcpAttempts) -> None:
+    words = "Internal error: Cannot connect to API: The socket connection was closed unexpectedly."
+
+    assert attempts.run({"fail": {"code": -32603, "message": words}}).limit == "overloaded"
+
+
 def codex_retry_notice(status: int) -> dict[str, Any]:
     """As codex-acp 2.6.0 reports it."""
     error = {

@@ -909,6 +909,27 @@ def test_a_wait_that_an_agent_announces_on_its_error_channel_is_read(
     assert (exit_.limit, exit_.retry_after) == (limit, timedelta(seconds=wait_s))
 
 
+@pytest.mark.spec("4.2", "12.8")
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("continue", '{"status":"error","message":"aborted"}'),
+        (
+            "gptme",
+            "· ERROR    peer closed connection without sending complete message body "
+            "(received 802 bytes, expected 100000)",
+        ),
+    ],
+)
+def test_a_broken_stream_is_an_outage(tmp_path: Path, name: str, line: str) -> None:
+    agent, folder = preset_agent(name), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset=name))
+    (folder / "out.log").touch()
+    (folder / "err.log").write_text(f"{line}\n")
+
+    assert agent.read(folder, ProcessState(ProcessPhase.EXITED, code=1)).limit == "overloaded"
+
+
 @pytest.mark.spec("3.10", "5.4")
 def test_a_wait_of_openhands_is_counted_from_its_last_line(tmp_path: Path) -> None:
     """It names no time: an agent that goes on prints more."""

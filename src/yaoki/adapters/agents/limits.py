@@ -136,7 +136,7 @@ _OVERLOADED = (
     r"|connect(?:ion)? ?timed? ?out|APITimeoutError|waiting for network|incomplete json segment"
     r"|empty reply from server|recv failure|operation timed out|50[0-4] (?:server|internal)"
     r"|name or service not known|JSON Parse error|non-SSE response|\[API Error: terminated"
-    r"|peer closed connection|error decoding response body"
+    r"|peer closed connection|error decoding response body|cannot connect to api"
     r"|connection (?:lost|closed|dropped|interrupted)|\[API Error: .{0,200}is not valid JSON"
 )
 _REQUEST = (
