@@ -129,7 +129,7 @@ def assert_both_met_and_all_landed(
     done, model = seen
     states = {name: agent_run.project.task(name)["state"] for name in (*TOGETHER, LIMITED)}
     both = model.met and {states[name] for name in TOGETHER} == {"DONE"}
-    agent_run.cells["two tasks"] = SEEN if both else FAILED
+    agent_run.cells |= dict.fromkeys(("happy", "two tasks"), SEEN if both else FAILED)
     agent_run.cells["429, ok"] = SEEN if states[LIMITED] == "DONE" else FAILED
     assert done.code == 0, done.out
     assert both, "both had asked their model before one of them was answered"
