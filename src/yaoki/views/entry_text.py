@@ -52,7 +52,7 @@ def failure_subject(failure: Data) -> str:
         parts = [first["name"], first.get("message", "")]
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         return f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
-    words = ": ".join(filter(None, (failure.get("check", ""), failure["message"])))
+    words = ": ".join(filter(None, (failure.get("check", ""), failure.get("message", ""))))
     return one_line(words, MESSAGE_CHARS)
 
 

@@ -562,11 +562,11 @@ LINES = strategies.lists(
 
 
 def outcome(text: str) -> tuple[str, ...]:
-    """The checks of a valid playbook, or its defects."""
+    """The checks of a valid playbook, or its defects; a checklist has one sentence instead."""
     try:
         return parse_plan(text, "p.md", GIVEN).done_when
     except PlanInvalid as refused:
-        return tuple(refused.defects)
+        return tuple(refused.defects) or (refused.sentence,)
 
 
 @pytest.mark.spec("2.5", "14.4")

@@ -97,7 +97,6 @@ def judge_red_first(
         message=f"no test shows what the change fixes: {why}",
         items=tuple(FindingItem(path, "shows nothing of the fix", path) for path in test_files),
         params={
-            "why": why,
             "greenTests": [{"name": name, "message": "passes without it"} for name in green[:20]],
         },
     )
