@@ -182,6 +182,7 @@ def test_unreadable_plans_and_unknown_commands_or_options_are_usage_errors(
     assert "Traceback" not in missing.err + unreadable.err + no_command.err + no_option.err
 
 
+@pytest.mark.sqlite(why="the address of a server needs trust, which is stored in the home")
 @pytest.mark.spec("12.1", "0.6")
 def test_an_unwritable_home_is_reported_before_anything_starts(project: Project) -> None:
     """Each task would ask about it otherwise."""

@@ -124,7 +124,7 @@ def test_a_plan_uses_the_setup_of_the_settings_unless_it_has_its_own(project: Pr
     said = log.read_text()
     spec = project.events("t")[0]["data"]["spec"]
     log.unlink()
-    (project.repo / "yaoki.toml").write_text(SETTINGS)
+    project.settings(SETTINGS)
     retried = project.yaoki("run", project.plan(a_plan(checks={"c": check}, setup=own)), "--quiet")
     none = project.yaoki("run", project.plan(a_plan(checks={"c": check}, setup=[])), "--quiet")
 
