@@ -226,6 +226,26 @@ def test_init_in_an_untrusted_repository_runs_no_tests(bare: UntrustedClone) -> 
     assert not (bare.repo / "yaoki.toml").exists()
 
 
+def test_init_again_after_a_change_shows_the_new_command_and_its_hint_works(
+    plain: UntrustedClone,
+) -> None:
+    """The hint repeats the options of the call: `init --trust` alone changes no settings."""
+    plain.yaoki("trust")
+    commented = "\n# pytest\n# cannot run here: x\n# [checks.tests]\n# run = ['x']\n"
+    plain.write("yaoki.toml", f"{plain.settings_text(check='another')}{commented}")
+
+    refused = plain.yaoki("init", "--again", "--seconds", "60")
+    unchanged = plain.yaoki("init", "--trust")
+    before = plain.marks
+    done = plain.yaoki("init", "--again", "--seconds", "60", "--trust")
+
+    assert (refused.code, before) == (REFUSED, set())
+    assert f"+ check own: touch {plain.mark('another')}" in " ".join(refused.err.split())
+    assert "yaoki init --again --seconds 60 --trust" in refused.err
+    assert "next: yaoki init --again --trust\n" in unchanged.out
+    assert (done.code, "tests" in plain.marks) == (0, True), done
+
+
 # ------------------------------------------------------------------ after a yes
 
 

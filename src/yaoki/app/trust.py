@@ -207,7 +207,8 @@ class Trust:
 
 
 def make_untrusted_error(question: TrustQuestion) -> Untrusted:
-    first = question.lines[0].strip()
+    """One line: a new command, which a person has to judge, comes before a removed one."""
+    first = min(question.lines, key=lambda line: line.startswith("-")).strip()
     more = f" and {len(question.lines) - 1} more" if len(question.lines) > 1 else ""
     return Untrusted(
         f"{question.sentence}: {first}{more}; nothing was started", hint=question.command

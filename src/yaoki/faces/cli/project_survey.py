@@ -61,16 +61,19 @@ class ProjectSurvey:
         return any(one.state is not TrialState.NOT_RUN for one in self.trials)
 
 
-def _require_trust(app: App, discovery: Discovery, *, trust: bool) -> None:
+def _require_trust(app: App, discovery: Discovery, call: str, *, trust: bool) -> None:
     """Trying the checks runs code of this repository."""
     from yaoki.app.try_checks import list_detected_commands
     from yaoki.core.trust import FileCommands
 
     commands = FileCommands("init", list_detected_commands(discovery.checks))
-    require_trust(app, commands, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
+    require_trust(app, commands, trust=trust, hint=f"{call} --trust, or {call} --no-run")
 
 
-def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
+def survey_project(
+    app: App, limit: timedelta | None, call: str, *, trust: bool, quiet: bool
+) -> ProjectSurvey:
+    """`call` is the command as the user typed it, which a hint repeats with a further option."""
     from yaoki.app.checkout_files import read_checkout
     from yaoki.app.try_checks import try_detected_checks
 
@@ -92,7 +95,7 @@ def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: boo
             _show(one, discovery)
     else:
         if discovery.checks:
-            _require_trust(app, discovery, trust=trust)
+            _require_trust(app, discovery, call, trust=trust)
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
         tried = (
             try_detected_checks(app, discovery.checks, limit, tell, report_progress)

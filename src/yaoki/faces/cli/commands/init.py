@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -66,15 +67,15 @@ def init(
     app = App(repo.absolute())
     file = app.context.loaded_settings.file
     if file is not None and not dry_run and not again:
-        return _print_unchanged(file, as_json=as_json)
+        return _print_unchanged(file, trust=trust, as_json=as_json)
     read_head_commit(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
-    found = survey_project(app, limit, trust=trust, quiet=as_json)
+    found = survey_project(app, limit, _describe_call(), trust=trust, quiet=as_json)
     if again and file is not None:
         return _add_checks(app, found, file, dry_run=dry_run, as_json=as_json)
     if not dry_run and not _write_new(place, found.text):
-        return _print_unchanged(place, as_json=as_json)
+        return _print_unchanged(place, trust=trust, as_json=as_json)
     if not dry_run and (trust or found.ran_checks or not found.trials):
         _trust_written(app)
     if as_json:
@@ -88,7 +89,20 @@ def init(
     return 0
 
 
-def _print_unchanged(file: Path, *, as_json: bool) -> int:
+def _describe_call() -> str:
+    """This call with its options as the user gave them, to be typed again with a further one."""
+    context = click.get_current_context()
+    words = ["yaoki", "init"]
+    for option in context.command.params:
+        value = context.params[option.name or ""]
+        if option.name == "repo":
+            words += [] if value == Path() else [option.opts[0], shlex.quote(str(value))]
+        elif value != option.get_default(context):
+            words += [option.opts[0], *([] if value is True else [str(value)])]
+    return " ".join(words)
+
+
+def _print_unchanged(file: Path, *, trust: bool, as_json: bool) -> int:
     if as_json:
         print_document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
@@ -96,7 +110,8 @@ def _print_unchanged(file: Path, *, as_json: bool) -> int:
     aside = commented_out_checks(file.read_text(encoding="utf-8"))
     if aside:
         print_wrapped(f"commented out because they could not run: {clean_line(', '.join(aside))}")
-    print_next_command("yaoki init --again" if aside else "yaoki doctor")
+    again = "yaoki init --again --trust" if trust else "yaoki init --again"
+    print_next_command(again if aside else "yaoki doctor")
     return 0
 
 
