@@ -246,6 +246,23 @@ def test_init_again_after_a_change_shows_the_new_command_and_its_hint_works(
     assert (done.code, "tests" in plain.marks) == (0, True), done
 
 
+def test_a_repository_without_settings_has_nothing_to_trust(bare: UntrustedClone) -> None:
+    """Nothing was ever trusted there, so no command may say that anything is."""
+    bare.create(store=False, settings=False)
+
+    shown, given = bare.yaoki("trust", "--dry-run"), bare.yaoki("trust")
+    document = bare.yaoki("trust", "--dry-run", "--json").document
+    doctor = bare.yaoki("doctor")
+
+    for done in (shown, given):
+        assert "already trusted" not in done.out
+        assert "nothing to trust yet: there is no yaoki.toml" in done.out
+        assert done.out.endswith("next: yaoki init\n")
+    assert (document["trusted"], document["commands"]) == (False, [])
+    assert "is trusted" not in doctor.out
+    assert bare.trusted["places"] == {}
+
+
 # ------------------------------------------------------------------ after a yes
 
 

@@ -45,6 +45,7 @@ PYTHON_MIN = (3, 11)
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
 UNTRUSTED = "not given yet, so no command of this repository is run (yaoki trust)"
+NOTHING_TO_TRUST = "nothing to trust yet: the settings name no command"
 OPEN_KEYRINGS = (
     "; your kernel keyrings stay readable inside (bubblewrap or the kernel lacks seccomp); "
     "what they hold: keyctl show"
@@ -222,12 +223,11 @@ def _settings(app: App) -> Condition:
 
 def _trust(app: App) -> Condition:
     """For information: untrusted commands are asked about before they run."""
-    asks = app.trust.find_question() is not None
-    return Condition(
-        "trust",
-        True,
-        UNTRUSTED if asks else "every command that this repository would run is trusted",
-    )
+    if app.trust.find_question() is not None:
+        return Condition("trust", True, UNTRUSTED)
+    if not app.trust.is_known:
+        return Condition("trust", True, NOTHING_TO_TRUST)
+    return Condition("trust", True, "every command that this repository would run is trusted")
 
 
 def _worktrees(app: App) -> Condition:

@@ -79,13 +79,16 @@ def _trust_repository(where: Path, plan: Path | None, *, dry_run: bool, as_json:
         question = app.trust.find_question(*_plan_commands(app, plan), look_into_store=True)
         if question is not None and not dry_run:
             app.trust.accept(question)
-        place = app.trust.clone_path
+        place, is_known = app.trust.clone_path, app.trust.is_known
+        settings_file = app.context.loaded_settings.file
     finally:
         app.close()
-    done = question is None or not dry_run
+    done = is_known and (question is None or not dry_run)
     if as_json:
         lines = [] if question is None else [text.strip() for text in question.lines]
         print_document({"schema": SCHEMA, "place": place, "trusted": done, "commands": lines})
+    elif question is None and not is_known:
+        _print_nothing_to_trust(place, settings_file)
     else:
         _print_result(question, place, dry_run=dry_run)
     return 0
@@ -98,6 +101,16 @@ def _plan_commands(app: App, plan: Path | None) -> tuple[FileCommands, ...]:
     from yaoki.formats.plan_file import load_plan
 
     return list_plan_contents(plan, load_plan(plan, app.settings, app.preflight.known_names))
+
+
+def _print_nothing_to_trust(place: str, settings_file: Path | None) -> None:
+    """The repository brings no command, and none was ever trusted."""
+    if settings_file is not None:
+        words = f"{clean_line(settings_file.name)} names no command"
+    else:
+        words = "there is no yaoki.toml; yaoki init names what it would run"
+    print_wrapped(f"{clean_line(place)}: nothing to trust yet: {words}")
+    print_next_command("yaoki doctor" if settings_file else "yaoki init")
 
 
 def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
