@@ -287,6 +287,10 @@ class Fault(YaokiError):
         self.code = code
 
 
+class CommandTimedOut(Fault):
+    """A short command did not end within its time."""
+
+
 class SandboxUnavailable(Fault):
     """No sandbox works on this machine; `reason` says why."""
 

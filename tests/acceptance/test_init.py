@@ -200,6 +200,33 @@ def test_a_check_that_hangs_is_ended_without_leftovers(project: Project) -> None
     assert list(tomllib.loads((project.repo / "yaoki.toml").read_text())["checks"]) == ["make-test"]
 
 
+@pytest.mark.spec("12.3", "15")
+def test_a_setup_that_is_cut_off_gets_more_time_by_the_remedy(project: Project) -> None:
+    """The tools are there: only the time of `init` was too short for the package manager."""
+    package = {"scripts": {"test": "node --test"}, "dependencies": {"x": "1"}}
+    commit_files(project, {"package.json": json.dumps(package)})
+    env, ready = programs(project), project.folder / "ready"
+    slow = 'if [ "$1" = run ]; then echo "# tests 1"; echo "# pass 1"; exit 0; fi\n'
+    a_program(project.folder / "bin" / "npm", f"{slow}test -f {ready} || exec sleep 60")
+    file = project.repo / "yaoki.toml"
+
+    first = project.yaoki("init", "--seconds", "1", env=env)
+    text = file.read_text()
+    ready.touch()
+    again = project.yaoki("init", "--again", "--seconds", "100", env=env)
+
+    assert (first.code, again.code) == (0, 0), (first, again)
+    assert "did not end within 1 s" in first.out
+    assert "installing the tools" not in first.out
+    assert first.out.count("yaoki init --again --seconds 100") == 2, first.out
+    assert '# [setup]\n# commands = [["npm", "install", "--no-package-lock", ' in text
+    assert "setup" not in tomllib.loads(text)
+    document = tomllib.loads(file.read_text())
+    assert document["setup"]["commands"][0][:2] == ["npm", "install"]
+    assert list(document["checks"]) == ["npm-test"]
+    assert "# [setup]" not in file.read_text()
+
+
 def commands() -> list[list[str]]:
     """The command lines of all processes."""
     found = []

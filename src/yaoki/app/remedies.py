@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
 import sys
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.formats.discovery import TrialResult
 
+# The longest time of one check on the base.
+TRIAL_SECONDS_MAX = 3600
 # Stand-ins for a toolchain, and the output by which they say that it is missing.
 _SHIMS = (
     (
@@ -74,6 +78,13 @@ def install_into_environment(tried: TrialResult, top: Path) -> TrialResult:
     install = f"{venv}/bin/python -m pip install" if has_pip else f"uv pip install --python {venv}"
     words, next_command = (_PIP.sub(install, text) for text in (tried.words, tried.next_command))
     return replace(tried, words=words, next_command=next_command)
+
+
+def suggest_more_time(timeout: timedelta) -> str:
+    """The command with three times the time, in full hundreds; empty at the longest time."""
+    seconds = min(math.ceil(3 * timeout.total_seconds() / 100) * 100, TRIAL_SECONDS_MAX)
+    longer = seconds > timeout.total_seconds()
+    return f"yaoki init --again --seconds {seconds}" if longer else ""
 
 
 def suggest_project_python() -> str:

@@ -28,6 +28,7 @@ from yaoki.app.remedies import (
     find_own_python,
     find_toolchain_remedy,
     install_into_environment,
+    suggest_more_time,
     suggest_project_python,
 )
 from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
@@ -44,7 +45,7 @@ from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
-from yaoki.errors import FatalCode, Fault
+from yaoki.errors import CommandTimedOut, FatalCode, Fault
 from yaoki.formats.discovery import FoundCheck, TrialResult, TrialState
 
 if TYPE_CHECKING:
@@ -135,6 +136,15 @@ def _open_trial_room(app: App, timeout: timedelta, progress: Progress) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
+class FailedSetup:
+    """Why a set-up command did not prepare the checkout, and the command that helps."""
+
+    words: str
+    remedy: str
+    state: TrialState = TrialState.BROKEN
+
+
+@dataclass(frozen=True, slots=True)
 class TrialRoom:
     """A checkout of the base, and the set-up done in it so far."""
 
@@ -144,8 +154,7 @@ class TrialRoom:
     timeout: timedelta
     give_up_at: datetime
     progress: Progress
-    # For each set-up command: empty, or why it failed and what fixes it.
-    setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    setup_results: dict[tuple[str, ...], FailedSetup | None] = field(default_factory=dict)
 
     def try_check(self, detected: FoundCheck) -> TrialResult:
         tried = install_into_environment(self._try_once(detected), self.app.repository.top)
@@ -162,9 +171,8 @@ class TrialRoom:
             )
         if self.app.clock.now() > self.give_up_at:
             return TrialResult(detected, TrialState.NOT_RUN, NOT_TRIED_MESSAGE)
-        why, remedy = self._prepare_once(detected)
-        if why:
-            return TrialResult(detected, TrialState.BROKEN, why, next_command=remedy)
+        if failed := self._prepare_once(detected):
+            return TrialResult(detected, failed.state, failed.words, next_command=failed.remedy)
         if not self._program_exists(detected):
             words = f"{detected.program} is not installed"
             return TrialResult(
@@ -214,35 +222,38 @@ class TrialRoom:
         path = check_search_path(os.environ, detected.env, str(self.app.repository.top))
         return shutil.which(detected.program, path=path) is not None
 
-    def _prepare_once(self, detected: FoundCheck) -> tuple[str, str]:
+    def _prepare_once(self, detected: FoundCheck) -> FailedSetup | None:
         """Run the set-up of the folder's package manager, once for all its checks."""
         key = (detected.setup_cwd, *detected.setup)
         if detected.setup and key not in self.setup_results:
             self.setup_results[key] = self._prepare(detected)
-        return self.setup_results.get(key, ("", ""))
+        return self.setup_results.get(key)
 
-    def _prepare(self, detected: FoundCheck) -> tuple[str, str]:
+    def _prepare(self, detected: FoundCheck) -> FailedSetup | None:
         command = " ".join(detected.setup)
         if shutil.which(detected.setup[0]) is None:
-            return f"{detected.setup[0]} is not installed", choose_local_command(
-                detected.setup_install
-            )
+            install = choose_local_command(detected.setup_install)
+            return FailedSetup(f"{detected.setup[0]} is not installed", install)
         env = filter_environment(os.environ, COMMAND_VARIABLES)
         try:
             cwd = self.folder / detected.setup_cwd
             with self.progress(f"preparing: {command}"):
                 done = run_command(detected.setup, cwd=cwd, env=env, timeout=self.timeout)
+        except CommandTimedOut as late:
+            if remedy := suggest_more_time(self.timeout):
+                return FailedSetup(late.sentence, remedy, TrialState.SETUP_CUT_OFF)
+            return FailedSetup(late.sentence, command)
         except Fault as fault:
-            return fault.sentence, command
+            return FailedSetup(fault.sentence, command)
         if done.code == 0:
             # Files that the package manager made are there for every following check.
             self.base_room.room.record_setup_output()
-            return "", ""
+            return None
         lines = strip_terminal_codes(
             (done.err or done.out).decode("utf-8", errors="replace")
         ).split("\n")
         last = one_line(next((line for line in reversed(lines) if line.strip()), ""), 120)
-        return f"{command} failed with exit code {done.code}: {last}", command
+        return FailedSetup(f"{command} failed with exit code {done.code}: {last}", command)
 
 
 def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:

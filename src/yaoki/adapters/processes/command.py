@@ -16,7 +16,7 @@ from typing import IO
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_bytes, format_duration
-from yaoki.errors import FatalCode, Fault
+from yaoki.errors import CommandTimedOut, FatalCode, Fault
 
 OUTPUT_BYTES_MAX = 64 << 20
 POLL_S = 0.05
@@ -110,7 +110,7 @@ def _wait(
             _check_output_size(argv, outputs, output_bytes_max)
             if (remaining := deadline - time.monotonic()) <= 0:
                 seconds = timeout.total_seconds()
-                raise Fault(
+                raise CommandTimedOut(
                     f"{_command_name(argv)} did not end within {format_duration(seconds)}",
                     transient=True,
                 )

@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 
-UNUSABLE_STATES = (TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY)
+UNUSABLE_STATES = tuple(state for state in TrialState if not state.is_usable)
 COLOURS = {
     TrialState.GREEN: "green",
     TrialState.RED: "red",
     **dict.fromkeys(UNUSABLE_STATES, "yellow"),
 }
 SHOWN = {
-    TrialState.MISSING: "cannot run",
-    TrialState.BROKEN: "cannot run",
+    **dict.fromkeys(UNUSABLE_STATES, "cannot run"),
     TrialState.EMPTY: "no tests",
 }
 

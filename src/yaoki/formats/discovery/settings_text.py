@@ -41,6 +41,7 @@ SETUP_HINT = """\
 # A worktree is a fresh checkout: these commands install what the checks need.  They run in plans
 # that have no `setup` of their own.
 """
+SETUP_LATER = "# Commented out, because the checks that need it cannot run here; see below.\n"
 # Earlier versions wrote the commands into a comment of two lines that begins like this.
 OLD_SETUP_HINT = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:\n"
 NO_CHECK = """
@@ -60,6 +61,7 @@ class TrialState(StrEnum):
     BROKEN = "broken"
     EMPTY = "empty"
     CUT_OFF = "cut-off"
+    SETUP_CUT_OFF = "setup-cut-off"
     UNCOMMITTED = "uncommitted"
     NOT_RUN = "not-run"
 
@@ -69,7 +71,12 @@ class TrialState(StrEnum):
 
         A check that cannot run would fail every task, and one that runs no test proves nothing.
         """
-        return self not in {TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY}
+        return self not in {
+            TrialState.MISSING,
+            TrialState.BROKEN,
+            TrialState.EMPTY,
+            TrialState.SETUP_CUT_OFF,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,9 @@ def _checks(tried: Sequence[TrialResult]) -> Iterator[str]:
         return
     if commands := setup_commands(tried):
         yield f"\n{setup_text(commands)}"
+    elif later := setup_commands(tried, usable=False):
+        # `yaoki init --again` replaces this paragraph as it does the comments of the checks.
+        yield f"\n{SETUP_HINT}{SETUP_LATER}{_commented(_setup_table(later))}"
     for one in tried:
         yield f"\n{check_text(one)}"
 
@@ -144,15 +154,19 @@ def check_text(one: TrialResult) -> str:
     return _table(one) if one.state.is_usable else _commented(_table(one))
 
 
-def setup_commands(tried: Sequence[TrialResult]) -> list[tuple[str, ...]]:
+def setup_commands(tried: Sequence[TrialResult], *, usable: bool = True) -> list[tuple[str, ...]]:
     """What a fresh worktree needs before the usable checks can run, each command once."""
-    usable = (one.check for one in tried if one.state.is_usable)
-    return list(dict.fromkeys(words for one in usable if (words := setup_command(one))))
+    checks = (one.check for one in tried if one.state.is_usable is usable)
+    return list(dict.fromkeys(words for one in checks if (words := setup_command(one))))
 
 
 def setup_text(commands: Sequence[Sequence[str]]) -> str:
+    return f"{SETUP_HINT}{_setup_table(commands)}"
+
+
+def _setup_table(commands: Sequence[Sequence[str]]) -> str:
     listed = ", ".join(f"[{', '.join(_text(word) for word in words)}]" for words in commands)
-    return f"{SETUP_HINT}[setup]\ncommands = [{listed}]\n"
+    return f"[setup]\ncommands = [{listed}]\n"
 
 
 def setup_command(check: FoundCheck) -> tuple[str, ...]:
@@ -190,7 +204,7 @@ def _story(trial: TrialResult) -> Iterator[str]:
             yield "# green at the base"
         case TrialState.NOT_RUN:
             yield "# not tried yet"
-        case TrialState.MISSING | TrialState.BROKEN | TrialState.EMPTY:
+        case state if not state.is_usable:
             marker = SET_ASIDE if trial.state is TrialState.EMPTY else CANNOT_RUN
             yield f"# {marker}: {_words(trial.words)}"
             if trial.next_command:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.app.remedies import TRIAL_SECONDS_MAX
 from yaoki.core.text import format_count
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
@@ -26,6 +27,7 @@ from yaoki.faces.text.render import (
 )
 from yaoki.formats.discovery import (
     TrialResult,
+    TrialState,
     add_agents,
     add_setup,
     add_usable_checks,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     "--seconds",
     default=120,
     show_default=True,
-    type=click.IntRange(1, 3600),
+    type=click.IntRange(1, TRIAL_SECONDS_MAX),
     help="Longest time of one check on the base.",
 )
 @trust_option
@@ -151,19 +153,25 @@ def _trust_written(app: App) -> None:
 
 def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
     usable = [trial.check.name for trial in survey.trials if trial.state.is_usable]
-    others = len(survey.trials) - len(usable)
+    others = [trial for trial in survey.trials if not trial.state.is_usable]
     names = f"{format_count(len(usable), 'check')} ({clean_line(', '.join(usable))})"
     print_wrapped(f"Wrote {clean_line(str(place))} with {names if usable else 'no check'}.")
     if others:
-        verb = "is" if others == 1 else "are"
-        more = f"{others} more" if usable else format_count(others, "check")
-        print_wrapped(
-            f"{more} {verb} commented out; after installing the tools run yaoki init --again."
-        )
+        verb = "is" if len(others) == 1 else "are"
+        more = f"{len(others)} more" if usable else format_count(len(others), "check")
+        print_wrapped(f"{more} {verb} commented out; {_suggest_second_look(others)}.")
     presets = [agent.name for agent in survey.agents if agent.answers]
     if words := app.context.sandbox_choice.explain_unsandboxed(presets):
         print_wrapped(clean_line(words))
     print_next_command("yaoki doctor")
+
+
+def _suggest_second_look(others: Sequence[TrialResult]) -> str:
+    """Installing tools does not help a set-up that was cut off."""
+    late = [one.next_command for one in others if one.state is TrialState.SETUP_CUT_OFF]
+    if len(late) == len(others):
+        return f"to give set-up more time run {clean_line(late[0])}"
+    return f"after installing the tools run {clean_line(late[0]) if late else 'yaoki init --again'}"
 
 
 def _document(found: ProjectSurvey, place: Path, *, dry_run: bool) -> dict[str, Any]:
