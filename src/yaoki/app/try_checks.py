@@ -325,6 +325,8 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN
             remedy = _remedy(detected) if missing else str(finding.params.get("remedy", ""))
+            # The message of a missing module ends with the remedy, which has its own line.
+            words = words.removesuffix(f": {remedy}") if remedy else words
             return TrialResult(detected, state, words, next_command=remedy)
 
 

@@ -174,8 +174,10 @@ def _finding(
         if missing := str(finding.params.get(MISSING_COMMAND_PARAM, "")):
             return _missing_command(app, finding, missing)
         remedy = str(finding.params.get("remedy", ""))
-        words = finding.message if remedy else f"{finding.message}; fix checks.{finding.check}"
-        return Condition(name, False, words, remedy or edit_command(app.repository.top))
+        if remedy:
+            return Condition(name, False, finding.message.removesuffix(f": {remedy}"), remedy)
+        words = f"{finding.message}; fix checks.{finding.check}"
+        return Condition(name, False, words, edit_command(app.repository.top))
     if finding.check in guards:
         known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
         return Condition(name, True, f"red at the base: {counted}{known}: {finding.message}")
