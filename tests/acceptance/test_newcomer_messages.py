@@ -50,6 +50,19 @@ def test_a_plan_without_agents_and_checks_names_the_command_that_finds_them(
     assert done.err.rstrip().endswith("yaoki init")
 
 
+def test_doctor_without_a_check_names_the_command_that_finds_one(project: Project) -> None:
+    with_settings = project.query("doctor")
+    (project.repo / "yaoki.toml").unlink()
+    without = project.query("doctor")
+    project.settings("[checks.a]\nrun = ['sh', '-c', 'exit 0']\n")
+    complete = project.query("doctor")
+
+    assert (with_settings.code, without.code, complete.code) == (0, 0, 0)
+    assert with_settings.out.endswith("next: yaoki init --again\n")
+    assert without.out.endswith("next: yaoki init\n")
+    assert complete.out.endswith("next: yaoki run PLAN\n")
+
+
 def test_logs_of_an_unknown_attempt_name_the_newest_attempt(project: Project) -> None:
     assert project.yaoki("run", project.plan(PLAN), "--quiet").code == 0
 

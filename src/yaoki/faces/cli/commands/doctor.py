@@ -76,7 +76,8 @@ def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
         print_document({"schema": SCHEMA, "ok": not wrong, "lines": listed})
     else:
         _show(lines)
-        print_next_command(wrong[0].next_command if wrong else "yaoki run PLAN")
+        named = (one.next_command for one in lines if one.next_command)
+        print_next_command(wrong[0].next_command if wrong else next(named, "yaoki run PLAN"))
     return 1 if wrong else 0
 
 

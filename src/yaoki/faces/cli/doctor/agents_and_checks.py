@@ -77,7 +77,8 @@ def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) ->
 
 def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:
     if not specs:
-        yield Condition("checks", True, NO_CHECKS)
+        finds = "yaoki init --again" if app.context.loaded_settings.file else "yaoki init"
+        yield Condition("checks", True, NO_CHECKS, finds)
     lines = {spec.name: _check(app, spec) for spec in specs}
     setup = _setup(app)
     python = {

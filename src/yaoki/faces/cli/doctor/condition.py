@@ -22,7 +22,7 @@ _PARTS = re.compile(r", |; |: |\? ")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition, and the command to type when it is bad."""
+    """One condition, and the command to type when it is bad, or good but not complete."""
 
     name: str
     ok: bool
