@@ -50,6 +50,16 @@ def test_a_plan_without_agents_and_checks_names_the_command_that_finds_them(
     assert done.err.rstrip().endswith("yaoki init")
 
 
+def test_a_plan_without_agents_beside_settings_names_a_command_that_runs_no_check(
+    project: Project,
+) -> None:
+    plan = project.plan({"goal": "x", "tasks": [{"id": "a", "goal": "x"}]})
+
+    done = project.query("validate", plan)
+
+    assert "yaoki init --dry-run --no-run shows what" in " ".join(done.err.split())
+
+
 def test_doctor_without_a_check_names_the_command_that_finds_one(project: Project) -> None:
     with_settings = project.query("doctor")
     (project.repo / "yaoki.toml").unlink()

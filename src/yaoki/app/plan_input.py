@@ -31,7 +31,7 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
             error.hint = "fix what comes through standard input and run this again"
         if error.lacks_settings:
             config = app.context.loaded_settings.file
-            dry_run = f"yaoki init --dry-run shows what {config} could hold"
+            dry_run = f"yaoki init --dry-run --no-run shows what {config} could hold"
             error.hint = dry_run if config else "yaoki init"
         raise
 
