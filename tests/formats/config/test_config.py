@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -349,8 +350,8 @@ def test_all_defects_of_the_settings_are_reported_at_once(tmp_path: Path) -> Non
         """,
     )
 
-    assert sorted(found) == sorted(
-        f"yaoki.toml: {line}"
+    assert sorted(re.sub(r"^yaoki.toml:\d+: ", "", line) for line in found) == sorted(
+        line
         for line in (
             "languge: unknown key; did you mean 'language'?",
             "agent: unknown agent 'smal'; did you mean 'small'?",
@@ -400,6 +401,41 @@ def test_an_invalid_value_is_refused_with_its_key(tmp_path: Path, text: str, sai
 
     assert found.startswith("yaoki.toml")
     assert said in found
+
+
+@pytest.mark.parametrize("name", ["yaoki.toml", "pyproject.toml"])
+@pytest.mark.spec("15")
+def test_a_defect_names_the_line_of_its_key(tmp_path: Path, name: str) -> None:
+    head = "[tool.yaoki." if name == "pyproject.toml" else "["
+    text = f"""\
+        # paralel = 1
+        {head}checks.tests]
+        shell = '''
+        [limits]
+        paralel = 2
+        '''
+        {head}setup]
+        commands = [
+            ["make"]
+        ]
+        inptus = ["x"]
+        {head}limits]   # of time
+        paralel = 2
+        "hang_s" = 'long'
+        {head}retry]
+        default_backoff = {{jitter = 2}}
+        """
+
+    found = defects(tmp_path, text, name)
+
+    assert sorted(found) == sorted(
+        [
+            f"{name}:11: setup.inptus: unknown key; did you mean 'inputs'?",
+            f"{name}:13: limits.paralel: unknown key; did you mean 'parallel'?",
+            f"{name}:14: limits.hang_s: must be a number, not 'long'",
+            f"{name}:16: retry.default_backoff.jitter: must be from 0 to 1, not 2",
+        ]
+    )
 
 
 @pytest.mark.spec("14.4")

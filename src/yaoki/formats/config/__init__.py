@@ -64,8 +64,9 @@ def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded
     from yaoki.formats.config.reader import read_settings  # many repositories have no settings
 
     name = file.name if file.parent == top else str(file)
-    notes = SettingsDefects(name)
-    settings = read_settings(_table(file, name), notes)
+    text = _text(file, name)
+    notes = SettingsDefects(name, text, "tool.yaoki." if file.name == "pyproject.toml" else "")
+    settings = read_settings(_table(file, name, text), notes)
     if notes.lines:
         raise _refusal(name, *notes.lines)
     return LoadedSettings(replace(settings, source=name), frozenset(notes.given_keys), file)
@@ -100,7 +101,7 @@ def _mentions(shared: Path) -> bool:
     """Does the file contain settings of yaoki?  A file without the word is not parsed."""
     if not shared.is_file() or b"yaoki" not in _bytes(shared, shared.name):
         return False
-    return bool(_table(shared, shared.name))
+    return bool(_table(shared, shared.name, _text(shared, shared.name)))
 
 
 def _bytes(file: Path, name: str) -> bytes:
@@ -115,13 +116,18 @@ def _bytes(file: Path, name: str) -> bytes:
     return raw
 
 
-def _table(file: Path, name: str) -> dict[str, Any]:
+def _text(file: Path, name: str) -> str:
+    try:
+        return _bytes(file, name).decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise _refusal(name, f"{name}: byte {fault.start} is not UTF-8") from fault
+
+
+def _table(file: Path, name: str, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
-    except UnicodeDecodeError as fault:
-        raise _refusal(name, f"{name}: byte {fault.start} is not UTF-8") from fault
+        table = tomllib.loads(text)
     except (ValueError, RecursionError) as fault:  # a number of 5000 digits is no TOML error
         raise _refusal(name, _syntax(name, str(fault))) from fault
     if file.name != "pyproject.toml":

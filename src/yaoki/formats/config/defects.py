@@ -24,14 +24,26 @@ _READ_AS: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (list,)
 
 @dataclass(slots=True)
 class SettingsDefects:
-    """The defects, one line each, and the dotted keys that were given."""
+    """The defects, one line each, and the dotted keys that were given.
+
+    `text` is the file, in which the keys are below the table `prefix`; empty if there is none.
+    """
 
     name: str
+    text: str = ""
+    prefix: str = ""
+    key_lines: Mapping[str, int] | None = None
     lines: list[str] = field(default_factory=list)
     given_keys: set[str] = field(default_factory=set)
 
     def add(self, key: str, reason: str) -> None:
-        self.lines.append(f"{self.name}: {key}: {reason}")
+        from yaoki.formats.config.key_lines import find_key_line, read_key_lines
+
+        if self.key_lines is None:
+            self.key_lines = read_key_lines(self.text)  # only for a defect
+        line = find_key_line(self.key_lines, f"{self.prefix}{key}")
+        place = f"{self.name}:{line}" if line else self.name
+        self.lines.append(f"{place}: {key}: {reason}")
 
     def add_unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
         """Refuse a key; for a renamed key, name the new one."""
