@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.prepared import Prepared
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import run_sql
 
 pytestmark = pytest.mark.acceptance
@@ -39,6 +39,53 @@ def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) 
     assert done.returncode == 2, done.stderr
     assert "the folder this was started in is gone" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.spec("15", "12.1")
+def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Project) -> None:
+    run_good_plan(project)
+    project.settings(SETTINGS.replace("parallel", "paralel"))
+    reading = [
+        *(("status",), ("status", "--all"), ("status", "--workers"), ("report",), ("trace",)),
+        *(("why", "one"), ("diff", "one"), ("logs", "one", "--prompt")),
+    ]
+
+    read = {words: project.query(*words) for words in reading}
+    document = project.query("status", "--json")
+    changing = {
+        words: project.yaoki(*words)
+        for words in (("cancel",), ("resume",), ("run", project.plan(good_plan())), ("undo", "one"))
+    }
+
+    for words, done in read.items():
+        [warning] = done.err.splitlines()
+        assert (done.code, bool(done.out)) == (0, True), words
+        assert "yaoki.toml:" in warning, words
+        assert "limits.paralel: unknown key; did you mean 'parallel'?" in warning, words
+    assert document.document["tasks"]
+    assert {words: done.code for words, done in changing.items()} == dict.fromkeys(changing, 2)
+
+
+@pytest.mark.spec("15", "0.6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[store]\nbackup = 3\n",
+        "store = 'other.db'\n",
+        "[stroe]\nurl = 'other.db'\n",
+        "[database]\nname = 'other.db'\n",
+        "[limits]\nstore.url = 'other.db'\n",
+        "[workspace]\nremote = 3\n",
+        "[limits\n",
+    ],
+)
+def test_the_location_of_the_store_is_never_guessed(project: Project, text: str) -> None:
+    (project.repo / "yaoki.toml").write_text(text)
+
+    done = project.query("status")
+
+    assert done.code == 2
+    assert "yaoki.toml: 1 problem found, nothing was started" in done.err
 
 
 @pytest.mark.spec("2.2", "0.6", "12.1")

@@ -36,11 +36,20 @@ class App:
     carried_run_id = ""
 
     def __init__(
-        self, where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
+        self,
+        where: Path,
+        *,
+        create: bool = False,
+        store: str = "",
+        wait_for_store: bool = False,
+        read_only: bool = False,
     ) -> None:
-        """`wait_for_store`: wait for an unreachable store without limit, as a worker does."""
+        """`wait_for_store`: wait for an unreachable store without limit, as a worker does.
+
+        `read_only`: start and change nothing, also with settings that a run would refuse.
+        """
         self.context = RepositoryContext(
-            where, create=create, store=store, wait_for_store=wait_for_store
+            where, create=create, store=store, wait_for_store=wait_for_store, read_only=read_only
         )
         self.services = Services(self.context)
         self.repository: GitRepository = self.context.repository

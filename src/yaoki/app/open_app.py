@@ -14,9 +14,18 @@ from yaoki.errors import NotNow, Unknown
 
 @contextmanager
 def open_app(
-    where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
+    where: Path,
+    *,
+    create: bool = False,
+    store: str = "",
+    wait_for_store: bool = False,
+    read_only: bool = False,
 ) -> Iterator[App]:
-    """The repository with its store; without `create` a missing store is an error."""
+    """The repository with its store; without `create` a missing store is an error.
+
+    `read_only` is for commands that start and change nothing: a typo in the settings that cannot
+    concern the store is a warning for them.
+    """
     if create and is_in_own_worktree(where):
         words = "an agent may not start runs or workers in its own worktree"
         raise NotNow(words, hint="add tasks to its run instead: yaoki plan extend FILE")
@@ -31,7 +40,11 @@ def open_app(
         refuse_bad_store_url(store)
     top = where.absolute()
     app = App(
-        top, create=create, store=store or store_from_worker(top), wait_for_store=wait_for_store
+        top,
+        create=create,
+        store=store or store_from_worker(top),
+        wait_for_store=wait_for_store,
+        read_only=read_only,
     )
     try:
         if not create and not app.has_store:

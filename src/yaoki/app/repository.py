@@ -15,6 +15,7 @@ from yaoki.adapters.system.files import proof_rooms_home, state_home
 from yaoki.app.warning_output import print_warning
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask
+from yaoki.core.text import format_count
 
 # Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
@@ -42,9 +43,19 @@ class RepositoryContext:
     """Each part is built when it is first used."""
 
     def __init__(
-        self, where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
+        self,
+        where: Path,
+        *,
+        create: bool = False,
+        store: str = "",
+        wait_for_store: bool = False,
+        read_only: bool = False,
     ) -> None:
-        """`wait_for_store`: wait for an unreachable store without limit, as a worker does."""
+        """`wait_for_store`: wait for an unreachable store without limit, as a worker does.
+
+        `read_only`: start and change nothing, also with settings that a run would refuse.
+        """
+        self._read_only = read_only
         self.repository: GitRepository = open_repository(where)
         self._wait_for_store = wait_for_store
         self._create = create
@@ -57,7 +68,12 @@ class RepositoryContext:
     def loaded_settings(self) -> LoadedSettings:
         from yaoki.formats.config import load_settings
 
-        return load_settings(self.repository.top)
+        loaded = load_settings(self.repository.top, read_only=self._read_only)
+        if loaded.refusal is not None:
+            first, *others = loaded.refusal.defects
+            more = f" and {format_count(len(others), 'more problem')}" if others else ""
+            print_warning(f"{first}{more} (until this is fixed, nothing can be started)")
+        return loaded
 
     @property
     def settings(self) -> Settings:
@@ -208,6 +224,8 @@ class RepositoryContext:
         from yaoki.adapters.processes.sandbox import SandboxedProcesses
         from yaoki.app.trust import TrustedProcesses
 
+        if self.loaded_settings.refusal is not None:
+            raise self.loaded_settings.refusal
         shims = ShimProcesses()
         walls = self.sandbox_choice
         walled: Processes = shims

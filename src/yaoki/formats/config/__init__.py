@@ -27,11 +27,15 @@ CONFIG_VARIABLE = "YAOKI_CONFIG"
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The settings, and the keys that the file sets."""
+    """The settings, and the keys that the file sets.
+
+    With a `refusal` they are only fit for reading: its defects are left out of them.
+    """
 
     settings: Settings
     given_keys: frozenset[str] = frozenset()
     file: Path | None = None
+    refusal: SettingsInvalid | None = None
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
@@ -56,8 +60,14 @@ class LoadedSettings:
         }
 
 
-def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> LoadedSettings:
-    """The settings of a repository; `SettingsInvalid` lists every problem."""
+def load_settings(
+    top: Path, environ: Mapping[str, str] | None = None, *, read_only: bool = False
+) -> LoadedSettings:
+    """The settings of a repository; `SettingsInvalid` lists every problem.
+
+    `read_only`: the caller starts and changes nothing, so problems that cannot concern the
+    location of the store are returned instead.
+    """
     file = _find(top, os.environ if environ is None else environ)
     if file is None:
         return LoadedSettings(Settings())
@@ -67,9 +77,11 @@ def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded
     text = _text(file, name)
     notes = SettingsDefects(name, text, "tool.yaoki." if file.name == "pyproject.toml" else "")
     settings = read_settings(_table(file, name, text), notes)
-    if notes.lines:
-        raise _refusal(name, *notes.lines)
-    return LoadedSettings(replace(settings, source=name), frozenset(notes.given_keys), file)
+    refusal = _refusal(name, *notes.lines) if notes.lines else None
+    if refusal is not None and (notes.concerns_store or not read_only):
+        raise refusal
+    given_keys = frozenset(notes.given_keys)
+    return LoadedSettings(replace(settings, source=name), given_keys, file, refusal)
 
 
 def _refusal(name: str, *lines: str) -> SettingsInvalid:

@@ -7,10 +7,13 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from yaoki.core.lazy_dataclass import MISSING, Field, dataclass, field, fields
-from yaoki.core.text import did_you_mean
+from yaoki.core.text import did_you_mean, nearest
 
 SectionType = TypeVar("SectionType")
 
+# The sections that commands need which only read, and names of a store that may be misspelled.
+NEEDED_TO_READ = ("store", "workspace")
+STORE_WORDS = ("store", "url")
 _TYPES: Mapping[type, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -33,12 +36,15 @@ class SettingsDefects:
     text: str = ""
     prefix: str = ""
     key_lines: Mapping[str, int] | None = None
+    # A defect may concern the location of the store: then not even reading may go on without it.
+    concerns_store: bool = False
     lines: list[str] = field(default_factory=list)
     given_keys: set[str] = field(default_factory=set)
 
     def add(self, key: str, reason: str) -> None:
         from yaoki.formats.config.key_lines import find_key_line, read_key_lines
 
+        self.concerns_store |= key.partition(".")[0] in NEEDED_TO_READ
         if self.key_lines is None:
             self.key_lines = read_key_lines(self.text)  # only for a defect
         line = find_key_line(self.key_lines, f"{self.prefix}{key}")
@@ -48,6 +54,7 @@ class SettingsDefects:
     def add_unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
         """Refuse a key; for a renamed key, name the new one."""
         last = key.rpartition(".")[2]
+        self.concerns_store |= bool(nearest(last, STORE_WORDS))
         if last in renamed:
             self.add(key, f"renamed; it is now {renamed[last]}")
         else:

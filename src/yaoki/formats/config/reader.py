@@ -28,8 +28,8 @@ from yaoki.core.settings.settings import (
     WorkspaceSettings,
 )
 from yaoki.core.settings.tags import TAG_FORM, is_tag
-from yaoki.core.text import did_you_mean
-from yaoki.formats.config.defects import SettingsDefects, documented_fields
+from yaoki.core.text import did_you_mean, nearest
+from yaoki.formats.config.defects import NEEDED_TO_READ, SettingsDefects, documented_fields
 from yaoki.formats.config.retry import read_retry
 from yaoki.formats.config.setup import read_setup
 from yaoki.formats.config.store import check_store
@@ -74,6 +74,7 @@ def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
             values.update(notes.read_scalar(documented_fields(Settings)[name], value, name))
         else:
             notes.add_unknown(name, KEYS, {})
+            notes.concerns_store |= _may_mean_store(name, value)
     settings = Settings(**values)
     settings = replace(settings, limits=_fitted(settings.limits, notes))
     _chain(settings, notes)
@@ -82,6 +83,12 @@ def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
     check_store(settings.store, notes)
     _check_workers(settings, notes)
     return settings
+
+
+def _may_mean_store(name: str, value: Any) -> bool:
+    """Can an unknown key be meant as the store or the workspace?  True in doubt."""
+    meant = nearest(name, KEYS)
+    return meant in NEEDED_TO_READ if meant else isinstance(value, str | dict)
 
 
 def _named_tables(raw: Any, section: str, notes: SettingsDefects) -> dict[str, dict[str, Any]]:

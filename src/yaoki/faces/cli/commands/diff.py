@@ -24,7 +24,7 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
     from yaoki.app.attempt_files import find_diff_ends
     from yaoki.engine.stages.secrets import passed_variables
 
-    with open_app(repo) as app:
+    with open_app(repo, read_only=True) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
         ends = find_diff_ends(found)
         secrets = secret_values(os.environ, passed_variables(app.reads.run(found.run_id), found))

@@ -51,7 +51,7 @@ def logs(
     """Show the output or the prompt of TASK's agent, or the output of a check."""
     from yaoki.app.attempt_files import BYTES_SHOWN, find_log_file, read_log_tail
 
-    with open_app(repo) as app:
+    with open_app(repo, read_only=True) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:

@@ -46,7 +46,7 @@ def status(
         return _show_workers(repo, as_json=as_json)
     from yaoki.app.run_view import view_run
 
-    with open_app(repo) as app:
+    with open_app(repo, read_only=True) as app:
         if all_runs:
             return _list_runs(app, as_json=as_json)
         # With a remote, the workers report what is on its branches.
@@ -105,7 +105,7 @@ def print_head(view: RunView) -> None:
 
 def _show_workers(repo: Path, *, as_json: bool) -> int:
     """The workers of the store; without a store there are none."""
-    with open_app(repo, create=True) as app:
+    with open_app(repo, create=True, read_only=True) as app:
         live = app.services.list_live_workers() if app.has_store else []
         if as_json:
             from yaoki.views.workers import workers_document

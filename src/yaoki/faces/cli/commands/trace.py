@@ -39,7 +39,7 @@ POLL = timedelta(milliseconds=200)
 @repo_option
 def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, repo: Path) -> int:
     """Show the journal of TASK or RUN; by default of the newest run."""
-    with open_app(repo) as app:
+    with open_app(repo, read_only=True) as app:
         found = find_run_or_task(app, what, run_name)
         entries = _entries(app, found, follow=follow)
         if as_json:
