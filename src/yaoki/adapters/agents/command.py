@@ -11,6 +11,7 @@ from pathlib import Path
 
 from yaoki.adapters.agents.command_line import (
     build_agent_environment,
+    build_base_environment,
     fill_command_line,
     find_binary,
     write_prompt,
@@ -86,6 +87,10 @@ class CommandAgent:
         if not spec.command:
             raise _make_fault(spec, "it has no command", hint="give it one: command: [my-agent, …]")
         find_binary(spec, self._environ)
+
+    def describe_start(self, spec: AgentSpec) -> tuple[str, Mapping[str, str]]:
+        """The agent's program, empty if it has none of its own, and the environment to find it."""
+        return (*spec.command, "")[0], build_base_environment(spec, self._environ)
 
     def build_launch(self, request: AttemptRequest) -> Launch:
         return self._launch(request, request.agent.pass_env)

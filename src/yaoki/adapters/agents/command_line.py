@@ -30,7 +30,7 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
     command = spec.command[0]
     if "/" in command and not Path(command).is_absolute():
         return command
-    path = _base_environment(spec, environ).get("PATH", os.defpath)
+    path = build_base_environment(spec, environ).get("PATH", os.defpath)
     if binary := shutil.which(command, path=path):
         return binary
     if shutil.which(command, mode=os.F_OK, path=path):
@@ -49,7 +49,8 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
     )
 
 
-def _base_environment(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
+def build_base_environment(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Allowed variables and those of the plan: the same for every attempt."""
     return {
         **filter_environment(environ, (*BASIC_VARIABLES, *spec.pass_env)),
         "TERM": "dumb",
@@ -60,7 +61,7 @@ def _base_environment(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, 
 def build_agent_environment(order: AttemptRequest, environ: Mapping[str, str]) -> Mapping[str, str]:
     """The whole environment: allowed variables, those of the plan, then those of the attempt."""
     return {
-        **_base_environment(order.agent, environ),
+        **build_base_environment(order.agent, environ),
         "YAOKI_TASK": order.task_id,
         "YAOKI_ATTEMPT": str(order.attempt),
         "YAOKI_EPOCH": str(order.epoch),

@@ -65,8 +65,15 @@ class PresetAgent(CommandAgent):
         self.preset = description
 
     def preflight(self, spec: AgentSpec) -> None:
-        whole = self.resolve_spec(spec)
-        super().preflight(replace(whole, command=self._command(spec, NO_VALUES).words))
+        super().preflight(self._without_client(spec))
+
+    def describe_start(self, spec: AgentSpec) -> tuple[str, Mapping[str, str]]:
+        return super().describe_start(self._without_client(spec))
+
+    def _without_client(self, spec: AgentSpec) -> AgentSpec:
+        """The agent with its own command, which our client of its protocol starts."""
+        words = self._command(spec, NO_VALUES).words
+        return replace(self.resolve_spec(spec), command=words)
 
     def can_resume(self, spec: AgentSpec) -> bool:
         return self.preset.can_resume

@@ -14,11 +14,20 @@ from pathlib import Path
 
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.remedies import describe_remedy
+from yaoki.adapters.agents.sandboxed_agent import SandboxedAgent
+from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.core.text import format_duration
 from yaoki.errors import Fault
-from yaoki.ports import AttemptRequest, Clock, Processes, ProcessPhase
+from yaoki.ports import (
+    AgentDriver,
+    AttemptRequest,
+    Clock,
+    Processes,
+    ProcessPhase,
+    SandboxFolders,
+)
 
 FILE, WORD = "yaoki.txt", "risen"
 FIRST_PROMPT = (
@@ -43,26 +52,37 @@ class RehearsalStep:
 
 
 class Rehearsal:
-    """A rehearsal of at most two attempts: one writes a file, one resumes the conversation."""
+    """A rehearsal of at most two attempts: one writes a file, one resumes the conversation.
+
+    `sandbox` is the one in which a run would start the agent; None: it would start it outside.
+    """
 
     def __init__(
-        self, agent: PresetAgent, spec: AgentSpec, processes: Processes, clock: Clock
+        self,
+        agent: PresetAgent,
+        spec: AgentSpec,
+        processes: Processes,
+        clock: Clock,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        self._agent, self._spec = agent, spec
+        self._agent, self._spec, self._sandbox = agent, spec, sandbox
         self._processes, self._clock = processes, clock
 
     def run(self, worktree: Path, folder: Path, limit: timedelta) -> Iterator[RehearsalStep]:
         """Yields each step as it finishes; stops at the first failure."""
+        driver = self._open_driver(folder)
         try:
-            self._agent.preflight(self._spec)
+            driver.preflight(self._spec)
         except Fault as fault:
             yield RehearsalStep(
                 "program", False, fault.sentence, self._install_hint() or fault.hint
             )
             return
-        yield RehearsalStep("program", True, self._agent.resolve_spec(self._spec).command[0])
+        program = self._agent.resolve_spec(self._spec).command[0]
+        where = ", in the sandbox" if self._sandbox else ""
+        yield RehearsalStep("program", True, f"{program}{where}")
         request = self._make_request(worktree, folder / "1", limit)
-        first = self._attempt(request)
+        first = self._attempt(driver, request)
         wrote = self._make_step(self._lines(worktree) == [WORD], "work", f"it wrote {FILE}", first)
         yield wrote
         if not wrote.passed:
@@ -76,7 +96,7 @@ class Rehearsal:
         second_request = replace(
             request, folder=folder / "2", prompt=SECOND_PROMPT, session=first.session
         )
-        second = self._attempt(second_request)
+        second = self._attempt(driver, second_request)
         has_resumed = self._lines(worktree) == [WORD, WORD.upper()]
         yield self._make_step(has_resumed, "resume", f"it continued {first.session}", second)
 
@@ -119,16 +139,23 @@ class Rehearsal:
             lease=timedelta(0),
         )
 
-    def _attempt(self, request: AttemptRequest) -> AgentExit:
-        self._processes.start(request.folder, self._agent.build_launch(request))
+    def _open_driver(self, folder: Path) -> AgentDriver:
+        """Both attempts use the same private folder: the conversation is stored in it."""
+        if self._sandbox is None:
+            return self._agent
+        own = SandboxFolders(folder / "private", (), {})
+        return SandboxedAgent(self._agent, self._sandbox, lambda _task, _worktree: own)
+
+    def _attempt(self, driver: AgentDriver, request: AttemptRequest) -> AgentExit:
+        self._processes.start(request.folder, driver.build_launch(request))
         try:
             while (look := self._processes.inspect(request.folder)).phase == ProcessPhase.RUNNING:
-                if self._agent.announced_wait(request.folder) > request.timeout:
+                if driver.announced_wait(request.folder) > request.timeout:
                     break
                 self._clock.sleep(POLL)
         finally:
             look = self._processes.end(request.folder, EndCause.WAITING)
-        return self._agent.read(request.folder, look)
+        return driver.read(request.folder, look)
 
     def _lines(self, worktree: Path) -> list[str]:
         file = worktree / FILE

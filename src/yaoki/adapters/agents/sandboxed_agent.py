@@ -7,10 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from yaoki.adapters.agents.command import CommandAgent
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.private_state import PrivateState
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.errors import FatalCode, Fault
 from yaoki.ports import (
     SANDBOX_VARIABLE,
     AgentDriver,
@@ -35,7 +37,7 @@ SANDBOX_PROMPT = """
 
 
 class SandboxedAgent:
-    """Fails in `preflight` if no sandbox is available.
+    """Fails in `preflight` if no sandbox is available, or if it hides the agent's program.
 
     `lend` gives an agent that works in the worktree of a task a repository to commit to.
     """
@@ -51,6 +53,16 @@ class SandboxedAgent:
     def preflight(self, spec: AgentSpec) -> None:
         self._agent.preflight(spec)
         self._sandbox.check_available()
+        if not isinstance(self._agent, CommandAgent):
+            return
+        if hidden := self._sandbox.find_hidden_program(*self._agent.describe_start(spec)):
+            place = f"{hidden.name} is in {hidden.parent}"
+            raise Fault(
+                f"agent {spec.name!r}: {place}, which the sandbox hides",
+                transient=False,
+                code=FatalCode.RESOURCE_NOT_FOUND,
+                hint='install it elsewhere, or sandbox.mode = "off" in yaoki.toml',
+            )
 
     def build_launch(self, attempt: AttemptRequest) -> Launch:
         request = (
@@ -68,8 +80,16 @@ class SandboxedAgent:
         writable = (*repository.writable, *state.values())
         launch = replace(launch, env={**launch.env, **SANDBOX_VARIABLES})
         return self._sandbox.wrap(
-            launch, attempt.folder, writable, {**repository.read_only_mounts, **state}
+            launch,
+            attempt.folder,
+            writable,
+            {**repository.read_only_mounts, **state},
+            self._programs(attempt.agent),
         )
+
+    def _programs(self, spec: AgentSpec) -> tuple[str, ...]:
+        agent = self._agent
+        return (agent.describe_start(spec)[0],) if isinstance(agent, CommandAgent) else ()
 
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
         """The state folders of a known agent, with the patterns that are not copied.

@@ -24,7 +24,6 @@ from yaoki.adapters.processes.sandbox_mounts import (
     SHARED_FOLDERS,
     VISIBLE_RUN_FOLDERS,
     bind_options,
-    find_program_prefix,
     is_below,
     is_in_shared_folder,
     list_open_sockets,
@@ -33,9 +32,17 @@ from yaoki.adapters.processes.sandbox_mounts import (
     root_options,
 )
 from yaoki.adapters.processes.sandbox_probe import (
+    PROBE_TIMEOUT,
     PROGRAM,
     find_isolation_options,
     starts_successfully,
+)
+from yaoki.adapters.processes.sandbox_programs import (
+    LOOK,
+    find_file,
+    find_program_prefix,
+    list_program_paths,
+    list_started,
 )
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import FatalCode, Fault, SandboxUnavailable
@@ -91,17 +98,41 @@ class Sandbox:
         """Can bubblewrap and the kernel refuse the system calls of keyrings (seccomp)?"""
         return starts_successfully(self._filtered_command(self._find_program()))
 
+    def find_hidden_program(self, program: str, env: Mapping[str, str]) -> Path | None:
+        """The program, or the interpreter of its script, that is invisible inside; None if neither.
+
+        Tried from inside, and only for files in folders that may be hidden.
+        """
+        search_path = env.get("PATH", os.defpath)
+        started = {
+            word: file
+            for word in list_started(program, search_path)
+            if (file := find_file(word, search_path)) is not None
+        }
+        if not any(self._is_in_hidden_folder(file) for file in started.values()):
+            return None
+        bubblewrap = self._find_program()
+        readable = self._readable_paths(env, (program,))
+        mounts = self._mount_options(readable, resolve_existing(self.writable))
+        isolation = find_isolation_options(bubblewrap, self._network_options())
+        inside = ("--chdir", "/", "--", "/bin/sh", "-c", LOOK, "sh", *started)
+        argv = (bubblewrap, *mounts, *isolation, *inside)
+        result = run_command(argv, cwd=Path("/"), env=env, timeout=PROBE_TIMEOUT)
+        return started.get(os.fsdecode(result.out))
+
     def wrap(
         self,
         launch: Launch,
         folder: Path,
         own: Iterable[Path] = (),
         overlays: Mapping[Path, Path] | None = None,
+        programs: Sequence[str] = (),
     ) -> Launch:
         """Wrap the command into the sandbox; a `SandboxedLaunch` is returned unchanged.
 
         `own` are folders that the command writes besides its worktree.  `overlays` maps a path to
         the folder that is mounted over it: read-only, unless it is one of the writable folders.
+        `programs` are those that the command starts.
         """
         if isinstance(launch, SandboxedLaunch):
             return launch
@@ -114,7 +145,7 @@ class Sandbox:
         writable += [caches] if caches != IN_MEMORY else []
         isolation = find_isolation_options(bubblewrap, self._network_options())
         task_files = resolve_existing([folder / name for name in READABLE_FILES])
-        readable = [*self._readable_paths(launch.env, launch.argv[:1]), *task_files]
+        readable = [*self._readable_paths(launch.env, (launch.argv[0], *programs)), *task_files]
         mounts = self._mount_options(readable, resolve_existing(writable))
         env = {**cache_variables, **launch.env, "TMPDIR": TEMPORARY}
         loader_variables = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
@@ -216,11 +247,17 @@ class Sandbox:
 
     def _readable_paths(self, env: Mapping[str, str], programs: Sequence[str] = ()) -> list[Path]:
         """Paths that must be readable: the repository, home, programs on the PATH, yaoki itself."""
-        programs = [*env.get("PATH", "").split(os.pathsep), *programs]
-        named = [Path(name) for name in [env.get("HOME", ""), *programs] if name.startswith("/")]
-        prefixes = [top for name in programs if (top := find_program_prefix(name)) is not None]
-        existing = resolve_existing([*VISIBLE_RUN_FOLDERS, *OWN, *named, *prefixes])
+        search_path = env.get("PATH", "")
+        folders = search_path.split(os.pathsep)
+        named = [Path(name) for name in (env.get("HOME", ""), *folders) if name.startswith("/")]
+        prefixes = [top for name in folders if (top := find_program_prefix(name)) is not None]
+        started = [path for word in programs for path in list_program_paths(word, search_path)]
+        existing = resolve_existing([*VISIBLE_RUN_FOLDERS, *OWN, *named, *prefixes, *started])
         return [*resolve_existing(self.read_only), *(p for p in existing if is_in_shared_folder(p))]
+
+    def _is_in_hidden_folder(self, file: Path) -> bool:
+        tops = (*SHARED_FOLDERS, *resolve_existing(self.hidden))
+        return is_below(file, tops) or is_below(file.resolve(), tops)
 
 
 class GuardedProcesses:

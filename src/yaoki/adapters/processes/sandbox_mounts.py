@@ -84,19 +84,6 @@ def resolve_existing(paths: Iterable[Path]) -> list[Path]:
     return [path.resolve() for path in paths if os.access(path, os.F_OK)]
 
 
-def find_program_prefix(program: str) -> Path | None:
-    """The parent folder of a program or `bin` folder, if it has a `lib` as well.
-
-    A program there is often a link and finds its packages by its own path.  A shared folder is
-    never a prefix, whatever it contains.
-    """
-    path = Path(program)
-    folder = path if path.name == "bin" else path.parent
-    if folder.name != "bin" or not os.access(folder.parent / "lib", os.X_OK):
-        return None
-    return None if folder.parent.resolve() in SHARED_FOLDERS else folder.parent
-
-
 def is_in_shared_folder(path: Path) -> bool:
     return is_below(path, SHARED_FOLDERS)
 

@@ -225,19 +225,23 @@ def _version(preset: AgentPreset) -> str:
 def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:
     """Let one agent write a file.
 
-    The real program runs in a throwaway repository; the exit code is 1 if it cannot do so.
+    The real program runs in a throwaway repository, in the sandbox if a run here would use it; the
+    exit code is 1 if it cannot do so.
     """
     from yaoki.adapters.agents.preset_agent import PresetAgent
     from yaoki.adapters.agents.rehearsal import Rehearsal
     from yaoki.adapters.processes.process_trees import ShimProcesses
     from yaoki.adapters.system.clock import SystemClock
+    from yaoki.app.rehearsal_sandbox import choose_rehearsal_sandbox
     from yaoki.core.model import AgentSpec
 
     given = {"base_url": base_url, "program": program}
     options = {key: value for key, value in given.items() if value}
     spec = AgentSpec(name, preset=name, model=model, options=options)
-    rehearsal = Rehearsal(PresetAgent(_describe(name)), spec, ShimProcesses(), SystemClock())
+    agent = PresetAgent(_describe(name))
     place = Path(tempfile.mkdtemp(prefix="yaoki-agent-"))
+    sandbox = choose_rehearsal_sandbox(name, Path.cwd(), place)
+    rehearsal = Rehearsal(agent, spec, ShimProcesses(), SystemClock(), sandbox)
     seen = []
     for step in rehearsal.run(_repository(place), place / "logs", timedelta(seconds=seconds)):
         seen.append(step)
