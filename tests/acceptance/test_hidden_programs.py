@@ -126,3 +126,18 @@ def test_a_script_whose_files_the_sandbox_hides_does_not_pass_its_rehearsal(
     assert tried.code == 1, tried.out
     assert "BAD  work: it did not" in tried.out
     assert "words.sh" in tried.out
+
+
+@pytest.mark.spec("4.7", "9.2")
+def test_the_question_about_an_agent_that_cannot_start_names_no_check(project: Project) -> None:
+    program = project.folder / "claude"
+    program.write_text("#!/bin/sh\necho 'claude: model not found' >&2\nexit 127\n")
+    program.chmod(0o755)
+    project.env["PATH"] = f"{project.folder}:{project.env['PATH']}"
+
+    ran = project.yaoki("run", a_plan(project))
+
+    assert ran.code == 4, ran.out + ran.err
+    needs = next(line for line in ran.out.splitlines() if "needs you: the agent" in line)
+    assert "wrote" not in needs
+    assert "wrote:" not in project.task("t")["question"]

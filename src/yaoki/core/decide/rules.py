@@ -335,8 +335,11 @@ def _with_findings(
 ) -> Failure:
     """Add the findings, which say what is missing, to the failure "nothing was changed".
 
-    The exit code stays the agent's own; that of a check would be reported as if it were.
+    The exit code stays the agent's own; that of a check would be reported as if it were.  An agent
+    that could not work is the failure itself: a check that it left red would be blamed for it.
     """
+    if nothing.kind is FailureKind.FATAL_ERROR:
+        return nothing
     combined = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not FailureKind.INCOMPLETE:
         return combined
