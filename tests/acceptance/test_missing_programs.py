@@ -74,6 +74,57 @@ def test_validate_says_that_an_agent_is_missing_on_this_machine(project: Project
     assert missing in ran.err
 
 
+@pytest.mark.spec("2.2", "12.1")
+def test_plan_and_a_dry_run_name_what_is_missing_on_this_machine(project: Project) -> None:
+    held = a_plan(project, {"run": ["no-such-tool"]})
+    held["agents"]["a"]["command"] = ["no-such-agent"]
+    plan = project.plan(held)
+
+    shown, dry = project.yaoki("plan", plan), project.yaoki("run", plan, "--dry-run")
+    listed = project.yaoki("plan", plan, "--json").document
+
+    agent = "agent 'a': 'no-such-agent' is not on the PATH"
+    check = "check c: the program 'no-such-tool' is not on the PATH"
+    for done in (shown, dry):
+        assert done.code == 0, done.err
+        for words in (agent, check):
+            assert f"note: {words}, so this plan cannot run" in " ".join(done.out.split())
+        assert "next: install" in done.out
+    assert (listed["missing_agents"], listed["missing_programs"]) == ([agent], [check])
+
+
+@pytest.mark.spec("2.2", "0.6")
+def test_run_and_validate_name_a_missing_agent_and_a_missing_check_at_once(
+    project: Project,
+) -> None:
+    held = a_plan(project, {"run": ["no-such-tool"]})
+    held["agents"]["a"] = {"preset": "claude"}
+    project.env["PATH"] = "/usr/bin:/bin"
+
+    for command in ("validate", "run"):
+        done = project.yaoki(command, project.plan(held))
+
+        said = " ".join(done.err.split())
+        assert done.code == 2, done.out
+        assert "2 programs are missing or cannot run here" in said
+        assert "check c: the program 'no-such-tool' is not on the PATH; install it" in said
+        assert "agent 'a': 'claude' is not on the PATH; npm install -g @anthropic-ai/claude" in said
+    assert not project.has_store()
+
+
+@pytest.mark.spec("2.2", "0.6")
+def test_run_says_how_a_known_agent_is_installed(project: Project) -> None:
+    held = a_plan(project, {"shell": "test -f x.txt"})
+    held["agents"]["a"] = {"preset": "claude"}
+    project.env["PATH"] = "/usr/bin:/bin"
+
+    done = project.yaoki("run", project.plan(held))
+
+    assert done.code == 2
+    assert "agent 'a': 'claude' is not on the PATH" in done.err
+    assert "npm install -g @anthropic-ai/claude-code, or name its program" in done.err
+
+
 @pytest.mark.spec("2.2")
 def test_every_missing_program_is_named_with_its_installer(project: Project) -> None:
     plan = a_plan(project, {"run": ["no-such-tool"]})

@@ -1,17 +1,19 @@
-"""Programs of checks and of set-up that this machine lacks, found before an agent costs anything.
+"""Programs that this machine lacks, found before an agent costs anything.
 
-Only names are looked for: a path may be in the repository, or be made by set-up or by a task.
+Of checks and set-up only names are looked for: a path may be in the repository, or be made by
+set-up or by a task.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.commands.needed_programs import list_needed_programs
 from yaoki.core.environment import check_search_path
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
@@ -19,16 +21,27 @@ if TYPE_CHECKING:
     from yaoki.formats.plan import Plan
 
 
-def refuse_missing_programs(plan: Plan, checkout: str) -> None:
-    """Names every missing program, who needs it, and how to get it."""
-    missing = list(_find_missing(plan, checkout))
+@dataclass(frozen=True, slots=True)
+class MissingProgram:
+    """A sentence that names the program and what needs it, and how to get it."""
+
+    sentence: str
+    remedy: str
+    is_agent: bool = False
+
+
+def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
+    """Raises `PlanInvalid` with all of them; nothing if there is none."""
     if not missing:
         return
-    words, remedy = missing[0]
+    first = missing[0]
     if len(missing) == 1:
-        raise PlanInvalid(words, hint=remedy)
-    defects = [f"{words}; {remedy}" for words, remedy in missing]
-    raise PlanInvalid(f"{len(missing)} programs are missing", hint=remedy, defects=defects)
+        raise PlanInvalid(first.sentence, hint=first.remedy)
+    # An agent may be there and not usable, for example hidden by the sandbox.
+    more = " or cannot run here" if any(one.is_agent for one in missing) else ""
+    defects = [f"{one.sentence}; {one.remedy}" for one in missing]
+    words = f"{len(missing)} programs are missing{more}"
+    raise PlanInvalid(words, hint=first.remedy, defects=defects)
 
 
 def has_command(agent: AgentSpec) -> bool:
@@ -41,13 +54,14 @@ def has_command(agent: AgentSpec) -> bool:
     return "/" not in program and not _is_missing(program, os.environ.get("PATH", os.defpath))
 
 
-def _find_missing(plan: Plan, checkout: str) -> Iterator[tuple[str, str]]:
+def find_missing_programs(plan: Plan, checkout: str) -> Iterator[MissingProgram]:
+    """Programs of checks and of set-up."""
     # A task with tags may run on another machine.
     local = [spec for spec in plan.specs if not spec.tags]
     for program, command in dict.fromkeys(filter(None, map(_first_setup_program, local))):
         if _is_missing(program, os.environ.get("PATH", os.defpath)):
             words = f"set-up {command}: the program {program!r} is not on the PATH"
-            yield words, _remedy(program, "setup in the plan or yaoki.toml")
+            yield MissingProgram(words, _remedy(program, "setup in the plan or yaoki.toml"))
     for check in plan.catalogue.checks.values():
         users = [spec for spec in plan.specs if any(c.name == check.name for c in spec.checks)]
         if users and not any(spec in local for spec in users) and check.name not in plan.done_when:
@@ -56,7 +70,8 @@ def _find_missing(plan: Plan, checkout: str) -> Iterator[tuple[str, str]]:
             continue
         for program in _missing_of(check, checkout):
             words = f"check {check.name}: the program {program!r} is not on the PATH"
-            yield words, _remedy(program, f"checks.{check.name} in the plan or yaoki.toml")
+            place = f"checks.{check.name} in the plan or yaoki.toml"
+            yield MissingProgram(words, _remedy(program, place))
 
 
 def _first_setup_program(spec: TaskSpec) -> tuple[str, str] | None:

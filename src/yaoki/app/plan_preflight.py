@@ -14,6 +14,7 @@ from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:
     from yaoki.app.base_checks import BaseSetup, Progress
+    from yaoki.app.missing_programs import MissingProgram
     from yaoki.app.repository import RepositoryContext
     from yaoki.app.services import Services
     from yaoki.core.model import AgentSpec, CheckSpec, Finding, TaskSpec
@@ -117,30 +118,34 @@ class PlanPreflight:
                 findings[spec.name] = as_displayed_baseline(finding)
         return findings
 
-    def check_programs(self, plan: Plan) -> None:
-        """Refuse checks and set-ups whose program is missing, before an agent costs anything."""
+    def check_programs(self, plan: Plan, *, with_agents: bool) -> None:
+        """Refuse a plan whose programs are missing, all of them at once."""
         from yaoki.app.missing_programs import refuse_missing_programs
 
-        refuse_missing_programs(plan, str(self._context.repository.top))
+        agents = self._unusable_agents(plan.catalogue.agents.values()) if with_agents else ()
+        refuse_missing_programs([*self.missing_programs(plan), *agents])
 
-    def check_agents(self, plan: Plan) -> None:
-        """Refuse agents that cannot run here."""
-        for fault in self._agent_faults(plan.catalogue.agents.values()):
-            raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+    def missing_programs(self, plan: Plan) -> list[MissingProgram]:
+        """Programs of checks and set-ups that are not on the PATH."""
+        from yaoki.app.missing_programs import find_missing_programs
 
-    def missing_agents(self, plan: Plan) -> list[Fault]:
-        """Why agents cannot run here; quick when all are commands that the PATH has."""
+        return list(find_missing_programs(plan, str(self._context.repository.top)))
+
+    def missing_agents(self, plan: Plan) -> list[MissingProgram]:
+        """Agents that cannot run here; quick when all are commands that the PATH has."""
         from yaoki.app.missing_programs import has_command
 
         unsure = [spec for spec in plan.catalogue.agents.values() if not has_command(spec)]
-        return list(self._agent_faults(unsure))
+        return list(self._unusable_agents(unsure))
 
-    def _agent_faults(self, specs: Iterable[AgentSpec]) -> Iterator[Fault]:
+    def _unusable_agents(self, specs: Iterable[AgentSpec]) -> Iterator[MissingProgram]:
+        from yaoki.app.missing_programs import MissingProgram
+
         for spec in specs:
             try:
                 self._context.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
-                yield fault
+                yield MissingProgram(fault.sentence, fault.hint, is_agent=True)
 
 
 def _list_extractors() -> Collection[str]:

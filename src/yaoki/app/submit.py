@@ -32,8 +32,7 @@ def submit_plan(
     """
     app.trust.require_trusted()
     app.preflight.check_references(plan)
-    app.preflight.check_agents(plan)
-    app.preflight.check_programs(plan)
+    app.preflight.check_programs(plan, with_agents=True)
     app.preflight.check_tags(plan.specs, tags)
     branch, commit = resolve_base(app.repository, base or plan.base)
     submission = Submission(

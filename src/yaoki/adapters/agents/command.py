@@ -86,7 +86,11 @@ class CommandAgent:
     def preflight(self, spec: AgentSpec) -> None:
         if not spec.command:
             raise _make_fault(spec, "it has no command", hint="give it one: command: [my-agent, …]")
-        find_binary(spec, self._environ)
+        find_binary(spec, self._environ, self._installer(spec))
+
+    def _installer(self, spec: AgentSpec) -> str:
+        """The command line that installs the program; empty for one that yaoki does not know."""
+        return ""
 
     def describe_start(self, spec: AgentSpec) -> tuple[str, Mapping[str, str]]:
         """The agent's program, empty if it has none of its own, and the environment to find it."""

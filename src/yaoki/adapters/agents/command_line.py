@@ -22,9 +22,10 @@ ARGUMENT_BYTES_MAX = 100_000
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
 
 
-def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
+def find_binary(spec: AgentSpec, environ: Mapping[str, str], installer: str = "") -> str:
     """The path of the command on the PATH of the agent; raises `Fault` if it cannot run.
 
+    `installer` is the command line that installs a known agent.
     A relative path is not checked: it names a file of the worktree, which does not exist yet.
     """
     command = spec.command[0]
@@ -45,7 +46,9 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
         f"agent {spec.name!r}: {command!r} {problem}",
         transient=False,
         code=FatalCode.RESOURCE_NOT_FOUND,
-        hint=f"install {command}, or name another command for {spec.name!r}",
+        hint=f"{installer}, or name its program: options.program of {spec.name!r}"
+        if installer
+        else f"install {command}, or name another command for {spec.name!r}",
     )
 
 

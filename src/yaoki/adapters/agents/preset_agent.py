@@ -67,6 +67,10 @@ class PresetAgent(CommandAgent):
     def preflight(self, spec: AgentSpec) -> None:
         super().preflight(self._without_client(spec))
 
+    def _installer(self, spec: AgentSpec) -> str:
+        named = bool(spec.options.get("program"))
+        return "" if named or not self.preset.program else self.preset.install
+
     def describe_start(self, spec: AgentSpec) -> tuple[str, Mapping[str, str]]:
         return super().describe_start(self._without_client(spec))
 

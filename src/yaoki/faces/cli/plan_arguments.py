@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from yaoki.core.text import did_you_mean
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.app.missing_programs import MissingProgram
     from yaoki.formats.plan import Plan
 
 
@@ -41,6 +42,14 @@ def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]
     plan = read_plan(app, file, agents)
     app.preflight.check_references(plan)
     return app, plan
+
+
+def print_missing(missing: Iterable[MissingProgram]) -> None:
+    """A note for each program that this machine lacks: a plan may be read where it cannot run."""
+    from yaoki.faces.text.render import clean_line, print_wrapped
+
+    for one in missing:
+        print_wrapped(f"note: {clean_line(one.sentence)}, so this plan cannot run on this machine")
 
 
 def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from yaoki.core.text import first_line, format_count
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
-from yaoki.faces.cli.plan_arguments import open_plan, require_plan_trust
+from yaoki.faces.cli.plan_arguments import open_plan, print_missing, require_plan_trust
 from yaoki.faces.cli.trust_question import trust_option
 from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
@@ -31,6 +31,7 @@ from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.app.missing_programs import MissingProgram
     from yaoki.formats.plan import Plan
 
 WIDTH = 74
@@ -95,16 +96,36 @@ def show_plan(
             require_plan_trust(app, str(plan), parsed, trust=trust)
         findings = app.preflight.run_base_checks(parsed, report_progress) if baseline else None
         rights = [] if as_json else describe_rights(app, parsed.catalogue.agents.values())
+        missing = find_missing(app, parsed)
     finally:
         app.close()
     if as_json:
-        print_document({**plan_document(view), "baseline": _base_document(view, findings)})
+        base = {"baseline": _base_document(view, findings)}
+        print_document({**plan_document(view), **missing_document(missing), **base})
     else:
         print_plan(view)
         print_rights(rights)
         _print_base(view, findings)
-        print_next_command(f"yaoki run {clean_line(shlex.quote(str(plan)))}")
+        print_run_command(str(plan), missing)
     return 0
+
+
+def find_missing(app: App, plan: Plan) -> list[MissingProgram]:
+    return [*app.preflight.missing_agents(plan), *app.preflight.missing_programs(plan)]
+
+
+def missing_document(missing: Sequence[MissingProgram]) -> dict[str, list[str]]:
+    return {
+        "missing_agents": [one.sentence for one in missing if one.is_agent],
+        "missing_programs": [one.sentence for one in missing if not one.is_agent],
+    }
+
+
+def print_run_command(plan: str, missing: Sequence[MissingProgram]) -> None:
+    """The command that runs the plan, or what must be installed before."""
+    print_missing(missing)
+    run = f"yaoki run {shlex.quote(plan)}"
+    print_next_command(clean_line(missing[0].remedy if missing else run))
 
 
 for command in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,6 +35,7 @@ from yaoki.views import PlanView, build_plan_view, plan_document, status_documen
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.app.missing_programs import MissingProgram
     from yaoki.core.model import Run
     from yaoki.engine.loop.pool import Pool, StopRequest
     from yaoki.formats.plan import Plan
@@ -93,7 +93,8 @@ def run(
         view = plans.view_plan(app, held)
         if dry_run:
             rights = describe_rights(app, held.catalogue.agents.values())
-            return _show_plan(view, plan, rights, as_json=as_json)
+            missing = plans.find_missing(app, held)
+            return _show_plan(view, plan, rights, missing, as_json=as_json)
         if _is_goal(plan):
             require_trust(app, trust=trust)
         else:
@@ -135,13 +136,20 @@ def _print_repository_notes(app: App, run: Run) -> None:
         print_wrapped(clean_line(words))
 
 
-def _show_plan(view: PlanView, plan: str, rights: Sequence[str], *, as_json: bool) -> int:
+def _show_plan(
+    view: PlanView,
+    plan: str,
+    rights: Sequence[str],
+    missing: Sequence[MissingProgram],
+    *,
+    as_json: bool,
+) -> int:
     if as_json:
-        print_document(plan_document(view))
+        print_document({**plan_document(view), **plans.missing_document(missing)})
         return 0
     plans.print_plan(view)
     print_rights(rights)
-    print_next_command(f"yaoki run {clean_line(shlex.quote(plan))}")
+    plans.print_run_command(plan, missing)
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
-from yaoki.faces.cli.plan_arguments import open_plan
+from yaoki.faces.cli.plan_arguments import open_plan, print_missing
 from yaoki.faces.cli.quick_command import AGENT, JSON, REPO, Argument, quick_command
 from yaoki.faces.text.render import (
     clean_line,
@@ -22,8 +22,11 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     """Report every defect of PLAN, a file or - for standard input; exit code 2 if there is one."""
     try:
         app, parsed = open_plan(plan, repo, agents)
-        app.preflight.check_programs(parsed)
-        tasks, faults = len(parsed.specs), app.preflight.missing_agents(parsed)
+        tasks, absent = len(parsed.specs), app.preflight.missing_agents(parsed)
+        if programs := app.preflight.missing_programs(parsed):
+            from yaoki.app.missing_programs import refuse_missing_programs
+
+            refuse_missing_programs([*programs, *absent])
     except PlanInvalid as error:
         if error.hint == f"yaoki validate {shlex.quote(str(plan))}":
             them = "it" if len(error.defects) == 1 else "them"
@@ -32,16 +35,13 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     if as_json:
         from yaoki.views.documents import SCHEMA
 
-        missing = [fault.sentence for fault in faults]
+        missing = [agent.sentence for agent in absent]
         document = {"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks}
         print_document({**document, "missing_agents": missing})
         return 0
     print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
     # A plan may be checked on a machine without agents.
-    for fault in faults:
-        print_wrapped(
-            f"note: {clean_line(fault.sentence)}, so this plan cannot run on this machine"
-        )
+    print_missing(absent)
     run = f"yaoki run {shlex.quote(str(plan))}"
-    print_next_command(clean_line(faults[0].hint if faults else run))
+    print_next_command(clean_line(absent[0].remedy if absent else run))
     return 0
