@@ -188,6 +188,24 @@ def test_a_secret_is_masked_in_every_encoding_in_agent_output(project: Project) 
     assert MARK in shown or "***" in shown
 
 
+def test_files_that_look_left_behind_are_noted_when_they_land(project: Project) -> None:
+    """Nobody forbade them, so they land; the person who merges should know."""
+    files = {".env": "SECRET=1\n", "a.py.bak": "x\n", "tmp_debug.log": "x\n" * 1000}
+    dump = "head -c 3000000 /dev/zero > core.dump"
+    wanted = {"a.py": "x = 1\n", "result.log": "ok\n", ".env.example": "SECRET=\n"}
+    script = {"a": [[{"write": {**files, **wanted}}, {"run": ["sh", "-c", dump]}]]}
+    task = {"id": "a", "goal": "Write a.py and result.log.", "checks": ["ok"]}
+    plan = a_scripted_plan(script, [task], {"ok": {"shell": "test -s a.py"}})
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 0, ran.out + ran.err
+    names = ".env, a.py.bak, core.dump, tmp_debug.log"
+    words = f"new files in its work look left behind: {names}; they land all the same"
+    assert words in " ".join(ran.out.split())
+    assert words in " ".join(project.yaoki("report").out.split())
+
+
 def test_large_files_and_text_shaped_like_keys_are_noted_when_they_land(project: Project) -> None:
     """Nobody passed this key to the agent, so it may be an example: it lands, with a note."""
     key = "AKIA" + "Q3EXAMPLEEXAMPLE"

@@ -1,8 +1,8 @@
-"""Notes about a change that lands: it has large files, or text shaped like a key."""
+"""Notes about a change that lands: large files, text shaped like a key, files left behind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from yaoki.core.model.change import Change
 from yaoki.core.redact import is_shaped_like_key
@@ -12,7 +12,9 @@ LARGE_FILE_BYTES = 5 << 20
 SHOWN = 5
 
 
-def landing_notes(changes: Iterable[Change], sizes: Mapping[str, int]) -> Iterator[str]:
+def landing_notes(
+    changes: Iterable[Change], sizes: Mapping[str, int], forgotten: Sequence[str]
+) -> Iterator[str]:
     """Sentences without the text itself: it may be a secret."""
     large = [
         f"{path} ({format_bytes(size)})" for path, size in sizes.items() if size > LARGE_FILE_BYTES
@@ -27,3 +29,6 @@ def landing_notes(changes: Iterable[Change], sizes: Mapping[str, int]) -> Iterat
     ]
     if keys:
         yield f"text shaped like a key is in its work: {list_some(keys, SHOWN)}"
+    if forgotten:
+        names = list_some(forgotten, SHOWN)
+        yield f"new files in its work look left behind: {names}; they land all the same"

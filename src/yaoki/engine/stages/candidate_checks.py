@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
+from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.landing_notes import landing_notes
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
@@ -112,14 +113,22 @@ class CandidateVerifier:
         with self._sessions.session(run, task, home, claim) as session:
             checked = tuple(self._run_checks(run, task, candidate, home, claim, session, reviewed))
         if by_agent and all(finding.is_acceptable for finding in checked):
-            sizes = self._workspace.contents.file_sizes(candidate.commit, candidate.changed)
-            for words in landing_notes(reviewed.changes, sizes):
+            for words in self._landing_notes(task, candidate, reviewed):
                 claim.warn(words)
         return (
             *waived_rule_findings(task),
             *checked,
             *self._false_claims(task, candidate, checked),
         )
+
+    def _landing_notes(
+        self, task: Task, candidate: Candidate, reviewed: ReviewedChange
+    ) -> Iterator[str]:
+        contents = self._workspace.contents
+        sizes = contents.file_sizes(candidate.commit, candidate.changed)
+        base = contents.tree_view(candidate.onto).paths
+        forgotten = find_forgotten_files(sizes, base, task.spec.goal, task.spec.scope)
+        return landing_notes(reviewed.changes, sizes, forgotten)
 
     def _review(self, task: Task, candidate: Candidate) -> ReviewedChange:
         changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
