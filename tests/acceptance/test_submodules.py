@@ -80,6 +80,30 @@ def test_worktrees_and_proof_rooms_have_the_submodules_of_the_checkout(project: 
     assert project.git("config", "--local", "--get-regexp", "^submodule") != ""
 
 
+@pytest.mark.spec("12.1")
+def test_an_untracked_folder_is_named_once_with_the_number_of_its_files(project: Project) -> None:
+    """An environment that git does not ignore has thousands of files."""
+    programs = project.repo / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for n in range(8):
+        (programs / f"p{n}").write_text("x\n")
+    (project.repo / "docs").mkdir()
+    (project.repo / "docs" / "new.txt").write_text("new\n")
+    (project.repo / "README").write_text("edited\n")
+    plan = a_plan(
+        {"a": [[{"write": {"a.txt": "a\n"}}]]},
+        [{"id": "a", "checks": ["ok"]}],
+        {"ok": {"shell": "test -s a.txt"}},
+    )
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 0, ran.out + ran.err
+    names = ".venv/ (untracked, 8 files), docs/new.txt (untracked), README"
+    said = " ".join(ran.out.split())
+    assert f"note: 10 uncommitted files are not part of this run: {names}" in said
+
+
 @pytest.mark.spec("0.6", "12.1")
 def test_a_run_says_which_parts_of_the_repository_it_cannot_have(project: Project) -> None:
     add_submodule(project)

@@ -47,6 +47,13 @@ def list_untracked_files(repository: GitRepository) -> frozenset[str]:
     return frozenset(git.read_names("ls-files", "-o", "--exclude-standard", "-z", at=at))
 
 
+def list_untracked_folders(repository: GitRepository) -> tuple[str, ...]:
+    """Folders without a tracked file, each with a slash at its end."""
+    git, at = Git(repository.common_dir), GitLocation(repository.git_dir, repository.top)
+    args = ("ls-files", "-o", "--exclude-standard", "--directory", "-z")
+    return tuple(name for name in git.read_names(*args, at=at) if name.endswith("/"))
+
+
 def is_tracked(file: Path) -> bool:
     """True when git tracks the file, and when git's answer is not understood."""
     if not file.exists():

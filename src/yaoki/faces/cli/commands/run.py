@@ -122,10 +122,10 @@ def run(
 
 def _warn_of_uncommitted(app: App, plan: str) -> None:
     """The run begins at a commit, so uncommitted changes are left out: say so."""
-    from yaoki.app.uncommitted_files import describe_uncommitted, find_uncommitted_files
+    from yaoki.app.uncommitted_files import describe_uncommitted
 
     own = [] if _is_goal(plan) else [Path(plan)]
-    if words := describe_uncommitted(find_uncommitted_files(app, own)):
+    if words := describe_uncommitted(app, own):
         print_wrapped(clean_line(words))
 
 
