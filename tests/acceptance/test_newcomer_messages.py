@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    Project,
+    a_plan,
+    file_contains,
+    remaining_output,
+    waits_for,
+    writes,
+)
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("15", "12.1")]
 PLAN = a_plan(
@@ -71,6 +79,40 @@ def test_doctor_without_a_check_names_the_command_that_finds_one(project: Projec
     assert with_settings.out.endswith("next: yaoki init --again\n")
     assert without.out.endswith("next: yaoki init\n")
     assert complete.out.endswith("next: yaoki run PLAN\n")
+
+
+def test_a_second_run_of_the_same_plan_names_the_active_one(project: Project) -> None:
+    marker = project.folder / "marker"
+    acts = {"a": [[waits_for(marker), *writes("a.txt")]]}
+    checks = {"a": file_contains("a.txt")}
+    plan = project.plan(a_plan(acts, [{"id": "a", "checks": ["a"]}], checks))
+    first = project.start("run", plan)
+    assert first.stdout is not None
+    head = first.stdout.readline()
+    _lines_until_started(first)
+
+    second = project.start("run", plan)
+    lines = _lines_until_started(second)
+    marker.touch()
+    for process in (first, second):
+        remaining_output(process)
+
+    run = head.split()[1].rstrip(":")
+    words = f"note: run {run} of the same plan is ACTIVE: yaoki status {run}"
+    assert words in lines
+    assert [process.returncode for process in (first, second)] == [0, 0]
+    again = project.yaoki("run", plan)
+    assert "same plan" not in again.out
+
+
+def _lines_until_started(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "attempt 1" in line:
+            break
+    return "".join(lines)
 
 
 def test_logs_of_an_unknown_attempt_name_the_newest_attempt(project: Project) -> None:

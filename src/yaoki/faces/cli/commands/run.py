@@ -113,7 +113,7 @@ def run(
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
             _warn_of_uncommitted(app, plan)
-            _print_repository_notes(app, started)
+            _print_notes(app, started)
             print_rights(describe_rights(app, started.catalogue.agents.values()))
         if detach:
             return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
@@ -129,10 +129,10 @@ def _warn_of_uncommitted(app: App, plan: str) -> None:
         print_wrapped(clean_line(words))
 
 
-def _print_repository_notes(app: App, run: Run) -> None:
-    from yaoki.app.repository_notes import repository_notes
+def _print_notes(app: App, run: Run) -> None:
+    from yaoki.app.repository_notes import repository_notes, same_plan_notes
 
-    for words in repository_notes(app, run):
+    for words in (*same_plan_notes(app, run), *repository_notes(app, run)):
         print_wrapped(clean_line(words))
 
 
