@@ -67,7 +67,9 @@ def _parametrized(unit: CodeUnit) -> frozenset[Form]:
 
 def _decorator_bindings(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
     match table:
-        case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=[]):
+        case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=more) if all(
+            one.arg == "ids" for one in more
+        ):
             match names:
                 case ast.Constant(value=str(words)):
                     parts = [part.strip() for part in words.split(",") if part.strip()]
@@ -89,7 +91,10 @@ def _row_bindings(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
     """The values that each case of a literal table assigns to names."""
     if not isinstance(over, (ast.List, ast.Tuple)) or len(over.elts) > ROWS_MAX:
         return
-    for row in over.elts:
+    for one in over.elts:
+        # `pytest.param(1, 2, id="…")` is the row `(1, 2)`.
+        is_param = isinstance(one, ast.Call) and last_name(one.func) == "param"
+        row = ast.Tuple(one.args, ast.Load()) if is_param and isinstance(one, ast.Call) else one
         match target, row:
             case ast.Name(id=name), _ if not isinstance(row, ast.Starred):
                 yield {name: row}

@@ -21,14 +21,18 @@ from yaoki.formats.quality.definition.roles import (
     is_data,
     is_expected,
     is_in_test_folder,
+    is_product_data,
     is_snapshot,
+    names_expected_result,
     script_language,
 )
 from yaoki.formats.quality.definition.shapes import compare_shapes
 from yaoki.formats.quality.definition.tools import CONFIGURED
 from yaoki.formats.quality.suites import is_test_path, read_file_tests
 
-EXPECTED_CHANGED = "what the tests compare with was changed"
+EXPECTED_CHANGED = (
+    "what the tests compare with was changed, and the goal does not ask for it; change the program"
+)
 EXAMPLE_LOST = "an example of its documentation was removed or changed"
 
 
@@ -45,7 +49,7 @@ class FileChanges:
             self._deleted(change, changes, judgement)
         elif role is FileRole.DECLARED:
             self._declared(change, judgement)
-        elif is_data(path) and (role is not None or is_in_test_folder(path) or is_snapshot(path)):
+        elif is_data(path) and (role is not None or _is_compared(path)):
             if (
                 not CONFIGURED.search(path)
                 and role is not FileRole.SETTINGS
@@ -117,6 +121,8 @@ class FileChanges:
         own = is_expected(path) or is_in_test_folder(path)
         if not own and self.product.is_product_data(path):
             return
+        if own and self.product.asks_for(path, before, after):
+            return
         if is_expected(path) and not _only_extends(before, after):
             judgement.items.append(FindingItem(path, EXPECTED_CHANGED, path))
         judgement.is_unsure = True
@@ -143,6 +149,12 @@ class FileChanges:
 
 
 # ------------------------------------------------------------------ expected files and lists
+
+
+def _is_compared(path: str) -> bool:
+    """Is it among the tests, or does its name say that a result is compared with it?"""
+    named = names_expected_result(path) and not is_product_data(path)
+    return named or is_in_test_folder(path) or is_snapshot(path)
 
 
 def _only_extends(before: str, after: str) -> bool:

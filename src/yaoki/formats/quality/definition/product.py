@@ -10,7 +10,12 @@ from yaoki.formats.quality.definition import scripts
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.definition.references import python_imports
-from yaoki.formats.quality.definition.roles import is_data, names_a_verdict, script_language
+from yaoki.formats.quality.definition.roles import (
+    is_data,
+    names_a_verdict,
+    names_expected_result,
+    script_language,
+)
 from yaoki.formats.quality.definition.shell import parse_calls
 from yaoki.formats.quality.definition.tools import READERS, program_of
 from yaoki.formats.quality.suites import is_test_path
@@ -18,6 +23,15 @@ from yaoki.formats.quality.suites import is_test_path
 FILES_MAX = 2_000
 _CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
 _STARTS = re.compile(r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\.")
+_WORDS = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
+_UPDATES = re.compile(
+    r"\b(?:updat|regenerat|refresh|adapt|adjust)\w*\b[^.]{0,60}\b(?:golden|snapshot|expected|fixture|approved)"
+    r"|\b(?:golden|snapshot|expected|fixture|approved)\w*\b[^.]{0,60}\b(?:updat|regenerat|chang|adapt)\w*",
+    re.IGNORECASE,
+)
+_REMOVES = re.compile(
+    r"\b(?:remov|drop|delet|omit|without|no longer|not print|leave out|strip)\w*", re.IGNORECASE
+)
 _BUILT_IN = frozenset(
     {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
 )
@@ -74,6 +88,23 @@ class Product:
         )
         judges = (p for p in scripts_ if p.endswith(".py") and p in self.base.paths)
         return any(path in python_imports(self.base.text(p), p, self.base) for p in judges)
+
+    def asks_for(self, path: str, before: str, after: str) -> bool:
+        """Does the plan ask for this change of an expected result?
+
+        Its scope names the file or the folder of such files, or its goal says what is new in it.
+        """
+        narrow = [glob for glob in self.scope if names_expected_result(glob)]
+        if self.is_named(path, literally=True) or (narrow and is_in_scope(path, narrow)):
+            return True
+        if _UPDATES.search(self.goal):
+            return True
+        old, new = (frozenset(_WORDS.findall(text.casefold())) for text in (before, after))
+        asked = frozenset(_WORDS.findall(self.goal.casefold()))
+        added, removed = asked & (new - old), asked & (old - new)
+        if not new - old:
+            return bool(removed) and _REMOVES.search(self.goal) is not None
+        return bool(added) and len(added) >= len(removed)
 
     def is_product_data(self, path: str) -> bool:
         return self.is_named(path) or self._reads(path) or self._is_subject(path)

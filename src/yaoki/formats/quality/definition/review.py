@@ -19,6 +19,7 @@ from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality import integrity, loosened_settings
 from yaoki.formats.quality.definition import plugins, recipes, settings
+from yaoki.formats.quality.definition.case_tables import CaseTables
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
@@ -89,6 +90,7 @@ class _Review:
     items: list[FindingItem] = field(default_factory=list)
     unsure: dict[str, None] = field(default_factory=dict)
     suites: SuiteChanges = field(default_factory=SuiteChanges)
+    tables: CaseTables = field(default_factory=CaseTables)
 
     def __post_init__(self) -> None:
         self.base, self.candidate = FileIndex(self.base_tree), FileIndex(self.candidate_tree)
@@ -101,7 +103,7 @@ class _Review:
         weak = tuple(dict.fromkeys(item for item in self.items if not free(item.where)))
         named = {item.where for item in weak}
         unsure = (path for path in self.unsure if path not in named and not free(path))
-        folding = self.suites.count_folded_tests()
+        folding = self.tables.count_folded_tests(self.suites.count_folded_tests())
         return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
     def judge(self, listed: Sequence[Change]) -> None:
@@ -153,7 +155,13 @@ class _Review:
         for path, judgement in suites.judge(self.candidate, self.before.commands).items():
             self._add_judgement(path, judgement)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
-        self.items += integrity.find_lost_tests(changes, others)
+        for change in others:
+            self.tables.add(change)
+        self.items += [
+            item
+            for item in integrity.find_lost_tests(changes, others)
+            if (item.where, item.name) not in self.tables.folded
+        ]
         self.items += integrity.find_emptied_tests(tests)
         self.items += integrity.find_skipped_tests(tests)
         self.items += integrity.find_collection_hooks(tests)

@@ -34,6 +34,10 @@ _EXPECTED = re.compile(
     r"|\.(?:snap|golden|approved|exp|expected|out\.txt|ambr|storyshot)(?:\.\w+)?$",
     re.IGNORECASE,
 )
+_EXPECTED_RESULT = re.compile(
+    r"(?:^|[_.\-/])(?:expected|goldens?|snapshots?|__snapshots__|approved)(?:[_.\-/]|$)",
+    re.IGNORECASE,
+)
 DATA = frozenset(
     [
         "json",
@@ -175,6 +179,11 @@ def is_snapshot(path: str) -> bool:
 
 def names_a_verdict(path: str) -> bool:
     return _VERDICT_NAME.search(path.rsplit("/", 1)[-1]) is not None or is_in_test_folder(path)
+
+
+def names_expected_result(path: str) -> bool:
+    """Does its name leave no doubt that it is the expected result of something?"""
+    return _EXPECTED_RESULT.search(path) is not None
 
 
 def is_expected(path: str) -> bool:

@@ -28,6 +28,12 @@ _LOOSE = re.compile(
     r"toBeTruthy|toBeDefined|toBeFalsy|anything\(\)|expect\.any|not\.toBeNull|not\.toBe\b|toBeInstanceOf"
     r"|assert\.ok|assert\(|assert!\(|assertTrue|assertNotNull|notEqual|be_truthy|not_to|to be_a"
 )
+_BRACKET = re.compile(rf"{_LITERAL.pattern}|[\[\]{{}}]")
+_CODE = re.compile(r"=>|;|\breturn\b|\bfunction\b")
+_VERBS = frozenset(
+    {"assert", "strictEqual", "equal", "deepEqual", "deepStrictEqual", "expect", "toBe", "toEqual"}
+    | {"toStrictEqual", "is", "same", "t", "await"}
+)
 _MUTES = (
     (
         re.compile(r"\bfor\s*\([^)]*\bof\s*\[\s*\]\s*\)|\[\s*\]\s*\.\s*(?:forEach|map|each)\b"),
@@ -69,6 +75,12 @@ class AssertionShape:
     is_loose: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    literals: frozenset[str]
+    names: frozenset[str]
+
+
 def compare_shapes(path: str, before: str, after: str, judgement: Judgement) -> None:
     """Assertions that are gone or changed, and what newly keeps the others from failing."""
     if max(len(before), len(after)) > FILE_CHARS_MAX:
@@ -77,8 +89,11 @@ def compare_shapes(path: str, before: str, after: str, judgement: Judgement) -> 
     old, new = _strip_comments(path, before), _strip_comments(path, after)
     _add_mutes(path, old, new, judgement)
     lost, gained = differences(list(_shapes(old)), list(_shapes(new)))
+    rows = [] if old == new else _table_rows(new)
     for one in lost:
         verdict = _match_state(one, gained)
+        if verdict is Coverage.LOST and _is_table_case(one, gained, rows):
+            verdict = Coverage.UNSURE
         if verdict is Coverage.LOST:
             judgement.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
         judgement.is_unsure |= verdict is Coverage.UNSURE
@@ -166,6 +181,58 @@ def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:
         return Coverage.KEPT
     alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))
     return Coverage.UNSURE if any(alike) else Coverage.LOST
+
+
+def _table_rows(text: str) -> list[TableRow]:
+    """The rows of tables: `['a', 1]` or `{ input: 'a', expected: 1 }`."""
+    rows: list[TableRow] = []
+    opened: list[int] = []
+    for hit in _BRACKET.finditer(text):
+        if hit[0] in "[{":
+            opened.append(hit.start())
+        elif hit[0] in "]}" and opened:
+            inside = text[opened.pop() : hit.end()]
+            if len(inside) < SPAN_CHARS_MAX and "," in inside and not _CODE.search(inside):
+                names = frozenset(_NAME.findall(_LITERAL.sub(" ", inside)))
+                rows.append(TableRow(_literals(inside), names))
+    return rows
+
+
+def _literals(text: str) -> frozenset[str]:
+    return frozenset(_quoted_alike(one) for one in _LITERAL.findall(text))
+
+
+def _is_table_case(one: AssertionShape, gained: list[AssertionShape], rows: list[TableRow]) -> bool:
+    """Is it one case of a test that takes its values from a table?"""
+    values = frozenset(map(_quoted_alike, one.literals))
+    bodies = [g for g in gained if one.is_loose or not g.is_loose]
+    return any(
+        values <= row.literals | frozenset(map(_quoted_alike, body.literals))
+        and one.names <= row.names | body.names | _VERBS
+        for row in rows
+        for body in bodies
+    )
+
+
+def folded_tests(before: str, after: str, names: frozenset[str]) -> frozenset[str]:
+    """The tests of a JavaScript file whose every assertion is a case of a table now."""
+    rows, gained = _table_rows(after), list(_shapes(after))
+    folded: set[str] = set()
+    for name in names if rows else ():
+        body = _body_of(before, name)
+        asked = list(_shapes(body))
+        if asked and all(_is_table_case(one, gained, rows) for one in asked):
+            folded.add(name)
+    return frozenset(folded)
+
+
+def _body_of(text: str, title: str) -> str:
+    hit = re.search(rf"\b(?:it|test|specify)\(\s*(['\"`]){re.escape(title)}\1", text)
+    if hit is None:
+        return ""
+    following = re.compile(r"^[ \t]{0,40}(?:it|test|specify|describe)\(", re.MULTILINE)
+    end = following.search(text, hit.end())
+    return text[hit.end() : end.start() if end else len(text)]
 
 
 def _quoted_alike(text: str) -> str:

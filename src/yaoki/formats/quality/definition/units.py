@@ -7,6 +7,7 @@ deleted, or set on its class is not the same test.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -99,6 +100,7 @@ def parse_source(text: str) -> PythonSource:
 def _read(tree: ast.Module, lines: Sequence[str]) -> PythonSource:
     source = PythonSource(tree=tree)
     try:
+        tree = inline_tables(tree)
         source.imported_names = _imported("\n".join(lines))
         _block(tree.body, "", source, lines)
         plain = [n for n in tree.body if not isinstance(n, (*_FUNCTION, ast.ClassDef))]
@@ -129,6 +131,39 @@ def _imported(text: str) -> dict[str, str]:
             name, _, other = word.partition("#")[0].strip(" \n\t()\\").partition(" as ")
             modules[other.strip() or name] = f"{module}.{name}"
     return {name: module for name, module in modules.items() if name}
+
+
+# ------------------------------------------------------------------ named tables
+
+
+def inline_tables(tree: ast.Module) -> ast.Module:
+    """The tree with the named tables of the module written where tests walk through them."""
+    tables: dict[str, ast.expr] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    tables[target.id] = node.value
+    return _TableWriter(tables).visit(copy.deepcopy(tree)) if tables else tree
+
+
+class _TableWriter(ast.NodeTransformer):
+    def __init__(self, tables: dict[str, ast.expr]) -> None:
+        self.tables = tables
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        node.iter = self._table(node.iter)
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        if last_name(node.func) == "parametrize":
+            node.args = [self._table(arg) for arg in node.args]
+        self.generic_visit(node)
+        return node
+
+    def _table(self, node: ast.expr) -> ast.expr:
+        return self.tables.get(node.id, node) if isinstance(node, ast.Name) else node
 
 
 # ------------------------------------------------------------------ bindings
