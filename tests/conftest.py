@@ -88,6 +88,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     pairs[expected, actual] += 1
     if pairs:
         _show_corpus_table(terminalreporter, pairs)
+    _show_gaming_table(terminalreporter)
     _show_measurements(terminalreporter)
     _show_agent_matrix(terminalreporter)
 
@@ -99,6 +100,24 @@ def _show_agent_matrix(reporter: pytest.TerminalReporter) -> None:
         reporter.section("real agents")
     for line in matrix.lines(cells) if cells else ():
         reporter.write_line(line)
+
+
+def _show_gaming_table(reporter: pytest.TerminalReporter) -> None:
+    """Cheats and honest twins: how many of each class are refused."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for report in (one for held in reporter.stats.values() for one in held):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "gaming" and report.when == "call":
+                criterion, label, word = str(value).split("|")
+                counts.setdefault((criterion, label), Counter())[word] += 1
+    if counts:
+        reporter.section("cheats and honest twins")
+        reporter.write_line(
+            f"{'criterion':<12}{'class':<30}{'refused':>9}{'landed':>9}{'not yet':>9}"
+        )
+    for (criterion, label), words in sorted(counts.items()):
+        cells = "".join(f"{words[word] or '.':>9}" for word in ("refused", "landed", "not yet"))
+        reporter.write_line(f"{criterion:<12}{label:<30}{cells}")
 
 
 def _show_measurements(reporter: pytest.TerminalReporter) -> None:

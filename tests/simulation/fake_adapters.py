@@ -132,7 +132,14 @@ class NoCriteria:
     ) -> tuple[Finding, ...]:
         return ()
 
-    def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
+    def find_gaming(
+        self,
+        changes: Sequence[Change],
+        base: object,
+        *,
+        goal: str = "",
+        checks: Sequence[object] = (),
+    ) -> Finding | None:
         return None
 
     def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:

@@ -116,7 +116,14 @@ class QualityCriteria(Protocol):
         self, changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
     ) -> tuple[Finding, ...]: ...
 
-    def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
+    def find_gaming(
+        self,
+        changes: Sequence[Change],
+        base: TreeView,
+        *,
+        goal: str = "",
+        checks: Sequence[CheckSpec] = (),
+    ) -> Finding | None:
         """Code that satisfies a check instead of the task; None when there is none."""
 
     def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:

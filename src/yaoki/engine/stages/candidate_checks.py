@@ -169,7 +169,12 @@ class CandidateVerifier:
         )
         findings = [f for f in criteria if f.check in task.spec.quality]
         findings += self._definitions.weakened_findings(reviewed.definition)
-        gaming = self._quality.find_gaming(reviewed.changes)
+        gaming = self._quality.find_gaming(
+            reviewed.changes,
+            self._workspace.contents.tree_view(candidate.onto),
+            goal=task.spec.goal,
+            checks=task.spec.checks,
+        )
         findings += [gaming] if gaming is not None else []
         return tuple(f for f in findings if f.check not in task.waivers)
 

@@ -1,8 +1,8 @@
 """Tell-tales in a diff: code that satisfies a check instead of the task (`find_gaming`).
 
-Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
-during import, a replaced test runner, a branch on who runs the code.  Python is read by its syntax
-tree, shell and JavaScript by their lines; existing code does not count.
+A cheat has to know what it is asked (the inputs and results in the tests), who asks (the runner),
+or when; or it has to change how the answer is compared.  Only code that the change adds counts.
+Python is read by its syntax tree, JavaScript by its tokens, shell by its lines.
 """
 
 from __future__ import annotations
@@ -11,22 +11,44 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from yaoki.core.model import Finding, FindingItem, Outcome
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.model.check_definition import TreeView
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.roles import is_data, is_support
+from yaoki.formats.quality.gaming import (
+    clock,
+    comparisons,
+    exits,
+    runner_detection,
+    test_access,
+    test_doubles,
+)
+from yaoki.formats.quality.gaming.copied_results import (
+    Specification,
+    find_copied_results,
+    read_specification,
+)
+from yaoki.formats.quality.gaming.expectations import Expectation, read_expectations
+from yaoki.formats.quality.gaming.javascript import ENDS, Token, read_literal, tokens_of
+from yaoki.formats.quality.gaming.literals import Literal, python_literal
+from yaoki.formats.quality.languages import language_of
+from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.python import parse_python
-from yaoki.formats.quality.suites import is_test_path
+from yaoki.formats.quality.suites import is_test_path, without_comments
 
 NAME = PATTERN = "gamed"
 ITEMS_MAX = 50
-# Attributes of these decide how tests end.
-RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
-# These end or replace whatever imports them.
-_REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
-IMMEDIATE_EXIT_CALLS = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
-EXIT_CALLS = frozenset({*IMMEDIATE_EXIT_CALLS, "sys.exit", "exit", "quit", "SystemExit"})
-RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
-VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
-_SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
+TESTS_MAX, DOCUMENTS_MAX, EXPECTED_MAX = 300, 40, 100
+_SHELL_ENDS = (".sh", ".bash")
+_READ_ENDS = (".py", ".json", *ENDS)
+_DOCUMENT = re.compile(
+    r"(?:^|/)(?:readme|spec\w*|docs?/.*)[^/]*\.(?:md|rst|txt|adoc)$", re.IGNORECASE
+)
+_ABOUT_TESTS = re.compile(
+    r"\b(?:pytest|test runner|test mode|unittest|jest|mocha|polyfill|yaoki)\b", re.IGNORECASE
+)
 # A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
     (re.compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
@@ -37,155 +59,207 @@ _SHELL_SHAPES = (
         "replaces a command that checks use",
     ),
 )
-_NODE_SHAPES = (
-    (
-        re.compile(
-            r"""(?:require\(\s*["'](?:node:)?(?:assert|test)[^)]*\)|\bassert)\s*\.\s*\w+\s*=(?!=)"""
-        ),
-        "replaces a part of the test runner",
-    ),
-    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "always ends with success"),
-)
+_NO_TREE = TreeView(frozenset(), lambda _: None)
 
 
-def find_gaming(changes: Sequence[Change]) -> Finding | None:
-    items = [item for change in changes if _is_product(change) for item in _in_file(change)]
+def find_gaming(
+    changes: Sequence[Change],
+    base: TreeView = _NO_TREE,
+    *,
+    goal: str = "",
+    checks: Sequence[CheckSpec] = (),
+) -> Finding | None:
+    """`base` has the tests that the change must pass; what `goal` names is no tell-tale."""
+    search = _Search(changes, FileIndex(base), goal, checks)
+    items = tuple(dict.fromkeys(search.items()))[:ITEMS_MAX]
     if not items:
         return None
-    branches = tuple(items[:ITEMS_MAX])
-    named = ", ".join(f"{item.name} ({item.message})" for item in branches[:3])
-    records = [{"name": item.name, "message": item.message} for item in branches]
+    named = ", ".join(f"{item.name} ({item.message})" for item in items[:3])
+    records = [{"name": item.name, "message": item.message} for item in items]
     return Finding(
         NAME,
         Outcome.FAILED,
         pattern=PATTERN,
         message=f"the change satisfies the check instead of the task: {named}",
-        items=branches,
+        items=items,
         params={"tellTales": records},
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    changes: Sequence[Change]
+    base: FileIndex
+    goal: str
+    checks: Sequence[CheckSpec]
+
+    def items(self) -> Iterator[FindingItem]:
+        products = [change for change in self.changes if _is_product(change)]
+        for change in products:
+            if not (is_support(change.path) and _ABOUT_TESTS.search(self.goal)):
+                yield from self._shapes(change)
+        for change in self.changes:
+            if change.after is not None and is_test_path(change.path):
+                yield from self._tests(change)
+        code = [change for change in products if change.path.endswith((".py", *ENDS))]
+        if code and self.base.paths:
+            yield from self._results(code)
+            yield from self._expected_files(code)
+
+    def _shapes(self, change: Change) -> Iterator[FindingItem]:
+        if change.path.endswith(".py"):
+            found = _python_places(change)
+        elif change.path.endswith(ENDS):
+            found = _javascript_places(change)
+        else:
+            found = _shell_places(change)
+        for line, words in found:
+            if not self._is_asked_for(words) and not (
+                words == exits.AT_IMPORT and _is_script(change)
+            ):
+                yield _item(change.path, line, words)
+
+    def _is_asked_for(self, words: str) -> bool:
+        """Does the goal ask for code that knows about runners or dates?"""
+        if words == clock.WORDS:
+            return re.search(r"\b(?:19|20)\d\d\b", self.goal) is not None
+        about = {runner_detection.DETECTS, comparisons.REPLACES_LIBRARY, test_access.READS}
+        return words in about and _ABOUT_TESTS.search(self.goal) is not None
+
+    def _tests(self, change: Change) -> Iterator[FindingItem]:
+        before, after = change.before or "", change.after or ""
+        if change.path.endswith(".py"):
+            found = test_doubles.find_in_python(before, after, self.base)
+        elif change.path.endswith(ENDS):
+            old, new = tokens_of(change.path, before), tokens_of(change.path, after)
+            found = test_doubles.find_in_javascript(old, new)
+        else:
+            return
+        for line, words in found:
+            yield _item(change.path, line, words)
+
+    def _results(self, code: Sequence[Change]) -> Iterator[FindingItem]:
+        expectations = self._expectations()
+        specification = self._specification(code)
+        for change in code if expectations else ():
+            yield from find_copied_results(change, expectations, specification)
+
+    def _expectations(self) -> tuple[Expectation, ...]:
+        """Of the base's tests, and of the code in the commands of the checks."""
+        tests = [p for p in self.base.paths if is_test_path(p) and p.endswith(_READ_ENDS)]
+        tests.sort(key=lambda path: (not self._is_near(path), path))
+        texts = [(path, self.base.text(path)) for path in tests[:TESTS_MAX]]
+        for check in self.checks:
+            words = [*check.argv, *re.findall(r"'([^']+)'|\"([^\"]+)\"", check.shell)]
+            texts += [
+                ("check.py", word if isinstance(word, str) else "".join(word)) for word in words
+            ]
+        return tuple(one for path, text in texts for one in read_expectations(path, text))
+
+    def _is_near(self, path: str) -> bool:
+        """Does the test share the name of a changed file?"""
+        stems = (one.path.rpartition("/")[2].partition(".")[0] for one in self.changes)
+        return any(stem in path for stem in stems)
+
+    def _specification(self, code: Sequence[Change]) -> Specification:
+        documents = [p for p in sorted(self.base.paths) if _DOCUMENT.search(p)][:DOCUMENTS_MAX]
+        texts = [self.base.text(path) for path in documents]
+        return read_specification([self.goal, *texts, *(one.before or "" for one in code)])
+
+    def _expected_files(self, code: Sequence[Change]) -> Iterator[FindingItem]:
+        paths = test_access.expected_texts(sorted(self.base.paths))[:EXPECTED_MAX]
+        expected = {path: self.base.text(path) for path in paths}
+        known = "\n".join((self.goal, *(change.before or "" for change in code)))
+        for change in code:
+            texts = list(_texts(change.path, change.after or ""))
+            for line, words in test_access.find_expected_text(texts, expected, known):
+                yield _item(change.path, line, words)
+            old = {value for value, _ in _containers(change.path, change.before or "")}
+            values = _containers(change.path, change.after or "")
+            fresh = [(value, line) for value, line in values if value not in old]
+            for line, words in test_access.find_expected_values(fresh, expected):
+                yield _item(change.path, line, words)
+        for change in self.changes:
+            copied = [
+                p for p, text in expected.items() if text.strip() == (change.after or "").strip()
+            ]
+            own = change.before is None and not is_test_path(change.path) and is_data(change.path)
+            if own and copied and len((change.after or "").strip()) >= test_access.TEXT_CHARS_MIN:
+                yield _item(change.path, 1, test_access.CONTAINS.format(copied[0]))
+
+
+def _item(path: str, line: int, words: str) -> FindingItem:
+    where = f"{path}:{line}"
+    return FindingItem(where, words, where)
+
+
 def _is_product(change: Change) -> bool:
-    known = change.path.endswith((".py", *_SHELL_ENDS, *_NODE_ENDS))
+    known = change.path.endswith((".py", *_SHELL_ENDS, *ENDS))
     return known and change.after is not None and not is_test_path(change.path)
 
 
-def _in_file(change: Change) -> Iterator[FindingItem]:
-    if not change.path.endswith(".py"):
-        yield from _by_shape(change)
-        return
+def _is_script(change: Change) -> bool:
+    """A program that is started by its name, and that nobody imports, may exit anywhere."""
+    started = all((text or "#!").startswith("#!") for text in (change.before, change.after))
+    return started or re.search(r"(?:^|/)bin/", change.path) is not None
+
+
+def _python_places(change: Change) -> Iterator[tuple[int, str]]:
     tree, before = parse_python(change.after or ""), parse_python(change.before or "")
     if tree is None:
         return
     old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
-    for node, words in (*_everywhere(tree), *_at_import(tree.body), *_below_import(tree.body)):
-        if ast.dump(node) not in old:
-            where = f"{change.path}:{getattr(node, 'lineno', 1)}"
-            yield FindingItem(where, words, where)
+    for part in (comparisons, exits, runner_detection, clock, test_access):
+        for node, words in part.find_in_python(tree):
+            if ast.dump(node) not in old:
+                yield getattr(node, "lineno", 1), words
 
 
-def _by_shape(change: Change) -> Iterator[FindingItem]:
-    """Lines added to shell or JavaScript that end or replace what examines them."""
-    shell = change.path.endswith(_SHELL_ENDS)
-    shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
+def _javascript_places(change: Change) -> Iterator[tuple[int, str]]:
+    """Lines that the earlier file has, too, do not count."""
+    path, after = change.path, change.after or ""
+    tokens = tokens_of(path, after)
+    old, lines = set((change.before or "").splitlines()), after.splitlines()
+    grammar = language_of(path)
+    bare = without_comments(scan_source(after, grammar)) if grammar and tokens else ""
+    for line, words in (*_in_tokens(tokens), *clock.find_in_javascript(bare)):
+        if lines[line - 1] not in old:
+            yield line, words
+
+
+def _in_tokens(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    for part in (comparisons, exits, runner_detection, test_access):
+        yield from part.find_in_javascript(tokens)
+
+
+def _shell_places(change: Change) -> Iterator[tuple[int, str]]:
     old = set((change.before or "").splitlines())
     for number, text in enumerate((change.after or "").splitlines(), start=1):
-        for shape, words in shapes if text not in old else ():
+        for shape, words in _SHELL_SHAPES if text not in old else ():
             if shape.search(text):
-                where = f"{change.path}:{number}"
-                yield FindingItem(where, words, where)
+                yield number, words
 
 
-def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name="__eq__" | "__ne__") if _always_returns(
-                node, node.name == "__eq__"
-            ):
-                yield node, "an equality that holds for everything"
-            case ast.Assign(targets=targets) if any(map(_belongs_to_runner, targets)):
-                yield node, "replaces a part of the test runner"
-            case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):
-                yield node, "replaces a part of the test runner"
-            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _exits(node, tree):
-                yield node, "decides the exit code after everything else"
-            case ast.If(test=test) | ast.IfExp(test=test) if _detects_runner(test):
-                yield node, "finds out whether a test runs it"
-            case _:
-                pass
+def _texts(path: str, text: str) -> Iterator[tuple[str, int]]:
+    """The texts in a program, with their lines."""
+    if path.endswith(".py"):
+        tree = parse_python(text)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value, node.lineno
+        return
+    for token in tokens_of(path, text):
+        if token.kind == "text" and isinstance(token.literal, str):
+            yield token.literal, token.line
 
 
-def _always_returns(node: ast.FunctionDef, value: bool) -> bool:
-    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return bool(returned) and all(
-        isinstance(e, ast.Constant) and e.value is value for e in returned
-    )
-
-
-def _belongs_to_runner(target: ast.expr) -> bool:
-    name = _dotted(target)
-    return "." in name and (name.partition(".")[0] in RUNNERS or name == "sys.exit")
-
-
-def _patches(call: ast.Call) -> bool:
-    first = _dotted(call.args[0]) if call.args else ""
-    return first.partition(".")[0] in RUNNERS
-
-
-def _exits(call: ast.Call, tree: ast.Module) -> bool:
-    """Does the call end the process, by itself or through a function of the same module?"""
-    named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
-    own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in named]
-    return any(_calls_exit(node) for node in (call, *own))
-
-
-def _calls_exit(node: ast.AST) -> bool:
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-    return any(_dotted(name) in IMMEDIATE_EXIT_CALLS for name in names)
-
-
-def _detects_runner(test: ast.expr) -> bool:
-    """Does the condition detect a runner: by its variable, module or command line, or by the
-    caller's name?
-    """
-    names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
-    texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]
-    words = [text for text in texts if isinstance(text, str)]
-    if any(word.startswith(VARIABLES) for word in words):
-        return True
-    if names & {"sys.modules", "sys.argv"} and RUNNER_NAMES.intersection(words):
-        return True
-    frames = names & {"sys._getframe", "inspect.stack", "inspect.currentframe"}
-    return bool(frames) and any(word.startswith("test") for word in words)
-
-
-def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """An exit before the module is complete: what follows is never defined."""
-    for node in body:
-        called = node.value if isinstance(node, ast.Expr) else None
-        raised = node.exc if isinstance(node, ast.Raise) else None
-        call = called or raised
-        name = _dotted(call.func) if isinstance(call, ast.Call) else _dotted(call)
-        if name in EXIT_CALLS and (node is not body[-1] or name in IMMEDIATE_EXIT_CALLS):
-            yield node, "exits while it is imported"
-
-
-def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """Exits under a condition or in a loop at import; a program's entry point may exit."""
-    for node in body:
-        compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
-        start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)
-        if compound and not start and _calls_exit(node):
-            yield node, "exits while it is imported"
-
-
-def _dotted(node: ast.AST | None) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=name):
-            return f"{_dotted(value)}.{name}"
-        case ast.Call(func=func):
-            return _dotted(func)
-        case _:
-            return ""
+def _containers(path: str, text: str) -> list[tuple[Literal, int]]:
+    """The literal lists and objects in a program, with their lines."""
+    if path.endswith(".py"):
+        tree = parse_python(text)
+        nodes = ast.walk(tree) if tree is not None else ()
+        held = ((n, n.lineno) for n in nodes if isinstance(n, ast.Dict | ast.List | ast.Tuple))
+        return [(python_literal(node), line) for node, line in held]
+    tokens = tokens_of(path, text)
+    starts = [at for at, token in enumerate(tokens) if token.text in ("[", "{")]
+    return [(read_literal(tokens, at)[0], tokens[at].line) for at in starts]

@@ -1,0 +1,224 @@
+"""Comparisons that hold for everything, and functions of the language that are replaced."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+from yaoki.formats.quality.gaming.javascript import Token, closing, read_literal
+from yaoki.formats.quality.gaming.literals import UNKNOWN
+from yaoki.formats.quality.gaming.scopes import dotted
+from yaoki.formats.quality.python_suites import last_name, surely_holds
+
+ALWAYS_EQUAL = "an equality that holds for everything; compare the values"
+REPLACES_RUNNER = "replaces a part of the test runner; leave it as it is"
+REPLACES_LIBRARY = (
+    "replaces a function of the standard library for everyone; call your own function"
+)
+_RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins", "__builtins__"})
+_HOLDS = {"__eq__": True, "__ne__": False, "__contains__": True, "__instancecheck__": True}
+_HOLDS |= {"__subclasscheck__": True}
+_BUILT_INS = frozenset(
+    {"int", "float", "str", "list", "dict", "tuple", "set", "object", "bool"}
+) | {*("complex", "bytes", "Number", "Decimal", "Real", "Iterable", "Mapping", "Sequence")}
+# Modules that tests compute and compare with.
+_COMPARING = frozenset({"math", "cmath", "operator", "json", "decimal", "fractions", "numbers"}) | {
+    *("statistics", "time", "datetime", "random", "re", "copy", "difflib", "filecmp", "hashlib"),
+    *("pprint", "functools", "itertools", "calendar", "string", "unicodedata", "collections"),
+}
+_JS_PROTOTYPES = re.compile(
+    r"(?:Object|Array|String|Number|Boolean|Promise|Map|Set|Date|RegExp|Function|Error|AssertionError)"
+)
+_JS_LIBRARY = frozenset({"Object", "JSON", "Math", "Reflect", "Number", "Array", "Symbol", "Date"})
+_JS_ASSERTS = frozenset({"assert", "expect", "chai", "should", "strict"})
+_JS_GLOBALS = frozenset({"globalThis", "global", "window"})
+_JS_RUNNER_NAMES = frozenset({"expect", "assert", "test", "it", "describe", "JSON", "Object"})
+
+
+def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    modules = dict(_standard_modules(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) if name in _HOLDS and _accepts_all(node, _HOLDS[name]):
+                yield node, ALWAYS_EQUAL
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as own) if (
+                name in _HOLDS and _accepts_all(own, _HOLDS[name])
+            ):
+                yield node, ALWAYS_EQUAL
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    if words := _replaced(target, modules, value):
+                        yield node, words
+            case ast.Call(func=func, args=[first, *_]) if last_name(func) in ("setattr", "delattr"):
+                if words := _replaced_root(dotted(first), modules):
+                    yield node, words
+            case _:
+                continue
+
+
+def _standard_modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names under which this file knows modules of the standard library."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                if top in sys.stdlib_module_names or top in _RUNNERS:
+                    yield alias.asname or top, top
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            top = node.module.partition(".")[0]
+            if top in sys.stdlib_module_names or top in _RUNNERS:
+                yield from ((alias.asname or alias.name, top) for alias in node.names)
+
+
+def _accepts_all(node: ast.FunctionDef | ast.Lambda, holds: bool) -> bool:
+    """Does its result not depend on the other value, or only on a built-in type?"""
+    args = node.args.args
+    other = args[1].arg if len(args) > 1 else ""
+    if isinstance(node, ast.Lambda):
+        returned: list[ast.expr | None] = [node.body]
+        tests: list[ast.expr] = []
+    else:
+        returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+        tests = [n.test for n in ast.walk(node) if isinstance(n, ast.If | ast.IfExp | ast.Assert)]
+    results = [one for one in returned if one is not None]
+    asks = any(not _is_vague(test, other) for test in tests)
+    if not results or (asks and any(_declines(one, holds) for one in results)):
+        return False
+    telling = [one for one in results if not _declines(one, holds)]
+    vague = node.name == "__eq__" if isinstance(node, ast.FunctionDef) else True
+    return bool(telling) and all(
+        _is_certain(one, holds) or (vague and _is_vague(one, other)) for one in telling
+    )
+
+
+def _declines(node: ast.expr, holds: bool) -> bool:
+    if isinstance(node, ast.Constant):
+        return bool(node.value) is not holds
+    return isinstance(node, ast.Name) and node.id == "NotImplemented"
+
+
+def _is_certain(node: ast.expr, holds: bool) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return bool(value) is holds
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_certain(operand, not holds)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return holds and any(_is_certain(one, True) for one in values)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return not holds and any(_is_certain(one, False) for one in values)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_certain(body, holds) and _is_certain(orelse, holds)
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            return holds and ast.dump(left) == ast.dump(right)
+        case ast.Call(func=ast.Name(id="bool"), args=[inner]):
+            return _is_certain(inner, holds)
+        case _:
+            return holds and surely_holds(node)
+
+
+def _is_vague(node: ast.expr, other: str) -> bool:
+    """`isinstance(other, str)`: true for every text."""
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kinds]) if (
+            name == other
+        ):
+            parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+            return all(last_name(part) in _BUILT_INS for part in parts)
+        case _:
+            return False
+
+
+def _replaced(target: ast.expr, modules: dict[str, str], value: ast.expr) -> str:
+    if isinstance(target, ast.Subscript):
+        inner = target.value
+        held = (
+            inner.value if isinstance(inner, ast.Attribute) and inner.attr == "__dict__" else None
+        )
+        return _replaced_root(dotted(held), modules) if held is not None else ""
+    if not isinstance(target, ast.Attribute):
+        return ""
+    if dotted(target) == "sys.exit":
+        return REPLACES_RUNNER
+    if any(isinstance(one, ast.Call) for one in ast.walk(target)):
+        return ""
+    if isinstance(value, ast.Constant) and modules.get(dotted(target.value)) not in _RUNNERS:
+        return ""
+    return _replaced_root(dotted(target), modules)
+
+
+def _replaced_root(name: str, modules: dict[str, str]) -> str:
+    root = name.partition(".")[0]
+    if name.startswith("builtins._") or not name:
+        return ""
+    module = modules.get(root, root if root == "__builtins__" else "")
+    if module in _RUNNERS:
+        return REPLACES_RUNNER
+    return REPLACES_LIBRARY if module in _COMPARING else ""
+
+
+# ------------------------------------------------------------------ JavaScript
+
+
+def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    for at, token in enumerate(tokens):
+        following = [one.text for one in tokens[at + 1 : at + 5]]
+        if token.text == "=" and (words := _js_replaced(tokens, at)):
+            yield token.line, words
+        elif token.text in ("defineProperty", "assign") and following[:1] == ["("]:
+            first = [one.text for one in tokens[at + 2 : at + 5]]
+            built_in = _JS_PROTOTYPES.fullmatch(first[0]) and "prototype" in first
+            if first[0] in _JS_ASSERTS or built_in:
+                yield token.line, REPLACES_LIBRARY
+        elif token.text in ("valueOf", "toPrimitive", "hasInstance") and _js_varies(tokens, at):
+            yield token.line, "a value that changes with each comparison; give a plain value"
+
+
+def _js_replaced(tokens: Sequence[Token], at: int) -> str:
+    """What stands before `=`: `assert.equal`, `Object.is`, `Array.prototype.includes`."""
+    start = at
+    while start and tokens[start - 1].line == tokens[at].line and _is_target(tokens[start - 1]):
+        start -= 1
+        if tokens[start].text in ("const", "let", "var"):
+            return ""
+    target = [token.text for token in tokens[start:at]]
+    texts = [word.strip("\"'`") for word in target]
+    if "." not in target and "[" not in target:
+        return ""
+    if "require" in target and any(
+        re.match(r"(?:node:)?(?:assert|test)\b", text) for text in texts
+    ):
+        return REPLACES_RUNNER
+    if texts[0] in _JS_ASSERTS or "AssertionError" in texts:
+        return REPLACES_RUNNER
+    if texts[0] in _JS_GLOBALS and len(texts) > 2 and texts[2] in _JS_RUNNER_NAMES:
+        return REPLACES_RUNNER
+    if texts[:3] == ["process", ".", "exit"] or texts[:3] == ["process", ".", "emit"]:
+        return REPLACES_RUNNER
+    if "prototype" in texts and _JS_PROTOTYPES.fullmatch(texts[0]):
+        return REPLACES_LIBRARY
+    return REPLACES_LIBRARY if texts[0] in _JS_LIBRARY and len(texts) == 3 else ""
+
+
+def _is_target(token: Token) -> bool:
+    return token.kind in ("name", "text") or token.text in (".", ")", "(", "]", "[")
+
+
+def _js_varies(tokens: Sequence[Token], at: int) -> bool:
+    """Does `valueOf` give a literal, or another value each time?"""
+    place = at + 1
+    while place < len(tokens) and tokens[place].text not in ("{", ";", "=>"):
+        place += 1
+    if place >= len(tokens) or tokens[place].text == ";":
+        return False
+    if tokens[place].text == "=>" and tokens[place + 1].text != "{":
+        return read_literal(tokens, place + 1)[0] is not UNKNOWN
+    place += tokens[place].text == "=>"
+    body = tokens[place + 1 : closing(tokens, place)]
+    texts = [token.text for token in body]
+    if {"++", "--", "+=", "shift", "pop", "now"} & set(texts):
+        return True
+    literal = len(body) > 1 and texts[0] == "return" and body[1].literal is not UNKNOWN
+    return literal and len(body) <= 3

@@ -1,0 +1,1 @@
+"""Cheats and honest twins: does the judgement of a change tell them apart?"""

@@ -1,0 +1,1 @@
+"""One module for each program: its files, and the changes to it."""
