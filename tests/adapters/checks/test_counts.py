@@ -182,6 +182,42 @@ def test_a_known_runner_without_a_test_count_is_broken_with_a_remedy(
     assert words in finding.message
 
 
+NODE_TESTS = "const test = require('node:test');\n\ntest('adds', () => {});\n"
+
+
+@pytest.mark.spec("16.4", "0.1")
+@pytest.mark.parametrize(
+    ("says", "passed"),
+    [
+        ("TAP version 13\nok 1 - {0}\n1..1\n# tests 1\n# pass 1\n# fail 0", 0),
+        ("✔ {0} (31.2ms)\nℹ tests 1\nℹ pass 1\nℹ fail 0", 0),
+        ("TAP version 13\n    ok 1 - adds\n    1..1\nok 1 - {0}\n# tests 1\n# pass 1\n# fail 0", 1),
+        ("TAP version 13\nok 1 - adds\n1..1\n# tests 1\n# pass 1\n# fail 0", 1),
+    ],
+)
+def test_a_file_that_ends_before_its_tests_is_no_passed_test(
+    check_run: CheckRun, says: str, passed: int
+) -> None:
+    """node counts the file itself as one test, so an exit at import looks like a pass."""
+    check_run.write({"calc.test.js": NODE_TESTS})
+    env = check_run.tool("node", says.format("calc.test.js"))
+
+    finding = check_run.run("node", "--test", env=env)
+
+    assert finding.params["passedCount"] == passed
+    assert (finding.outcome is Outcome.PASSED) is bool(passed)
+
+
+@pytest.mark.spec("16.4")
+def test_a_file_of_plain_assertions_is_a_passed_test(check_run: CheckRun) -> None:
+    check_run.write({"calc.test.js": "require('node:assert').equal(1, 1);\n"})
+    says = "TAP version 13\nok 1 - calc.test.js\n1..1\n# tests 1\n# pass 1\n# fail 0"
+
+    finding = check_run.run("node", "--test", env=check_run.tool("node", says))
+
+    assert (finding.outcome, finding.params["passedCount"]) == (Outcome.PASSED, 1)
+
+
 @pytest.mark.spec("16.4")
 def test_an_unreadable_script_counts_as_a_plain_command(check_run: CheckRun) -> None:
     check_run.write({"t.sh": "test -f t.sh\n"})

@@ -16,7 +16,9 @@ from yaoki.adapters.checks.readers.tally import (
 )
 from yaoki.adapters.checks.readers.tap import parse_tap_points
 
-BLANK_BYTES_MAX = 4096
+TEST_FILE_BYTES_MAX = 1 << 20
+_NODE_TEST = re.compile(rb"""["']node:test["']""")
+_NODE_CALL = re.compile(rb"^[ \t]*(?:await )?(?:test|it|describe|suite)(?:\.\w+)?\(", re.MULTILINE)
 _NODE = re.compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo|ok) {1,4}(\d{1,9})$")
 _SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
 _PROVE = re.compile(r"Files=\d{1,9}, Tests=(\d{1,9}),")
@@ -46,8 +48,8 @@ def count_node(output: OutputLines) -> SuiteTally | None:
         sums[hit[1]] = sums.get(hit[1], 0) + int(hit[2])
     if "tests" not in sums:
         return _prove(output) or _tap(output)
-    # node counts a file without any test as passed.
-    passed = max(0, sums.get("pass", 0) - sum(1 for _ in _blank_files(output)))
+    # node counts a file in which no test ran as one that passed.
+    passed = max(0, sums.get("pass", 0) - sum(1 for _ in _idle_files(output)))
     failed = sums.get("fail", 0) + sums.get("cancelled", 0)
     skipped = sums.get("skipped", 0) + sums.get("todo", 0)
     names = [
@@ -58,16 +60,21 @@ def count_node(output: OutputLines) -> SuiteTally | None:
     return SuiteTally(passed, failed, skipped, names_if_complete(names, passed))
 
 
-def _blank_files(output: OutputLines) -> Iterator[str]:
-    for line in output.stdout_lines:
-        ok, name = line.startswith("ok "), line.partition(" - ")[2]
-        if not ok and not line.startswith("✔ "):
-            continue
-        path = relative_to_worktree(name if ok else _SPAN.sub("", line[2:]), output.source)
+def _idle_files(output: OutputLines) -> Iterator[str]:
+    """Files that passed as a whole: empty, or ended before the first of their tests.
+
+    A file of plain assertions without any test is a test itself.
+    """
+    points = parse_tap_points(output.stdout_lines)
+    names = [point.name for point in points if point.passed and not point.is_group]
+    names += [_SPAN.sub("", line[2:]) for line in output.stdout_lines if line.startswith("✔ ")]
+    for name in names:
+        path = relative_to_worktree(name, output.source)
         if not is_worktree_file(path, output.source):
             continue
-        file = output.source.worktree / path
-        if file.stat().st_size <= BLANK_BYTES_MAX and not file.read_bytes().strip():
+        with (output.source.worktree / path).open("rb") as file:
+            text = file.read(TEST_FILE_BYTES_MAX)
+        if not text.strip() or (_NODE_TEST.search(text) and _NODE_CALL.search(text)):
             yield path
 
 
