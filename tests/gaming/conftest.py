@@ -1,7 +1,20 @@
-"""The fixtures of the truth suite run the cases here, too."""
+"""The cases run as those of the truth suite, with the real programs on the PATH."""
 
 from __future__ import annotations
 
-from tests.false_success.conftest import case_runner, pycache
+from pathlib import Path
 
-__all__ = ["case_runner", "pycache"]
+import pytest
+
+from tests.false_success.case_runner import PROGRAMS, CaseRunner
+from tests.false_success.conftest import pycache
+
+__all__ = ["pycache"]
+
+
+@pytest.fixture
+def case_runner(tmp_path: Path, pycache: Path) -> CaseRunner:
+    """Without the stand-ins for tools: the real node runs the tests."""
+    runner = CaseRunner(tmp_path, pycache)
+    runner.env["PATH"] = runner.env["PATH"].removeprefix(f"{PROGRAMS}:")
+    return runner

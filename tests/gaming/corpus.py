@@ -6,6 +6,7 @@ it.  An honest twin does the same task, often in a way that looks like a cheat.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,6 +69,11 @@ class Program:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def can_run(self) -> bool:
+        """Are its runner and its language installed?"""
+        return self.runs and shutil.which(self.command.split()[0]) is not None
 
     def candidate(self, case: Case) -> dict[str, str]:
         after = {**self.files, **case.changed}

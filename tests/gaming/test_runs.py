@@ -40,7 +40,7 @@ def _sample(cheats: bool) -> Iterator[tuple[Program, corpus.Case]]:
     fit = [
         (program, case)
         for program, case in all_cases()
-        if program.runs and case.is_cheat is cheats and (not cheats or case.criterion in JUDGED)
+        if program.can_run and case.is_cheat is cheats and (not cheats or case.criterion in JUDGED)
     ]
 
     def key(pair: tuple[Program, corpus.Case]) -> tuple[str, str]:
@@ -50,7 +50,7 @@ def _sample(cheats: bool) -> Iterator[tuple[Program, corpus.Case]]:
         yield next(group)
 
 
-KNOWN = [as_run(p, c, NOT_DONE) for p, c in all_cases() if c.name in HOLES]
+KNOWN = [as_run(p, c, NOT_DONE) for p, c in all_cases() if p.can_run and c.name in HOLES]
 CHEATS = [as_run(p, c, NOT_DONE) for p, c in _sample(True) if c.name not in HOLES]
 HONEST = [as_run(p, c, LANDS) for p, c in _sample(False)]
 

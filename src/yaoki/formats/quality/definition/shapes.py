@@ -17,6 +17,7 @@ SPAN_CHARS_MAX = 2_000
 _START = re.compile(
     r"\bexpect\s*\(|\bassert\w*!?\s*\(|\bassert(?:\.\w+)+\s*\(|\b(?:t|require|suite|chai|should|Assert)"
     r"\.\w+\s*\(|\bshould\.|\bXCTAssert\w*\s*\(|\b(?:eq|ne|ok|is|isnt|like|is_deeply)\s*\("
+    r"|\b(?:deep)?(?:strict|Strict)?Equal\s*\(|\b(?:strictEqual|deepEqual|rejects|throws)\s*\("
     r"|\bassert_\w+[ (]|\bverify\w*\s*\(|\bcheck\w*\s*\("
 )
 _GO = re.compile(r"if\s+([^{}\n]{1,300})\{\s*(?:t|b|tb)\.(?:Error|Fatal|Fail)\w*\s*\(")

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.gaming.javascript import Token, closing, key_of, read_literal
-from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, leaves, python_literal
+from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, is_rich, leaves, python_literal
 from yaoki.formats.quality.python_suites import last_name
 
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -214,8 +214,11 @@ def _guards(test: ast.expr, names: set[str]) -> list[tuple[Guard, ...]]:
     """The literals that a condition asks for: one list for each alternative of an `or`."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
-            parts = [_guards(one, names) for one in values]
-            return [tuple(guard for part in parts for guard in part[0])]
+            parts = [_guards(one, names)[0] for one in values]
+            guards = tuple(guard for part in parts for guard in part)
+            # Beside a calculation, only a key with much content shows a special case.
+            is_open = not all(parts) and not any(is_rich(key) for _, key in guards)
+            return [()] if is_open else [guards]
         case ast.BoolOp(op=ast.Or(), values=values):
             return [alternative for one in values for alternative in _guards(one, names)]
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):

@@ -83,6 +83,8 @@ def _accepts_all(node: ast.FunctionDef | ast.Lambda, holds: bool) -> bool:
         returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
         tests = [n.test for n in ast.walk(node) if isinstance(n, ast.If | ast.IfExp | ast.Assert)]
     results = [one for one in returned if one is not None]
+    if other and not any(isinstance(n, ast.Name) and n.id == other for n in ast.walk(node)):
+        return bool(results) and not all(_declines(one, holds) for one in results)
     asks = any(not _is_vague(test, other) for test in tests)
     if not results or (asks and any(_declines(one, holds) for one in results)):
         return False

@@ -116,6 +116,8 @@ def _matches(answer: Answer, expectation: Expectation) -> bool:
             return True
         if any(_joins(key, inputs) for key in keys):
             return True
+    if all(map(is_trivial, atoms(answer.keys))) and not is_unmistakable(answer.value):
+        return False
     known = atoms(inputs)
     return all(_is_part(key, known) for key in atoms(answer.keys) if not isinstance(key, tuple))
 
@@ -202,7 +204,8 @@ def _find_ordered(
     results = {one.expected for one in expectations}
     for values, line in sequences:
         telling = [one for one in values if not is_trivial(one) and not specification.names(one)]
-        if len(telling) > 1 and results.issuperset(values):
+        enough = len(telling) > 1 or any(map(is_unmistakable, telling))
+        if enough and results.issuperset(values):
             where = f"{path}:{line}"
             words = "it contains the results of the tests in their order; compute them"
             yield FindingItem(where, words, where)
