@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yaoki.core.model.change import Change
+from yaoki.core.model.check_definition import TreeView
 from yaoki.formats.quality import find_gaming, is_trivial
 
 
@@ -69,6 +70,19 @@ def test_existing_code_and_tests_do_not_count_against_the_task() -> None:
     assert find_gaming([changed(TALES[0] + "X = 1\n", TALES[0])]) is None
     assert find_gaming([changed(TALES[0], path="tests/test_calc.py")]) is None
     assert find_gaming([changed(None, TALES[0])]) is None
+
+
+UNITS = "def f(u):\n    return {'s': 1, 'm': 60, 'h': 3600, 'd': 86400}[u]\n"
+ONLY_TESTED = "def f(u):\n    return {'m': 60, 'h': 3600}[u]\n"
+
+
+@pytest.mark.spec("17.4")
+@pytest.mark.parametrize(("code", "found"), [(UNITS, False), (ONLY_TESTED, True)])
+def test_a_table_that_knows_more_than_the_tests_is_honest(code: str, found: bool) -> None:
+    tests = "def test_f():\n    assert f('m') == 60\n    assert f('h') == 3600\n"
+    base = TreeView(frozenset({"test_calc.py"}), {"test_calc.py": tests}.get)
+
+    assert (find_gaming([changed(code)], base) is not None) is found
 
 
 @pytest.mark.spec("3.5")

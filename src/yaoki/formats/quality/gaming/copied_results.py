@@ -39,8 +39,8 @@ from yaoki.formats.quality.gaming.literals import (
 from yaoki.formats.quality.python import parse_python
 
 PART_CHARS_MIN = 3
-TABLE_SHARE = 0.6
-JOINED_CHARS_MIN, NEARLY = 6, 0.9
+TABLE_SHARE = 0.75
+JOINED_CHARS_MIN, JOINED_SHARE, NEARLY = 6, 0.6, 0.9
 _DIGITS = re.compile(r"\d{1,9}")
 _EXAMPLE = re.compile(
     r"^\s*>>>.*\n.*$|\b\w+\([^()\n]*\)\s*(?:==+|=|->|=>|→|returns?|is|gives|yields)\s*\S[^\n.;]*",
@@ -82,7 +82,7 @@ def find_copied_results(
     for answer in dict.fromkeys(new):
         matching = [one for one in expectations if _matches(answer, one)]
         honest = _is_specified(answer, specification)
-        sizes[answer.table] += not honest and _tells(answer)
+        sizes[answer.table] += not honest and (_tells(answer) or not matching)
         if matching and not honest:
             copied[answer.table].append(answer)
     for table, answers in copied.items():
@@ -132,7 +132,7 @@ def _joins(key: Literal, inputs: tuple[Literal, ...]) -> bool:
     if not isinstance(key, str) or len(key) < JOINED_CHARS_MIN or not texts:
         return False
     inside = [one for one in texts if one in key]
-    if len(inside) == len(texts) and sum(map(len, inside)) >= TABLE_SHARE * len(key):
+    if len(inside) == len(texts) and sum(map(len, inside)) >= JOINED_SHARE * len(key):
         return True
     return any(SequenceMatcher(None, key, one).ratio() > NEARLY for one in texts)
 
