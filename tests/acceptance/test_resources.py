@@ -194,7 +194,7 @@ def test_a_worktree_without_configured_ports_gets_only_a_database_name(
 def test_impossible_ranges_are_refused_by_name(project: Project, words: str, said: str) -> None:
     write_resource_settings(project, words)
 
-    refused = project.yaoki("status", "--workers")
+    refused = project.yaoki("resume")
 
     assert refused.code == 2
     assert said in refused.err
