@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import a_finding
 from yaoki.core.decide.red_first import RedEvidence, compare_without_change, judge_red_first
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CriterionLevel, Finding, FindingItem, Outcome
 
 pytestmark = pytest.mark.spec("17.1")
@@ -79,7 +80,7 @@ def test_a_check_that_cannot_run_without_the_change_shows_nothing() -> None:
 
     evidence = compare_without_change(before, NOW)
 
-    assert evidence.why_not == "cannot run without the change: no program"
+    assert evidence == RedEvidence("tests", why_not="cannot run without the change: no program")
 
 
 def test_a_suite_that_did_not_load_shows_nothing() -> None:
@@ -87,6 +88,19 @@ def test_a_suite_that_did_not_load_shows_nothing() -> None:
 
     assert not evidence.red_tests
     assert "its tests did not load" in evidence.why_not
+
+
+@pytest.mark.parametrize(
+    ("message", "red"), [("assert 0", ("test_a",)), ("NameError: name 'x' is not defined", ())]
+)
+def test_the_tests_that_pass_anyway_are_named_beside_the_failed_ones(
+    message: str, red: tuple[str, ...]
+) -> None:
+    before = replace(failed(("test_a", message)), passing_tests=("test_b", "other"))
+
+    evidence = compare_without_change(before, NOW)
+
+    assert (evidence.check, evidence.red_tests, evidence.green_tests) == ("tests", red, ("test_b",))
 
 
 def test_a_check_without_names_is_one_test() -> None:
@@ -106,11 +120,41 @@ def test_one_red_test_is_enough_and_is_named() -> None:
     assert not finding.is_proof, "it proves the tests, not the work"
 
 
+@pytest.mark.parametrize("level", [CriterionLevel.REQUIRED, CriterionLevel.TOLD])
+def test_a_single_red_test_is_told_in_the_singular(level: CriterionLevel) -> None:
+    finding = judge_red_first([RedEvidence("a", ("t1",))], level, ("test_x.py",))
+
+    assert finding.message == "1 test fails without the change and passes with it: t1"
+    assert finding.required is (level is CriterionLevel.REQUIRED)
+
+
+def test_an_agent_is_told_which_files_and_which_tests_show_nothing() -> None:
+    names = tuple(f"t{n}" for n in range(30))
+
+    finding = judge_red_first(
+        [RedEvidence("a", green_tests=names)], CriterionLevel.REQUIRED, ("test_x.py",)
+    )
+
+    assert finding.check == "red-first"
+    assert finding.items == (FindingItem("test_x.py", "shows nothing of the fix", "test_x.py"),)
+    assert finding.params["greenTests"] == [
+        {"name": name, "message": "passes without it"} for name in names[:20]
+    ]
+
+
 @pytest.mark.parametrize(
     ("evidence", "files", "why"),
     [
-        ([RedEvidence("a", (), ("t",), "x"), RedEvidence("b", why_not="y")], ("f",), "check b y"),
-        ([RedEvidence("a", why_not="x")], (), "no test was added or changed"),
+        (
+            [RedEvidence("a", (), ("t",), "x"), RedEvidence("b", why_not="y")],
+            ("f",),
+            "check a x; check b y",
+        ),
+        (
+            [RedEvidence("a", why_not="x")],
+            (),
+            "no test was added or changed, and none fails without the change",
+        ),
         ([], ("f",), "no check runs tests"),
     ],
 )
@@ -120,7 +164,7 @@ def test_without_a_red_test_the_reason_is_named(
     finding = judge_red_first(evidence, CriterionLevel.REQUIRED, files)
     told = judge_red_first(evidence, CriterionLevel.TOLD, files)
 
-    assert why in finding.message
+    assert finding.message == f"no test shows what the change fixes: {why}"
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "not-red")
     assert not finding.is_acceptable
     assert told.is_acceptable
