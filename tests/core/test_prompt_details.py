@@ -1,0 +1,96 @@
+"""Prompts after several failed checks, and the rules of particular tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.builders import a_failure, a_policy, a_spec, a_task
+from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task
+from yaoki.core.prompt import BUDGETS, RED_RULES, compose_prompt, fence
+
+HINT = "Run make check first."
+
+
+def failed_task(*failed: FailedCheck, language: str = "en", agent_end: str = "") -> Task:
+    policy = a_policy(hints={FailureKind.QUALITY_FAILURE: HINT})
+    return a_task(
+        spec=a_spec(policy=policy, language=language),
+        feedback=a_failure(failed_checks=failed, agent_end=agent_end),
+    )
+
+
+def failure_section(task: Task) -> str:
+    text = compose_prompt(task).text
+    return text.partition("# What failed in the last attempt\n\n")[2].partition("\n\n# ")[0]
+
+
+@pytest.mark.spec("7.3")
+@pytest.mark.parametrize(
+    ("language", "intro"),
+    [
+        ("en", "2 checks failed, and all of them must pass: lint, tests"),
+        ("fr", "2 checks failed, and all of them must pass: lint, tests"),
+        ("ja", "2 個のチェックが失敗しました。すべてに合格する必要があります: lint, tests"),
+    ],
+)
+def test_all_failed_checks_are_named_and_the_hint_of_the_settings_is_given_once(
+    language: str, intro: str
+) -> None:
+    failed = (FailedCheck("lint", "1 error"), FailedCheck("tests", "2 failed"))
+
+    section = failure_section(failed_task(*failed, language=language, agent_end="it gave up"))
+
+    built_in = "The work does not pass its checks. Fix exactly what failed."
+    assert section == (
+        f"{intro}\n\nIt gave up.\n\n"
+        f"{HINT}\n\nQUALITY_FAILURE: 1 error\n\nFailing check: lint\n\n"
+        f"{built_in}\n\nQUALITY_FAILURE: 2 failed\n\nFailing check: tests"
+    )
+
+
+@pytest.mark.spec("15", "7.3")
+def test_the_writer_of_a_single_failure_gets_the_hints_of_the_settings() -> None:
+    def write(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
+        return f"hint: {hints[failure.kind]}"
+
+    assert f"hint: {HINT}" in compose_prompt(failed_task(), write).text
+
+
+@pytest.mark.spec("7.3")
+def test_a_long_failure_leaves_room_for_the_others() -> None:
+    failed = [FailedCheck(name, name[0] * 50_000) for name in ("lint", "tests", "types")]
+
+    section = failure_section(failed_task(*failed))
+
+    for name in ("lint", "tests", "types"):
+        assert name[0] * 1_000 in section
+        assert name[0] * (BUDGETS["failed"] // 4) not in section
+    assert len(section.encode()) <= BUDGETS["failed"]
+
+
+@pytest.mark.spec("17.1")
+@pytest.mark.parametrize(("language", "text"), [("en", "en"), ("ja", "ja"), ("fr", "en")])
+def test_a_task_with_the_red_first_criterion_is_told_to_write_a_failing_test(
+    language: str, text: str
+) -> None:
+    task = a_task(spec=a_spec(red=CriterionLevel.REQUIRED, language=language))
+
+    assert f"\n- {RED_RULES[text]}\n" in compose_prompt(task).text
+
+
+@pytest.mark.spec("7.3")
+def test_an_agent_that_can_ask_gets_english_where_its_language_has_no_text() -> None:
+    task = a_task(spec=a_spec(language="fr"))
+
+    assert "do not guess" in compose_prompt(task, can_ask=True).text
+
+
+@pytest.mark.spec("7.2", "14.4")
+@pytest.mark.parametrize(
+    ("text", "bar"),
+    [("plain", 3), ("``", 3), ("```", 4), ("a``b``c", 3), ("`a`b`c`d`", 3), ("`````x", 6)],
+)
+def test_a_fence_is_no_longer_than_its_text_demands(text: str, bar: int) -> None:
+    assert fence(text).split("\n", 1)[0] == "`" * bar
