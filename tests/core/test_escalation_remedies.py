@@ -1,0 +1,109 @@
+"""What a question to a person says about the way out: checks, accounts, unchanged work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, a_failure, an_active_task
+from tests.core.test_escalation_messages import ID, report
+from yaoki.core.model import (
+    NO_CHANGE_CHECK,
+    AccountClosure,
+    AccountProblem,
+    Failure,
+    FailureKind,
+    Stage,
+)
+from yaoki.errors import FatalCode
+
+K, CLOSED = FailureKind, AccountClosure(NOW)
+RECHECK = (
+    " The run keeps its checks: change it in the plan or yaoki.toml, "
+    "then: yaoki plan recheck run00001. "
+)
+
+
+@pytest.mark.spec("10.3")
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (a_failure(K.FATAL_ERROR, check="tests", code=FatalCode.CHECK_UNFIT), True),
+        (a_failure(K.FATAL_ERROR, check="tests", is_our_fault=True), True),
+        (a_failure(K.FATAL_ERROR, is_our_fault=True), False),
+        (a_failure(K.FATAL_ERROR, check="tests"), False),
+        (a_failure(K.TRANSIENT_ERROR, check="tests", is_our_fault=True), False),
+    ],
+)
+def test_a_question_about_a_check_at_fault_names_the_command_that_replaces_it(
+    failure: Failure, said: bool
+) -> None:
+    text = report(failure).question.text
+
+    assert (RECHECK in text) is said
+    assert ("recheck" in text) is said
+
+
+@pytest.mark.spec("10.3", "18.6")
+@pytest.mark.parametrize(
+    ("problem", "remedy", "closure", "words"),
+    [
+        (
+            AccountProblem.KEY_REFUSED,
+            "",
+            CLOSED,
+            " Give the agent a valid key, or log in again."
+            " All tasks that use small wait for your answer.",
+        ),
+        (AccountProblem.NO_CREDIT, "", None, " Add credit to the account."),
+        (AccountProblem.KEY_REFUSED, "run: agent login", None, " Run: agent login."),
+        (AccountProblem.OUTAGE, "", CLOSED, " All tasks that use small wait for your answer."),
+        (AccountProblem.NONE, "", None, ""),
+    ],
+)
+def test_a_question_about_an_account_says_what_helps_and_who_waits(
+    problem: AccountProblem, remedy: str, closure: AccountClosure | None, words: str
+) -> None:
+    failure = a_failure(
+        K.RATE_LIMIT, "no answer", account_problem=problem, remedy=remedy, closure=closure
+    )
+
+    asked = report(failure)
+
+    assert asked.question.text == (
+        f"login is not done: no answer.{words} Try again, take over or abort?"
+    )
+    assert (asked.actions[0] == remedy) is bool(remedy)
+    assert any(action.startswith(f"yaoki answer {ID} retry") for action in asked.actions)
+
+
+@pytest.mark.spec("10.3")
+@pytest.mark.parametrize(
+    ("files", "what"),
+    [
+        (0, "nothing was changed"),
+        (1, "only blank lines, comments or empty files were changed"),
+        (2, "only blank lines, comments or empty files were changed"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("Done", '"Done".'),
+        ("It is there.", '"It is there."'),
+        ("It is there!", '"It is there!"'),
+        ("Is it there?", '"Is it there?"'),
+    ],
+)
+def test_a_question_about_unchanged_work_says_what_changed_and_quotes_the_agent(
+    files: int, what: str, said: str, quoted: str
+) -> None:
+    task = an_active_task(Stage.VERIFY)
+    task = replace(task, work=replace(task.work, attempt_file_count=files))
+    failure = a_failure(K.INCOMPLETE, check=NO_CHANGE_CHECK, params={"agentSaid": said})
+
+    assert report(failure, task).question.text == (
+        f"login: {what}, and its checks pass as they are. The agent says: {quoted} "
+        "Accept it as done (waive), try again, take over or abort?"
+    )
