@@ -38,6 +38,7 @@ from yaoki.formats.quality.definition.shapes import compare_shapes, judge_new_fi
 from yaoki.formats.quality.definition.suite_changes import SuiteChanges
 from yaoki.formats.quality.definition.tools import CONFIGURED, IGNORES
 from yaoki.formats.quality.definition.units import PythonSource, parse_source
+from yaoki.formats.quality.inherited_tests import find_lost_inherited_tests
 from yaoki.formats.quality.strictness import FEWER
 from yaoki.formats.quality.suites import is_collected_path, is_test_path
 
@@ -162,6 +163,7 @@ class _Review:
             for item in integrity.find_lost_tests(changes, others)
             if (item.where, item.name) not in self.tables.folded
         ]
+        self.items += find_lost_inherited_tests(tests)
         self.items += integrity.find_emptied_tests(tests)
         self.items += integrity.find_skipped_tests(tests)
         self.items += integrity.find_collection_hooks(tests)
