@@ -85,7 +85,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
             {"type": "thread.started", "thread_id": "c"},
             {"type": "error", "message": "Reconnecting... 1/5 (429 Too Many Requests)"},
         )
-        + "sleep 60",
+        + "sleep 2; exit 1",
     ),
     "opencode": ("opencode", "echo 'Failed query: CREATE TABLE session' >&2; exit 1"),
     "wrapped": ("command", f"echo '{LIMIT}'; exit 1"),
