@@ -1,5 +1,5 @@
-"""What a person should know before a run starts: parts of the repository that it cannot have, and
-another run of the same plan.
+"""Notes before a run starts: parts of the repository that it cannot have, and another run of the
+same plan.
 """
 
 from __future__ import annotations

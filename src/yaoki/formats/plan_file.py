@@ -76,7 +76,7 @@ def parse_plan(
     below = reading.draft.settings_defects
     if number := len(defects.entries) + len(below.entries) + len(prompts):
         if _is_checklist(text, name):
-            # What it lacks as a playbook is of no interest.
+            # Nobody needs the list of what a checklist lacks as a playbook.
             hint = f"make a plan of it: yaoki plan import {shlex.quote(name)}"
             raise PlanInvalid(f"{name} is a checklist, not a plan", hint=hint)
         lines = (*defects.lines(), *below.lines(), *prompts)

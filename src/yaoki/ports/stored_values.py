@@ -60,7 +60,7 @@ class TaskRow:
     onto: str = ""
     # The end of the agent of landed work, unless it was exit code 0.
     agent_exit: str = ""
-    # Of a task that asks a person about the account of its agent.
+    # Set for a task that asks a person about the account of its agent.
     account_problem: AccountProblem = AccountProblem.NONE
 
 

@@ -39,13 +39,13 @@ def describe_entry(entry: JournalEntry) -> str:
 
 
 def failure_words(failure: Data) -> str:
-    """What failed first, then its pattern in words: `test_x: 1 != 2 (tests failed)`."""
+    """The first failure, then its pattern in words: `test_x: 1 != 2 (tests failed)`."""
     subject, pattern = failure_subject(failure), describe_pattern(failure.get("pattern", ""))
     return subject if not pattern or pattern in subject else f"{subject} ({pattern})"
 
 
 def failure_subject(failure: Data) -> str:
-    """What failed first, and how many failures there are besides."""
+    """The first failure, and the number of the others."""
     items = failure.get("items", ())
     if items:
         first = items[0]

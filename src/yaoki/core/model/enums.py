@@ -93,7 +93,7 @@ class TaskKind(StrEnum):
 
 @unique
 class CriterionLevel(StrEnum):
-    """What follows when a criterion of the proof is not met: nothing, a note, or a failure."""
+    """The consequence when a criterion of the proof is not met: nothing, a note, or a failure."""
 
     OFF = "off"
     TOLD = "told"

@@ -145,7 +145,7 @@ class _Search:
             yield from find_copied_results(change, expectations, specification)
 
     def _expectations(self) -> tuple[Expectation, ...]:
-        """Of the base's tests, and of the code in the commands of the checks."""
+        """The expectations of the base's tests, and of the code in the commands of the checks."""
         tests = [p for p in self.base.paths if is_test_path(p) and p.endswith(_READ_ENDS)]
         tests.sort(key=lambda path: (not self._is_near(path), path))
         texts = [(path, self.base.text(path)) for path in tests[:TESTS_MAX]]

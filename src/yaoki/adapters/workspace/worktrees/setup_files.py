@@ -34,7 +34,7 @@ STATUS = ("status", "--no-renames", "--ignore-submodules=dirty", "-z", "--porcel
 UNTRACKED = ("??", "A")
 # A larger folder is a download: none of its files is looked at.
 LOOSE_FILES_MAX = 1_000
-# Of a larger file only size and time are compared.
+# A larger file is compared by its size and time alone.
 HASHED_BYTES_MAX = 4 << 20
 SEARCHED_MAX = 100_000
 
@@ -209,7 +209,7 @@ def _slashes(path: str) -> Iterator[int]:
 
 
 def _digest(file: Path) -> str:
-    """Of the content and the mode; empty for a missing file."""
+    """A digest of the content and the mode; empty for a missing file."""
     try:
         facts = file.lstat()
         if file.is_symlink():

@@ -179,7 +179,7 @@ def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
 
 
 def _js_replaced(tokens: Sequence[Token], at: int) -> str:
-    """What stands before `=`: `assert.equal`, `Object.is`, `Array.prototype.includes`."""
+    """The name before `=`: `assert.equal`, `Object.is`, `Array.prototype.includes`."""
     start = at
     while start and tokens[start - 1].line == tokens[at].line and _is_target(tokens[start - 1]):
         start -= 1

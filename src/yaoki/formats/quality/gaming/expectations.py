@@ -1,4 +1,4 @@
-"""What tests expect: which inputs they give to a function, and which literal must come out."""
+"""The expectations of tests: the inputs they give to a function, and the literal that results."""
 
 from __future__ import annotations
 
