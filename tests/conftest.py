@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import quick_selection
+from tests import quick_selection, run_order
 from tests.acceptance.project import INSTALLED
 from tests.adapters.store import server
 from tests.scripted_model import matrix
@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if quick_selection.is_quick():
         quick_selection.select(config, items)
+    run_order.start_long_tests_first(config, items)
 
 
 def _restore_signals() -> None:

@@ -17,6 +17,11 @@ def is_quick() -> bool:
     return VARIABLE in os.environ
 
 
+def example_count(most: int) -> int:
+    """Examples of a property test: a quick run tries a quarter of them."""
+    return most // 4 if is_quick() else most
+
+
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests marked as `full`, and parameters beyond `quick_cases`."""
     seen: Counter[str] = Counter()

@@ -38,6 +38,8 @@ PATIENT = re.sub(r"(lease|hang_warning|hang|deadline)_s = (\d+)", r"\1_s = \g<2>
 GIT_IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@localhost")
 # Ten times what any command takes, and less than the timeout of a test.
 BOUND_S = 90
+# For checks that run pytest: the plugins of our own environment take half of its start-up.
+WITHOUT_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 # Set by --installed: every command starts the installed program.
 INSTALLED = "TESTS_INSTALLED"
 # Variables that affect the start of an interpreter; a fork does not start one.

@@ -56,6 +56,7 @@ def test_a_turn_survives_a_killed_worker_and_its_prompt_is_sent_once(
 
 
 @pytest.mark.spec("0.1", "3.9", "12.8")
+@pytest.mark.long
 def test_a_denied_tool_call_is_reported_to_a_person_unless_the_plan_allows_it(
     project: Project, tmp_path: Path
 ) -> None:

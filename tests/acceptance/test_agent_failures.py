@@ -323,6 +323,7 @@ def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(
 
 
 @pytest.mark.spec("3.8", "3.10", "4.2", "5.5")
+@pytest.mark.long
 def test_rate_limits_timeouts_and_crashes_are_distinguished(project: Project) -> None:
     """One task with one failure after the other, each classified by facts and not by prose."""
     falls = [

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, file_contains, writes
 from tests.acceptance.test_agent_failures import event_data
 from tests.acceptance.test_structured_agents import an_agent
 
@@ -201,7 +201,7 @@ def test_a_collection_failure_names_its_cause(project: Project) -> None:
     project.git("add", "-A")
     project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "tests")
     run = [project.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml={report}"]
-    checks = {"tests": {"run": run}}
+    checks = {"tests": {"run": run, "env": WITHOUT_PLUGINS}}
     task = {"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}
     plan = a_plan({"a": [writes("a.txt"), writes("b.txt")]}, [task], checks)
 

@@ -11,6 +11,7 @@ import pytest
 from tests.acceptance.project import (
     BOUND_S,
     SETTINGS,
+    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
@@ -97,7 +98,13 @@ def test_a_false_claim_is_sent_back_with_the_failing_test(project: Project) -> N
             ]
         },
         [{"id": "answer", "checks": ["tests"], "scope": ["answer.py"]}],
-        {"tests": {"run": [*argv, "--junit-xml", "{report}"], "pattern": "test-failed"}},
+        {
+            "tests": {
+                "run": [*argv, "--junit-xml", "{report}"],
+                "pattern": "test-failed",
+                "env": WITHOUT_PLUGINS,
+            }
+        },
     )
 
     done = project.yaoki("run", project.plan(plan))

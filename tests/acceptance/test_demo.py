@@ -29,6 +29,7 @@ def env(pycache: Path) -> dict[str, str]:
     return {**around, "PYTHONPYCACHEPREFIX": str(pycache), "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
+@pytest.mark.long
 def test_the_demo_shows_the_false_claim_and_its_fix_and_its_last_commands_work_as_printed(
     tmp_path: Path, env: dict[str, str]
 ) -> None:

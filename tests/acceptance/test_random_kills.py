@@ -114,6 +114,7 @@ class KilledProject(Project):
 @pytest.mark.acceptance
 @pytest.mark.timeout(300)
 @pytest.mark.spec("0.2", "0.3", "3.7", "9.8", "11.1", "8.6")
+@pytest.mark.long
 def test_a_run_killed_at_random_moments_ends_like_an_undisturbed_one(
     tmp_path: Path, pycache: Path, stores: Stores, store_url: str
 ) -> None:

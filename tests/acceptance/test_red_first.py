@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan
+from tests.acceptance.project import GIT_IDENTITY, WITHOUT_PLUGINS, Project, a_plan
 from tests.acceptance.test_agent_failures import event_data
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("17.1")]
@@ -19,7 +19,7 @@ OLD_TEST = "from half import half\n\n\ndef test_even():\n    assert half(4) == 2
 RED_TEST = f"{OLD_TEST}\n\ndef test_odd():\n    assert half(3) == 1.5\n"
 GREEN_TEST = f"{OLD_TEST}\n\ndef test_zero():\n    assert half(0) == 0\n"
 UNLOADED_TEST = "from half import half, exact\n\n\ndef test_exact():\n    assert exact(half(3))\n"
-CHECKS = {"tests": {"run": [sys.executable, "-m", "pytest", "-q"]}}
+CHECKS = {"tests": {"run": [sys.executable, "-m", "pytest", "-q"], "env": WITHOUT_PLUGINS}}
 
 
 def run_fix(
@@ -41,6 +41,7 @@ def faulty(project: Project) -> Project:
     return project
 
 
+@pytest.mark.long
 def test_a_fix_lands_with_the_test_that_fails_without_it_in_its_receipt(faulty: Project) -> None:
     """The first attempt has no test, the second one a test that passes anyway."""
     code, task, entries = run_fix(

@@ -149,6 +149,7 @@ def decisions_of(project: Project, plan: dict[str, Any]) -> dict[str, dict[str, 
 
 
 @pytest.mark.spec("4.2", "5.4", "3.10", "4.7")
+@pytest.mark.long
 def test_what_agents_say_at_their_end_is_understood(project: Project) -> None:
     project.settings("[limits]\nagent_wait_s = 1.0\nparallel = 4\n")
 

@@ -39,7 +39,8 @@ def modules_that_match_events() -> set[str]:
     return {
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
+        if "event" in (text := file.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if any(map(is_event_name, uses(node)))
     }
 

@@ -114,6 +114,7 @@ def test_only_one_package_starts_processes_or_reads_the_clock(module: str) -> No
         name_of(file)
         for file in FILES
         if not name_of(file).startswith(ONLY_IN[module])
+        and module in file.read_text(encoding="utf-8")
         and any(inside(name, module) for name in imported(file))
     ]
 

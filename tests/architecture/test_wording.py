@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,13 +35,13 @@ def texts() -> Iterator[tuple[str, str]]:
         for file in found:
             name = str(file.relative_to(ROOT))
             if file.suffix in SUFFIXES and "vendor" not in file.parts:
-                yield name, " ".join(file.read_text(encoding="utf-8").split())
+                yield name, " ".join(file.read_text(encoding="utf-8").lower().split())
 
 
 @pytest.mark.spec("12.1")
 def test_no_message_and_no_page_has_the_words_that_readers_stumbled_over() -> None:
-    pattern = re.compile("|".join(map(re.escape, STUMBLING)), re.IGNORECASE)
+    hard = [words.lower() for words in STUMBLING]
 
-    found = {name: sorted(set(pattern.findall(text))) for name, text in texts()}
+    found = [(name, words) for name, text in texts() for words in hard if words in text]
 
-    assert {name: words for name, words in found.items() if words} == {}
+    assert found == []

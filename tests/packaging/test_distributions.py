@@ -156,6 +156,7 @@ def check_as_user(installation: Installation, folder: Path) -> None:
     check_completion(installation, folder)
 
 
+@pytest.mark.long
 def test_the_wheel_alone_plays_the_demo_and_serves_its_page_and_its_tools(tmp_path: Path) -> None:
     wheel = build(tmp_path / "dist", "wheel")
     installation = install_locked(wheel, tmp_path / "installed")

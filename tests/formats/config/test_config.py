@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis import settings as sampled
 
+from tests.quick_selection import example_count
 from yaoki.core.model import Backoff, BackoffType, FailureKind
 from yaoki.core.settings.override import (
     with_cause,
@@ -297,7 +298,7 @@ def test_times_out_of_order_are_refused_and_both_named(
         strategies.sampled_from(list(ORDERED_TIMES)), strategies.floats(0.001, 10_000), max_size=5
     )
 )
-@sampled(max_examples=60, deadline=None)
+@sampled(max_examples=example_count(60), deadline=None)
 @pytest.mark.spec("15")
 def test_accepted_times_are_in_order(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, float]
@@ -470,7 +471,7 @@ KEYS = strategies.sampled_from(
 
 
 @given(strategies.dictionaries(KEYS, VALUES, max_size=4))
-@sampled(max_examples=100, deadline=None)
+@sampled(max_examples=example_count(100), deadline=None)
 @pytest.mark.spec("14.4")
 def test_any_settings_file_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, str]

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.quick_selection import example_count
 from tests.repositories import a_repository
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
@@ -408,7 +409,7 @@ WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)
 
 
 @pytest.mark.spec("2.1", "0.6")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @example(boxes=[(0, "x", "9"), (1, " ", "")], form="spec-kit")
 @given(
     boxes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(" x?"), WORDS), max_size=12),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies
 
+from tests.quick_selection import example_count
 from yaoki.core.machine.codec import from_data, to_data
 from yaoki.core.model import CheckSpec, FailureKind, OnFailure, TaskKind
 from yaoki.core.settings.settings import LimitSettings, Settings
@@ -613,7 +614,7 @@ WORDS = [*HEAD.split(), "tasks:", "- ", "id:", "goal:", "needs:", "[", "]", "{",
 
 
 @pytest.mark.spec("14.4")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(
     strategies.one_of(
         strategies.text(max_size=200),

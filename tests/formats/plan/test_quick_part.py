@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from tests.quick_selection import example_count
 from yaoki.formats.plan import model as models
 from yaoki.formats.plan.quick_part import (
     DOUBTFUL_VALUES,
@@ -83,7 +84,7 @@ def test_every_model_with_a_validator_is_listed() -> None:
     assert ruled == set(DOUBTFUL_VALUES)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 @given(
     st.sampled_from(sorted(load_shapes())).flatmap(
         lambda name: st.tuples(st.just(name), data_of(name))
@@ -105,7 +106,7 @@ def test_the_quick_reader_gives_the_same_values_as_the_model(
     assert_same(quick, model)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(
     st.sampled_from(("TaskModel", "CheckModel", "AgentModel")).flatmap(
         lambda name: st.tuples(st.just(name), data_of(name))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies
 
+from tests.quick_selection import example_count
 from yaoki.core.machine.codec import from_data, to_data
 from yaoki.core.model import FailureKind, TaskKind, TaskSpec
 from yaoki.core.settings.settings import Settings
@@ -570,7 +571,7 @@ def outcome(text: str) -> tuple[str, ...]:
 
 
 @pytest.mark.spec("2.5", "14.4")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(LINES)
 def test_any_playbook_is_read_or_refused(lines: list[str]) -> None:
     assert outcome("\n".join(lines))

@@ -13,6 +13,7 @@ from hypothesis import given, strategies
 from hypothesis import settings as sampled
 
 from tests.builders import a_task
+from tests.quick_selection import example_count
 from yaoki.core.decide import integrity
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
 from yaoki.core.model.patterns import PATTERNS
@@ -428,7 +429,7 @@ def test_a_value_cannot_close_the_fence_around_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2")
-@sampled(max_examples=60, deadline=None)
+@sampled(max_examples=example_count(60), deadline=None)
 @given(strategies.text(alphabet="#`~=- \n{}%a", max_size=60))
 def test_no_value_forges_a_heading_or_a_fence(value: str) -> None:
     failure = a_failure(params={"errorOutput": value, "failedTests": [{"name": value}]})

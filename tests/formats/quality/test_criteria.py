@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.quick_selection import example_count
+from tests.yaml_tables import load_quickly
 from yaoki.core.model import Finding, Outcome
 from yaoki.formats.quality import Change, ChangeContext, judge_criteria
 from yaoki.formats.quality.criteria import TEXT_CHARS_MAX, VIOLATIONS_MAX
@@ -20,8 +21,8 @@ from yaoki.formats.quality.lexer import scan_source
 pytestmark = pytest.mark.spec("4.3", "4.4", "4.5")
 
 TABLES = Path(__file__).parents[2] / "fixtures" / "quality"
-POSITIVE: list[dict[str, Any]] = yaml.safe_load((TABLES / "positive.yaml").read_text("utf-8"))
-NEGATIVE: list[dict[str, Any]] = yaml.safe_load((TABLES / "negative.yaml").read_text("utf-8"))
+POSITIVE: list[dict[str, Any]] = load_quickly((TABLES / "positive.yaml").read_text("utf-8"))
+NEGATIVE: list[dict[str, Any]] = load_quickly((TABLES / "negative.yaml").read_text("utf-8"))
 PATTERNS = {"Q2": "todo-added", "Q3": "omission", "Q4": "syntax-error"}
 PARAMS = {"Q2": "todos", "Q3": "omissions", "Q4": "syntaxErrors"}
 SOUP = st.text(
@@ -140,7 +141,7 @@ def test_terminal_codes_in_a_todo_are_removed() -> None:
     path=st.sampled_from(sorted(e for es in ENDINGS_OF_LANGUAGE.values() for e in es.split())),
     text=SOUP,
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 def test_no_text_makes_the_criteria_raise(path: str, text: str) -> None:
     judge_criteria(
         [change(f"a.{path}", text, text[::-1])],
@@ -150,7 +151,7 @@ def test_no_text_makes_the_criteria_raise(path: str, text: str) -> None:
 
 
 @given(path=st.sampled_from(["a.js", "a.rs", "a.php", "a.cs", "a.swift", "a.rb"]), text=SOUP)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 def test_the_code_keeps_its_shape_when_strings_are_blanked(path: str, text: str) -> None:
     """Line numbers in findings depend on it."""
     grammar = language_of(path)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tests.builders import a_failure
+from tests.quick_selection import example_count
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.readers import extractor_names
 from yaoki.adapters.processes.process_trees import ShimProcesses
@@ -305,7 +306,7 @@ LEAVES = strategies.none() | strategies.booleans() | strategies.integers() | str
 
 @pytest.mark.spec("2.4", "14.4")
 @given(strategies.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 def test_any_registry_is_read_or_refused(data: strategies.DataObject) -> None:
     """One value somewhere is replaced by anything; nothing but a refusal may come of it."""
     registry: Any = original_registry()

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.builders import a_finding, an_active_task, in_outbox
+from tests.yaml_tables import load_quickly
 from yaoki.adapters.agents.command import CommandAgent
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.failures import FATAL_CATALOGUE
@@ -82,7 +81,7 @@ def load(folder: Path = HERE) -> list[Case]:
     return [
         _case(data)
         for file in sorted(folder.glob("*.yaml"))
-        for data in yaml.safe_load(file.read_text(encoding="utf-8"))
+        for data in load_quickly(file.read_text(encoding="utf-8"))
     ]
 
 
