@@ -64,6 +64,7 @@ def test(*more: str) -> None:
     style()
     chromium()
     with beside(*TYPES):
+        compile_tests()
         run_tests(*TESTS, "--quick", "-m", "not agents and not registries", *more)
     call("python", "-m", "tests.spec_coverage")
 
@@ -95,6 +96,7 @@ def full(*more: str) -> None:
     try_agents()
     docs()
     with beside(*TYPES):
+        compile_tests()
         run_tests(*TESTS, *more)
     call("python", "-m", "tests.spec_coverage")
 
@@ -333,16 +335,28 @@ COMMANDS = {
 }
 
 
-def call(program: str, *words: str, given: bytes | None = None, **variables: str) -> None:
+def call(
+    program: str,
+    *words: str,
+    given: bytes | None = None,
+    output: int | None = None,
+    **variables: str,
+) -> None:
     """A program of the environment, in this folder; when it fails, so do we, with its code."""
     # Several processes read the same tests: what the first one compiled serves the others.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env.update(variables)
     done = subprocess.run(
-        [str(BIN / program), *words], cwd=str(TOP), input=given, env=env, check=False
+        [str(BIN / program), *words], cwd=str(TOP), input=given, stdout=output, env=env, check=False
     )
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
+
+
+def compile_tests() -> None:
+    """On a fresh clone each of the parallel processes would compile every test for itself."""
+    if not any((TOP / "tests").rglob("*-pytest-*.pyc")):
+        call("pytest", "-qq", "--collect-only", output=subprocess.DEVNULL)
 
 
 def run_tests(*words: str) -> None:

@@ -61,7 +61,11 @@ def _disable_deadlines() -> None:
     """
     slow = [HealthCheck.too_slow]
     settings.register_profile(
-        "any machine", deadline=None, suppress_health_check=slow, derandomize=True
+        "any machine",
+        max_examples=50 if quick_selection.is_quick() else 100,
+        deadline=None,
+        suppress_health_check=slow,
+        derandomize=True,
     )
     settings.load_profile("any machine")
 

@@ -12,7 +12,6 @@ import pytest
 from tests.acceptance.project import (
     BOUND_S,
     GIT_IDENTITY,
-    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
@@ -133,7 +132,7 @@ def test_a_replay_reports_numbers_of_tests_judges_and_waivers_and_repeats_the_se
     test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     checks = {
-        "tests": {"run": argv, "env": WITHOUT_PLUGINS},
+        "tests": {"run": argv},
         "made": {"shell": "test -f test_it.py && test -f made.txt"},
         "good": file_contains("a.txt"),
         "review": {"judge": {"agent": "critic", "ask": "The file a.txt is good."}},
