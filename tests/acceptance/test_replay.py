@@ -129,7 +129,8 @@ def test_a_replay_reports_numbers_of_tests_judges_and_waivers_and_repeats_the_se
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     count = project.folder / "count"
-    test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
+    test = "def test_{0}():\n    assert len('{0}') == 3\n\n\n"
+    test = test.format("one") + test.format("two")
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     checks = {
         "tests": {"run": argv},

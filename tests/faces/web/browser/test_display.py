@@ -100,6 +100,7 @@ COLUMNS = """(which) => [...document.querySelector(which).children]
     Math.round(cell.getBoundingClientRect().left)])"""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("width", "shown"),
     [(1360, "n st nm at ag why ct tk ld"), (1000, "n st nm at why ct"), (700, "st nm at why")],
