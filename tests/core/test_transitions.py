@@ -725,6 +725,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
             "message": "1 failed",
             "tests": 7,
             "fail_to_pass": ["t0"],
+            "hidden": "",
             "known": known[:-1],
             "items": [{"name": "t", "message": "boom", "where": "a.py"}],
             "exit_code": 1,

@@ -53,6 +53,7 @@ class PlanPreflight:
             defects = [f"checks.{name}.reader: {words}" for name, words in problems if words]
             if defects:
                 raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
+        self._context.hidden_checks.refuse_defects(plan)
         self.check_prompts(plan)
 
     @property
@@ -105,7 +106,10 @@ class PlanPreflight:
         from yaoki.core.decide.baseline import as_displayed_baseline
 
         checker = CheckDispatcher(
-            self._context.processes, timedelta(0), checkout=self._context.repository.top
+            self._context.processes,
+            timedelta(0),
+            checkout=self._context.repository.top,
+            find_hidden=self._context.hidden_checks.find_now,
         )
         opened = open_base_room(self._context.proof_rooms, checker, commit, setup, progress)
         findings = {}

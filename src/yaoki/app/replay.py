@@ -92,7 +92,8 @@ def replay_run(
     git = LocalGitFacts(app.repository.common_dir)
     here = git.trees([one.proof.landed_commit for one in landings])
     source, top = app.repository.common_dir, app.repository.top
-    with open_replay_clone(source, app.context.processes, top) as room:
+    hidden = app.context.hidden_checks.find
+    with open_replay_clone(source, app.context.processes, top, hidden) as room:
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
             if one.proof.landed_commit in here:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
-from yaoki.adapters.checks import CheckDispatcher
+from yaoki.adapters.checks import CheckDispatcher, FindHidden
 from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
@@ -116,7 +116,9 @@ class ReplayClone:
 
 
 @contextmanager
-def open_replay_clone(source: Path, processes: Processes, checkout: Path) -> Iterator[ReplayClone]:
+def open_replay_clone(
+    source: Path, processes: Processes, checkout: Path, find_hidden: FindHidden
+) -> Iterator[ReplayClone]:
     """A clone of the repository in a temporary folder that is always removed."""
     with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
@@ -125,5 +127,7 @@ def open_replay_clone(source: Path, processes: Processes, checkout: Path) -> Ite
         logs.mkdir()
         clone = clone_fresh(source, folder / "clone")
         environ = {**os.environ, "HOME": str(home)}
-        checks = CheckDispatcher(processes, LEASE, environ, checkout=checkout)
+        checks = CheckDispatcher(
+            processes, LEASE, environ, checkout=checkout, find_hidden=find_hidden
+        )
         yield ReplayClone(clone, logs, checks)

@@ -16,6 +16,7 @@ from yaoki.app.warning_output import print_warning
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask
 from yaoki.core.text import format_count
+from yaoki.errors import StoreError
 
 # Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.store import SqlStore
     from yaoki.adapters.store.tables.outbox import NoticeSelection
     from yaoki.adapters.workspace import GitProofRooms, GitWorkspace
+    from yaoki.app.hidden_checks import HiddenChecks
     from yaoki.app.sandbox_choice import SandboxChoice
     from yaoki.app.trust import Trust
     from yaoki.core.model import RunId
@@ -257,6 +259,7 @@ class RepositoryContext:
             writable=tuple(_expand_home(place) for place in sandbox_settings.writable),
             network=sandbox_settings.network,
             hidden=self._hidden_paths,
+            hidden_checks=self._hidden_check_folders,
             socket_folders=tuple(_expand_home(place) for place in sandbox_settings.readable),
         )
         return SandboxChoice(
@@ -266,6 +269,23 @@ class RepositoryContext:
             lambda task_id: self.store.task(task_id),
             lambda run_id: self.store.run(run_id),
         )
+
+    @cached_property
+    def hidden_checks(self) -> HiddenChecks:
+        from yaoki.app.hidden_checks import HiddenChecks
+
+        repository = self.repository
+        private = (repository.top, repository.common_dir, self.worktrees_root, state_home())
+        return HiddenChecks(
+            lambda: self.store, repository.top, [place.resolve() for place in private]
+        )
+
+    def _hidden_check_folders(self) -> Sequence[Path]:
+        try:
+            store = self.store
+        except StoreError:
+            return ()  # no run was submitted yet, or none can be carried on
+        return store.hidden_folders()
 
     @property
     def _hidden_paths(self) -> tuple[Path, ...]:

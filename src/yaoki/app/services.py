@@ -167,6 +167,7 @@ class Services:
                     lease,
                     find_agent=self._context.find_agent,
                     checkout=self._context.repository.top,
+                    find_hidden=self._context.hidden_checks.find,
                 ),
                 self._context.proof_rooms,
                 self._context.store,

@@ -33,6 +33,7 @@ def submit_plan(
     app.trust.require_trusted()
     app.preflight.check_references(plan)
     app.preflight.check_programs(plan, with_agents=True)
+    plan = app.context.hidden_checks.freeze(plan)
     app.preflight.check_tags(plan.specs, tags)
     branch, commit = resolve_base(app.repository, base or plan.base)
     submission = Submission(

@@ -184,12 +184,14 @@ def plain_check_commands(checks: Iterable[CheckSpec]) -> tuple[str, ...]:
     lines = (
         check.shell or " ".join(check.argv)
         for check in checks
-        if check.type is CheckType.COMMAND and check.cwd in {"", "."}
+        if check.type is CheckType.COMMAND and check.cwd in {"", "."} and check.hidden is None
     )
     return tuple(dict.fromkeys(line for line in lines if PLAIN_COMMAND.fullmatch(line)))
 
 
 def _command(check: CheckSpec) -> str:
+    if check.hidden is not None:
+        return "hidden: it checks the behaviour that the task asks for; you do not see it"
     match check.type:
         case CheckType.COMMAND:
             return f"`{check.shell or ' '.join(check.argv)}`"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
@@ -100,6 +101,16 @@ class Baselines(Protocol):
 
     def baseline(self, commit: str, command: str) -> Finding | None: ...
     def save_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
+
+
+class HiddenFileStore(Protocol):
+    """The files of hidden checks, as text, by their digest."""
+
+    def hidden_files(self, digest: str) -> str | None: ...
+    def hidden_folders(self) -> Sequence[Path]:
+        """The folders that they were read from: no agent may see them."""
+
+    def save_hidden_files(self, digest: str, folder: str, content: str) -> None: ...
 
 
 # ------------------------------------------------------------------ writing
@@ -316,7 +327,7 @@ class CommandStore(CompletionStore, Claims, Protocol):
     """The store as the commands of people use it."""
 
 
-class Store(CommandStore, Notices, Workers, LeasedPorts, Protocol):
+class Store(CommandStore, HiddenFileStore, Notices, Workers, LeasedPorts, Protocol):
     """The whole store, for the composition root."""
 
     def accounts(self) -> list[AccountRow]: ...

@@ -31,6 +31,7 @@ CHECK: Mapping[str, FieldShape] = {
     "exit_code": (int,),
     "outputs": [OUTPUT],
     "fail_to_pass": Optional([str]),
+    "hidden": Optional(str),
     "ms": int,
 }
 LANDED: Mapping[str, FieldShape] = {

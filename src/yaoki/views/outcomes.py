@@ -21,6 +21,8 @@ def outcome_words(data: Mapping[str, Any]) -> str:
     more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
     red = len(data.get("fail_to_pass", ()))
     more += f", {format_count(red, 'test fails', 'tests fail')} without the change" if red else ""
+    if hidden := data.get("hidden", ""):
+        more += f", hidden: {f'files {hidden[:12]}' if hidden.isalnum() else hidden}"
     return f"{data['outcome']}{more}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import astuple, replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,19 +17,31 @@ from yaoki.adapters.checks.entry_point import check_entry_point
 from yaoki.adapters.checks.files import check_files
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, mask_data
 from yaoki.adapters.checks.git import check_git
+from yaoki.adapters.checks.hidden_files import HiddenContent
 from yaoki.adapters.checks.judge import FindAgent, check_judge
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.selection import narrow_to_failures
-from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.model import (
+    CheckSpec,
+    CheckType,
+    Finding,
+    FindingItem,
+    HiddenFiles,
+    OnFailure,
+    Outcome,
+)
 from yaoki.core.redact import confidential_variables, mask, secret_values
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault
 from yaoki.ports import CheckFacts, Processes
+
+FindHidden = Callable[[HiddenFiles], HiddenContent | None]
 
 
 class CheckDispatcher:
     """Runs each check by its type: commands in a process tree, files and git facts directly.
 
-    Judges need `find_agent`; without it a judge is BROKEN.  `checkout` is the user's own.
+    Judges need `find_agent`, hidden checks `find_hidden`; without it such a check is BROKEN.
+    `checkout` is the user's own.
     """
 
     def __init__(
@@ -38,9 +51,11 @@ class CheckDispatcher:
         environ: Mapping[str, str] = os.environ,
         find_agent: FindAgent | None = None,
         checkout: Path = Path(),
+        find_hidden: FindHidden | None = None,
     ) -> None:
         self._processes, self._lease, self._environ = processes, lease, environ
         self._find_agent, self._checkout = find_agent, checkout
+        self._find_hidden = find_hidden
 
     def check(
         self,
@@ -62,12 +77,26 @@ class CheckDispatcher:
             self._checkout,
         )
         try:
-            return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
+            with self._hidden_files_in(spec, worktree.absolute()):
+                return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
         except OSError as fault:
             is_transient = fault.errno in TRANSIENT_ERRNOS
             return make_broken(spec, f"it could not run: {fault}", transient=is_transient)
         except Fault as fault:
             return make_broken(spec, fault.sentence, transient=fault.transient)
+
+    def _hidden_files_in(self, spec: CheckSpec, worktree: Path) -> AbstractContextManager[None]:
+        if spec.hidden is None or not spec.hidden.folder:
+            return nullcontext()
+        content = self._find_hidden(spec.hidden) if self._find_hidden else None
+        if content is None:
+            raise Fault(
+                f"its hidden files are missing: {spec.hidden.digest[:12]} of {spec.hidden.folder}",
+                transient=False,
+                code=FatalCode.RESOURCE_NOT_FOUND,
+                hint="yaoki plan recheck RUN reads the folder again",
+            )
+        return content.laid_over(worktree)
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for the failed tests alone; None if they cannot be run alone."""

@@ -76,7 +76,8 @@ class Sandbox:
 
     `worktrees` holds one folder for each task.  `read_only` (the repository and its git folder) is
     readable inside hidden folders, and read-only inside writable folders.  `hidden` folders (the
-    store, keys, proof rooms, other worktrees) are empty inside, except for the command's own files.
+    store, keys, proof rooms, other worktrees) are empty inside, except for the command's own files,
+    and so are the folders of `hidden_checks`, which runs may add at any time.
     Sockets are closed, because their server is outside, except below `socket_folders` and in
     writable folders.
     """
@@ -87,6 +88,7 @@ class Sandbox:
     network: bool = True
     program: str = ""
     hidden: tuple[Path, ...] = ()
+    hidden_checks: Callable[[], Sequence[Path]] = tuple
     socket_folders: tuple[Path, ...] = ()
 
     def check_available(self) -> None:
@@ -174,7 +176,7 @@ class Sandbox:
         """Runs a short command that cannot write and has no network."""
         bubblewrap = self._find_program()
         isolation = find_isolation_options(bubblewrap, ("--unshare-net",))
-        mounts = bind_options(resolve_existing(read_only), (), resolve_existing(self.hidden))
+        mounts = bind_options(resolve_existing(read_only), (), resolve_existing(self._all_hidden()))
         inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
         command = (bubblewrap, *root_options(), *mounts, *isolation, *inside)
         return run_command(
@@ -203,7 +205,7 @@ class Sandbox:
         return ("/bin/sh", "-c", CLOSING, bubblewrap, str(calls_file(self.worktrees)))
 
     def _mount_options(self, readable: Sequence[Path], writable: Sequence[Path]) -> Iterator[str]:
-        hidden = resolve_existing(self.hidden)
+        hidden = resolve_existing(self._all_hidden())
         sockets = [
             s
             for s in list_open_sockets()
@@ -217,6 +219,9 @@ class Sandbox:
         ]
         yield from root_options()
         yield from bind_options(readable, writable, [*hidden, *sockets])
+
+    def _all_hidden(self) -> tuple[Path, ...]:
+        return (*self.hidden, *self.hidden_checks())
 
     def _find_program(self) -> str:
         if bubblewrap := shutil.which(self.program or PROGRAM):
@@ -256,7 +261,7 @@ class Sandbox:
         return [*resolve_existing(self.read_only), *(p for p in existing if is_in_shared_folder(p))]
 
     def _is_in_hidden_folder(self, file: Path) -> bool:
-        tops = (*SHARED_FOLDERS, *resolve_existing(self.hidden))
+        tops = (*SHARED_FOLDERS, *resolve_existing(self._all_hidden()))
         return is_below(file, tops) or is_below(file.resolve(), tops)
 
 

@@ -189,6 +189,14 @@ class SqlStore:
         self.baseline = baselines.baseline
         self.save_baseline = baselines.save_baseline
 
+    def _expose_hidden_files(self) -> None:
+        from yaoki.adapters.store.tables.hidden_files import HiddenFileRows
+
+        hidden = HiddenFileRows(self.database)
+        self.hidden_files = hidden.hidden_files
+        self.hidden_folders = hidden.hidden_folders
+        self.save_hidden_files = hidden.save_hidden_files
+
     @property
     def journal_source(self) -> str:
         """The name of the source of `read_journal_source` in messages."""
@@ -280,6 +288,11 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
     "baselines": (
         "baseline",
         "save_baseline",
+    ),
+    "hidden_files": (
+        "hidden_files",
+        "hidden_folders",
+        "save_hidden_files",
     ),
 }
 PART_OF_METHOD = {name: part for part, names in _EXPOSED.items() for name in names}

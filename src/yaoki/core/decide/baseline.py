@@ -45,7 +45,8 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
         spec.success,
         spec.reader,
     )
-    more = (spec.cwd, dict(spec.env), spec.entry, spec.options, setup)
+    more: tuple[Any, ...] = (spec.cwd, dict(spec.env), spec.entry, spec.options, setup)
+    more += (spec.hidden.digest,) if spec.hidden else ()
     text = json.dumps(to_data([*parts, *more]), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 

@@ -62,13 +62,27 @@ class RetryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenFiles:
+    """The files of a hidden check: no agent sees them; they are in the proof room while it runs.
+
+    `folder` is where they were when the plan was submitted, `digest` identifies their content; both
+    are empty for a check that is hidden without files of its own.
+    """
+
+    folder: str = ""
+    digest: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CheckSpec:
     """The definition of a check.  Its `type` decides which of the other fields count.
 
     A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `agent` judges by
     the criteria in `ask`; `entry` names a function of an installed package, called with `options`.
     `extract` maps the params of a failure to their extractors.  `definition` are globs of files
-    that define the check, besides those that its command refers to.
+    that define the check, besides those that its command refers to.  Of a check with `hidden`
+    files, agents see neither the command nor the output.
     """
 
     name: str
@@ -94,6 +108,7 @@ class CheckSpec:
     entry: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     definition: tuple[str, ...] = ()
+    hidden: HiddenFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.forgotten_files import find_forgotten_files
+from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.landing_notes import landing_notes
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
@@ -111,7 +112,8 @@ class CandidateVerifier:
             variables = passed_variables(run, task)
             return tuple(self._checker.mask_finding(finding, variables) for finding in findings)
         with self._sessions.session(run, task, home, claim) as session:
-            checked = tuple(self._run_checks(run, task, candidate, home, claim, session, reviewed))
+            found = self._run_checks(run, task, candidate, home, claim, session, reviewed)
+            checked = tuple(_conceal(task, finding) for finding in found)
         if by_agent and all(finding.is_acceptable for finding in checked):
             for words in self._landing_notes(task, candidate, reviewed):
                 claim.warn(words)
@@ -217,10 +219,11 @@ class CandidateVerifier:
                 return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
             finding = self._run_check(check, replace(facts, findings=tuple(findings)))
-            if finding.fault:
-                claim.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
-            findings.append(finding)
-            yield finding
+            shown = conceal_details(finding, spec)
+            if shown.fault:
+                claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
+            findings.append(shown)
+            yield shown
             if finding.check == SETUP:
                 return
             if not finding.is_acceptable:
@@ -249,7 +252,8 @@ class CandidateVerifier:
         if reviewed.is_trivial and not self._comparison.change_matters(task, proofs, facts):
             yield trivial_change_finding()
         if reviewed.by_agent:
-            yield from self._red_first.findings(task, passed, reviewed.changes, facts)
+            shown_checks = [one for one in passed if one[0].spec.hidden is None]
+            yield from self._red_first.findings(task, shown_checks, reviewed.changes, facts)
 
     def _fewer_tests(
         self,
@@ -341,3 +345,10 @@ class CandidateVerifier:
             reason = "protected files changed while it ran, by the check or another process"
             return unfit_finding(finding, reason, changed)
         return finding
+
+
+def _conceal(task: Task, finding: Finding) -> Finding:
+    """Comparisons with the base add findings of a hidden check, too."""
+    specs = (spec for spec in task.spec.checks if spec.name == finding.check)
+    spec = next(specs, None)
+    return conceal_details(finding, spec) if spec else finding

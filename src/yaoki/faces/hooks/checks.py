@@ -117,6 +117,10 @@ def _findings(
         if spec.git is GitCheck.MERGED:
             yield Finding(spec.name, Outcome.SKIPPED, message="a session has no run branch")
             continue
+        if spec.hidden is not None:
+            # The agent of the session would see its files and read its output.
+            yield Finding(spec.name, Outcome.SKIPPED, message="a session has no hidden checks")
+            continue
         finding = check(spec, f"{n}-{spec.name}", tuple(seen))
         if _may_be_flaky(inspection, spec, finding):
             again = check(spec, f"{n}-{spec.name}-again", tuple(seen))

@@ -15,6 +15,7 @@ from yaoki.core.model import (
     ContinuousMode,
     CriterionLevel,
     GitCheck,
+    HiddenFiles,
     OnFailure,
     Permissions,
     PlanningBrief,
@@ -26,6 +27,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.core.settings.settings import build_retry_policy
+from yaoki.formats.plan.field_values import HIDDEN_WITHOUT_FILES
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
 from yaoki.formats.plan.order import collect_needs
 from yaoki.formats.plan.plan import Plan
@@ -137,7 +139,14 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         entry=check.python,
         options=dict(check.options),
         definition=tuple(check.definition),
+        hidden=_hidden(check.hidden),
     )
+
+
+def _hidden(folder: str) -> HiddenFiles | None:
+    if not folder:
+        return None
+    return HiddenFiles() if folder == HIDDEN_WITHOUT_FILES else HiddenFiles(folder)
 
 
 def _check_type(check: CheckModel) -> CheckType:

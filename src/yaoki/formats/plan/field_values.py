@@ -14,6 +14,8 @@ from yaoki.core.settings.keys import SECONDS_MAX
 from yaoki.core.text import did_you_mean
 
 REGEX_MAX = 1_000
+# `hidden: true`; no folder has this name.
+HIDDEN_WITHOUT_FILES = "true"
 # `command` is any command line; the others are described in `adapters/agents`.
 PRESETS = (
     "command",
@@ -108,6 +110,11 @@ def _seconds(value: Any) -> float | None:
 def as_criterion_level(value: object) -> object:
     """True is `required`; false is `off`, which YAML reads the word `off` as."""
     return ("required" if value else "off") if isinstance(value, bool) else value
+
+
+def as_hidden_folder(value: object) -> object:
+    """True hides a check that needs no files; false is the default."""
+    return (HIDDEN_WITHOUT_FILES if value else "") if isinstance(value, bool) else value
 
 
 def as_list(value: Any) -> Any:

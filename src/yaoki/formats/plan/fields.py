@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from yaoki.formats.plan.field_values import (
     as_criterion_level,
+    as_hidden_folder,
     as_list,
     check_branch_name,
     check_env_globs,
@@ -44,6 +45,9 @@ CriterionWord = Annotated[
     Literal["off", "told", "required"],
     BeforeValidator(as_criterion_level),
     WithJsonSchema({"enum": ["off", "told", "required", True, False]}),
+]
+HiddenFolder = Annotated[
+    str, BeforeValidator(as_hidden_folder), WithJsonSchema({"type": ["string", "boolean"]})
 ]
 Regex = Annotated[str, AfterValidator(check_regex)]
 SuccessForm = Annotated[str, AfterValidator(check_success)]

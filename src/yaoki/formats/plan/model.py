@@ -35,6 +35,7 @@ from yaoki.formats.plan.fields import (
     Duration,
     Env,
     EnvGlobs,
+    HiddenFolder,
     InsidePath,
     Regex,
     SuccessForm,
@@ -243,6 +244,11 @@ class CheckModel(StrictModel):
     cwd: InsidePath = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
     definition: list[str] = Field([], description="globs of the files that define it")
+    hidden: HiddenFolder = Field(
+        "",
+        description="a folder outside the repository whose files no agent sees; they are in the "
+        "proof room while the check runs. true: a hidden check without files",
+    )
 
 
 class TaskModel(StrictModel):

@@ -101,6 +101,8 @@ def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> 
     for way in ways:
         _way(defects, (*path, way), way, check)
     _globs(defects, (*path, "definition"), check.definition)
+    if check.hidden and not (check.is_given("run") or check.is_given("shell")):
+        defects.add((*path, "hidden"), "only a command can be hidden: give it run or shell")
     if check.is_given("judge"):
         _judge(draft, defects, (*path, "judge"), check)
     if check.is_given("options") and not check.is_given("python"):

@@ -76,4 +76,5 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         entry.seq,
         tuple(data.get("rerun_seconds", ())),
         tuple(data.get("fail_to_pass", ())),
+        data.get("hidden", ""),
     )

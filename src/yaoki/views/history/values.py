@@ -108,6 +108,8 @@ class CheckResult:
     rerun_seconds: tuple[float, ...] = ()
     # Of the red-first criterion: the tests that fail without the change.
     fail_to_pass: tuple[str, ...] = ()
+    # Of a hidden check: the digest of its files.
+    hidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)

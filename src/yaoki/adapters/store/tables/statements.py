@@ -300,6 +300,15 @@ INSERT INTO baselines (commit_id, command, finding) VALUES (:commit_id, :command
 ON CONFLICT (commit_id, command) DO NOTHING
 """
 
+HIDDEN_FILES = "SELECT content FROM hidden_files WHERE digest = :digest LIMIT 1"
+
+HIDDEN_FOLDERS = "SELECT DISTINCT folder FROM hidden_files ORDER BY folder"
+
+INSERT_HIDDEN_FILES = """
+INSERT INTO hidden_files (digest, folder, content) VALUES (:digest, :folder, :content)
+ON CONFLICT (digest, folder) DO NOTHING
+"""
+
 INSERT_RUN_TAGS = """
 INSERT INTO run_tags (run_id, tags) VALUES (:run_id, :tags) ON CONFLICT (run_id, tags) DO NOTHING
 """

@@ -186,6 +186,7 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         require_plan_trust(app, str(source or STDIN), plan, trust=trust)
         app.preflight.check_references(plan)
         app.preflight.check_programs(plan, with_agents=False)
+        plan = app.context.hidden_checks.freeze(plan)
         done = app.services.recheck_command.recheck(
             found, plan.catalogue.checks, plan.specs, answer_channel()
         )

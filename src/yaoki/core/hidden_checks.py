@@ -1,0 +1,59 @@
+"""What is said of a hidden check: the behaviour that fails, never an expected value (rule 17.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.text import format_count, list_some
+
+NAMES_SHOWN = 5
+# The param of a finding that identifies the hidden files, or says that there are none.
+HIDDEN_DIGEST, WITHOUT_FILES = "hiddenDigest", "no files"
+# A parametrized test has its values in its name: `test_add[2-3-5]`.
+_VALUES = lazy_compile(r"[\[({<][\s\S]*")
+
+
+def conceal_details(finding: Finding, spec: CheckSpec) -> Finding:
+    """The finding without output, messages of tests, places and values."""
+    if spec.hidden is None:
+        return finding
+    names = list(dict.fromkeys(filter(None, (name_behaviour(i.name) for i in finding.items))))
+    params = {key: value for key, value in finding.params.items() if type(value) in {int, bool}}
+    if known := finding.params.get(KNOWN_FAILURES):
+        params[KNOWN_FAILURES] = [name_behaviour(name) for name in known]
+    return replace(
+        finding,
+        message=_describe(finding, names),
+        items=tuple(FindingItem(name) for name in names),
+        params={**params, HIDDEN_DIGEST: spec.hidden.digest or WITHOUT_FILES},
+        output="",
+        fault="its output was not understood" if finding.fault else "",
+        passing_tests=(),
+    )
+
+
+def name_behaviour(test: str) -> str:
+    """The name of a test without its file and its values."""
+    named = _VALUES.sub("", test)
+    return (named.partition("::")[2] or named).strip()
+
+
+def _describe(finding: Finding, names: Iterable[str]) -> str:
+    shown = list(names)
+    match finding.outcome:
+        case Outcome.FAILED | Outcome.SKIPPED:
+            fails = format_count(len(shown), "behaviour", "behaviours")
+            which = f": {fails}: {list_some(shown, NAMES_SHOWN)}" if shown else ""
+            return f"the hidden check fails{which}; its tests and its output are not shown"
+        case Outcome.BROKEN:
+            return f"the hidden check could not run{_why_broken(finding)}"
+        case _:
+            return ""
+
+
+def _why_broken(finding: Finding) -> str:
+    return " because of a temporary fault" if finding.transient else "; see its log"

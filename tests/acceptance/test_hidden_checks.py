@@ -1,0 +1,203 @@
+"""Hidden checks: their files exist in the proof room alone, and agents read no expected value."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, WITHOUT_PLUGINS, Project, a_plan
+from tests.acceptance.test_sandbox import a_plan as sandboxed_plan
+from tests.acceptance.test_sandbox import agent_log, needs_bubblewrap, write_sandbox_settings
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("17.2")]
+
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+VISIBLE = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+HIDDEN = """\
+import pytest
+
+from calc import add
+
+
+@pytest.mark.parametrize("a, b, total", [(20, 22, 42), (-1, 1, 0)])
+def test_adds_any_two_numbers(a, b, total):
+    assert add(a, b) == total
+"""
+# Right for the visible test alone, and no tell-tale.
+PARTIAL = "def add(a, b):\n    return a + b if a == b - 1 else a * b - 1\n"
+WHOLE = "def add(a, b):\n    return a + b\n"
+
+
+def write_hidden(project: Project, text: str = HIDDEN, name: str = "test_hidden.py") -> Path:
+    folder = project.folder / "acceptance-tests"
+    (folder / "acceptance").mkdir(parents=True, exist_ok=True)
+    (folder / "acceptance" / name).write_text(text)
+    return folder
+
+
+def plan_with(folder: Path, *attempts: dict[str, str], **more: Any) -> dict[str, Any]:
+    checks = {
+        "tests": {"run": [*PYTEST, "test_calc.py"], "env": WITHOUT_PLUGINS},
+        "acceptance": {
+            "run": [*PYTEST, "acceptance"],
+            "env": WITHOUT_PLUGINS,
+            "hidden": str(folder),
+            **more,
+        },
+    }
+    script = {"a": [[{"write": files}] for files in attempts]}
+    task = {"id": "a", "goal": "add(a, b) adds two numbers.", "retry": {"max_retries": 2}}
+    return a_plan(script, [task], checks)
+
+
+@pytest.fixture
+def calc(project: Project) -> Project:
+    (project.repo / "calc.py").write_text("def add(a, b):\n    raise NotImplementedError\n")
+    (project.repo / "test_calc.py").write_text(VISIBLE)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    return project
+
+
+def everything_below(folder: Path) -> str:
+    """Of the checkout and its .git; the state of yaoki in .yaoki is hidden in the sandbox."""
+    files = (
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and ".yaoki" not in file.relative_to(folder).parts
+    )
+    return "\n".join(file.read_text(errors="replace") for file in files)
+
+
+@pytest.mark.long
+def test_work_that_fits_only_the_visible_tests_does_not_land(calc: Project) -> None:
+    """The second attempt is told which behaviour fails, and no value of the hidden test."""
+    folder = write_hidden(calc)
+
+    done = calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": PARTIAL}, {"calc.py": WHOLE})))
+
+    assert done.code == 0, done.out + done.err
+    task = calc.task("a")
+    assert task["attempt"] == 2
+    first, second = calc.prompt(task, 1), calc.prompt(task, 2)
+    assert "acceptance: hidden" in first
+    assert str(folder) not in first + second
+    assert "test_adds_any_two_numbers" in second
+    for secret in ("42", "20-22", "assert", "test_hidden"):
+        assert secret not in second, secret
+    landed = calc.git("ls-tree", "-r", "--name-only", task["landed"])
+    assert "acceptance" not in landed
+    assert "acceptance PASSED, 2 tests, hidden: files " in calc.yaoki("why", "a").out
+    calc.yaoki("report", "--receipt", str(calc.folder / "receipt"))
+    receipt = json.loads((calc.folder / "receipt").read_text())
+    (check,) = [one for one in receipt["landed"][0]["checks"] if one["check"] == "acceptance"]
+    assert len(check["hidden"]) == 64
+    assert calc.yaoki("verify", str(calc.folder / "receipt")).code == 0
+    assert calc.yaoki("verify", "--replay").code == 0
+
+
+@pytest.mark.full
+def test_the_files_are_frozen_when_the_plan_is_submitted(calc: Project) -> None:
+    folder = write_hidden(calc)
+    plan = calc.plan(plan_with(folder, {"calc.py": PARTIAL}, {"calc.py": PARTIAL}))
+    assert calc.yaoki("plan", "submit", plan).code == 0
+    write_hidden(calc, "def test_nothing():\n    assert len('a') == 1\n")
+
+    done = calc.yaoki("resume")
+
+    assert done.code == 4, done.out + done.err
+    assert calc.task("a")["state"] == "ESCALATED"
+
+
+@pytest.mark.full
+def test_files_of_the_same_name_are_replaced_and_come_back(calc: Project) -> None:
+    """The agent wrote a test in the place of the hidden one."""
+    folder = write_hidden(calc)
+    easy = "def test_adds_any_two_numbers():\n    assert len('a') == 1\n"
+    attempt = {"calc.py": PARTIAL, "acceptance/test_hidden.py": easy}
+
+    done = calc.yaoki("run", calc.plan(plan_with(folder, attempt, attempt, attempt)))
+
+    assert done.code == 4, done.out + done.err
+    assert calc.task("a")["state"] == "ESCALATED"
+
+
+@pytest.mark.full
+def test_nothing_of_a_hidden_file_is_left_in_a_worktree_or_the_repository(calc: Project) -> None:
+    folder = write_hidden(calc)
+
+    assert calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": WHOLE}))).code == 0
+
+    assert "test_adds_any_two_numbers" not in everything_below(calc.repo)
+    assert "(20, 22, 42)" not in everything_below(calc.repo)
+
+
+@pytest.mark.full
+@pytest.mark.spec("14.3")
+def test_in_the_sandbox_neither_the_agent_nor_visible_checks_see_the_folder(
+    project: Project,
+) -> None:
+    """The home folder is readable in the sandbox, also this one in a temporary folder."""
+    needs_bubblewrap()
+    write_sandbox_settings(project, mode="on")
+    home = Path(project.env["HOME"])
+    folder = home / "acceptance-tests"
+    folder.mkdir(parents=True)
+    (folder / "expected.txt").write_text("good\n")
+    (home / "seen.txt").write_text("seen\n")
+    looks = f"cat {home}/seen.txt {folder}/expected.txt"
+    plan = json.loads(Path(sandboxed_plan(project, f"{looks}; exit 0")).read_text())
+    plan["checks"] = {
+        "visible": {"shell": f"! test -e {folder}/expected.txt && grep -q good a.txt"},
+        "hidden": {"run": ["cmp", "a.txt", "expected.txt"], "hidden": str(folder)},
+    }
+    plan["tasks"][0]["checks"] = ["visible", "hidden"]
+    plan["agents"]["bold"]["command"][2] = f"{looks}\necho good > a.txt"
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert agent_log(project).splitlines()[:1] == ["seen"]
+    assert "good" not in agent_log(project)
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("missing", "there is no folder"),
+        ("repo/tests", "is not apart from"),
+        ("", "is not apart from"),
+        ("empty", "has no files"),
+        ("linked", "is not a plain file"),
+    ],
+)
+def test_a_folder_that_agents_could_see_or_nobody_can_read_is_refused(
+    calc: Project, place: str, words: str
+) -> None:
+    (calc.repo / "tests").mkdir()
+    (calc.folder / "empty").mkdir()
+    (calc.folder / "linked").mkdir()
+    (calc.folder / "linked" / "test_a.py").symlink_to("/etc/hostname")
+    plan = calc.plan(plan_with(calc.folder / place, {"calc.py": WHOLE}))
+
+    for command in ("validate", "run"):
+        done = calc.yaoki(command, plan)
+
+        assert done.code == 2, done.out + done.err
+        assert "checks.acceptance.hidden: " in done.err
+        assert words in done.err
+
+
+@pytest.mark.full
+def test_only_a_command_can_be_hidden(calc: Project) -> None:
+    plan = plan_with(write_hidden(calc), {"calc.py": WHOLE})
+    plan["checks"]["acceptance"] = {"file": {"path": "a", "exists": True}, "hidden": True}
+
+    done = calc.yaoki("validate", calc.plan(plan))
+
+    assert done.code == 2
+    assert "only a command can be hidden" in done.err
