@@ -726,6 +726,8 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
             "tests": 7,
             "fail_to_pass": ["t0"],
             "hidden": "",
+            "key": None,
+            "reused": None,
             "known": known[:-1],
             "items": [{"name": "t", "message": "boom", "where": "a.py"}],
             "exit_code": 1,

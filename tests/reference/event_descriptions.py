@@ -60,6 +60,8 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "seconds",
             "fail_to_pass",
             "hidden",
+            "key",
+            "reused",
             "rerun_seconds",
             "log",
         ),

@@ -202,6 +202,9 @@ class TreeChecker:
         words = f"not so: {' '.join(spec.argv)}"
         return Finding(spec.name, Outcome.FAILED, pattern="test-failed", message=words)
 
+    def identify_tools(self, spec: CheckSpec) -> str:
+        return "tools"
+
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """There are no single tests here."""
         return None

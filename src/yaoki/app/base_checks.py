@@ -57,6 +57,8 @@ class BaseRoom:
     def run_check(self, spec: CheckSpec, logs: Path) -> Finding:
         """Run one check; the caller decides about tracked files that it changes."""
         self.room.check_out(self.commit)
+        if spec.inputs:
+            self.room.keep_only(spec.inputs)
         facts = commit_facts(self.commit)
         if spec.type in PROGRAM_CHECKS:
             facts = replace(facts, room=self.room.empty_private_folders())

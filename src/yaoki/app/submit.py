@@ -25,6 +25,7 @@ def submit_plan(
     approved: bool = True,
     tags: Sequence[str] = (),
     file: str = "",
+    reuse_verdicts: bool = True,
 ) -> Run:
     """Store a plan as a run of this repository; `tags` are those of the worker to come.
 
@@ -53,6 +54,7 @@ def submit_plan(
         continuous=plan.continuous,
         language=plan.language,
         approved=approved,
+        reuse_verdicts=reuse_verdicts,
     )
     request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
     if file and file != STDIN:

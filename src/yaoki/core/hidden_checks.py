@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.decide.verdict_reuse import REUSED_FROM, VERDICT_KEY
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
@@ -13,6 +14,8 @@ from yaoki.core.text import format_count, list_some
 NAMES_SHOWN = 5
 # The param of a finding that identifies the hidden files, or says that there are none.
 HIDDEN_DIGEST, WITHOUT_FILES = "hiddenDigest", "no files"
+# Digests and names of commits show nothing of the files.
+KEPT_PARAMS = (VERDICT_KEY, REUSED_FROM)
 # A parametrized test has its values in its name: `test_add[2-3-5]`.
 _VALUES = lazy_compile(r"[\[({<][\s\S]*")
 
@@ -23,6 +26,7 @@ def conceal_details(finding: Finding, spec: CheckSpec) -> Finding:
         return finding
     names = list(dict.fromkeys(filter(None, (name_behaviour(i.name) for i in finding.items))))
     params = {key: value for key, value in finding.params.items() if type(value) in {int, bool}}
+    params.update({key: finding.params[key] for key in KEPT_PARAMS if key in finding.params})
     if known := finding.params.get(KNOWN_FAILURES):
         params[KNOWN_FAILURES] = [name_behaviour(name) for name in known]
     return replace(

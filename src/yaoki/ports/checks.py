@@ -94,6 +94,9 @@ class Checker(Protocol):
         `stop` is called while the check runs; true ends the check at once.
         """
 
+    def identify_tools(self, spec: CheckSpec) -> str:
+        """Identifies the programs that a command starts, by version; empty if that is unknown."""
+
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for only the tests that failed; None where they cannot run alone."""
 

@@ -47,6 +47,9 @@ class ProofRoom(Protocol):
     def check_out(self, commit: str) -> None:
         """Make the room contain exactly this commit and the output of set-up."""
 
+    def keep_only(self, globs: Sequence[str]) -> None:
+        """Remove the commit's other files and its history, until the next check-out."""
+
     def record_setup_output(self) -> None:
         """Record everything besides the commit as the output of set-up."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
+from yaoki.core.decide.verdict_reuse import VerdictKey, VerdictOrigin
 from yaoki.core.machine.events import Event
 from yaoki.core.model import (
     CheckRevision,
@@ -101,6 +102,13 @@ class Baselines(Protocol):
 
     def baseline(self, commit: str, command: str) -> Finding | None: ...
     def save_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
+
+
+class Verdicts(Protocol):
+    """Passed checks of all runs, by what they depend on."""
+
+    def find_verdict(self, key: VerdictKey) -> VerdictOrigin | None:
+        """The proof that passed a check with this key, if the journal confirms it."""
 
 
 class HiddenFileStore(Protocol):
@@ -299,6 +307,10 @@ class JournalReads(Reads, Journal, Protocol):
     """The store as guards use it that compare tasks with the journal."""
 
 
+class ProofStore(Reads, Baselines, Verdicts, Protocol):
+    """The store as a verification uses it."""
+
+
 class BaselineReads(Reads, Baselines, Protocol):
     """The store as the choice of a run's required checks uses it."""
 
@@ -311,7 +323,7 @@ class RunStore(JournalReads, Records, Runs, Protocol):
     """The store as commands on runs, and their guards, use it."""
 
 
-class CompletionStore(RunStore, OpenWork, Baselines, Protocol):
+class CompletionStore(RunStore, OpenWork, Baselines, Verdicts, Protocol):
     """The store as the steps use it that follow when nothing can be claimed."""
 
 

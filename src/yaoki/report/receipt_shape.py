@@ -32,6 +32,7 @@ CHECK: Mapping[str, FieldShape] = {
     "outputs": [OUTPUT],
     "fail_to_pass": Optional([str]),
     "hidden": Optional(str),
+    "reused": Optional({"run": str, "task": str, "commit": _NAME}),
     "ms": int,
 }
 LANDED: Mapping[str, FieldShape] = {

@@ -140,6 +140,8 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "known_failures": len(check.known),
         "fail_to_pass": [clean(name) for name in check.fail_to_pass],
         "hidden": clean(check.hidden) or None,
+        "key": dict(check.key) or None,
+        "reused": dict(check.reused) or None,
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from yaoki.core.decide.verdict_reuse import describe_key
 from yaoki.core.text import format_count, format_duration
 
 
@@ -21,6 +22,9 @@ def outcome_words(data: Mapping[str, Any]) -> str:
     more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
     red = len(data.get("fail_to_pass", ()))
     more += f", {format_count(red, 'test fails', 'tests fail')} without the change" if red else ""
+    if reused := data.get("reused"):
+        more += f", reused from {reused['commit'][:10]} of {reused['task']}"
+        more += f" (same {describe_key(data['key'])})"
     if hidden := data.get("hidden", ""):
         more += f", hidden: {f'files {hidden[:12]}' if hidden.isalnum() else hidden}"
     return f"{data['outcome']}{more}"

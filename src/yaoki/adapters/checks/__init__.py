@@ -21,6 +21,7 @@ from yaoki.adapters.checks.hidden_files import HiddenContent
 from yaoki.adapters.checks.judge import FindAgent, check_judge
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.selection import narrow_to_failures
+from yaoki.adapters.checks.tool_identity import identify_tools
 from yaoki.core.model import (
     CheckSpec,
     CheckType,
@@ -97,6 +98,10 @@ class CheckDispatcher:
                 hint="yaoki plan recheck RUN reads the folder again",
             )
         return content.laid_over(worktree)
+
+    def identify_tools(self, spec: CheckSpec) -> str:
+        """Identifies the programs that a command starts, by file, size and time."""
+        return identify_tools(spec, self._environ, self._checkout)
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for the failed tests alone; None if they cannot be run alone."""

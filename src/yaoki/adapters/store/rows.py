@@ -20,7 +20,7 @@ from yaoki.ports import JournalEntry
 # Fields of a run that no statement searches; only its revised checks change after submit.
 RUN_DOC_FIELDS = (
     *("planner", "default_agents", "budget", "continuous", "language", "approved"),
-    "revised_checks",
+    *("revised_checks", "reuse_verdicts"),
 )
 # Errors that reading a row or an entry may raise if yaoki did not write it.
 ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)

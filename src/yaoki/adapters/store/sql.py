@@ -189,6 +189,11 @@ class SqlStore:
         self.baseline = baselines.baseline
         self.save_baseline = baselines.save_baseline
 
+    def _expose_verdicts(self) -> None:
+        from yaoki.adapters.store.tables.verdicts import VerdictRows
+
+        self.find_verdict = VerdictRows(self.database).find_verdict
+
     def _expose_hidden_files(self) -> None:
         from yaoki.adapters.store.tables.hidden_files import HiddenFileRows
 
@@ -289,6 +294,7 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "baseline",
         "save_baseline",
     ),
+    "verdicts": ("find_verdict",),
     "hidden_files": (
         "hidden_files",
         "hidden_folders",

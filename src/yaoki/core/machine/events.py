@@ -453,6 +453,8 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "tests": finding.params.get("passedCount"),
             "fail_to_pass": list(finding.params.get("failToPass", ())),
             "hidden": finding.params.get("hiddenDigest", ""),
+            "key": finding.params.get("verdictKey"),
+            "reused": finding.params.get("reusedFrom"),
             "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items

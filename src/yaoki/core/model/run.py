@@ -97,6 +97,7 @@ class Run:
     acknowledged_iteration: int = 0
     target_group: str = ""
     revised_checks: Mapping[str, CheckSpec] = field(default_factory=dict)
+    reuse_verdicts: bool = True
 
     @property
     def checks(self) -> Mapping[str, CheckSpec]:

@@ -109,6 +109,8 @@ class CheckSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     definition: tuple[str, ...] = ()
     hidden: HiddenFiles | None = None
+    # Globs of the files that its result depends on; it sees no others.  Empty: the whole commit.
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Submission:
     continuous: ContinuousMode | None = None
     language: str = "en"
     approved: bool = False
+    reuse_verdicts: bool = True
 
 
 class SubmitCommand:
@@ -63,6 +64,7 @@ class SubmitCommand:
             continuous=plan.continuous,
             language=plan.language,
             approved=plan.approved,
+            reuse_verdicts=plan.reuse_verdicts,
         )
         self._store.submit(run, plan.specs, request)
         try:

@@ -49,12 +49,13 @@ from yaoki.engine.stages.proof_room import (
 )
 from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
+from yaoki.engine.stages.verdict_reuse import VerdictReuse
 from yaoki.ports import (
     WORKTREE_LINK,
-    Baselines,
     Candidate,
     Checker,
     CheckFacts,
+    ProofStore,
     QualityCriteria,
     Workspace,
 )
@@ -78,7 +79,7 @@ class CandidateVerifier:
         workspace: Workspace,
         checker: Checker,
         sessions: ProofSessions,
-        baselines: Baselines,
+        baselines: ProofStore,
         quality: QualityCriteria,
         agent_started_at: Callable[[Task], float],
         may_weaken_tests: Callable[[Run], bool],
@@ -94,6 +95,7 @@ class CandidateVerifier:
         self._missing_files = MissingFiles(workspace, agent_started_at)
         self._missing_setup = MissingSetup(workspace)
         self._durations = CheckDurations(baselines)
+        self._reuse = VerdictReuse(workspace, checker, baselines, baselines)
 
     def verify(
         self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
@@ -218,7 +220,7 @@ class CandidateVerifier:
             if failed and (spec.type in AGENT_CHECKS or claim.stop_reason()):
                 return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
-            finding = self._run_check(check, replace(facts, findings=tuple(findings)))
+            finding = self._prove(run, check, replace(facts, findings=tuple(findings)))
             shown = conceal_details(finding, spec)
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
@@ -307,6 +309,11 @@ class CandidateVerifier:
             environment=claim.environment,
             passed_names=passed_variables(run, task),
         )
+
+    def _prove(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
+        key = self._reuse.key(check, facts)
+        reused = self._reuse.find(run, check, key)
+        return reused or self._reuse.mark(self._run_check(check, facts), key)
 
     def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         finding = self._run_and_weigh(check, facts)

@@ -118,6 +118,8 @@ class ProofSession:
         except SetupFailed as failed:
             return failed.finding
         room.check_out(commit)
+        if spec.inputs:
+            room.keep_only(spec.inputs)
         if add_files is not None:
             add_files(room.files)
         facts = replace(facts, commit=commit)
@@ -131,6 +133,9 @@ class ProofSession:
         if changed and finding.outcome in {Outcome.PASSED, Outcome.FLAKY}:
             return check_changed_files_finding(finding, changed)
         return finding
+
+    def setup_key(self, commit: str) -> str:
+        return self._opener.key(self._task, commit)
 
     def _check(self, spec: CheckSpec, room: ProofRoom, folder: Path, facts: CheckFacts) -> Finding:
         stop = self._hold.stop_reason
@@ -184,8 +189,8 @@ class _Opener:
         shared room is set up on what has landed.  If the commit changes the inputs of set-up, it
         gets its own room.
         """
-        key = self._key(task, commit)
-        own = key != self._key(task, onto)
+        key = self.key(task, commit)
+        own = key != self.key(task, onto)
         key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
         if key not in self._open:
             room = self._acquired.enter_context(self._rooms.acquire(key))
@@ -206,7 +211,7 @@ class _Opener:
         room.record_setup_output()
         return True
 
-    def _key(self, task: Task, commit: str) -> str:
+    def key(self, task: Task, commit: str) -> str:
         return self._rooms.key(commit, task.spec.setup, task.spec.setup_inputs)
 
     def _end_occupant(self, room: ProofRoom) -> None:

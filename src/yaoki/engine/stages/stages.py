@@ -28,13 +28,13 @@ from yaoki.engine.stages.verify import VerifyStage
 from yaoki.engine.stages.work import WorkStage
 from yaoki.ports import (
     AgentDriver,
-    BaselineReads,
     Checker,
     Clock,
     PlanReader,
     Processes,
     PromptWriter,
     ProofRooms,
+    ProofStore,
     QualityCriteria,
     Workspace,
 )
@@ -59,7 +59,7 @@ class CheckPorts:
 
     checker: Checker
     rooms: ProofRooms
-    baselines: BaselineReads
+    baselines: ProofStore
     quality: QualityCriteria
 
 

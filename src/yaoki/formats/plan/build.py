@@ -140,6 +140,7 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         options=dict(check.options),
         definition=tuple(check.definition),
         hidden=_hidden(check.hidden),
+        inputs=tuple(check.inputs),
     )
 
 

@@ -244,6 +244,11 @@ class CheckModel(StrictModel):
     cwd: InsidePath = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
     definition: list[str] = Field([], description="globs of the files that define it")
+    inputs: list[str] = Field(
+        [],
+        description="globs of the files that its result depends on; it sees no others, and its "
+        "verdict is reused while they are unchanged",
+    )
     hidden: HiddenFolder = Field(
         "",
         description="a folder outside the repository whose files no agent sees; they are in the "

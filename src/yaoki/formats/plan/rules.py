@@ -101,6 +101,9 @@ def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> 
     for way in ways:
         _way(defects, (*path, way), way, check)
     _globs(defects, (*path, "definition"), check.definition)
+    _globs(defects, (*path, "inputs"), check.inputs)
+    if check.inputs and not (check.is_given("run") or check.is_given("shell")):
+        defects.add((*path, "inputs"), "only a command has inputs: give it run or shell")
     if check.hidden and not (check.is_given("run") or check.is_given("shell")):
         defects.add((*path, "hidden"), "only a command can be hidden: give it run or shell")
     if check.is_given("judge"):

@@ -77,4 +77,6 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         tuple(data.get("rerun_seconds", ())),
         tuple(data.get("fail_to_pass", ())),
         data.get("hidden", ""),
+        data.get("key") or {},
+        data.get("reused") or {},
     )

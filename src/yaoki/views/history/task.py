@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.decide.verdict_reuse import describe_difference
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import Choice, FailureKind, Stage
 from yaoki.core.text import format_duration
@@ -55,6 +56,8 @@ class TaskHistory:
     check_revision: int = 0
     _commit: str = ""
     _commit_checks: dict[str, CheckResult] = field(default_factory=dict)
+    # The parts of the key of each check that passed last.
+    _keys: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> list[EndedInterval]:
         """Returns what the entry ended: waits, stages, checks and attempts."""
@@ -146,11 +149,21 @@ def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
 
 
 def _finish_check(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    result = read_check_result(entry)
+    result = _explain_repetition(history, read_check_result(entry))
     if result.commit != history._commit:
         history._commit, history._commit_checks = result.commit, {}
     history._commit_checks[result.check] = result
     timeline.add_check(result)
+
+
+def _explain_repetition(history: TaskHistory, result: CheckResult) -> CheckResult:
+    """A check that passed before for this task ran again: which part of its key differs?"""
+    before = history._keys.get(result.check)
+    history._keys[result.check] = result.key or before or {}
+    if not (before and result.key) or result.reused:
+        return result
+    changed = describe_difference(before, result.key)
+    return replace(result, words=f"{result.words}, run again: {changed}") if changed else result
 
 
 def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

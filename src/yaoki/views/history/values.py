@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FailureKind
 
 
@@ -110,6 +110,9 @@ class CheckResult:
     fail_to_pass: tuple[str, ...] = ()
     # Of a hidden check: the digest of its files.
     hidden: str = ""
+    # The parts of the key of its verdict, and the proof whose verdict was reused.
+    key: Mapping[str, str] = field(default_factory=dict)
+    reused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,6 +309,18 @@ INSERT INTO hidden_files (digest, folder, content) VALUES (:digest, :folder, :co
 ON CONFLICT (digest, folder) DO NOTHING
 """
 
+VERDICT = "SELECT run_id, task_id, commit_id FROM verdicts WHERE verdict_key = :verdict_key"
+
+INSERT_VERDICT = """
+INSERT INTO verdicts (verdict_key, run_id, task_id, commit_id)
+VALUES (:verdict_key, :run_id, :task_id, :commit_id)
+ON CONFLICT (verdict_key) DO NOTHING
+"""
+
+CHECKS_OF_TASK = """
+SELECT data FROM journal WHERE task_id = :task_id AND event = 'CHECK_FINISHED'
+"""
+
 INSERT_RUN_TAGS = """
 INSERT INTO run_tags (run_id, tags) VALUES (:run_id, :tags) ON CONFLICT (run_id, tags) DO NOTHING
 """

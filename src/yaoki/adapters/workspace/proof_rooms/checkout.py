@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePath
 
 from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, GitLocation
 from yaoki.adapters.git.filters import Filters
@@ -22,6 +23,7 @@ from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import iter_paths_below
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
+from yaoki.core.scope import is_in_scope
 
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 # Repositories of submodules stay: they are output of set-up.
@@ -56,6 +58,22 @@ class RoomCheckout:
     def changed_files(self) -> tuple[str, ...]:
         rows = self._git.read_names(*STATUS, "--ignore-submodules=all", at=self._at)
         return tuple(sorted(printable_path(row[3:]) for row in rows))
+
+    def remove_others(self, globs: Sequence[str]) -> frozenset[str]:
+        """Remove the tracked files that no glob covers; returns their names for people.
+
+        An empty folder would still be a package for Python, so it goes, too.
+        """
+        others = [path for path in self.tracked if not is_in_scope(path, globs)]
+        for path in others:
+            delete_path(self.files / path)
+        folders = {parent for path in others for parent in PurePath(path).parents}
+        for folder in sorted(folders, reverse=True):
+            with suppress(OSError):
+                (self.files / folder).rmdir()
+        self.files.mkdir(exist_ok=True)
+        delete_path(self.files / ".git")
+        return frozenset(map(printable_path, others))
 
     def read_config(self) -> str:
         """The config of the clone that checks see, with what set-up added to it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.filters import Filters
@@ -59,6 +59,8 @@ class GitProofRoom:
         self._config = ""
         self._commit = ""
         self._opened = False
+        # Tracked files that the present check must not see.
+        self._absent: frozenset[str] = frozenset()
 
     @property
     def files(self) -> Path:
@@ -131,12 +133,17 @@ class GitProofRoom:
                 raise
 
     def _replace_content(self, commit: str) -> None:
+        self._absent = frozenset()
         self._output.restore(self._checkout.tracked)
         self._checkout.check_out(commit, self._config)
         self._output.restore(self._checkout.tracked)
         if not self.is_ready:
             self._copy_included(self.files)
         self._commit = commit
+
+    def keep_only(self, globs: Sequence[str]) -> None:
+        """Without the clone: through it a check could read the other files."""
+        self._absent = self._checkout.remove_others(globs)
 
     def record_setup_output(self) -> None:
         """Record everything besides the commit as output of set-up; the key is written last."""
@@ -148,7 +155,8 @@ class GitProofRoom:
         write_atomically(self._folder / KEY, self._key.encode("ascii"))
 
     def changed_files(self) -> tuple[str, ...]:
-        return self._checkout.changed_files()
+        changed = self._checkout.changed_files()
+        return tuple(name for name in changed if name not in self._absent)
 
     def empty_private_folders(self) -> RoomFolders:
         """Empty the private folders, and fill the home."""

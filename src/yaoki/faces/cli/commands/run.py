@@ -53,6 +53,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
 @click.option("--yes", is_flag=True, help="Start a planned GOAL without asking.")
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
+@click.option("--no-reuse", is_flag=True, help="Run every check; reuse no earlier verdict.")
 @click.option("--detach", is_flag=True, help="Leave it to the background worker; return at once.")
 @tag_option
 @trust_option
@@ -67,6 +68,7 @@ def run(
     dry_run: bool,
     yes: bool,
     continuous: bool,
+    no_reuse: bool,
     detach: bool,
     tags: tuple[str, ...],
     trust: bool,
@@ -106,6 +108,7 @@ def run(
             base=base,
             parallel=parallel or 0,
             approved=yes,
+            reuse_verdicts=not no_reuse,
             tags=tags,
             file="" if _is_goal(plan) else plan,
         )

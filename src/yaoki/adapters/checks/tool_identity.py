@@ -1,0 +1,65 @@
+"""Identifies the tools that a check starts, so that another version is another identity.
+
+The programs of a command are known, those that they start in turn are not.  So the folders of the
+search path and the packages beside an interpreter count as well: whoever installs or upgrades
+something changes the time of one of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from yaoki.core.commands.needed_programs import list_needed_programs
+from yaoki.core.environment import check_search_path
+from yaoki.core.model import CheckSpec
+
+# Where interpreters keep packages, relative to the folder above that of the program.
+PACKAGE_FOLDERS = (
+    *("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"),
+    *("local/lib/python3*/dist-packages", "lib/node_modules", "lib64/python3*/site-packages"),
+)
+
+
+def identify_tools(spec: CheckSpec, environ: Mapping[str, str], checkout: Path) -> str:
+    path = check_search_path(environ, spec.env, str(checkout)) or environ.get("PATH", os.defpath)
+    folders = [Path(name) for name in path.split(os.pathsep) if name.startswith("/")]
+    programs = [_find(name, folders) for name in list_needed_programs(spec.argv, spec.shell)]
+    files = [file for file in programs if file is not None]
+    facts = (
+        platform.platform(),
+        [_facts(folder) for folder in folders],
+        [_facts(file.resolve()) for file in files],
+        sorted({_facts(found) for file in files for found in _list_package_folders(file)}),
+    )
+    return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _find(program: str, folders: list[Path]) -> Path | None:
+    """A program in the repository is one of the input files."""
+    if program.startswith("/"):
+        return Path(program)
+    if "/" in program:
+        return None
+    return next((folder / program for folder in folders if (folder / program).is_file()), None)
+
+
+def _list_package_folders(program: Path) -> Iterator[Path]:
+    """Beside the program as it is called, and beside the file that a link leads to: an environment
+    has its own packages and may see those of its interpreter.
+    """
+    for top in {program.parent.parent, program.resolve().parent.parent}:
+        for pattern in PACKAGE_FOLDERS:
+            yield from top.glob(pattern)
+
+
+def _facts(path: Path) -> tuple[str, int, int]:
+    try:
+        facts = path.stat()
+    except OSError:
+        return (str(path), 0, 0)
+    return (str(path), facts.st_size, facts.st_mtime_ns)

@@ -1,0 +1,182 @@
+"""A verdict is reused while everything that it depends on is unchanged (rules 17.5 and 17.6)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("17.5")]
+
+
+def counted(project: Project, *names: str, **more: Any) -> dict[str, Any]:
+    """A check that counts its executions outside of the repository."""
+    count = project.folder / "executions"
+    files = " && ".join(f"grep -q good {name}" for name in names)
+    return {"shell": f"echo x >> {count} && {files}", **more}
+
+
+def executions(project: Project) -> int:
+    count = project.folder / "executions"
+    return len(count.read_text().splitlines()) if count.exists() else 0
+
+
+def run_twice(project: Project, first: dict[str, Any], second: dict[str, Any], *words: str) -> int:
+    """Executions of the check in the second run, which starts from the landings of the first."""
+    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
+    assert project.yaoki("merge").code == 0
+    before = executions(project)
+    done = project.yaoki("run", *words, project.plan(second, "second.json"))
+    assert done.code == 0, done.out + done.err
+    return executions(project) - before
+
+
+def plan_of(name: str, checks: dict[str, Any]) -> dict[str, Any]:
+    return a_plan({name: [writes(f"{name}.txt")]}, [{"id": name, "checks": [*checks]}], checks)
+
+
+def two_plans(check: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The second task changes a file that the check of the first does not name."""
+    own = {"shell": "grep -q good b.txt"}
+    second = plan_of("b", {"b-is-good": own, "shared": {**check}})
+    return plan_of("a", {"shared": {**check}}), second
+
+
+@pytest.mark.spec("17.6")
+def test_a_check_with_unchanged_inputs_is_not_run_again_in_another_run(project: Project) -> None:
+    plans = two_plans(counted(project, "a.txt", inputs=["a.txt"]))
+
+    assert run_twice(project, *plans) == 0
+
+    why = project.yaoki("why", "b").out
+    assert "shared PASSED, reused from " in why
+    assert "(same inputs " in why
+    task = project.task("b")
+    (shared,) = [
+        entry["data"]
+        for entry in project.events("b")
+        if entry["event"] == "CHECK_FINISHED" and entry["data"]["check"] == "shared"
+    ]
+    assert shared["reused"]["task"] != task["id"]
+    assert set(shared["key"]) == {"inputs", "definition", "setup", "tools"}
+    project.yaoki("report", "--receipt", str(project.folder / "receipt"))
+    receipt = json.loads((project.folder / "receipt").read_text())
+    checks = {check["check"]: check for check in receipt["landed"][0]["checks"]}
+    assert checks["shared"]["reused"] == shared["reused"]
+    assert project.yaoki("verify", str(project.folder / "receipt")).code == 0
+
+
+@pytest.mark.full
+def test_with_no_reuse_every_check_runs(project: Project) -> None:
+    plans = two_plans(counted(project, "a.txt", inputs=["a.txt"]))
+
+    assert run_twice(project, *plans, "--no-reuse") == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", ["inputs", "definition", "setup", "tools", "whole commit"])
+def test_a_change_of_any_part_of_the_key_is_a_miss(project: Project, part: str) -> None:
+    tool = project.folder / "bin" / "tool"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    tool.chmod(0o755)
+    check = counted(project, "a.txt", inputs=["a.txt"])
+    check["shell"] = f"{tool} && {check['shell']}"
+    first, second = two_plans(dict(check))
+    if part == "inputs":
+        second["tasks"][0]["goal"] = "x"
+        second["agents"] = plan_of("b", {})["agents"]
+        second["agents"]["actor"]["options"]["scenario"]["tasks"]["b"] = [
+            [*writes("b.txt"), *writes("a.txt", "good and more\n")]
+        ]
+    elif part == "definition":
+        second["checks"]["shared"]["env"] = {"LEVEL": "2"}
+    elif part == "setup":
+        second["setup"] = [["sh", "-c", "echo made > made.txt"]]
+    elif part == "whole commit":
+        for plan in (first, second):
+            plan["checks"]["shared"].pop("inputs")
+    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
+    assert project.yaoki("merge").code == 0
+    before = executions(project)
+    if part == "tools":
+        tool.write_text("#!/bin/sh\nexit 0 # a new version\n")
+
+    done = project.yaoki("run", project.plan(second, "second.json"))
+
+    assert done.code == 0, done.out + done.err
+    assert executions(project) - before >= 1
+
+
+@pytest.mark.full
+@pytest.mark.spec("17.6")
+def test_a_check_that_reads_more_than_its_inputs_fails(project: Project) -> None:
+    """Neither the file itself nor the history of git shows what was not declared."""
+    (project.repo / "other.txt").write_text("good\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "other")
+    checks = {
+        "file": {"shell": "grep -q good a.txt && grep -q good other.txt", "inputs": ["a.txt"]},
+        "history": {"shell": "git show HEAD:other.txt", "inputs": ["a.txt"]},
+        "whole": {"shell": "grep -q good other.txt && git show HEAD:other.txt"},
+    }
+
+    done = project.yaoki("run", project.plan(plan_of("a", checks)))
+
+    assert done.code == 4, done.out + done.err
+    (judged, *_) = [e["data"] for e in project.events("a") if e["event"] == "QUALITY_JUDGMENT"]
+    assert judged["checks"] == {"file": "FAILED", "history": "FAILED", "whole": "PASSED"}
+
+
+@pytest.mark.full
+@pytest.mark.sqlite
+def test_a_verdict_that_the_journal_does_not_confirm_is_a_miss(project: Project) -> None:
+    """Somebody writes a row for the key that the next proof will look for."""
+    check = counted(project, "a.txt", inputs=["a.txt"])
+    first, second = two_plans(check)
+    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
+    assert project.yaoki("merge").code == 0
+    with sqlite3.connect(next(Path(project.repo).glob(".yaoki/*.db"))) as connection:
+        changed = connection.execute("UPDATE verdicts SET commit_id = 'f' || substr(commit_id, 2)")
+        assert changed.rowcount == 1
+    before = executions(project)
+
+    assert project.yaoki("run", project.plan(second, "second.json")).code == 0
+
+    assert executions(project) - before == 1
+    assert "reused" not in project.yaoki("why", "b").out
+
+
+@pytest.mark.full
+def test_a_failure_is_never_reused(project: Project) -> None:
+    """The same work is judged again although the same check failed on it before."""
+    gate = project.folder / "gate"
+    check = counted(project, "a.txt")
+    check["shell"] = f"{check['shell']} && test -e {gate}"
+    plan = plan_of("a", {"gated": {**check, "rerun": False}})
+    plan["tasks"][0]["retry"] = {"max_retries": 0}
+    assert project.yaoki("run", "--quiet", project.plan(plan)).code == 4
+    gate.touch()
+
+    assert project.yaoki("answer", "a", "done").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+    assert executions(project) == 2
+
+
+@pytest.mark.full
+def test_a_proof_that_is_made_again_names_the_changed_part(project: Project) -> None:
+    """Two tasks land on each other: the second one is verified on the moved branch, too."""
+    tasks = [{"id": name, "checks": ["good"]} for name in ("a", "b")]
+    script = {name: [[{"sleep": 1}, *writes(f"{name}.txt")]] for name in ("a", "b")}
+    plan = a_plan(script, tasks, {"good": {"shell": "cat *.txt | grep -q good && sleep 0.5"}})
+
+    assert project.yaoki("run", "--quiet", "--parallel", "2", project.plan(plan)).code == 0
+
+    said = project.yaoki("why", "a").out + project.yaoki("why", "b").out
+    assert "run again: inputs " in said

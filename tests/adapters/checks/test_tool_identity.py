@@ -1,0 +1,72 @@
+"""Another version of a tool, or of what it uses, is another identity."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from yaoki.adapters.checks.tool_identity import identify_tools
+from yaoki.core.model import CheckSpec
+
+pytestmark = pytest.mark.spec("17.5")
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    for folder in ("env/bin", "env/lib/python3.11/site-packages", "more"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("python", "tool"):
+        program = tmp_path / "env" / "bin" / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    return {"PATH": f"{tmp_path}/env/bin:{tmp_path}/more"}
+
+
+def identity(environ: dict[str, str], *argv: str, shell: str = "") -> str:
+    return identify_tools(CheckSpec("a", argv=argv, shell=shell), environ, Path("/nowhere"))
+
+
+def touch(path: Path) -> None:
+    facts = path.stat()
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns + 1_000_000))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["env/bin/python", "env/bin", "more", "env/lib/python3.11/site-packages"],
+)
+def test_a_new_version_anywhere_on_the_search_path_is_noticed(
+    tmp_path: Path, environ: dict[str, str], changed: str
+) -> None:
+    before = identity(environ, "python", "-m", "pytest")
+    assert identity(environ, "python", "-m", "pytest") == before
+
+    touch(tmp_path / changed)
+
+    assert identity(environ, "python", "-m", "pytest") != before
+
+
+def test_a_program_that_is_named_by_its_path_counts(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\n")
+    before = identity(environ, shell=f"{other} && tool")
+
+    touch(other)
+
+    assert identity(environ, shell=f"{other} && tool") != before
+
+
+def test_a_link_to_another_interpreter_is_noticed(tmp_path: Path, environ: dict[str, str]) -> None:
+    link = tmp_path / "more" / "node"
+    link.symlink_to(tmp_path / "env" / "bin" / "tool")
+    before = identity(environ, "node", "--test")
+    facts = (tmp_path / "more").stat()
+    link.unlink()
+    link.symlink_to(tmp_path / "env" / "bin" / "python")
+    os.utime(tmp_path / "more", ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    assert identity(environ, "node", "--test") != before
