@@ -1,0 +1,1 @@
+"""HumanEval with hidden halves: work that fits only the visible half of the tests never lands."""
