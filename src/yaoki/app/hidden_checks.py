@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.checks.hidden_files import HiddenContent, HiddenFilesRefused, read_hidden_folder
+from yaoki.adapters.system.hidden_files import HiddenContent, HiddenFilesRefused, read_hidden_folder
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, HiddenFiles
 from yaoki.errors import PlanInvalid
 

@@ -53,7 +53,8 @@ class PlanPreflight:
             defects = [f"checks.{name}.reader: {words}" for name, words in problems if words]
             if defects:
                 raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
-        self._context.hidden_checks.refuse_defects(plan)
+        if any(check.hidden for check in plan.catalogue.checks.values()):
+            self._context.hidden_checks.refuse_defects(plan)
         self.check_prompts(plan)
 
     @property

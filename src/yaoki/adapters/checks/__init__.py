@@ -17,11 +17,11 @@ from yaoki.adapters.checks.entry_point import check_entry_point
 from yaoki.adapters.checks.files import check_files
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, mask_data
 from yaoki.adapters.checks.git import check_git
-from yaoki.adapters.checks.hidden_files import HiddenContent
 from yaoki.adapters.checks.judge import FindAgent, check_judge
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.selection import narrow_to_failures
 from yaoki.adapters.checks.tool_identity import identify_tools
+from yaoki.adapters.system.hidden_files import HiddenContent
 from yaoki.core.model import (
     CheckSpec,
     CheckType,

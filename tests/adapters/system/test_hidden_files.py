@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from yaoki.adapters.checks import hidden_files
-from yaoki.adapters.checks.hidden_files import (
+from yaoki.adapters.system import hidden_files
+from yaoki.adapters.system.hidden_files import (
     HiddenContent,
     HiddenFile,
     HiddenFilesRefused,
