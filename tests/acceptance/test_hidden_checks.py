@@ -144,15 +144,16 @@ def test_in_the_sandbox_neither_the_agent_nor_visible_checks_see_the_folder(
     """The home folder is readable in the sandbox, also this one in a temporary folder."""
     needs_bubblewrap()
     write_sandbox_settings(project, mode="on")
-    home = Path(project.env["HOME"])
+    home = project.folder / "home of the user"
+    project.env["HOME"] = str(home)
     folder = home / "acceptance-tests"
     folder.mkdir(parents=True)
     (folder / "expected.txt").write_text("good\n")
     (home / "seen.txt").write_text("seen\n")
-    looks = f"cat {home}/seen.txt {folder}/expected.txt"
+    looks = f"cat '{home}/seen.txt' '{folder}/expected.txt'"
     plan = json.loads(Path(sandboxed_plan(project, f"{looks}; exit 0")).read_text())
     plan["checks"] = {
-        "visible": {"shell": f"! test -e {folder}/expected.txt && grep -q good a.txt"},
+        "visible": {"shell": f"! test -e '{folder}/expected.txt' && grep -q good a.txt"},
         "hidden": {"run": ["cmp", "a.txt", "expected.txt"], "hidden": str(folder)},
     }
     plan["tasks"][0]["checks"] = ["visible", "hidden"]

@@ -170,11 +170,60 @@ def test_a_failure_is_never_reused(project: Project) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.spec("16.1")
+def test_changed_attributes_reach_every_file_of_a_proof_room(project: Project) -> None:
+    """The blob of the file is the same, its line ends are not; the room was used before."""
+    (project.repo / "data.txt").write_text("one\ntwo\n")
+    (project.repo / "README").write_text("x\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "data")
+    check = {"shell": "grep -q . README && ! grep -q $'\\r' data.txt", "inputs": []}
+    script = {"a": [writes("README", "y\n")], "b": [writes(".gitattributes", "*.txt eol=crlf\n")]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["plain"]},
+        {"id": "b", "checks": ["plain"], "needs": ["a"], "retry": {"max_retries": 0}},
+    ]
+
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, {"plain": check})))
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("b")["state"] == "ESCALATED"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["whole commit", "submodule", "set-up", "variables of the commit"])
+def test_what_is_not_surely_the_same_is_run(project: Project, way: str) -> None:
+    check = counted(project, "a.txt", inputs=["a.txt"])
+    if way == "whole commit":
+        check.pop("inputs")
+    if way == "variables of the commit":
+        check["shell"] += ' && test -z "$YAOKI_BASE$YAOKI_COMMIT"'
+    first, second = two_plans(check)
+    if way == "set-up":
+        first["setup"] = second["setup"] = [["sh", "-c", "echo made > made.txt"]]
+    if way == "submodule":
+        lib = str(project.folder / "lib")
+        project.git("init", "-q", lib)
+        project.git("-C", lib, *GIT_IDENTITY, "commit", "-q", "--allow-empty", "-m", "x")
+        local = ("-c", "protocol.file.allow=always")
+        project.git(*local, "submodule", "--quiet", "add", "../lib", "lib")
+        project.git(*GIT_IDENTITY, "commit", "-qm", "lib")
+
+    again = run_twice(project, first, second)
+
+    assert again == (0 if way == "variables of the commit" else 1)
+
+
+@pytest.mark.full
 def test_a_proof_that_is_made_again_names_the_changed_part(project: Project) -> None:
     """Two tasks land on each other: the second one is verified on the moved branch, too."""
     tasks = [{"id": name, "checks": ["good"]} for name in ("a", "b")]
     script = {name: [[{"sleep": 1}, *writes(f"{name}.txt")]] for name in ("a", "b")}
-    plan = a_plan(script, tasks, {"good": {"shell": "cat *.txt | grep -q good && sleep 0.5"}})
+    plan = a_plan(
+        script,
+        tasks,
+        {"good": {"shell": "cat *.txt | grep -q good && sleep 0.5", "inputs": ["*.txt"]}},
+    )
 
     assert project.yaoki("run", "--quiet", "--parallel", "2", project.plan(plan)).code == 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.hidden_checks import conceal_details, name_behaviour
+from yaoki.core.hidden_checks import conceal_details, keep_declared, name_behaviour
 from yaoki.core.model import CheckSpec, Finding, FindingItem, HiddenFiles, Outcome
 
 pytestmark = pytest.mark.spec("17.2")
@@ -37,6 +37,25 @@ def test_a_behaviour_is_the_name_of_a_test_without_place_and_values(
     test: str, behaviour: str
 ) -> None:
     assert name_behaviour(test) == behaviour
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("a.py::TestOrder::test_empty[3-5]", "TestOrder::test_empty"),
+        ("a.py::test_empty", "test_empty"),
+        ("a.py::test_forged", ""),
+        ("a.py::TestOrder::test_forged", ""),
+        ("x::import~pytest~20~22~42", ""),
+        ("TestAdd/20+22=42", "TestAdd"),
+        ("rejects an empty order", "rejects an empty order"),
+        ("adds 20 + 22 to equal 42", ""),
+    ],
+)
+def test_only_declared_names_are_shown(test: str, shown: str) -> None:
+    declared = {"TestOrder", "test_empty", "TestAdd", "rejects an empty order"}
+
+    assert keep_declared(test, declared) == shown
 
 
 def test_a_failure_names_each_behaviour_once_and_nothing_else() -> None:

@@ -6,12 +6,8 @@ import pytest
 
 from tests.builders import a_finding
 from yaoki.core.decide.verdict_reuse import (
-    VerdictKey,
-    VerdictOrigin,
     as_reused,
     depends_on_inputs_alone,
-    describe_difference,
-    describe_key,
     identify_inputs,
     is_reusable,
     make_key,
@@ -20,6 +16,12 @@ from yaoki.core.decide.verdict_reuse import (
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, CheckType, OnFailure, Outcome
 from yaoki.core.model.check_definition import TreeView
+from yaoki.core.model.verdict_key import (
+    VerdictKey,
+    VerdictOrigin,
+    describe_difference,
+    describe_key,
+)
 
 pytestmark = pytest.mark.spec("17.5")
 SPEC = CheckSpec("tests", argv=("pytest",))
@@ -91,7 +93,7 @@ def test_parts_cannot_run_into_each_other() -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        (SPEC, True),
+        (CheckSpec("a", argv=("pytest",)), True),
         (CheckSpec("a", shell="make test"), True),
         (CheckSpec("a", argv=("check", "{report}")), True),
         (CheckSpec("a", argv=("check", "--since={base}")), False),
@@ -105,7 +107,18 @@ def test_parts_cannot_run_into_each_other() -> None:
 def test_only_commands_that_name_no_commit_depend_on_their_inputs_alone(
     spec: CheckSpec, expected: bool
 ) -> None:
-    assert depends_on_inputs_alone(spec) is expected
+    assert depends_on_inputs_alone(replace(spec, inputs=("src/**",)), tree()) is expected
+    assert not depends_on_inputs_alone(spec, tree()), "without inputs nothing is reused"
+
+
+@pytest.mark.parametrize(
+    "special", [{".gitattributes": "100644 aa"}, {"x/.gitattributes": "1 a"}, {"lib": "160000 aa"}]
+)
+def test_attributes_and_submodules_are_doubts(special: dict[str, str]) -> None:
+    spec = replace(SPEC, inputs=("src/**",))
+
+    assert not depends_on_inputs_alone(spec, tree(**special))
+    assert depends_on_inputs_alone(spec, tree(gitattributes="100644 aa"))
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))

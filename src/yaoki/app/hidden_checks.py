@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.system.hidden_files import HiddenContent, HiddenFilesRefused, read_hidden_folder
+from yaoki.adapters.system.hidden_files import (
+    HiddenContent,
+    HiddenFilesRefused,
+    find_enclosing_repository,
+    read_hidden_folder,
+)
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, HiddenFiles
 from yaoki.errors import PlanInvalid
@@ -78,7 +83,8 @@ class HiddenChecks:
         if spec.hidden is None or content is None:
             return spec
         folder, digest = str(self._resolve(spec.hidden.folder)), content.digest
-        self._store().save_hidden_files(digest, folder, content.to_text())
+        hidden = str(find_enclosing_repository(Path(folder)))
+        self._store().save_hidden_files(digest, hidden, content.to_text())
         return replace(spec, hidden=HiddenFiles(folder, digest, len(content.files)))
 
     def _read(self, spec: CheckSpec) -> HiddenContent | None:

@@ -281,11 +281,17 @@ class RepositoryContext:
         )
 
     def _hidden_check_folders(self) -> Sequence[Path]:
+        from yaoki.adapters.system.hidden_files import find_enclosing_repository
+
         try:
             store = self.store
         except StoreError:
             return ()  # no run was submitted yet, or none can be carried on
-        return store.hidden_folders()
+        # A restored store has the plans of its runs, but not the files of hidden checks.
+        open_runs = (run for run in store.runs() if run.finished_at is None)
+        checks = (check for run in open_runs for check in run.checks.values())
+        named = (Path(check.hidden.folder) for check in checks if check.hidden)
+        return (*store.hidden_folders(), *map(find_enclosing_repository, named))
 
     @property
     def _hidden_paths(self) -> tuple[Path, ...]:
@@ -293,7 +299,7 @@ class RepositoryContext:
         own = (
             state_home(),
             self.worktrees_root,
-            self.proof_rooms_root,
+            self.proof_rooms_root.parent,
             self.repository.top / ".yaoki",
         )
         sandbox_settings, home = self.settings.sandbox, Path.home()

@@ -168,6 +168,7 @@ class Services:
                     find_agent=self._context.find_agent,
                     checkout=self._context.repository.top,
                     find_hidden=self._context.hidden_checks.find,
+                    surroundings=repr(self._context.settings.sandbox),
                 ),
                 self._context.proof_rooms,
                 self._context.store,

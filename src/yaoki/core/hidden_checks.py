@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.decide.verdict_reuse import REUSED_FROM, VERDICT_KEY
@@ -44,6 +44,15 @@ def name_behaviour(test: str) -> str:
     """The name of a test without its file and its values."""
     named = _VALUES.sub("", test)
     return (named.partition("::")[2] or named).strip()
+
+
+def keep_declared(test: str, declared: Collection[str]) -> str:
+    """The name of a test as far as the hidden files define it, part by part; empty if they do not.
+
+    Subtests of Go follow a slash; those of other runners have the values in their own name.
+    """
+    parts = [part.partition("/")[0].strip() for part in name_behaviour(test).split("::")]
+    return "::".join(parts) if all(part in declared for part in parts) else ""
 
 
 def _describe(finding: Finding, names: Iterable[str]) -> str:

@@ -35,6 +35,7 @@ class Launch:
     A limit of zero means no limit.  The values in `secrets` are masked in its output once it has
     ended.  In a sandbox it may write to `writable` besides its working directory.  Below
     `temporary`, if set, the child gets a temporary folder of its own, deleted when it has ended.
+    Without `network` a sandbox has only its own loopback.
     """
 
     argv: tuple[str, ...]
@@ -49,6 +50,7 @@ class Launch:
     secrets: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     temporary: str = ""
+    network: bool = True
 
 
 @unique

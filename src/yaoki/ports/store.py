@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
-from yaoki.core.decide.verdict_reuse import VerdictKey, VerdictOrigin
 from yaoki.core.machine.events import Event
 from yaoki.core.model import (
     CheckRevision,
@@ -28,6 +27,7 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
 )
+from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.core.decide.verdict_reuse import describe_key
+from yaoki.core.model.verdict_key import describe_key
 from yaoki.core.text import format_count, format_duration
 
 

@@ -35,7 +35,7 @@ def touch(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    ["env/bin/python", "env/bin", "more", "env/lib/python3.11/site-packages"],
+    ["env/bin/python", "env/bin/tool", "env/lib/python3.11/site-packages"],
 )
 def test_a_new_version_anywhere_on_the_search_path_is_noticed(
     tmp_path: Path, environ: dict[str, str], changed: str
@@ -46,6 +46,43 @@ def test_a_new_version_anywhere_on_the_search_path_is_noticed(
     touch(tmp_path / changed)
 
     assert identity(environ, "python", "-m", "pytest") != before
+
+
+def test_a_new_program_on_the_search_path_is_noticed(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    before = identity(environ, "python")
+
+    (tmp_path / "more" / "new").touch()
+
+    assert identity(environ, "python") != before
+
+
+def test_a_program_that_was_overwritten_in_place_is_noticed(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """It may be started by a script that the command names."""
+    before = identity(environ, "python", "run.py")
+
+    (tmp_path / "env" / "bin" / "tool").write_text("#!/bin/sh\nexit 1\n")
+
+    assert identity(environ, "python", "run.py") != before
+
+
+def test_variables_and_the_sandbox_count(environ: dict[str, str]) -> None:
+    spec = CheckSpec("a", argv=("python",))
+    before = identify_tools(spec, environ, Path("/nowhere"), "sandbox on")
+
+    assert identify_tools(spec, {**environ, "LANG": "C"}, Path("/nowhere"), "sandbox on") != before
+    assert identify_tools(spec, environ, Path("/nowhere"), "sandbox off") != before
+    assert identify_tools(spec, {**environ, "SECRET": "x"}, Path("/x"), "sandbox on") == before
+
+
+def test_an_environment_of_its_own_is_a_doubt(environ: dict[str, str]) -> None:
+    own = CheckSpec("a", argv=("python",), env={"VIRTUAL_ENV": ".venv"})
+
+    assert identify_tools(own, environ, Path("/nowhere")) == ""
+    assert identity({**environ, "VIRTUAL_ENV": "/x"}, "python") == ""
 
 
 def test_a_program_that_is_named_by_its_path_counts(

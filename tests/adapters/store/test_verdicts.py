@@ -13,10 +13,11 @@ from tests.adapters.store.store_actions import (
 )
 from tests.builders import RUN_ID, a_finding, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.decide.verdict_reuse import REUSED_FROM, VerdictKey, VerdictOrigin, with_key
+from yaoki.core.decide.verdict_reuse import REUSED_FROM, with_key
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import check_finished_note
 from yaoki.core.model import Finding, Outcome
+from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 
 pytestmark = pytest.mark.spec("17.5")
 KEY = VerdictKey("inputs", "definition", "plain", "tools")

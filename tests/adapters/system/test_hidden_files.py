@@ -12,6 +12,7 @@ from yaoki.adapters.system.hidden_files import (
     HiddenContent,
     HiddenFile,
     HiddenFilesRefused,
+    find_enclosing_repository,
     read_hidden_folder,
 )
 
@@ -106,6 +107,62 @@ def test_what_is_in_the_way_is_moved_aside_and_comes_back(folder: Path, checkout
 
     assert content_of(checkout) == before
     assert (checkout / "tests").is_symlink()
+
+
+def test_a_package_called_like_a_hidden_module_is_moved_aside(folder: Path, checkout: Path) -> None:
+    (folder / "tests" / "helpers.py").write_text("def expect(): ...\n")
+    (checkout / "tests" / "helpers").mkdir(parents=True)
+    (checkout / "tests" / "helpers" / "__init__.py").write_text("mine")
+    (checkout / "tests" / "others.py").write_text("mine")
+    before = content_of(checkout)
+
+    with read_hidden_folder(folder).laid_over(checkout):
+        assert not (checkout / "tests" / "helpers").exists()
+        assert (checkout / "tests" / "others.py").exists()
+
+    assert content_of(checkout) == before
+
+
+def test_a_folder_that_the_check_replaced_by_a_link_is_not_followed(
+    folder: Path, checkout: Path
+) -> None:
+    """The code under test could otherwise have files of the user deleted."""
+    victim = checkout.parent / "victim"
+    victim.mkdir()
+    (victim / "test_a.py").write_text("the user's")
+
+    def check() -> None:
+        with read_hidden_folder(folder).laid_over(checkout):
+            (checkout / "tests" / "test_a.py").unlink()
+            (checkout / "tests").rmdir()
+            (checkout / "tests").symlink_to(victim)
+
+    with pytest.raises(NotADirectoryError):
+        check()
+    assert (victim / "test_a.py").read_text() == "the user's"
+
+
+def test_only_names_that_the_files_define_are_declared(folder: Path) -> None:
+    (folder / "tests" / "test_b.py").write_text(
+        "class TestOrder:\n    def test_empty(self): ...\n    def test_2d(self): ...\n"
+    )
+    (folder / "a.test.js").write_text(
+        "test('rejects an empty order', f); it(\"adds 20 and 22 to 42\", f); foo('other')\n"
+    )
+    (folder / "a_test.go").write_text("func TestAdd(t *testing.T) {}\n")
+
+    declared = read_hidden_folder(folder).declared_names
+
+    assert declared == {"TestOrder", "test_empty", "test_2d", "rejects an empty order", "TestAdd"}
+
+
+def test_a_folder_in_a_repository_is_hidden_with_its_history(tmp_path: Path) -> None:
+    (tmp_path / "own" / ".git").mkdir(parents=True)
+    (tmp_path / "own" / "tests").mkdir()
+    (tmp_path / "plain" / "tests").mkdir(parents=True)
+
+    assert find_enclosing_repository(tmp_path / "own" / "tests") == tmp_path / "own"
+    assert find_enclosing_repository(tmp_path / "plain" / "tests") == tmp_path / "plain" / "tests"
 
 
 def test_files_are_removed_when_the_check_fails(folder: Path, checkout: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import astuple, replace
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.selection import narrow_to_failures
 from yaoki.adapters.checks.tool_identity import identify_tools
 from yaoki.adapters.system.hidden_files import HiddenContent
+from yaoki.core.hidden_checks import keep_declared
 from yaoki.core.model import (
     CheckSpec,
     CheckType,
@@ -42,7 +42,7 @@ class CheckDispatcher:
     """Runs each check by its type: commands in a process tree, files and git facts directly.
 
     Judges need `find_agent`, hidden checks `find_hidden`; without it such a check is BROKEN.
-    `checkout` is the user's own.
+    `checkout` is the user's own.  `surroundings` describes the sandbox.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class CheckDispatcher:
         find_agent: FindAgent | None = None,
         checkout: Path = Path(),
         find_hidden: FindHidden | None = None,
+        surroundings: str = "",
     ) -> None:
         self._processes, self._lease, self._environ = processes, lease, environ
         self._find_agent, self._checkout = find_agent, checkout
-        self._find_hidden = find_hidden
+        self._find_hidden, self._surroundings = find_hidden, surroundings
 
     def check(
         self,
@@ -78,17 +79,21 @@ class CheckDispatcher:
             self._checkout,
         )
         try:
-            with self._hidden_files_in(spec, worktree.absolute()):
+            content = self._hidden_content(spec)
+            if content is None:
                 return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
+            with content.laid_over(worktree.absolute()):
+                finding = _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
+            return _keep_declared_names(finding, content)
         except OSError as fault:
             is_transient = fault.errno in TRANSIENT_ERRNOS
             return make_broken(spec, f"it could not run: {fault}", transient=is_transient)
         except Fault as fault:
             return make_broken(spec, fault.sentence, transient=fault.transient)
 
-    def _hidden_files_in(self, spec: CheckSpec, worktree: Path) -> AbstractContextManager[None]:
+    def _hidden_content(self, spec: CheckSpec) -> HiddenContent | None:
         if spec.hidden is None or not spec.hidden.folder:
-            return nullcontext()
+            return None
         content = self._find_hidden(spec.hidden) if self._find_hidden else None
         if content is None:
             raise Fault(
@@ -97,11 +102,11 @@ class CheckDispatcher:
                 code=FatalCode.RESOURCE_NOT_FOUND,
                 hint="yaoki plan recheck RUN reads the folder again",
             )
-        return content.laid_over(worktree)
+        return content
 
     def identify_tools(self, spec: CheckSpec) -> str:
         """Identifies the programs that a command starts, by file, size and time."""
-        return identify_tools(spec, self._environ, self._checkout)
+        return identify_tools(spec, self._environ, self._checkout, self._surroundings)
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for the failed tests alone; None if they cannot be run alone."""
@@ -138,6 +143,19 @@ class CheckDispatcher:
                 return check_judge(spec, worktree, runner, facts, self._find_agent)
             case CheckType.PYTHON:
                 return check_entry_point(spec, worktree, runner, facts)
+
+
+def _keep_declared_names(finding: Finding, content: HiddenContent) -> Finding:
+    """The code under test runs in the process of the tests, and could rename them: only names that
+    the hidden files define are reported.
+    """
+    declared = content.declared_names
+    items = tuple(
+        replace(item, name=name)
+        for item in finding.items
+        if (name := keep_declared(item.name, declared))
+    )
+    return replace(finding, items=items)
 
 
 def _apply_tolerance(finding: Finding) -> Finding:

@@ -43,6 +43,9 @@ def check_command(
     spec, folder = request_test_count(spec), runner.next_free_folder()
     room = facts.room
     values = _placeholder_values(worktree, room.reports if room else folder, facts)
+    if spec.inputs:
+        # Its result may not depend on the commit, nor on what is below it.
+        values = {**values, "base": "", "commit": ""}
     scripts = _read_scripts(spec, cwd)
     env = {
         **build_check_environment(runner, room),
@@ -117,6 +120,8 @@ def _build_launch(
         output_bytes_max=OUTPUT_BYTES_MAX,
         secrets=runner.visible_secrets(env),
         writable=writable,
+        # The code under test could send the hidden files away.
+        network=spec.hidden is None,
     )
 
 

@@ -1,8 +1,7 @@
 """Identifies the tools that a check starts, so that another version is another identity.
 
-The programs of a command are known, those that they start in turn are not.  So the folders of the
-search path and the packages beside an interpreter count as well: whoever installs or upgrades
-something changes the time of one of them.
+The programs of a command are known, those that they start in turn are not.  So every program on the
+search path counts, the packages beside an interpreter, and the variables that a check gets.
 """
 
 from __future__ import annotations
@@ -15,7 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from yaoki.core.commands.needed_programs import list_needed_programs
-from yaoki.core.environment import check_search_path
+from yaoki.core.environment import (
+    COMMAND_VARIABLES,
+    VIRTUAL_ENV,
+    check_search_path,
+    filter_environment,
+)
 from yaoki.core.model import CheckSpec
 
 # Where interpreters keep packages, relative to the folder above that of the program.
@@ -25,18 +29,37 @@ PACKAGE_FOLDERS = (
 )
 
 
-def identify_tools(spec: CheckSpec, environ: Mapping[str, str], checkout: Path) -> str:
-    path = check_search_path(environ, spec.env, str(checkout)) or environ.get("PATH", os.defpath)
+def identify_tools(
+    spec: CheckSpec, environ: Mapping[str, str], checkout: Path, surroundings: str = ""
+) -> str:
+    """Empty where a check has an environment of its own: its packages may lead into the checkout.
+
+    `surroundings` are the settings of the sandbox.
+    """
+    if check_search_path(environ, spec.env, str(checkout)) is not None or VIRTUAL_ENV in environ:
+        return ""
+    path = environ.get("PATH", os.defpath)
     folders = [Path(name) for name in path.split(os.pathsep) if name.startswith("/")]
     programs = [_find(name, folders) for name in list_needed_programs(spec.argv, spec.shell)]
     files = [file for file in programs if file is not None]
     facts = (
         platform.platform(),
-        [_facts(folder) for folder in folders],
+        surroundings,
+        sorted(filter_environment(environ, COMMAND_VARIABLES).items()),
+        [_list_folder(folder) for folder in folders],
         [_facts(file.resolve()) for file in files],
         sorted({_facts(found) for file in files for found in _list_package_folders(file)}),
     )
     return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _list_folder(folder: Path) -> list[tuple[str, int, int]]:
+    """Every program in it: one that was overwritten leaves the folder's own time as it was."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    return [_facts(Path(entry.path)) for entry in entries]
 
 
 def _find(program: str, folders: list[Path]) -> Path | None:

@@ -14,6 +14,8 @@ class FreshClone:
     folder: Path
 
     def check_out(self, commit: str) -> None:
+        # Every file is written anew: attributes of another commit may have changed its line ends.
+        _run(self.folder, "read-tree", "--empty")
         _run(self.folder, "checkout", "-q", "--force", "--detach", commit)
 
     def reset(self, commit: str = "HEAD") -> None:

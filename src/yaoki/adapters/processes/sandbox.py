@@ -145,7 +145,8 @@ class Sandbox:
         writable = [self._worktree(Path(launch.cwd)), outbox(folder), *own]
         writable += [*map(Path, launch.writable), *self.writable]
         writable += [caches] if caches != IN_MEMORY else []
-        isolation = find_isolation_options(bubblewrap, self._network_options())
+        network = self._network_options() if launch.network else ("--unshare-net",)
+        isolation = find_isolation_options(bubblewrap, network)
         task_files = resolve_existing([folder / name for name in READABLE_FILES])
         readable = [*self._readable_paths(launch.env, (launch.argv[0], *programs)), *task_files]
         mounts = self._mount_options(readable, resolve_existing(writable))

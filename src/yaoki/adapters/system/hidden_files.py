@@ -6,10 +6,12 @@ import base64
 import hashlib
 import json
 import os
+import re
+import secrets
 import stat
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -18,6 +20,13 @@ from yaoki.core.text import format_bytes
 FILES_MAX, BYTES_MAX = 2_000, 20 << 20
 # What tools leave in a folder of tests; it is no part of a check.
 LEFT_OUT = frozenset({".git", "__pycache__", ".pytest_cache", "node_modules"})
+
+_DEFINITION = re.compile(r"\b(?:def|class|func|fn|function)\s+(\w{1,120})")
+_TITLE = re.compile(
+    r"\b(?:it|test|describe|context|specify|scenario)(?:\.\w+)*\s*\(\s*(['\"`])([^'\"`\n]{1,120})\1"
+)
+# Parts of names such as `test_2d` are no values.
+_NUMBER = re.compile(r"(?<![A-Za-z_])\d")
 
 
 class HiddenFilesRefused(ValueError):
@@ -46,6 +55,19 @@ class HiddenContent:
             sha = hashlib.sha256(file.content).hexdigest()
             held.update(f"{len(path)} {path} {file.is_executable:d} {sha}\n".encode())
         return held.hexdigest()
+
+    @property
+    def declared_names(self) -> frozenset[str]:
+        """The names of tests that the files define, as opposed to those that a runner reports.
+
+        Numbers in them may be expected values, so such a name does not count.
+        """
+        names: set[str] = set()
+        for file in self.files.values():
+            text = file.content.decode("utf-8", "replace")
+            names.update(found[1] for found in _DEFINITION.finditer(text))
+            names.update(found[2].strip() for found in _TITLE.finditer(text))
+        return frozenset(name for name in names if not _NUMBER.search(name))
 
     def to_text(self) -> str:
         data = {
@@ -99,6 +121,12 @@ def read_hidden_folder(folder: Path) -> HiddenContent:
     return HiddenContent(files)
 
 
+def find_enclosing_repository(folder: Path) -> Path:
+    """The top of the repository that the folder is in, whose history has its files; else itself."""
+    tops = (place for place in (folder, *folder.parents) if (place / ".git").exists())
+    return next(tops, folder)
+
+
 def _list_files(folder: Path) -> Iterator[Path]:
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
@@ -109,47 +137,92 @@ def _list_files(folder: Path) -> Iterator[Path]:
 class _PlacedFile:
     """One hidden file in a checkout, and what was at its place before.
 
-    An agent may have committed a link at the path or above it: nothing is followed, what is in the
-    way is moved aside.
+    The code under test may have put links into the checkout, before the check or during it: every
+    folder is opened without following one, and what is in the way is moved aside.
     """
 
     def __init__(self, checkout: Path, path: str) -> None:
         self._checkout, self._path = checkout, PurePosixPath(path)
-        self._moved: list[tuple[Path, Path]] = []
-        self._made: list[Path] = []
+        # Each with the folder that it is in, from the checkout on.
+        self._moved: list[tuple[tuple[str, ...], str, str]] = []
+        self._made: list[tuple[tuple[str, ...], str]] = []
 
     def write(self, file: HiddenFile) -> None:
-        above = self._checkout
-        for part in self._path.parts[:-1]:
-            above = above / part
-            if above.is_symlink() or (above.exists() and not above.is_dir()):
-                self._move_aside(above)
-            if not above.is_dir():
-                above.mkdir()
-                self._made.append(above)
-        target = self._checkout / self._path
-        if target.is_symlink() or target.exists():
-            self._move_aside(target)
-        mode = 0o755 if file.is_executable else 0o644
-        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
-            out.write(file.content)
-        self._made.append(target)
+        *folders, name = self._path.parts
+        for number, part in enumerate(folders):
+            above = tuple(folders[:number])
+            with _opened(self._checkout, above) as at:
+                if not _is_folder(part, at):
+                    self._move_aside(above, part, at)
+                    os.mkdir(part, 0o755, dir_fd=at)
+                    self._made.append((above, part))
+        above = tuple(folders)
+        with _opened(self._checkout, above) as at:
+            # A package would be imported instead of a module of the same name.
+            for entry in _same_stem(name, at):
+                self._move_aside(above, entry, at)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            mode = 0o755 if file.is_executable else 0o644
+            with os.fdopen(os.open(name, flags, mode, dir_fd=at), "wb") as out:
+                out.write(file.content)
+            self._made.append((above, name))
 
-    def _move_aside(self, path: Path) -> None:
-        for number in range(100):
-            aside = path.with_name(f".{path.name}.aside{number}")
-            if not (aside.is_symlink() or aside.exists()):
-                path.rename(aside)
-                self._moved.append((aside, path))
-                return
-        raise OSError(f"{path} is in the way of a hidden file")
+    def _move_aside(self, above: tuple[str, ...], name: str, at: int) -> None:
+        if not _exists(name, at):
+            return
+        aside = f".{secrets.token_hex(8)}.aside"
+        os.rename(name, aside, src_dir_fd=at, dst_dir_fd=at)
+        self._moved.append((above, aside, name))
 
     def restore(self) -> None:
-        for path in reversed(self._made):
-            if path.is_symlink() or not path.is_dir():
-                path.unlink(missing_ok=True)
-            elif not any(path.iterdir()):
-                path.rmdir()
-        for aside, path in reversed(self._moved):
-            if not (path.is_symlink() or path.exists()):
-                aside.rename(path)
+        """Raises `OSError` if the check replaced a folder: nothing outside is touched."""
+        for above, name in reversed(self._made):
+            with _opened(self._checkout, above) as at:
+                if not _exists(name, at):
+                    continue
+                if not _is_folder(name, at):
+                    os.unlink(name, dir_fd=at)
+                else:
+                    with suppress(OSError):  # the check left something in it
+                        os.rmdir(name, dir_fd=at)
+        for above, aside, name in reversed(self._moved):
+            with _opened(self._checkout, above) as at:
+                if _exists(aside, at) and not _exists(name, at):
+                    os.rename(aside, name, src_dir_fd=at, dst_dir_fd=at)
+
+
+@contextmanager
+def _opened(checkout: Path, parts: Sequence[str]) -> Iterator[int]:
+    """A descriptor of the folder; `OSError` if a part of the way is no folder, or a link."""
+    flags = os.O_RDONLY | os.O_DIRECTORY
+    at = os.open(checkout, flags)
+    try:
+        for part in parts:
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = inner
+        yield at
+    finally:
+        os.close(at)
+
+
+def _exists(name: str, at: int) -> bool:
+    try:
+        os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_folder(name: str, at: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _same_stem(name: str, at: int) -> list[str]:
+    """The entries that are called like the file, whatever their ending is."""
+    stem = PurePosixPath(name).stem
+    with os.scandir(at) as entries:
+        return [one.name for one in entries if one.name.partition(".")[0] in {stem, name}]

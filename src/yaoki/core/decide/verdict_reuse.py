@@ -6,60 +6,23 @@ and the tools that it starts.  Only a pass is reused; in doubt the check runs.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-
 from yaoki.core.decide.baseline import KNOWN_FAILURES, command_key
-from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.model.check_definition import TreeView
+from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin, digest_of
 from yaoki.core.scope import is_in_scope
 
 # The params of a finding: the parts of its key, and the proof whose verdict it is.
 VERDICT_KEY, REUSED_FROM = "verdictKey", "reusedFrom"
-# A change of what a verdict means changes every key.
-VERSION = "1"
 # Words of a command that name one commit: its result is about that commit alone.
 COMMIT_WORDS = ("{commit}", "{base}", "{worktree}")
-PART_WORDS: Mapping[str, str] = {
-    "inputs": "inputs",
-    "definition": "definition",
-    "setup": "set-up",
-    "tools": "tools",
-}
-DIGEST_SHOWN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictKey:
-    """What a verdict depends on, each part as a digest."""
-
-    inputs: str
-    definition: str
-    setup: str
-    tools: str
-
-    @property
-    def parts(self) -> dict[str, str]:
-        return {name: getattr(self, name) for name in PART_WORDS}
-
-    @property
-    def digest(self) -> str:
-        return _digest(VERSION, *self.parts.values())
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictOrigin:
-    """The proof that a reused verdict comes from."""
-
-    run_id: str
-    task_id: str
-    commit: str
+SUBMODULE = "160000 "
 
 
 def make_key(spec: CheckSpec, tree: TreeView, setup_key: str, tools: str) -> VerdictKey:
     return VerdictKey(
-        identify_inputs(spec, tree), _digest(command_key(spec), spec.name), setup_key, tools
+        identify_inputs(spec, tree), digest_of(command_key(spec), spec.name), setup_key, tools
     )
 
 
@@ -70,14 +33,23 @@ def identify_inputs(spec: CheckSpec, tree: TreeView) -> str:
         for path, blob in tree.blob_ids.items()
         if not spec.inputs or is_in_scope(path, spec.inputs)
     )
-    return _digest(*rows)
+    return digest_of(*rows)
 
 
-def depends_on_inputs_alone(spec: CheckSpec) -> bool:
-    """May a verdict of this check be reused at all?"""
+def depends_on_inputs_alone(spec: CheckSpec, tree: TreeView) -> bool:
+    """May a verdict of this check be reused at all?
+
+    Only with declared inputs: otherwise the history of git is an input as well.  Not where git
+    attributes, or commits of submodules, decide which content the input files have.
+    """
     words = (*spec.argv, spec.shell, *spec.env.values())
     names_commit = any(name in word for word in words for name in COMMIT_WORDS)
-    return spec.type is CheckType.COMMAND and not names_commit
+    has_special = any(
+        path.rpartition("/")[2] == ".gitattributes" or blob.startswith(SUBMODULE)
+        for path, blob in tree.blob_ids.items()
+    )
+    is_command = spec.type is CheckType.COMMAND
+    return is_command and bool(spec.inputs) and not names_commit and not has_special
 
 
 def is_reusable(finding: Finding) -> bool:
@@ -106,26 +78,3 @@ def as_reused(finding: Finding, spec: CheckSpec, key: VerdictKey, origin: Verdic
         rerun_seconds=(),
         log="",
     )
-
-
-def describe_key(key: Mapping[str, str]) -> str:
-    """The parts of a key as people see them."""
-    return ", ".join(f"{words} {key[name][:DIGEST_SHOWN]}" for name, words in PART_WORDS.items())
-
-
-def describe_difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Why a verdict was not reused: the parts of the key that differ; empty if none does."""
-    return ", ".join(
-        f"{words} {before[name][:DIGEST_SHOWN]} -> {now[name][:DIGEST_SHOWN]}"
-        for name, words in PART_WORDS.items()
-        if before[name] != now[name]
-    )
-
-
-def _digest(*parts: str) -> str:
-    held = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogateescape")
-        held.update(f"{len(data)}\n".encode())
-        held.update(data)
-    return held.hexdigest()

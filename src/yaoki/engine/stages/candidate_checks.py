@@ -235,7 +235,7 @@ class CandidateVerifier:
             fewer = self._fewer_tests(run, check, finding, facts, reviewed)
             if fewer is not None:
                 failed = True
-                yield fewer
+                yield conceal_details(fewer, spec)
             elif (
                 spec.type is CheckType.COMMAND
                 and spec.required

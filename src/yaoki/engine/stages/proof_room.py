@@ -114,7 +114,14 @@ class ProofSession:
         `add_files` adds files to the room for this run, which then proves nothing of the commit.
         """
         try:
-            room = self._opener.room(self._task, commit, facts.onto, self._home, self._hold)
+            room = self._opener.room(
+                self._task,
+                commit,
+                facts.onto,
+                self._home,
+                self._hold,
+                is_hidden=spec.hidden is not None,
+            )
         except SetupFailed as failed:
             return failed.finding
         room.check_out(commit)
@@ -181,17 +188,26 @@ class _Opener:
         self._open: dict[str, ProofRoom] = {}
 
     def room(
-        self, task: Task, commit: str, onto: str, home: Path, claim: ClaimContext
+        self,
+        task: Task,
+        commit: str,
+        onto: str,
+        home: Path,
+        claim: ClaimContext,
+        *,
+        is_hidden: bool = False,
     ) -> ProofRoom:
         """A shared room, or one for this commit alone.
 
         Set-up runs programs of a commit, and other tasks are verified with its output.  So a
         shared room is set up on what has landed.  If the commit changes the inputs of set-up, it
-        gets its own room.
+        gets its own room.  Hidden checks have rooms apart: code that read their files must not find
+        a way to leave something for a check whose output an agent reads.
         """
         key = self.key(task, commit)
         own = key != self.key(task, onto)
         key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
+        key = f"{key}-hidden" if is_hidden else key
         if key not in self._open:
             room = self._acquired.enter_context(self._rooms.acquire(key))
             self._end_occupant(room)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.verdict_reuse import (
-    VerdictKey,
     as_reused,
     depends_on_inputs_alone,
     is_reusable,
@@ -12,6 +11,7 @@ from yaoki.core.decide.verdict_reuse import (
     with_key,
 )
 from yaoki.core.model import Finding, Run
+from yaoki.core.model.verdict_key import VerdictKey
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Baselines, Checker, CheckFacts, Verdicts, Workspace
 
@@ -28,13 +28,12 @@ class VerdictReuse:
     def key(self, check: ProofCheck, facts: CheckFacts) -> VerdictKey | None:
         """None where a verdict must not be reused: it depends on more than its inputs."""
         spec = check.spec
-        if not depends_on_inputs_alone(spec):
-            return None
-        tools = self._checker.identify_tools(spec)
-        if not tools:
+        # What set-up makes may contain files that are no inputs.
+        if not spec.inputs or check.task.spec.setup:
             return None
         tree = self._workspace.contents.tree_view(facts.commit)
-        return make_key(spec, tree, check.session.setup_key(facts.commit), tools)
+        tools = self._checker.identify_tools(spec) if depends_on_inputs_alone(spec, tree) else ""
+        return make_key(spec, tree, check.session.setup_key(facts.commit), tools) if tools else None
 
     def find(self, run: Run, check: ProofCheck, key: VerdictKey | None) -> Finding | None:
         """The finding of the earlier proof; None if there is none, or not all of it."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.decide.verdict_reuse import describe_difference
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import Choice, FailureKind, Stage
+from yaoki.core.model.verdict_key import describe_difference
 from yaoki.core.text import format_duration
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision

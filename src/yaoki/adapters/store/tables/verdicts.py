@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.database import Database, retries_reads
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.core.decide.verdict_reuse import VerdictKey, VerdictOrigin
 from yaoki.core.machine.events import JournalNote
+from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction

@@ -28,6 +28,7 @@ from yaoki.core.scope import is_in_scope
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 # Repositories of submodules stay: they are output of set-up.
 MODULES = "modules"
+ATTRIBUTES = ("\t.gitattributes", "/.gitattributes")
 # Attributes outside of the commit would change the checked out files.
 NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 
@@ -40,15 +41,25 @@ class RoomCheckout:
         self._filters = filters
         self._git, self._at = Git(git_dir, filters=filters), GitLocation(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
+        # The attributes files that are checked out, with their blobs.
+        self._attributes: frozenset[str] = frozenset()
 
     def check_out(self, commit: str, config: str = "") -> None:
         """Check the commit out over any content; the room handles untracked files."""
         self._create(commit)
-        self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", commit, at=self._at)
+        before = self._attributes
+        self._reset(commit)
         self.tracked = self._list_tracked()
+        if self._attributes != before:
+            # git leaves a file with the same blob as it is, though it has other line ends now.
+            self._git.run("read-tree", "--empty", at=self._at)
+            self._reset(commit)
         self._write_clone(commit, config or self._source.config(commit))
         if GITMODULES in self.tracked:
             self.tracked |= frozenset(self._check_out_submodules(commit))
+
+    def _reset(self, commit: str) -> None:
+        self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", commit, at=self._at)
 
     def load_tracked(self) -> None:
         """Read which files are tracked, after an earlier process checked them out."""
@@ -86,6 +97,7 @@ class RoomCheckout:
 
     def _list_tracked(self) -> frozenset[str]:
         rows = self._git.read_names("ls-files", "-s", "-z", at=self._at)
+        self._attributes = frozenset(row for row in rows if row.endswith(ATTRIBUTES))
         return frozenset(
             path for row in rows if not row.startswith(GITLINK) for path in [row.partition("\t")[2]]
         )
