@@ -59,6 +59,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "exit_code",
             "seconds",
             "fail_to_pass",
+            "mutants",
             "hidden",
             "key",
             "reused",

@@ -22,6 +22,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.mutant import Mutant
 from yaoki.errors import NoticeFailed
 from yaoki.ports import AttemptRequest, CheckFacts, Launch, Notice, ProcessPhase, ProcessState
 
@@ -143,6 +144,9 @@ class NoCriteria:
         return None
 
     def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        return ()
+
+    def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
         return ()
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:

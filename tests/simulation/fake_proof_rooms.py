@@ -34,6 +34,9 @@ class DictRoom:
     def record_setup_output(self) -> None:
         raise AssertionError("there is no set-up here")
 
+    def replace_file(self, path: str, text: str) -> None:
+        raise AssertionError("there are no mutants here")
+
     def changed_files(self) -> tuple[str, ...]:
         return ()
 

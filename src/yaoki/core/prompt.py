@@ -51,6 +51,13 @@ RED_RULES: Mapping[str, str] = {
     "テストは修正前のコードでも実行されます。そこでは、インポートの失敗ではなく、"
     "アサーションによって少なくとも 1 つが失敗する必要があります。",
 }
+# For a task whose mutants must be killed.
+MUTANT_RULES: Mapping[str, str] = {
+    "en": "Test what you change: small faults are put into your changed lines, one at a time, and "
+    "your tests must fail for nearly all of them.",
+    "ja": "変更した行をテストしてください。変更した行に小さな誤りが 1 つずつ入れられ、"
+    "そのほとんどでテストが失敗する必要があります。",
+}
 SEVERAL_CHECKS: Mapping[str, str] = {
     "en": "{count} checks failed, and all of them must pass: {names}",
     "ja": "{count} 個のチェックが失敗しました。すべてに合格する必要があります: {names}",
@@ -147,6 +154,8 @@ def _rules(task: Task, can_ask: bool) -> str:
         lines.append("Write your report to standard output, or to a file if the task names one.")
     if task.spec.red is CriterionLevel.REQUIRED:
         lines.append(RED_RULES.get(task.spec.language, RED_RULES["en"]))
+    if task.spec.mutants.count_max and task.spec.mutants.required:
+        lines.append(MUTANT_RULES.get(task.spec.language, MUTANT_RULES["en"]))
     if task.spec.scope:
         lines.append(f"Stay within these paths: {', '.join(task.spec.scope)}")
     return "\n".join(f"- {line}" for line in lines)

@@ -10,6 +10,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.mutant import Mutant
 from yaoki.ports.proof_rooms import RoomFolders
 
 
@@ -131,6 +132,9 @@ class QualityCriteria(Protocol):
 
     def list_test_files(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """The changed files that are tests or belong to tests, and to nothing else."""
+
+    def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
+        """Faults in the changed lines of the program, at most this many."""
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         """True when only blank lines, comments or empty files were changed."""

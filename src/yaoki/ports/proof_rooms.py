@@ -53,6 +53,9 @@ class ProofRoom(Protocol):
     def record_setup_output(self) -> None:
         """Record everything besides the commit as the output of set-up."""
 
+    def replace_file(self, path: str, text: str) -> None:
+        """Give a tracked file another content until the next checkout."""
+
     def changed_files(self) -> tuple[str, ...]:
         """The tracked files that differ from the checked out commit."""
 

@@ -17,7 +17,7 @@ from yaoki.report.wording import (
     one_line_text,
     stop_reasons,
 )
-from yaoki.views.outcomes import outcome_numbers
+from yaoki.views.outcomes import mutant_numbers, outcome_numbers
 from yaoki.views.plain_words import describe_cause
 from yaoki.views.tasks import OFF_BRANCH
 
@@ -138,7 +138,9 @@ def _cause(one: Data) -> str:
 FILTERS: Filters = {
     "name_in": lambda task_id, names: names.get(task_id, task_id),
     "outcome": lambda check: (
-        check["outcome"] + outcome_numbers(check["tests"], check["known_failures"])
+        check["outcome"]
+        + outcome_numbers(check["tests"], check["known_failures"])
+        + mutant_numbers(check["mutants"])
     ),
     "passed_oddly": _passed_oddly,
     "versions": lambda check: "".join(

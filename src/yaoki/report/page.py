@@ -23,7 +23,7 @@ from yaoki.report.wording import (
     list_some,
     one_line_text,
 )
-from yaoki.views.outcomes import outcome_numbers
+from yaoki.views.outcomes import mutant_numbers, outcome_numbers
 from yaoki.views.plain_words import describe_cause
 
 Data = Mapping[str, Any]
@@ -204,7 +204,9 @@ def _check_facts(check: Data) -> list[tuple[str, str]]:
 FILTERS: Filters = {
     "check_facts": _check_facts,
     "outcome": lambda check: (
-        check["outcome"] + outcome_numbers(check["tests"], check["known_failures"])
+        check["outcome"]
+        + outcome_numbers(check["tests"], check["known_failures"])
+        + mutant_numbers(check["mutants"])
     ),
     "outcome_tone": lambda check: OUTCOME_TONES.get(check["outcome"], "bad"),
     "passed_words": _passed_words,

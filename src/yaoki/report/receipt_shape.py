@@ -33,6 +33,7 @@ CHECK: Mapping[str, FieldShape] = {
     "fail_to_pass": Optional([str]),
     "hidden": Optional(str),
     "reused": Optional({"run": str, "task": str, "commit": _NAME}),
+    "mutants": Optional({"killed": int, "survived": int}),
     "ms": int,
 }
 LANDED: Mapping[str, FieldShape] = {

@@ -142,6 +142,7 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "hidden": clean(check.hidden) or None,
         "key": dict(check.key) or None,
         "reused": dict(check.reused) or None,
+        "mutants": dict(check.mutants) or None,
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

@@ -11,6 +11,7 @@ from yaoki.ports import BranchStep
 from yaoki.report import canonical
 from yaoki.report.receipt import FORM, SCHEMA, GitFacts
 from yaoki.report.receipt_shape import shape_defects
+from yaoki.views.outcomes import mutant_numbers
 
 PLACES_SHOWN = 20
 PASSING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
@@ -210,7 +211,16 @@ def _proofs(receipt: Data) -> VerificationResult:
     words = "every landed task has passing checks"
     if waived:
         words = f"every required check of a landed task passed, or a person waived it ({waived})"
+    words += _mutant_words(receipt)
     return verification_result("checks", words, "no proof", bad)
+
+
+def _mutant_words(receipt: Data) -> str:
+    """The mutants of all landed tasks together."""
+    checks = (check for part in receipt["landed"] for check in part["checks"])
+    numbers = [check["mutants"] for check in checks if "mutants" in check]
+    both = {name: sum(one[name] for one in numbers) for name in ("killed", "survived")}
+    return mutant_numbers(both) if numbers else ""
 
 
 def _landings(check: Data) -> bool:

@@ -16,6 +16,13 @@ def outcome_numbers(tests: int | None, known: int = 0) -> str:
     return "".join(f", {part}" for part in parts)
 
 
+def mutant_numbers(mutants: Mapping[str, int] | None) -> str:
+    """The mutants of the changed lines; empty for other checks."""
+    if not mutants:
+        return ""
+    return f", {format_count(mutants['killed'], 'mutant')} killed, {mutants['survived']} survived"
+
+
 def outcome_words(data: Mapping[str, Any]) -> str:
     """The outcome in a CHECK_FINISHED; the message of a failure has its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
@@ -25,6 +32,7 @@ def outcome_words(data: Mapping[str, Any]) -> str:
     if reused := data.get("reused"):
         more += f", reused from {reused['commit'][:10]} of {reused['task']}"
         more += f" (same {describe_key(data['key'])})"
+    more += mutant_numbers(data.get("mutants"))
     if hidden := data.get("hidden", ""):
         more += f", hidden: {f'files {hidden[:12]}' if hidden.isalnum() else hidden}"
     return f"{data['outcome']}{more}"

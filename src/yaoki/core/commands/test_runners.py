@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yaoki.core.commands.program import Program, find_programs
+from yaoki.core.commands.program import Program, find_programs, resolve_program
 
 # The name of the output reader if there is one, else of the tool.
 _ONE: Mapping[str, str] = {
@@ -68,6 +68,15 @@ def test_runner(program: Program) -> str:
 def find_test_runners(argv: Sequence[str], shell: str) -> tuple[str, ...]:
     """Every test runner that a command starts directly, not through a script."""
     return tuple(name for program in find_programs(argv, shell) if (name := test_runner(program)))
+
+
+def stop_at_first_failure(argv: Sequence[str]) -> tuple[str, ...]:
+    """The command with the option that ends it at the first failure, where that is safe to add."""
+    program = resolve_program(argv)
+    option = {"pytest": "-x", "unittest": "-f"}.get(test_runner(program) if argv else "", "")
+    if not option or "--" in argv or fail_fast_option(argv, ""):
+        return tuple(argv)
+    return (*argv, option)
 
 
 def fail_fast_option(argv: Sequence[str], shell: str) -> str:

@@ -452,6 +452,7 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "message": finding.message,
             "tests": finding.params.get("passedCount"),
             "fail_to_pass": list(finding.params.get("failToPass", ())),
+            "mutants": dict(finding.params.get("mutants", {})),
             "hidden": finding.params.get("hiddenDigest", ""),
             "key": finding.params.get("verdictKey"),
             "reused": finding.params.get("reusedFrom"),

@@ -22,11 +22,13 @@ GIT_CONFIG_CHECK = "git-config"
 NO_CHANGE_CHECK = "no-change"
 # Does a test fail without the change?
 RED_FIRST_CHECK = "red-first"
+# Does a test fail if a changed line has a fault?
+MUTANTS_CHECK = "mutants"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
-    RED_FIRST_CHECK,
+    *(RED_FIRST_CHECK, MUTANTS_CHECK),
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )

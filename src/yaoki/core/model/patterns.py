@@ -87,6 +87,11 @@ _SHIPPED = (
     ),
     FailurePattern("not-red", "no test fails without the change", records=("greenTests",)),
     FailurePattern(
+        "mutant-survived",
+        "no test notices faults in the changed lines",
+        records=("survivors",),
+    ),
+    FailurePattern(
         "too-large",
         "larger than a change may be",
         values=("tooLarge",),

@@ -20,6 +20,7 @@ from yaoki.core.model.enums import (
     PromptChannel,
     TaskKind,
 )
+from yaoki.core.model.mutant import MutantRules
 from yaoki.core.model.stored_word import stored_as
 
 
@@ -194,6 +195,8 @@ class TaskSpec:
     may_change_nothing: bool = False
     # Must a test fail without the change?
     red: CriterionLevel = CriterionLevel.OFF
+    # Must a test notice faults in the changed lines?
+    mutants: MutantRules = field(default_factory=MutantRules)
     discard: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False

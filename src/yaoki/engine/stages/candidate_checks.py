@@ -33,6 +33,7 @@ from yaoki.engine.stages.check_durations import CheckDurations
 from yaoki.engine.stages.check_rerun import CheckRerun
 from yaoki.engine.stages.missing_files import MissingFiles
 from yaoki.engine.stages.missing_setup import MissingSetup
+from yaoki.engine.stages.mutants import MutantRuns
 from yaoki.engine.stages.own_findings import (
     built_in_findings,
     report_finding,
@@ -90,6 +91,7 @@ class CandidateVerifier:
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
         self._red_first = RedFirst(workspace, quality, self._comparison)
+        self._mutants = MutantRuns(quality)
         self._check_rerun = CheckRerun(checker)
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
@@ -256,6 +258,7 @@ class CandidateVerifier:
         if reviewed.by_agent:
             shown_checks = [one for one in passed if one[0].spec.hidden is None]
             yield from self._red_first.findings(task, shown_checks, reviewed.changes, facts)
+            yield from self._mutants.findings(task, passed, reviewed.changes, facts)
 
     def _fewer_tests(
         self,

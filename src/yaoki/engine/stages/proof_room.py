@@ -6,10 +6,11 @@ on anything that an agent, an earlier check or an earlier verification left behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.lazy_dataclass import dataclass
@@ -108,10 +109,12 @@ class ProofSession:
         folder: Path,
         facts: CheckFacts,
         add_files: Callable[[Path], None] | None = None,
+        replaced: Mapping[str, str] = MappingProxyType({}),
     ) -> Finding:
         """Run one check on one commit; a check that changes tracked files proves nothing.
 
-        `add_files` adds files to the room for this run, which then proves nothing of the commit.
+        `add_files` adds files to the room for this run and `replaced` has other texts of tracked
+        files; such a run proves nothing of the commit.
         """
         try:
             room = self._opener.room(
@@ -129,6 +132,8 @@ class ProofSession:
             room.keep_only(spec.inputs)
         if add_files is not None:
             add_files(room.files)
+        for path, text in replaced.items():
+            room.replace_file(path, text)
         facts = replace(facts, commit=commit)
         if spec.type not in PROGRAM_CHECKS:
             return self._check(spec, room, folder, facts)
@@ -136,7 +141,7 @@ class ProofSession:
         room.occupy(folder)
         finding = self._check(spec, room, folder, replace(facts, room=private))
         room.occupy(None)
-        changed = room.changed_files()
+        changed = tuple(path for path in room.changed_files() if path not in replaced)
         if changed and finding.outcome in {Outcome.PASSED, Outcome.FLAKY}:
             return check_changed_files_finding(finding, changed)
         return finding
@@ -168,6 +173,10 @@ class ProofCheck:
     ) -> Finding:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
         return self.session.run_check(self.spec, commit, folder, facts, add_files)
+
+    def run_with(self, commit: str, facts: CheckFacts, replaced: Mapping[str, str]) -> Finding:
+        """Run it with other texts of these tracked files."""
+        return self.session.run_check(self.spec, commit, self.folder, facts, replaced=replaced)
 
 
 class _Opener:

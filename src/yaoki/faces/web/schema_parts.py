@@ -119,6 +119,7 @@ FINDING = object_of(
     message=nullable(TEXT),
     tests=nullable(INTEGER),
     known_failures=INTEGER,
+    mutants=nullable(object_of(killed=INTEGER, survived=INTEGER)),
     items=array_of(object_of(name=TEXT, message=TEXT, where=TEXT)),
     exit_code=nullable(INTEGER),
     seconds=NUMBER,

@@ -168,6 +168,7 @@ def _finding(check: CheckResult, data: Mapping[str, Any]) -> Document:
         "required": check.required,
         "pattern": data.get("pattern") or None,
         "known_failures": len(check.known),
+        "mutants": dict(check.mutants) or None,
         "items": list(data.get("items", ()))[:ITEMS_MAX],
         "log": bool(check.log),
     }

@@ -26,6 +26,7 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
+from yaoki.core.model.mutant import MutantRules
 from yaoki.core.settings.settings import build_retry_policy
 from yaoki.formats.plan.field_values import HIDDEN_WITHOUT_FILES
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
@@ -205,6 +206,7 @@ def _spec(
         setup_inputs=(*setup_inputs, *draft.plan.setup_inputs, *task.setup_inputs),
         may_change_nothing=task.may_change_nothing,
         red=_red(draft, task),
+        mutants=_mutants(draft, task),
         discard=(*draft.plan.discard, *task.discard),
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
@@ -231,6 +233,15 @@ def _red(draft: Draft, task: TaskModel) -> CriterionLevel:
         if model.is_given("red"):
             return CriterionLevel(model.red)
     return CriterionLevel.REQUIRED if kind is TaskKind.FIX else CriterionLevel.OFF
+
+
+def _mutants(draft: Draft, task: TaskModel) -> MutantRules:
+    """The task's own rules, else those of the plan; off if neither has any."""
+    for model in (task, draft.plan):
+        if model.is_given("mutants"):
+            given = model.mutants
+            return MutantRules(given.max, given.survive, given.required, given.timeout)
+    return MutantRules()
 
 
 def _common_setup(draft: Draft) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:

@@ -112,6 +112,19 @@ def as_criterion_level(value: object) -> object:
     return ("required" if value else "off") if isinstance(value, bool) else value
 
 
+def as_mutant_rules(value: object) -> object:
+    """A word as its table: no mutants is the same as at most none."""
+    word = as_criterion_level(value)
+    tables: dict[object, object] = {
+        "off": {"max": 0},
+        "told": {},
+        "required": {"required": True},
+    }
+    if isinstance(word, str) and word not in tables:
+        raise field_error("must be off, told, required, or a table with max, survive, required")
+    return tables[word] if isinstance(word, str) else word
+
+
 def as_hidden_folder(value: object) -> object:
     """True hides a check that needs no files; false is the default."""
     return (HIDDEN_WITHOUT_FILES if value else "") if isinstance(value, bool) else value

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -22,6 +23,7 @@ from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.settings.retry import RETRYABLE_KINDS
 from yaoki.formats.plan.field_values import (
     PRESETS,
+    as_mutant_rules,
     check_preset,
     field_error,
     permissions_defect,
@@ -106,6 +108,34 @@ class BudgetModel(StrictModel):
     money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
     tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
     seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
+
+
+class MutantsModel(StrictModel):
+    """Faults put into the changed lines, which a test must notice."""
+
+    max: int = Field(30, ge=0, le=1_000, description="mutants of one change at most; 0: none")
+    survive: float = Field(0.3, ge=0, le=1, description="share that may survive")
+    required: bool = Field(False, description="true: more survivors fail the task")
+    timeout: Duration = Field(
+        timedelta(minutes=10), description="no further mutant starts after this time"
+    )
+
+
+_MUTANTS_TABLE = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "max": {"type": "integer", "minimum": 0, "maximum": 1_000},
+        "survive": {"type": "number", "minimum": 0, "maximum": 1},
+        "required": {"type": "boolean"},
+        "timeout": {"type": ["string", "number"]},
+    },
+}
+MutantsOrWord = Annotated[
+    MutantsModel,
+    BeforeValidator(as_mutant_rules),
+    WithJsonSchema({"anyOf": [{"enum": ["off", "told", "required", True, False]}, _MUTANTS_TABLE]}),
+]
 
 
 class RunBudgetModel(StrictModel):
@@ -293,6 +323,11 @@ class TaskModel(StrictModel):
         description="a test must fail without the change: off, told, required or true; "
         "default: that of the plan, for a fix required",
     )
+    mutants: MutantsOrWord = Field(
+        default_factory=MutantsModel,
+        description="faults in the changed lines, which a test must notice: off, told, required, "
+        "or a table; default: that of the plan",
+    )
     discard: list[str] = Field([], description="globs after those of the plan")
     fixes: list[str] = Field([], description="failures of the base that must be fixed")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
@@ -355,6 +390,11 @@ class PlanModel(StrictModel):
     )
     red: CriterionWord = Field(
         "off", description="for its changes and fixes: a test must fail without the change"
+    )
+    mutants: MutantsOrWord = Field(
+        default_factory=MutantsModel,
+        description="faults in the changed lines of its tasks, which a test must notice; "
+        "default: off",
     )
     planner: AgentChain = Field(
         [], description="agents that plan more tasks when something is missing"

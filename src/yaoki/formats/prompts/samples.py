@@ -58,6 +58,9 @@ _VALUES: Mapping[str, Any] = {
     "branch": "feature/login",
     "tellTales": [{"name": "src/auth/rules.py:4", "message": "finds out whether a test runs it"}],
     "greenTests": [{"name": "test_bounce", "message": "passes without the change"}],
+    "survivors": [
+        {"name": "src/auth/rules.py:12", "message": "no test notices if it returns None"}
+    ],
     "tooLarge": ["data/dump.bin has 4 GiB; limits.file_bytes allows 512 MiB"],
     "secrets": [{"name": "src/auth/mail.py:7", "message": "the value of MAIL_TOKEN"}],
     "claim": "the sandbox has no network",

@@ -9,6 +9,7 @@ from yaoki.formats.quality.criteria import judge_criteria
 from yaoki.formats.quality.definition import review_definition
 from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.model import Change, ChangeContext
+from yaoki.formats.quality.mutants import list_mutants
 from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
 
@@ -18,6 +19,7 @@ __all__ = [
     "find_gaming",
     "is_trivial",
     "judge_criteria",
+    "list_mutants",
     "list_test_files",
     "review_definition",
 ]

@@ -79,4 +79,5 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("hidden", ""),
         data.get("key") or {},
         data.get("reused") or {},
+        data.get("mutants", {}),
     )

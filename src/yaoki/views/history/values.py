@@ -113,6 +113,8 @@ class CheckResult:
     # The parts of the key of its verdict, and the proof whose verdict was reused.
     key: Mapping[str, str] = field(default_factory=dict)
     reused: Mapping[str, str] = field(default_factory=dict)
+    # How many mutants of the changed lines were killed and survived.
+    mutants: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

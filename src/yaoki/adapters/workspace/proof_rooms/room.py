@@ -154,6 +154,13 @@ class GitProofRoom:
         (self._folder / CONFIG).write_bytes(config.encode("utf-8", "surrogateescape"))
         write_atomically(self._folder / KEY, self._key.encode("ascii"))
 
+    def replace_file(self, path: str, text: str) -> None:
+        """Give a tracked file another content until the next checkout."""
+        file = self.files / path
+        if path not in self._checkout.tracked or file.is_symlink() or not file.is_file():
+            raise WorkspaceError(f"{path} is no tracked file of the proof room")
+        file.write_bytes(text.encode("utf-8", "surrogateescape"))
+
     def changed_files(self) -> tuple[str, ...]:
         changed = self._checkout.changed_files()
         return tuple(name for name in changed if name not in self._absent)

@@ -84,6 +84,9 @@ function Findings({ data, path }) {
   return html`<ul class="findings">${data.findings.map((one) => html`<${Finding} one=${one} path=${path} />`)}</ul>`;
 }
 
+/** How many faults in the changed lines the tests noticed. */
+const mutantWords = ({ mutants }) => (mutants ? t("mutants.n", mutants) : "");
+
 /** How many tests passed, and which failures the base had already. */
 function testWords(one) {
   if (!["PASSED", "FLAKY"].includes(one.outcome) || one.tests === null) return "";
@@ -93,7 +96,7 @@ function testWords(one) {
 function Finding({ one, path }) {
   const [open, setOpen] = useState(false);
   const bad = one.outcome !== "PASSED";
-  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
+  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)}${mutantWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
     ${bad && one.message && html`<p class="cause">${translate(one.message)}</p>`}
     ${one.items.length > 0 && html`<ul class="items">${one.items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;

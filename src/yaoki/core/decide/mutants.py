@@ -1,0 +1,148 @@
+"""Judges mutants: does a test fail when a changed line has a fault? (rule 17.3)
+
+A mutant is killed by a test that fails or by a check that takes far too long.  A mutant that cannot
+be loaded is not judged: every test would fail, whatever it tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import StrEnum, unique
+
+from yaoki.core.decide.baseline import KNOWN_FAILURES, exception_kind
+from yaoki.core.decide.integrity import has_test_count
+from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import MUTANTS_CHECK, Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.core.text import format_count, format_duration
+
+MUTANT_SURVIVED_PATTERN = "mutant-survived"
+# The param of a finding with the numbers of mutants.
+MUTANTS = "mutants"
+SURVIVORS_SHOWN = 20
+_LOAD_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"})
+# A mutant may do more than the original, and the machine may be busier: a limit that is too short
+# would count a slow run as killed.
+_TIMES_SLOWER, _FREE = 5, timedelta(seconds=5)
+
+
+@unique
+class MutantOutcome(StrEnum):
+    """KILLED: a test noticed the fault.  UNJUDGED: the run says nothing about the tests."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """A mutant and what the checks said about it."""
+
+    mutant: Mutant
+    outcome: MutantOutcome
+    seconds: float = 0.0
+
+
+def mutant_deadline(normal_seconds: float, timeout: timedelta) -> timedelta:
+    """How long a check may take on a mutant, by its duration without one."""
+    return min(timeout, _FREE + timedelta(seconds=normal_seconds * _TIMES_SLOWER))
+
+
+def judge_run(run: Finding, normal: Finding) -> MutantOutcome:
+    """One check on a mutant; `normal` is its finding without the fault."""
+    if run.outcome is Outcome.PASSED:
+        return MutantOutcome.SURVIVED
+    if run.outcome is not Outcome.FAILED or run.params.get("loadError"):
+        return MutantOutcome.UNJUDGED
+    if run.params.get(TIMED_OUT_PARAM):
+        return MutantOutcome.KILLED
+    known = frozenset(normal.params.get(KNOWN_FAILURES, ()))
+    failed = [item for item in run.items if item.name not in known]
+    if not failed:
+        # Where tests are counted, something else than a test failed: the style, a changed file.
+        counted = known or has_test_count(normal)
+        return MutantOutcome.UNJUDGED if counted else MutantOutcome.KILLED
+    if all(exception_kind(item.message) in _LOAD_ERRORS for item in failed):
+        return MutantOutcome.UNJUDGED
+    return MutantOutcome.KILLED
+
+
+def combine_runs(outcomes: Sequence[MutantOutcome]) -> MutantOutcome:
+    """One check that notices the fault is enough."""
+    if MutantOutcome.KILLED in outcomes:
+        return MutantOutcome.KILLED
+    alone = set(outcomes) == {MutantOutcome.SURVIVED}
+    return MutantOutcome.SURVIVED if alone else MutantOutcome.UNJUDGED
+
+
+def judge_mutants(
+    results: Sequence[MutantResult], rules: MutantRules, mutants_made: int, *, has_tests: bool
+) -> Finding:
+    """`mutants_made` may be more than the results: no mutant starts after the time limit."""
+    killed, survived = (
+        [one.mutant for one in results if one.outcome is outcome]
+        for outcome in (MutantOutcome.KILLED, MutantOutcome.SURVIVED)
+    )
+    counted, seconds = len(killed) + len(survived), sum(one.seconds for one in results)
+    if not mutants_made:
+        return _finding(Outcome.PASSED, rules, "no changed line can be mutated", seconds=0.0)
+    if not counted:
+        # No test can change this, so a person decides.
+        why = "every one of them breaks the load" if has_tests else "no check runs tests"
+        message = f"{format_count(mutants_made, 'mutant')}, but none could be judged: {why}"
+        return _finding(Outcome.FAILED, rules, message, seconds=seconds, on_failure=OnFailure.ABORT)
+    too_many = len(survived) > rules.survivors_max * counted
+    verb = "survives" if len(survived) == 1 else "survive"
+    message = f"{len(survived)} of {format_count(counted, 'mutant')} {verb}"
+    message += f" (limit {rules.survivors_max:.0%})".replace("%", " %")
+    return _finding(
+        Outcome.FAILED if too_many else Outcome.PASSED,
+        rules,
+        message + _left_out(results, counted, mutants_made, rules),
+        survived,
+        {"killed": len(killed), "survived": len(survived)},
+        seconds=seconds,
+    )
+
+
+def _left_out(
+    results: Sequence[MutantResult], counted: int, mutants_made: int, rules: MutantRules
+) -> str:
+    words = ""
+    if unjudged := len(results) - counted:
+        words += f"; {unjudged} more could not be judged"
+    if len(results) < mutants_made:
+        limit = format_duration(rules.timeout.total_seconds())
+        words += f"; {mutants_made - len(results)} more were not tried within {limit}"
+    return words
+
+
+def _finding(
+    outcome: Outcome,
+    rules: MutantRules,
+    message: str,
+    survived: Sequence[Mutant] = (),
+    numbers: dict[str, int] | None = None,
+    *,
+    seconds: float,
+    on_failure: OnFailure = OnFailure.RETRY,
+) -> Finding:
+    items = tuple(
+        FindingItem(f"{one.path}:{one.line}", f"no test notices if {one.fault}", one.path)
+        for one in survived
+    )
+    shown = [{"name": item.name, "message": item.message} for item in items[:SURVIVORS_SHOWN]]
+    return Finding(
+        MUTANTS_CHECK,
+        outcome,
+        required=rules.required,
+        on_failure=on_failure,
+        pattern=MUTANT_SURVIVED_PATTERN if outcome is Outcome.FAILED else "",
+        message=message,
+        items=items,
+        params={"survivors": shown, **({MUTANTS: numbers} if numbers else {})},
+        seconds=seconds,
+    )

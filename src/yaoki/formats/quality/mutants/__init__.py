@@ -1,0 +1,62 @@
+"""Mutants of exactly the changed lines: which faults to try, at most one a line first (17.3).
+
+yaoki makes them itself, so that a project needs no tool: Python from its syntax tree, JavaScript,
+TypeScript and Go from their tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from yaoki.core.model.mutant import Mutant
+from yaoki.formats.quality.definition.roles import list_test_files
+from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
+from yaoki.formats.quality.languages import is_foreign, language_of
+from yaoki.formats.quality.model import Change
+from yaoki.formats.quality.mutants.edit import Edit
+from yaoki.formats.quality.mutants.python import python_edits
+from yaoki.formats.quality.mutants.tokens import go_edits, javascript_edits
+
+# Settings of tools and generated files: no test of the program reads them.
+_NO_PROGRAM = re.compile(
+    r"(?:^|/)(?:conftest|setup|noxfile|_?version)\.py$|_pb2(?:_grpc)?\.py$|\.pyi$|\.d\.[cm]?ts$"
+    r"|\.config\.[cm]?[jt]s$|rc\.[cm]?js$|\.pb\.go$|(?:^|/)(?:docs?|examples?|migrations)/"
+)
+_EDITS = {"python": python_edits, "javascript": javascript_edits, "go": go_edits}
+# A character that is not UTF-8 was replaced when the file was read, so it cannot be written back.
+_UNREADABLE = "\ufffd"
+
+
+def list_mutants(changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
+    """At most `count_max` mutants, spread over the changed lines of program files."""
+    tests = frozenset(list_test_files(changes))
+    places: dict[tuple[str, int], list[Mutant]] = {}
+    for change in changes:
+        if change.path not in tests:
+            for edit in sorted(_edits(change), key=lambda edit: (edit.line, edit.rank, edit.start)):
+                mutant = Mutant(change.path, edit.line, edit.fault, edit.apply(change.after or ""))
+                places.setdefault((change.path, edit.line), []).append(mutant)
+    chosen: list[Mutant] = []
+    for round_ in zip_longest(*places.values()):
+        found = [mutant for mutant in round_ if mutant is not None]
+        chosen += _spread(found, count_max - len(chosen))
+    return tuple(sorted(chosen, key=lambda mutant: (mutant.path, mutant.line)))
+
+
+def _edits(change: Change) -> Iterator[Edit]:
+    grammar, text = language_of(change.path), change.after
+    make = _EDITS.get(grammar.name) if grammar else None
+    if make is None or not text or len(text) > FILE_CHARS_MAX or _UNREADABLE in text:
+        return
+    if is_foreign(change.path) or _NO_PROGRAM.search(change.path):
+        return
+    lines = frozenset(number for number, _ in change.added)
+    yield from make(text, lines)
+
+
+def _spread(found: Sequence[Mutant], count: int) -> list[Mutant]:
+    """This many of them, at even distances."""
+    count = min(count, len(found))
+    return [found[at * len(found) // count] for at in range(count)]
