@@ -212,3 +212,24 @@ def test_a_person_may_waive_mutants_that_no_check_can_judge(shop: Project) -> No
     assert "no check runs tests" in shop.yaoki("why", "a").out
     assert shop.yaoki("answer", "a", "waive", "mutants").code == 0
     assert shop.yaoki("resume").code == 0
+
+
+@pytest.mark.full
+def test_the_tests_of_the_change_run_first_where_the_whole_check_is_slow(shop: Project) -> None:
+    runs = shop.folder / "runs"
+    (shop.repo / "test_a_slow.py").write_text(
+        "import time\n\n\ndef test_slow():\n"
+        f"    with open({str(runs)!r}, 'a') as file:\n        file.write('x')\n"
+        "    time.sleep(5)\n"
+    )
+    shop.git("add", "-A")
+    shop.git(*GIT_IDENTITY, "commit", "-qm", "a slow test")
+
+    code, _, entries = run_change(
+        shop, {"price.py": PROGRAM, "test_price.py": STRONG}, mutants={"max": 4, "required": True}
+    )
+
+    assert code == 0
+    (checked,) = mutant_checks(entries)
+    assert checked["mutants"] == {"killed": 4, "survived": 0}
+    assert runs.read_text() == "xx", "once on the candidate and once on the base"

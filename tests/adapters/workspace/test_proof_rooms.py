@@ -11,6 +11,7 @@ import pytest
 
 from yaoki.adapters.workspace import open_repository
 from yaoki.adapters.workspace.proof_rooms import GitProofRooms
+from yaoki.errors import WorkspaceError
 from yaoki.ports import ProofRoom
 
 pytestmark = pytest.mark.spec("16.1")
@@ -126,6 +127,32 @@ def test_a_check_that_changes_a_tracked_file_is_noticed_and_undone(
         assert (room.files / "a.txt").read_text() == "one\n"
         assert git(room.files, "status", "--porcelain", "--ignored") == ""
         assert room.changed_files() == ()
+
+
+@pytest.mark.spec("17.3")
+def test_a_replaced_file_is_restored_by_the_next_checkout(repo: Path) -> None:
+    """The mutant has the size of the original."""
+    head = git(repo, "rev-parse", "HEAD")
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(head)
+
+        room.replace_file("a.txt", "two\n")
+
+        assert (room.files / "a.txt").read_text() == "two\n"
+        assert room.changed_files() == ("a.txt",)
+        room.check_out(head)
+        assert (room.files / "a.txt").read_text() == "one\n"
+
+
+def test_only_a_tracked_file_can_be_replaced(repo: Path) -> None:
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(git(repo, "rev-parse", "HEAD"))
+        (room.files / "new.txt").write_text("new")
+        link(room.files)
+
+        for name in ("new.txt", "a.txt", "../outside"):
+            with pytest.raises(WorkspaceError, match="no tracked file"):
+                room.replace_file(name, "x")
 
 
 def test_a_room_follows_from_commit_to_commit(repo: Path) -> None:

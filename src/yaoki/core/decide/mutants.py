@@ -22,6 +22,8 @@ MUTANT_SURVIVED_PATTERN = "mutant-survived"
 # The param of a finding with the numbers of mutants.
 MUTANTS = "mutants"
 SURVIVORS_SHOWN = 20
+# Below this duration a check is mostly the start of its runner.
+OWN_TESTS_WORTH_SECONDS, OWN_TESTS_MAX = 5.0, 50
 _LOAD_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"})
 # A mutant may do more than the original, and the machine may be busier: a limit that is too short
 # would count a slow run as killed.

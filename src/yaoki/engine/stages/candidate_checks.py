@@ -91,7 +91,7 @@ class CandidateVerifier:
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
         self._red_first = RedFirst(workspace, quality, self._comparison)
-        self._mutants = MutantRuns(quality)
+        self._mutants = MutantRuns(quality, checker)
         self._check_rerun = CheckRerun(checker)
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)

@@ -1,4 +1,8 @@
-"""Runs the checks on mutants of the changed lines, in the proof room of the candidate (17.3)."""
+"""Runs the checks on mutants of the changed lines, in the proof room of the candidate (17.3).
+
+The tests that kill a mutant are mostly those that the task added or changed.  Where a check is slow
+and can run them alone, they run first, and the whole check only on what they let survive.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from yaoki.core.commands.test_runners import stop_at_first_failure
 from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.decide.mutants import (
+    OWN_TESTS_MAX,
+    OWN_TESTS_WORTH_SECONDS,
     MutantOutcome,
     MutantResult,
     combine_runs,
@@ -16,20 +22,53 @@ from yaoki.core.decide.mutants import (
     judge_run,
     mutant_deadline,
 )
-from yaoki.core.model import MUTANTS_CHECK, CheckSpec, Finding, OnFailure, Task
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import (
+    MUTANTS_CHECK,
+    CheckSpec,
+    Finding,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Task,
+)
 from yaoki.core.model.change import Change
 from yaoki.core.model.mutant import Mutant
 from yaoki.engine.stages.proof_room import ProofCheck
-from yaoki.ports import CheckFacts, QualityCriteria
+from yaoki.ports import Checker, CheckFacts, QualityCriteria
 
 PassedCheck = tuple[ProofCheck, Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class MutantCheck:
+    """A check as it runs on mutants.  `normal` is its finding without one.
+
+    `specs` are tried in this order until one kills the mutant; the last one is the whole check.
+    """
+
+    check: ProofCheck
+    normal: Finding
+    specs: tuple[CheckSpec, ...]
+
+    def run(self, mutant: Mutant, facts: CheckFacts, number: int) -> tuple[MutantOutcome, float]:
+        """What it says about the mutant, and how long that took."""
+        outcome, seconds = MutantOutcome.UNJUDGED, 0.0
+        for spec in self.specs:
+            folder = self.check.folder.with_name(f"mutant-{number}-{spec.name}")
+            check = replace(self.check, spec=spec, folder=folder)
+            run = check.run_with(facts.commit, facts, {mutant.path: mutant.text})
+            outcome, seconds = judge_run(run, self.normal), seconds + run.seconds
+            if outcome is MutantOutcome.KILLED or self.check.claim.stop_reason():
+                break
+        return outcome, seconds
 
 
 class MutantRuns:
     """Used by a verification after its checks have passed."""
 
-    def __init__(self, quality: QualityCriteria) -> None:
-        self._quality = quality
+    def __init__(self, quality: QualityCriteria, checker: Checker) -> None:
+        self._quality, self._checker = quality, checker
 
     def findings(
         self,
@@ -42,16 +81,42 @@ class MutantRuns:
         rules = task.spec.mutants
         if not rules.count_max or MUTANTS_CHECK in task.waivers:
             return
-        checks = _checks_with_tests(passed)
         mutants = self._quality.list_mutants(changes, rules.count_max)
+        tests = self._quality.list_test_files(changes)
+        usable = _checks_with_tests(passed) if mutants else ()
+        checks = [self._prepare(check, normal, tests, facts) for check, normal in usable]
         results: list[MutantResult] = []
         for number, mutant in enumerate(mutants if checks else (), start=1):
             if sum(one.seconds for one in results) >= rules.timeout.total_seconds():
                 break
             results.append(_run(checks, mutant, facts, number))
-            if checks[0][0].claim.stop_reason():
+            if checks[0].check.claim.stop_reason():
                 return
         yield judge_mutants(results, rules, len(mutants), has_tests=bool(checks))
+
+    def _prepare(
+        self, check: ProofCheck, normal: Finding, test_files: Sequence[str], facts: CheckFacts
+    ) -> MutantCheck:
+        whole = _spec_for_mutant(check.spec, normal)
+        own = self._own_tests(check, normal, test_files, facts)
+        return MutantCheck(check, normal, (own, whole) if own else (whole,))
+
+    def _own_tests(
+        self, check: ProofCheck, normal: Finding, test_files: Sequence[str], facts: CheckFacts
+    ) -> CheckSpec | None:
+        """The check for the tests in these files alone, where that is quicker and works."""
+        names = [
+            name for name in normal.passing_tests if name.partition("::")[0] in set(test_files)
+        ]
+        if normal.seconds < OWN_TESTS_WORTH_SECONDS or not 0 < len(names) <= OWN_TESTS_MAX:
+            return None
+        wanted = replace(normal, items=tuple(FindingItem(name) for name in names))
+        own = self._checker.narrow(check.spec, wanted)
+        # Tests that depend on others fail alone whatever the mutant is, and would kill them all.
+        alone = replace(check, spec=own).run_on(facts.commit, facts, "-own-tests") if own else None
+        if own is None or alone is None or alone.outcome is not Outcome.PASSED:
+            return None
+        return _spec_for_mutant(own, alone)
 
 
 def _checks_with_tests(passed: Sequence[PassedCheck]) -> list[PassedCheck]:
@@ -64,21 +129,17 @@ def _checks_with_tests(passed: Sequence[PassedCheck]) -> list[PassedCheck]:
 
 
 def _run(
-    checks: Sequence[PassedCheck], mutant: Mutant, facts: CheckFacts, number: int
+    checks: Sequence[MutantCheck], mutant: Mutant, facts: CheckFacts, number: int
 ) -> MutantResult:
     outcomes: list[MutantOutcome] = []
-    seconds = 0.0
-    for check, normal in checks:
-        spec = _spec_for_mutant(check.spec, normal)
-        folder = check.folder.with_name(f"mutant-{number}-{check.spec.name}")
-        run = replace(check, spec=spec, folder=folder).run_with(
-            facts.commit, facts, {mutant.path: mutant.text}
-        )
-        outcomes.append(judge_run(run, normal))
-        seconds += run.seconds
-        if outcomes[-1] is MutantOutcome.KILLED or check.claim.stop_reason():
+    total = 0.0
+    for check in checks:
+        outcome, seconds = check.run(mutant, facts, number)
+        outcomes.append(outcome)
+        total += seconds
+        if outcome is MutantOutcome.KILLED or check.check.claim.stop_reason():
             break
-    return MutantResult(mutant, combine_runs(outcomes), seconds)
+    return MutantResult(mutant, combine_runs(outcomes), total)
 
 
 def _spec_for_mutant(spec: CheckSpec, normal: Finding) -> CheckSpec:
