@@ -133,6 +133,7 @@ def test_a_change_without_a_line_to_mutate_passes() -> None:
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "no changed line can be mutated")
     assert "mutants" not in finding.params
+    assert finding.seconds == 0
 
 
 @pytest.mark.parametrize(

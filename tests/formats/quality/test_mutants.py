@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,18 @@ def test_every_line_gets_a_mutant_before_one_gets_two() -> None:
     assert [mutant.line for mutant in list_mutants([change], 5)] == [1, 3, 5, 7, 9]
     assert sorted({mutant.line for mutant in list_mutants([change], 10)}) == list(range(1, 11))
     assert len(list_mutants([change], 12)) == 12
+
+
+def test_a_large_file_takes_little_memory() -> None:
+    """Each mutant has the whole text, so only the chosen ones are made."""
+    text = "def f(a, b):\n" + "    a = a + b if a < b else 3\n" * 800
+    tracemalloc.start()
+    mutants = list_mutants([new_file("a.py", text)], 10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert len(mutants) == 10
+    assert peak < 1_000 * len(text)
 
 
 @pytest.mark.parametrize("name", ["decide/backoff", "decide/mutants", "text"])

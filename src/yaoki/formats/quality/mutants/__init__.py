@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import TypeVar
 
 from yaoki.core.model.mutant import Mutant
 from yaoki.formats.quality.definition.roles import list_test_files
@@ -19,6 +20,7 @@ from yaoki.formats.quality.mutants.edit import Edit
 from yaoki.formats.quality.mutants.python import python_edits
 from yaoki.formats.quality.mutants.tokens import go_edits, javascript_edits
 
+T = TypeVar("T")
 # Settings of tools and generated files: no test of the program reads them.
 _NO_PROGRAM = re.compile(
     r"(?:^|/)(?:conftest|setup|noxfile|_?version)\.py$|_pb2(?:_grpc)?\.py$|\.pyi$|\.d\.[cm]?ts$"
@@ -32,17 +34,21 @@ _UNREADABLE = "\ufffd"
 def list_mutants(changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
     """At most `count_max` mutants, spread over the changed lines of program files."""
     tests = frozenset(list_test_files(changes))
-    places: dict[tuple[str, int], list[Mutant]] = {}
+    places: dict[tuple[str, int], list[tuple[Change, Edit]]] = {}
     for change in changes:
-        if change.path not in tests:
-            for edit in sorted(_edits(change), key=lambda edit: (edit.line, edit.rank, edit.start)):
-                mutant = Mutant(change.path, edit.line, edit.fault, edit.apply(change.after or ""))
-                places.setdefault((change.path, edit.line), []).append(mutant)
-    chosen: list[Mutant] = []
+        edits = () if change.path in tests else _edits(change)
+        for edit in sorted(edits, key=lambda edit: (edit.line, edit.rank, edit.start)):
+            places.setdefault((change.path, edit.line), []).append((change, edit))
+    chosen: list[tuple[Change, Edit]] = []
     for round_ in zip_longest(*places.values()):
-        found = [mutant for mutant in round_ if mutant is not None]
+        found = [one for one in round_ if one is not None]
         chosen += _spread(found, count_max - len(chosen))
-    return tuple(sorted(chosen, key=lambda mutant: (mutant.path, mutant.line)))
+    chosen.sort(key=lambda one: (one[0].path, one[1].line))
+    # Only now, because each mutant has the whole text.
+    return tuple(
+        Mutant(change.path, edit.line, edit.fault, edit.apply(change.after or ""))
+        for change, edit in chosen
+    )
 
 
 def _edits(change: Change) -> Iterator[Edit]:
@@ -56,7 +62,7 @@ def _edits(change: Change) -> Iterator[Edit]:
     yield from make(text, lines)
 
 
-def _spread(found: Sequence[Mutant], count: int) -> list[Mutant]:
+def _spread(found: Sequence[T], count: int) -> list[T]:
     """This many of them, at even distances."""
     count = min(count, len(found))
     return [found[at * len(found) // count] for at in range(count)]
