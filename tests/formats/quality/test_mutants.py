@@ -173,6 +173,10 @@ def test_python_has_these_faults(line: str, fault: str) -> None:
         ("// a < b", []),
         ("const f = <T>(a: Map<string, T>) => a.size;", []),
         ("type A = 1 | 2;", []),
+        ("return `a\n  b`;", []),
+        ("return call(a)\n  .then(b)", []),
+        ("return call(a)", ["return undefined"]),
+        ("if (a < b) a = b;", ["if (a >= b) a = b;"]),
         ("return <div>{a}</div>;", ["return undefined;"]),
     ],
 )

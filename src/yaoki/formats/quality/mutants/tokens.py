@@ -53,7 +53,10 @@ _DECLARATION = re.compile(
     r"|package\b|@|case\b|default\b|super\(|require\()"
 )
 
-LineEdits = Callable[[str, str], Iterator[tuple[Rank, int, int, str, str]]]
+# The start of a line that continues the statement of the line before.
+_CONTINUATION = re.compile(r"\s*[.?:+*/%&|,)\]=<>(\[`-]")
+
+LineEdits = Callable[[str, str, bool], Iterator[tuple[Rank, int, int, str, str]]]
 
 
 def javascript_edits(text: str, lines: frozenset[int]) -> Iterator[Edit]:
@@ -66,10 +69,13 @@ def go_edits(text: str, lines: frozenset[int]) -> Iterator[Edit]:
 
 def _edits(text: str, lines: frozenset[int], language: str, of_line: LineEdits) -> Iterator[Edit]:
     start = 0
-    for number, line in enumerate(_mark_strings(text, language).split("\n"), start=1):
+    code = _mark_strings(text, language).split("\n")
+    for number, (line, following) in enumerate(zip(code, [*code[1:], ""], strict=True), start=1):
         written = text[start : start + len(line)]
+        # A text in backquotes may go on in the next line.
+        ends = written.count("`") % 2 == 0 and not _CONTINUATION.match(following)
         if number in lines and line.strip() and not _is_left_alone(line):
-            for rank, at, end, new, fault in of_line(line, written):
+            for rank, at, end, new, fault in of_line(line, written, ends):
                 yield Edit(number, rank, start + at, start + end, new, fault)
         start += len(line) + 1
 
@@ -105,16 +111,24 @@ def _common(line: str, written: str) -> Iterator[tuple[Rank, int, int, str, str]
 def _is_clamp(line: str, end: int) -> bool:
     """`if (rate > top) rate = top;`: at the boundary both ways give the same."""
     operand = re.match(r"\s*([\w$.]+)", line[end:])
-    return operand is not None and operand[1] in line[end + operand.end() :]
+    if operand is None:
+        return False
+    again = rf"(?<![\w$.]){re.escape(operand[1])}(?![\w$.])"
+    return re.search(again, line[end + operand.end() :]) is not None
 
 
-def _javascript_line(line: str, written: str) -> Iterator[tuple[Rank, int, int, str, str]]:
+def _javascript_line(
+    line: str, written: str, ends: bool
+) -> Iterator[tuple[Rank, int, int, str, str]]:
+    """`ends`: the statement of the line ends with it."""
     yield from _common(line, written)
     for hit in _IF.finditer(line):
         end = _closing(line, hit.end())
         if end and not _OPERATOR.search(line, hit.end(), end):
             test = written[hit.end() : end]
             yield Rank.OPERATOR, hit.end(), end, f"!({test})", becomes(test, f"!({test})")
+    if not ends:
+        return
     returned = _RETURN.match(line)
     if returned and _is_balanced(returned["value"]) and returned["value"] not in _NOTHING:
         yield Rank.STATEMENT, *returned.span("value"), "undefined", "it returns undefined"
@@ -123,7 +137,7 @@ def _javascript_line(line: str, written: str) -> Iterator[tuple[Rank, int, int, 
         yield Rank.STATEMENT, at, end, ";", is_removed(written.strip())
 
 
-def _go_line(line: str, written: str) -> Iterator[tuple[Rank, int, int, str, str]]:
+def _go_line(line: str, written: str, _: bool) -> Iterator[tuple[Rank, int, int, str, str]]:
     """Only what compiles for every type; an unused variable or import would not."""
     yield from _common(line, written)
     if (hit := _GO_IF.search(line)) and not _OPERATOR.search(line, *hit.span("test")):
