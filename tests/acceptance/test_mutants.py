@@ -64,7 +64,7 @@ def test_a_change_lands_when_its_tests_notice_faults_in_it(shop: Project) -> Non
         shop,
         {"price.py": PROGRAM},
         {"price.py": PROGRAM, "test_price.py": STRONG},
-        mutants={"max": 6, "survive": 0.2, "required": True},
+        mutants={"max": 2, "survive": 0.2, "required": True},
     )
 
     assert (code, task["attempt"]) == (0, 2)
@@ -72,7 +72,7 @@ def test_a_change_lands_when_its_tests_notice_faults_in_it(shop: Project) -> Non
     assert failure["pattern"] == "mutant-survived"
     weak, strong = mutant_checks(entries)
     assert weak["outcome"] == "FAILED"
-    assert "mutants survive (limit 20 %)" in weak["message"]
+    assert weak["message"] == "1 of 2 mutants survives (limit 20 %)"
     first = {"name": "price.py:3", "where": "price.py"}
     assert {key: weak["items"][0][key] for key in first} == first
     assert "no test notices if `amount - 10` becomes `amount + 10`" in shop.prompt(task, 2)
@@ -86,7 +86,6 @@ def test_a_change_lands_when_its_tests_notice_faults_in_it(shop: Project) -> Non
     assert check["mutants"] == {"killed": killed, "survived": 0}
     verified = shop.yaoki("verify", str(shop.folder / "receipt"))
     assert (verified.code, f"{killed} mutants killed, 0 survived" in verified.out) == (0, True)
-    assert shop.yaoki("verify", "--replay").code == 0
     assert f"{killed} mutants killed" in shop.yaoki("report").out
 
 
