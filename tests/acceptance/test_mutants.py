@@ -98,6 +98,11 @@ def test_the_plan_says_whether_mutants_are_required(
 
     assert (code, task["attempt"]) == (0, 1)
     assert [one["outcome"] for one in mutant_checks(entries)] == outcomes
+    line = "price.py:3: no test notices if `amount - 10` becomes `amount + 10`"
+    assert (line in shop.yaoki("why", "a").out) is bool(outcomes)
+    assert shop.yaoki("report", "-o", str(shop.folder / "r.html")).code == 0
+    html = (shop.folder / "r.html").read_text()
+    assert ("no test notices if" in html) is bool(outcomes)
 
 
 @pytest.mark.full

@@ -190,6 +190,7 @@ def _check_facts(check: Data) -> list[tuple[str, str]]:
         ("took", format_duration(seconds) if seconds else ""),
         ("versions", ", ".join(f"{name} {version}" for name, version in check["versions"].items())),
         ("it said", one_line_text(check["message"], 300) if check["message"] else ""),
+        ("survived", one_line_text("; ".join(check["survivors"]), 600)),
         ("identity", check["identity"]),
         *(
             (

@@ -16,7 +16,7 @@ from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.wait_text import describe_wait
 
 MESSAGE_CHARS = 300
-CHECKS_MAX = 200
+CHECKS_MAX, SURVIVORS_MAX = 200, 20
 Data = dict[str, Any]
 
 
@@ -143,6 +143,7 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "key": dict(check.key) or None,
         "reused": dict(check.reused) or None,
         "mutants": dict(check.mutants) or None,
+        "survivors": [clean(words) for words in check.survivors[:SURVIVORS_MAX]],
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

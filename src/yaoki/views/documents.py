@@ -112,6 +112,7 @@ def explanation_document(explanation: Explanation) -> Document:
         "decisions": [_decision(decision) for decision in explanation.decisions],
         "attempts": [_attempt(one) for one in explanation.attempts],
         "proven": dict(explanation.proof),
+        "survivors": list(explanation.survivors),
         "message": explanation.message or None,
         "warnings": list(explanation.warnings),
     }

@@ -58,6 +58,8 @@ class Explanation:
     # 0 for those it was submitted with.
     check_revision: int = 0
     proof_revision: int = 0
+    # The mutants of the landed commit that no test noticed.
+    survivors: tuple[str, ...] = ()
 
 
 def explain(
@@ -89,6 +91,7 @@ def explain(
         ],
         history.check_revision,
         proof.check_revision if proof else 0,
+        tuple(words for check in (proof.checks if proof else ()) for words in check.survivors),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
-from yaoki.core.text import format_duration
+from yaoki.core.text import bullet_some, format_duration
 from yaoki.faces.text.render import (
     clean_line,
     clean_lines,
@@ -35,6 +35,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         earlier = explanation.proof_revision != explanation.check_revision
         with_ = " with its checks before they were revised" if earlier else ""
         yield f"  verified on that commit{with_}: {clean_line(checks)}"
+    yield from (f"  {clean_line(text)}" for text in bullet_some(explanation.survivors, 5))
     if explanation.check_revision:
         yield f"  checks: those of revision {explanation.check_revision} of the plan"
     for words in explanation.warnings:

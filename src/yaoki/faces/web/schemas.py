@@ -132,6 +132,7 @@ SCHEMAS: Mapping[str, Schema] = {
         decisions=array_of(DECISION),
         attempts=array_of(TRY),
         proven=OPEN,
+        survivors=array_of(TEXT),
         message=nullable(TEXT),
         goal=TEXT,
         **dict.fromkeys(("checks", "agents", "scope", "waivable", "warnings"), array_of(TEXT)),

@@ -80,4 +80,7 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("key") or {},
         data.get("reused") or {},
         data.get("mutants", {}),
+        tuple(f"{item['name']}: {item['message']}" for item in data["items"])
+        if data.get("mutants")
+        else (),
     )

@@ -115,6 +115,8 @@ class CheckResult:
     reused: Mapping[str, str] = field(default_factory=dict)
     # How many mutants of the changed lines were killed and survived.
     mutants: Mapping[str, int] = field(default_factory=dict)
+    # The mutants that no test noticed.
+    survivors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
