@@ -156,7 +156,9 @@ def reported_failure(document: dict[str, Any]) -> ExpectedFailure:
     """The failure as `yaoki why` reports it."""
     decision = document["decisions"][0]
     assert decision["decision"] in {"ESCALATE", "HOLD"}
-    inputs, words = decision["inputs"], decision["failure"].rpartition(" (")[0]
+    inputs, failure = decision["inputs"], decision["failure"]
+    # What follows in parentheses says how often it was tried.
+    words = failure.rpartition(" (")[0] or failure
     name = document["task"]["name"]
     # For an agent with exit code 0 the failed check is reported too.
     told = words.removeprefix(f"made-{name}: ")

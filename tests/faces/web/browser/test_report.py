@@ -100,7 +100,7 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
         rows = page.locator("tbody tr")
         expect(rows.first).to_contain_text(ASKING_TASK)
         expect(rows.filter(has_text=BLOCKED_TASK)).to_contain_text(
-            f"cannot start: needs {ASKING_TASK}"
+            f"waits for your answer to {ASKING_TASK}"
         )
         for name in LANDING_TASKS:
             proof = page.locator("details", has=page.get_by_text(name, exact=True))
