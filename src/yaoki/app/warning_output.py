@@ -6,8 +6,11 @@ import os
 import sys
 
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import strip_terminal_codes
 
 
 def print_warning(words: str) -> None:
     """A line on standard error, besides the output of any command: important, but no failure."""
-    print(f"yaoki: {mask(words, secret_values(os.environ))}", file=sys.stderr, flush=True)
+    # It may quote the settings of a repository that nobody trusts yet.
+    shown = mask(strip_terminal_codes(words), secret_values(os.environ))
+    print(f"yaoki: {shown}", file=sys.stderr, flush=True)
