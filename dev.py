@@ -372,7 +372,8 @@ def run_tests(*words: str) -> None:
         return
     folder = MEMORY / f"yaoki-{os.getpid()}"
     folder.mkdir()
-    call("pytest", *words, TMPDIR=str(folder))
+    # A short path: the address of a socket has at most 107 characters.
+    call("pytest", "--basetemp", str(folder / "t"), *words, TMPDIR=str(folder))
     shutil.rmtree(folder, ignore_errors=True)
 
 
