@@ -61,7 +61,9 @@ class FileChanges:
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM):
             self.judge_script(change, judgement)
         elif role is FileRole.SUPPORT and not path.endswith(".py"):
-            compare_shapes(path, change.before or "", change.after or "", judgement)
+            compare_shapes(
+                path, change.before or "", change.after or "", judgement, self.product.base
+            )
             if scripts.has_lost_verdict(path, change.before or "", change.after):
                 judgement.items.append(
                     FindingItem(path, "a helper of the check was loosened", path)

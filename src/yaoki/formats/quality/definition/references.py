@@ -77,9 +77,14 @@ def _files_of(stem: str, files: FileIndex) -> Iterator[str]:
 def js_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
     for name in _JS_IMPORT.findall(text):
         if name.startswith("."):
-            stem = resolve_path(name, dirname(path))
-            paths = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
-            yield from (at for at in list(paths) if at in files.paths)
+            yield from find_js_modules(name, dirname(path), files)
+
+
+def find_js_modules(name: str, folder: str, files: FileIndex) -> list[str]:
+    """The files that `./name` may stand for in a file of this folder."""
+    stem = resolve_path(name, folder)
+    paths = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
+    return [path for path in paths if path in files.paths]
 
 
 def ruby_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:

@@ -173,7 +173,7 @@ class _Review:
                 self._shape(change)
             elif change.after is not None:
                 judgement = Judgement()
-                judge_new_file(change.path, change.after, judgement)
+                judge_new_file(change.path, change.after, judgement, self.base)
                 self._add_judgement(change.path, judgement)
 
     def _is_suite(self, path: str) -> bool:
@@ -188,7 +188,9 @@ class _Review:
         if change.path.endswith((".sh", ".bash", ".bats")):
             self.files.judge_script(change, judgement)
         elif not change.path.endswith(".rs") or "#[test]" in (change.before or ""):
-            compare_shapes(change.path, change.before or "", change.after or "", judgement)
+            compare_shapes(
+                change.path, change.before or "", change.after or "", judgement, self.base
+            )
         # Rust has its tests beside the code, so other lines of the file are the work itself.
         judgement.is_unsure &= not change.path.endswith(".rs")
         self._add_judgement(change.path, judgement)

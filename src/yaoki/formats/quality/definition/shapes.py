@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement, differences
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.runner_names import count_replaced_names
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
@@ -53,18 +55,12 @@ _MUTES = (
         "swallows errors",
     ),
     (
-        re.compile(
-            r"\b(?:global(?:This)?\.)?(?:expect|assert|it|test|describe)(?:\.\w+)?\s*=(?!=|>)"
-            r"|\bfunction\s+(?:it|test|expect|assert|describe)\s*\("
-        ),
-        "replaces the runner's own function",
-    ),
-    (
         re.compile(r"\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*\(?\s*0\s*\)?"),
         "exits early",
     ),
     (re.compile(r"\brecover\(\)"), "swallows errors"),
 )
+_REPLACES = "a test replaces the runner's own function"
 _TEST_MAIN = re.compile(r"func TestMain\(")
 
 
@@ -82,13 +78,18 @@ class TableRow:
     names: frozenset[str]
 
 
-def compare_shapes(path: str, before: str, after: str, judgement: Judgement) -> None:
+def compare_shapes(
+    path: str, before: str, after: str, judgement: Judgement, base: FileIndex
+) -> None:
     """Assertions that are gone or changed, and what newly keeps the others from failing."""
     if max(len(before), len(after)) > FILE_CHARS_MAX:
         judgement.is_unsure = True
         return
     old, new = _strip_comments(path, before), _strip_comments(path, after)
     _add_mutes(path, old, new, judgement)
+    replaced = [count_replaced_names(path, text, base) for text in (before, after)]
+    if replaced[1] > replaced[0]:
+        judgement.items.append(FindingItem(path, _REPLACES, path))
     lost, gained = differences(list(_shapes(old)), list(_shapes(new)))
     rows = [] if old == new else _table_rows(new)
     for one in lost:
@@ -107,13 +108,11 @@ def _strip_comments(path: str, text: str) -> str:
     return without_comments(scan_source(text, grammar)) if grammar else text
 
 
-def judge_new_file(path: str, text: str, judgement: Judgement) -> None:
+def judge_new_file(path: str, text: str, judgement: Judgement, base: FileIndex) -> None:
     """A new test file can harm others only by changing the runner."""
-    bare = _strip_comments(path, text)
-    for shape, words in _MUTES:
-        if "runner" in words and shape.search(bare):
-            judgement.items.append(FindingItem(path, f"a test {words}", path))
-    _main(path, "", bare, judgement)
+    if count_replaced_names(path, text, base):
+        judgement.items.append(FindingItem(path, _REPLACES, path))
+    _main(path, "", _strip_comments(path, text), judgement)
 
 
 def _main(path: str, old: str, new: str, judgement: Judgement) -> None:
