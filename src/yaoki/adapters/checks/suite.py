@@ -12,6 +12,7 @@ from typing import Any
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, count_tests, split_output
 from yaoki.adapters.checks.readers.choice import TEST_READER_NAMES
 from yaoki.adapters.checks.readers.entries import TEST_FAILED
+from yaoki.adapters.checks.readers.locations import list_worktree_paths, remove_paths
 from yaoki.adapters.checks.readers.suite_stop import (
     SuiteStop,
     find_suite_stop,
@@ -122,15 +123,23 @@ def read_suite_run(
                 dict.fromkeys((*reading.missing_packages, *stop.missing_packages))
             ),
         )
+    tally = tally or count_tests(parts, runner)
     early = stop.early_stop or fail_fast_option(spec.argv, spec.shell)
     return SuiteRun(
-        tally or count_tests(parts, runner),
+        _with_stable_names(tally, output) if tally is not None else None,
         replace(stop, early_stop=early),
         runner,
         bool(runners) or spec.pattern == TEST_FAILED or spec.reader in TEST_READER_NAMES,
         recipe,
         list_declared_packages(stop.missing_packages, output.worktree),
     )
+
+
+def _with_stable_names(tally: SuiteTally, output: CommandOutput) -> SuiteTally:
+    """node names a file without tests by its path, which is another one in each proof room."""
+    folders = list_worktree_paths(output)
+    names = (remove_paths(name, folders) for name in tally.passed_names)
+    return replace(tally, passed_names=tuple(names))
 
 
 def _find_load_error(runner: str, output: CommandOutput, reading: Interpretation | None) -> str:

@@ -424,6 +424,46 @@ def test_failures_of_node_are_read(check_run: CheckRun, reporter: str) -> None:
     assert same_tests(finding, {"name": "adds", "file": "sum.test.js", "line": 2}), finding
 
 
+@pytest.mark.spec("6.2", "16.7")
+@pytest.mark.parametrize("reporter", ["tap", "junit"])
+def test_a_file_of_node_without_tests_has_the_same_name_in_every_room(
+    tmp_path: Path, reporter: str
+) -> None:
+    """node 20 names it by its absolute path, also where the worktree is reached by a link."""
+    if shutil.which("node") is None:
+        pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
+    (tmp_path / "1").mkdir()
+    (tmp_path / "2").symlink_to(tmp_path / "1")
+    to_file = ("--test-reporter-destination={report}",) if reporter == "junit" else ()
+    command = ("node", "--test", f"--test-reporter={reporter}", *to_file)
+    first = CheckRun(tmp_path / "1")
+    first.write(
+        plain__test__js="require('node:assert').equal(1, 1);\n",
+        sum__test__js=NODE.replace("2, 3", "3, 3"),
+    )
+
+    names = first.run(*command).passing_tests
+    first.tree = tmp_path / "2" / "tree"
+    linked_names = first.run(*command).passing_tests
+
+    assert names == linked_names == ("plain.test.js", "adds")
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("reporter", ["tap", "spec", "junit"])
+def test_a_failing_file_of_node_is_named_by_its_place_in_the_checkout(
+    check_run: CheckRun, reporter: str
+) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
+    check_run.write(plain__test__js="require('node:assert').equal(1, 2);\n")
+    to_file = ("--test-reporter-destination={report}",) if reporter == "junit" else ()
+
+    finding = check_run.run("node", "--test", f"--test-reporter={reporter}", *to_file)
+
+    assert [item.name for item in finding.items] == ["plain.test.js"]
+
+
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")

@@ -23,6 +23,7 @@ from yaoki.adapters.checks.readers.locations import (
     PATH_CHARS_MAX,
     find_location,
     relative_to_worktree,
+    remove_worktree_path,
 )
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
@@ -153,9 +154,9 @@ def _prepare_entry(entry: OutputEntry, command: CommandOutput) -> OutputEntry:
     lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
     return replace(
         entry,
-        name=_short(_remove_worktree_path(entry.name, command), command, NAME_CHARS_MAX),
+        name=_short(remove_worktree_path(entry.name, command), command, NAME_CHARS_MAX),
         message=_short(
-            _remove_worktree_path(" ".join(lines[:MESSAGE_LINES]), command),
+            remove_worktree_path(" ".join(lines[:MESSAGE_LINES]), command),
             command,
             ERROR_CHARS_MAX,
         ),
@@ -163,12 +164,6 @@ def _prepare_entry(entry: OutputEntry, command: CommandOutput) -> OutputEntry:
         code=_short(entry.code, command, 100),
         line=line,
     )
-
-
-def _remove_worktree_path(text: str, command: CommandOutput) -> str:
-    """Removes the path of the worktree: the next attempt may have another one."""
-    top = str(command.worktree)
-    return text.replace(f"{top}/", "") if len(top) > 1 else text
 
 
 # ------------------------------------------------------------------ params

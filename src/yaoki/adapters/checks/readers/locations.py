@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -27,6 +27,27 @@ def relative_to_worktree(path: str, command: CommandOutput) -> str:
     top = os.path.normpath(command.worktree)
     full = os.path.normpath(os.path.join(top, command.cwd, path))  # noqa: PTH118 - text, no file
     return full[len(top) + 1 :] if full.startswith(top + os.sep) else path
+
+
+def remove_worktree_path(text: str, command: CommandOutput) -> str:
+    """The text with paths relative to the worktree: the next attempt may have another one."""
+    return remove_paths(text, list_worktree_paths(command))
+
+
+def list_worktree_paths(command: CommandOutput) -> list[str]:
+    """A runner may print the real path where a link leads to the worktree; the longest is first,
+    because it may contain the other one.
+    """
+    if command.worktree == Path():
+        return []
+    paths = {str(command.worktree), os.path.realpath(command.worktree)}
+    return sorted((path for path in paths if len(path) > 1), key=len, reverse=True)
+
+
+def remove_paths(text: str, folders: Sequence[str]) -> str:
+    for folder in folders:
+        text = text.replace(f"{folder}/", "")
+    return text
 
 
 def is_worktree_file(path: str, command: CommandOutput) -> bool:
