@@ -142,6 +142,16 @@ TESTS_BY_TEXT: dict[str, list[tuple[str, str, str]]] = {
         ("adds", NODE_ADDS, "sum.test.js:2"),
         ("group > inner", "broken", "sum.test.js:4"),
     ],
+    "tape": [
+        ("two letters", "counts words: expected 2, actual 3", "test.js:8"),
+        (
+            "should be deeply equivalent",
+            "objects: expected { a: 2 }, actual { a: 1 }",
+            "test.js:11",
+        ),
+        ("should throw", "throws: expected /x/, actual undefined", "test.js:15"),
+        ("nope", "throws", "test.js:16"),
+    ],
     "node-spec": [
         ("adds", f"AssertionError [ERR_ASSERTION]: {NODE_ADDS}", "sum.test.js:2"),
         ("inner", "TypeError [Error]: broken", "sum.test.js:4"),

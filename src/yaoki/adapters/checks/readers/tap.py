@@ -1,9 +1,10 @@
-"""The Test Anything Protocol: bats, prove, the runner of node in a pipe, deno's `tap` reporter."""
+"""The Test Anything Protocol: bats, prove, tape, node's runner in a pipe, deno's `tap` reporter."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from yaoki.adapters.checks.readers.command_output import OutputLines, parse_json_value
 from yaoki.adapters.checks.readers.entries import (
@@ -23,6 +24,8 @@ _DIRECTIVE = re.compile(r" # (?:TODO|SKIP)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,9}")
 _FIRST = ("TAP version", "1..", "ok ", "not ok")
 _BLOCK_MARKS = ("|-", "|", ">-", ">")
+_COMPARED = ("expected", "actual")
+_TAPE_KEYS = (*_COMPARED, "operator", "at", "stack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,13 @@ def _find_bailouts(lines: Iterable[str]) -> Iterator[OutputEntry]:
 def _failures(lines: Sequence[str]) -> Iterator[OutputEntry]:
     groups: dict[int, str] = {}
     failed_below: set[int] = set()
+    title = ""
     for at, line in enumerate(lines):
         depth, text = _depth(line), line.strip()
         if text.startswith("# Subtest: "):
             groups[depth] = text[11:]
+        elif line.startswith("# "):
+            title = text[2:]
         point = _parse_point(text)
         if point is None:
             continue
@@ -84,7 +90,8 @@ def _failures(lines: Sequence[str]) -> Iterator[OutputEntry]:
             failed_below.add(depth)
             if not group_of_failures:
                 path = [groups[level] for level in range(depth) if level in groups]
-                yield _entry(" > ".join((*path, point[1])), lines[at + 1 : at + BLOCK_LINES_MAX])
+                name = " > ".join((*path, point[1]))
+                yield _entry(name, title, lines[at + 1 : at + BLOCK_LINES_MAX])
 
 
 def _depth(line: str) -> int:
@@ -103,7 +110,7 @@ def _parse_point(text: str) -> tuple[bool, str] | None:
     return failed and not _DIRECTIVE.search(f" {name}"), name.strip() or f"test {rest}"
 
 
-def _entry(name: str, below: Sequence[str]) -> OutputEntry:
+def _entry(name: str, title: str, below: Sequence[str]) -> OutputEntry:
     """Reads the lines up to the next point: a YAML block, JSON, or comments."""
     block: list[str] = []
     for line in below:
@@ -114,7 +121,8 @@ def _entry(name: str, below: Sequence[str]) -> OutputEntry:
     if block[1:2] and block[1].startswith("{"):
         return _from_json(name, table_or_empty(parse_json_value(block[1])))
     if block[:1] == ["---"]:
-        return _from_yaml(name, block[1:])
+        entry = _from_yaml(name, block[1:])
+        return entry if entry.message else replace(entry, message=_describe_tape(title, block))
     comments = [text[2:] for text in block if text.startswith("# ")]
     return OutputEntry(name, "\n".join(comments))
 
@@ -144,8 +152,31 @@ def _from_yaml(name: str, block: Sequence[str]) -> OutputEntry:
     return OutputEntry(name, "\n".join(lines), file, line)
 
 
+def _describe_tape(title: str, block: Sequence[str]) -> str:
+    """The title of the test and what was compared; empty if the block is not tape's.
+
+    The title stays out of the name: any comment of a test looks like one and may change with each
+    run, but two runs are compared by their names.
+    """
+    values: dict[str, list[str]] = {key: [] for key in _TAPE_KEYS}
+    key = ""
+    for text in block:
+        name, colon, value = text.partition(":")
+        if colon and name in values:
+            key = name
+            text = "" if value.strip() in _BLOCK_MARKS else value.strip()
+        if key and text:
+            values[key].append(text)
+    if not values["operator"]:
+        return ""
+    compared = ", ".join(f"{key} {' '.join(values[key])}" for key in _COMPARED if values[key])
+    return ": ".join(filter(None, (title, compared)))
+
+
 def _parse_location(value: str) -> tuple[str, int | None]:
-    """`file:line` or `file:line:column`."""
+    """`file:line` or `file:line:column`, also as `function (file:line:column)`."""
+    if value.endswith(")"):
+        value = value[value.rfind("(") + 1 : -1]
     parts = value.rsplit(":", 2)
     if len(parts) == 3 and number_or_none(parts[1]) is not None:
         return parts[0], number_or_none(parts[1])
