@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.prepared import Prepared
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -106,6 +106,38 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
     report = project.yaoki("report", "--json").document
     assert report["numbers"]["waived"] == 1
     assert "1 with checks that a person waived" in report["verdict"]
+
+
+@pytest.mark.spec("10.4", "0.1", "6.6")
+def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Project) -> None:
+    """A person accepts a test less; the next attempt deletes the whole file and asks again."""
+    (project.repo / "test_it.py").write_text(
+        "def test_one():\n    assert 1\n\n\ndef test_two():\n    assert 2\n"
+    )
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "two tests")
+    first = {"test_it.py": "def test_one():\n    assert 1\n", "a.txt": "bad\n"}
+    acts = [[{"write": first}], [{"delete": ["test_it.py"]}, *writes("a.txt")]]
+    tasks = [{"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}]
+    plan = a_plan({"a": acts}, tasks, {"a": file_contains("a.txt")})
+
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    waived = project.yaoki("answer", "a", "waive")
+    assert project.yaoki("resume", "--quiet").code == 4, "check a fails as well"
+    assert project.task("a")["question"].startswith("a is not done: check a")
+    assert project.yaoki("answer", "a", "retry").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+
+    assert resumed.code == 4, resumed.out + resumed.err
+    assert waived.code == 0
+    assert "a waiver holds for the work that you saw" in " ".join(waived.out.split())
+    task = project.task("a")
+    assert (task["state"], task["attempt"]) == ("ESCALATED", 2)
+    assert "test-integrity" in task["question"]
+    assert project.yaoki("answer", "a", "waive").code == 0
+    done = project.yaoki("resume")
+    assert done.code == 0, done.out + done.err
+    assert "a landed with check test-integrity waived by a person" in done.out
 
 
 @pytest.mark.full

@@ -453,6 +453,47 @@ def test_a_waiver_is_stored_once_and_the_same_work_is_verified() -> None:
     assert once.stage is Stage.VERIFY
 
 
+def attempted(task: Task, digest: str) -> Task:
+    """The task after another attempt, whose agent left the work of this digest."""
+    started = AttemptStarted(2, "small", "b2", "/w2", "h2", fresh=False)
+    claimed = replace(task, state=State.ACTIVE, stage=Stage.PREPARE)
+    finished = AgentFinished(an_exit(), "head2", "tree2", 1, digest)
+    return evolve(evolve(claimed, started), finished)
+
+
+@pytest.mark.spec("10.4", "0.1")
+def test_a_waiver_holds_for_the_same_work_and_ends_with_other_work() -> None:
+    before = escalated(work=Work(base="b", head="h", tree="t", diff_digest="seen"))
+    answer = Answered(Choice.WAIVE, check="tests", waived_work=before.work_identity)
+    waived = evolve(before, answer)
+
+    same, other = attempted(waived, "seen"), attempted(waived, "unseen")
+
+    assert (same.waivers, same.waived_work) == (("tests",), "seen")
+    assert (other.waivers, other.waived_work) == ((), "")
+
+
+@pytest.mark.spec("10.4", "0.1")
+@pytest.mark.parametrize(("head", "waivers"), [("h", ("tests",)), ("h2", ())])
+def test_a_waiver_of_a_group_ends_when_its_subtasks_landed_other_work(
+    head: str, waivers: tuple[str, ...]
+) -> None:
+    before = escalated(spec=a_spec(kind=TaskKind.GROUP), work=Work(base="b", head="h"))
+    answer = Answered(Choice.WAIVE, check="tests", waived_work=before.work_identity)
+    claimed = replace(evolve(before, answer), state=State.ACTIVE, stage=Stage.PREPARE)
+
+    task = evolve(claimed, AttemptStarted(2, "", "b2", "/w2", "h2", fresh=False, head=head))
+
+    assert task.waivers == waivers
+
+
+@pytest.mark.spec("10.4")
+def test_a_waiver_of_an_older_journal_folds_to_the_row_written_with_it() -> None:
+    waived = evolve(escalated(), Answered(Choice.WAIVE, check="tests"))
+
+    assert attempted(waived, "unseen").waivers == ("tests",)
+
+
 @pytest.mark.spec("10.4")
 def test_a_waiver_without_work_starts_at_the_beginning() -> None:
     task = evolve(escalated(work=Work()), Answered(Choice.WAIVE, check="tests"))

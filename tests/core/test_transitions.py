@@ -125,6 +125,7 @@ def a_full_task(**given: Any) -> Task:
         question=QUESTION,
         answer_text="try b",
         waivers=("lint",),
+        waived_work="waived",
         session="s1",
         first_base="f00",
         landed_commit="1anded",
@@ -280,10 +281,16 @@ GROUP, PLAN, CHECK = (
                 "forgiven_counts": Counts(attempts=1, deliveries=2),
                 "spend": Spend(tokens=5).with_run(an_exit(tokens=9)),
                 "session": "s2",
+                "waivers": (),
+                "waived_work": "",
             },
         ),
         (
-            {"stage": Stage.WORK, "work": replace(WORK, spend_counted=True)},
+            {
+                "stage": Stage.WORK,
+                "waived_work": "tree",
+                "work": replace(WORK, spend_counted=True),
+            },
             AgentFinished(an_exit(limit=AgentLimit.CONTEXT, session="s2"), "head", "tree"),
             {
                 "stage": Stage.VERIFY,
@@ -470,11 +477,12 @@ GROUP, PLAN, CHECK = (
         ),
         (
             {"state": State.ESCALATED, "stage": Stage.PREPARE},
-            Answered(Choice.WAIVE, check="tests"),
+            Answered(Choice.WAIVE, check="tests", waived_work="diff"),
             {
                 **FRESH_BUDGET,
                 "stage": Stage.VERIFY,
                 "waivers": ("lint", "tests"),
+                "waived_work": "diff",
                 "work": replace(WORK, exit=an_exit()),
             },
         ),
@@ -485,7 +493,12 @@ GROUP, PLAN, CHECK = (
                 "mode": AttemptMode.TAKEN_OVER,
             },
             Answered(Choice.WAIVE, check="lint"),
-            {**FRESH_BUDGET, "stage": Stage.PREPARE, "mode": AttemptMode.TAKEN_OVER},
+            {
+                **FRESH_BUDGET,
+                "stage": Stage.PREPARE,
+                "mode": AttemptMode.TAKEN_OVER,
+                "waived_work": "",
+            },
         ),
         (
             {"state": State.ESCALATED, "request": PendingRequest.RECALL},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Question, Run, TaskId
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
+    from yaoki.views.history.values import Judgment
     from yaoki.views.history.warnings import RunWarnings
     from yaoki.views.tasks import RunView
     from yaoki.views.why import Explanation
@@ -193,16 +194,12 @@ def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
         return [weight for _, weight in totals.read_budget_uses(link, run, day, app.clock.now())]
 
 
-def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
-    """Tasks whose last verification found nothing to change."""
+def load_last_judgments(app: App, run: Run) -> dict[str, Judgment]:
+    """The last passed judgment of each task that has one."""
     from yaoki.views.history import build_run_history
 
     tasks = build_run_history(_read_entries(app, run, ("QUALITY_JUDGMENT",))).tasks
-    return frozenset(
-        task_id
-        for task_id, task in tasks.items()
-        if task.judgments and task.judgments[-1].unchanged
-    )
+    return {task_id: task.judgments[-1] for task_id, task in tasks.items() if task.judgments}
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:

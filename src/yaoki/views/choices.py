@@ -7,6 +7,9 @@ from yaoki.core.model import Choice
 from yaoki.core.text import quote_path
 from yaoki.ports import TaskRow
 
+# The documentation says it in the same words.
+WAIVER_SCOPE = "a waiver holds for the work that you saw: an attempt with other changes asks again"
+
 
 def agent_reads_words(row: TaskRow) -> bool:
     """Is there an agent that the words of an answer concern?  None can change its account."""
@@ -24,6 +27,6 @@ def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:
             where = f" in {quote_path(worktree)}" if worktree else ""
             return f"you did the work yourself{where}; it is verified like any other"
         case Choice.WAIVE:
-            return "that check no longer counts; this is recorded"
+            return f"that check does not count; {WAIVER_SCOPE}"
         case Choice.ABORT:
             return "the task is cancelled; its work is saved"

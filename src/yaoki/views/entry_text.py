@@ -88,13 +88,11 @@ def _judgment_words(data: Data) -> str:
         return ""
     outcomes = set(data.get("checks", {}).values())
     what = "nothing to change, and its checks pass" if data.get("unchanged") else "proven"
-    if "WAIVED" in outcomes:
-        what = (
-            "proven, except for checks that a person waived"
-            if "PASSED" in outcomes
-            else "accepted without a proof"
-        )
-    return f"{what} on {data['commit'][:10]}"
+    waived = "WAIVED" in outcomes
+    if waived and "PASSED" not in outcomes:
+        what = "accepted without a proof"
+    but = ", except for checks that a person waived" if waived and "PASSED" in outcomes else ""
+    return f"{what} on {data['commit'][:10]}{but}"
 
 
 def _retry_words(data: Data) -> str:

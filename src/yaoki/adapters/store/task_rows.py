@@ -42,6 +42,7 @@ TASK_DOC_FIELDS = (
     "question",
     "answer_text",
     "waivers",
+    "waived_work",
     "session",
     "first_base",
     "lineage",

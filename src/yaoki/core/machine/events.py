@@ -309,6 +309,8 @@ class Answered:
     check: str = ""
     forgiven: Counts = field(default_factory=Counts)
     how: str = ""
+    # The work that a waiver holds for; empty in journals of earlier versions.
+    waived_work: str = field(default="", metadata=stored_as("work"))
 
 
 @dataclass(frozen=True, slots=True)

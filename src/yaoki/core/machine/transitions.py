@@ -62,7 +62,7 @@ def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
         tree=event.tree,
         protected_hashes=event.protected_hashes,
     )
-    return replace(
+    started = replace(
         task,
         stage=stage,
         attempt=event.attempt,
@@ -73,6 +73,19 @@ def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
         session="" if event.fresh else task.session,
         first_base=task.first_base or event.base,
     )
+    # The work of any other task is known only when its agent has finished.
+    return _end_waivers(started) if task.spec.kind is TaskKind.GROUP else started
+
+
+def _end_waivers(task: Task) -> Task:
+    """A waiver holds for the work that the person saw; other work needs another answer.
+
+    A waiver in a journal of an earlier version names no work and stays, so that the journal folds
+    to the row that was written with it.
+    """
+    if not task.waived_work or task.work_identity == task.waived_work:
+        return task
+    return replace(task, waivers=(), waived_work="")
 
 
 def apply_prompt_sent(task: Task, event: PromptSent) -> Task:
@@ -92,7 +105,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         left_out_files=event.left_out_files,
     )
     spent = task.spend
-    return replace(
+    finished = replace(
         task,
         stage=Stage.VERIFY,
         work=work,
@@ -100,6 +113,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         spend=spent.with_end(event.exit) if task.work.spend_counted else spent.with_run(event.exit),
         session=_session(task, event),
     )
+    return _end_waivers(finished)
 
 
 # A lost or full conversation is not continued.
@@ -391,6 +405,7 @@ def apply_answer(task: Task, event: Answered) -> Task:
                 reset,
                 stage=stage,
                 waivers=waivers,
+                waived_work=event.waived_work,
                 work=_accept_failure_report(task.work),
                 mode=AttemptMode.TAKEN_OVER if task.taken_over else AttemptMode.NORMAL,
             )

@@ -147,6 +147,7 @@ class Question:
 class Task:
     """A node of the graph in its present state; `evolve` makes every later state from this one.
 
+    `waivers` are the checks that a person waived for the work `waived_work`; other work ends them.
     `first_base` is the commit at which its first attempt began.  `session` is the agent's own
     conversation, which a retry in the same worktree continues.
     `same_work_failures` counts failures in a row with the same fingerprint and the same diff,
@@ -186,6 +187,7 @@ class Task:
     question: Question | None = None
     answer_text: str = field(default="", metadata=stored_as("words"))
     waivers: tuple[str, ...] = ()
+    waived_work: str = ""
     waiting_for: WaitReason = WaitReason.CLAIM
     request: PendingRequest = PendingRequest.NONE
     mode: AttemptMode = AttemptMode.NORMAL
@@ -209,6 +211,17 @@ class Task:
     def proof_spec(self) -> TaskSpec:
         """Its specification, with the checks and the set-up that proved its landed commit."""
         return self.earlier_checks.apply_to(self.spec) if self.earlier_checks else self.spec
+
+    @property
+    def work_identity(self) -> str:
+        """Identifies the changes of this attempt; empty for a check, which has none of its own."""
+        match self.spec.kind:
+            case TaskKind.CHECK:
+                return ""
+            case TaskKind.GROUP:
+                return self.work.head
+            case _:
+                return self.work.diff_digest or self.work.tree
 
     @property
     def check_revision_number(self) -> int:

@@ -104,7 +104,8 @@ class Control:
                     hint=f"answer one of: {allowed}",
                 )
             waived = self._waived_check(task, choice, check)
-            return (Answered(choice, words, waived, task.counts, how),)
+            work = task.work_identity if waived else ""
+            return (Answered(choice, words, waived, task.counts, how, work),)
 
         task = self._store.amend(task_id, decide)
         self._complete(task.run_id)

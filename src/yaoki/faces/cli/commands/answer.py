@@ -23,6 +23,7 @@ from yaoki.faces.text.render import (
     print_wrapped,
 )
 from yaoki.views import SCHEMA, RunView, TaskView
+from yaoki.views.choices import WAIVER_SCOPE
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -60,7 +61,8 @@ def answer(
     """Answer TASK with retry, done, waive or abort; without a choice, show its question.
 
     WORDS go to the agent of the next attempt.  `done` verifies your own work in its worktree like
-    any other.  A paused RUN is answered with go, or ended with abort.
+    any other.  A waiver holds for the work that you saw: an attempt with other changes asks again.
+    A paused RUN is answered with go, or ended with abort.
     """
     with open_app(repo) as app:
         if choice is not None:
@@ -202,6 +204,8 @@ def _describe_result(task: Task, choice: Choice) -> str:
             )
         case Choice.WAIVE:
             waived = clean_line(", ".join(task.waivers))
-            return f"waiting; {waived} is waived, and the other checks run again"
+            verb = "is" if len(task.waivers) == 1 else "are"
+            rest = f"and the other checks run again; {WAIVER_SCOPE}"
+            return f"waiting; {waived} {verb} waived, {rest}"
         case Choice.ABORT:
             return "cancelled; the work of its attempts is saved: yaoki recover " + task.id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from yaoki.core.model import Choice, State
 from yaoki.core.run_status import RunStatus
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, list_some
 from yaoki.errors import NotNow, RowInvalid
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.text.render import (
@@ -203,9 +203,10 @@ def _unlanded_note(note: TaskView, view: RunView) -> str:
 
 
 def _print_landed(app: App, view: RunView) -> None:
-    from yaoki.app.run_view import find_unchanged_tasks
+    from yaoki.app.run_view import load_last_judgments
 
-    unchanged = find_unchanged_tasks(app, view.run)
+    judgments = load_last_judgments(app, view.run)
+    unchanged = {task_id for task_id, judgment in judgments.items() if judgment.unchanged}
     _print_names(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks, made = view.landed_tasks, len(view.counted_tasks), view.landable_tasks_landed
     if done and not made:
@@ -235,6 +236,24 @@ def _print_landed(app: App, view: RunView) -> None:
     for text in align_columns(rows):
         print_wrapped(f"    {text}")
     _print_rest(made)
+    _print_waived(view, {task_id: one.outcomes for task_id, one in judgments.items()})
+
+
+def _print_waived(view: RunView, outcomes: Mapping[str, Mapping[str, str]]) -> None:
+    """Name the tasks that are done although a check of theirs did not pass."""
+    lines = []
+    for task in view.tasks:
+        found = outcomes.get(task.row.id, {}) if task.row.state is State.DONE else {}
+        names = [clean_line(name, NAME_CHARS) for name, one in found.items() if one == "WAIVED"]
+        if names:
+            checks = f"{'check' if len(names) == 1 else 'checks'} {list_some(names, SHOWN)}"
+            done = "is done" if is_proof(task) else "landed"
+            name = clean_line(task.row.name, NAME_CHARS)
+            lines.append(f"  note: {name} {done} with {checks} waived by a person")
+    for line in lines[:SHOWN]:
+        print_wrapped(paint(line, "yellow"))
+    if len(lines) > SHOWN:
+        print_wrapped(f"  … {len(lines) - SHOWN} more have checks that a person waived")
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
         print_wrapped("  the whole run branch was then verified once more")
