@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
 
 TOGETHER = {"shell": "test ! -f left.txt || ! grep -qx loud right.txt 2>/dev/null"}
 
@@ -151,3 +151,60 @@ def test_undo_is_refused_while_dependents_have_landed_unless_it_cascades(project
     assert project.yaoki("resume", "--quiet").code == 0
     assert project.status()["status"] == "DONE", "reverted landings are no foreign commits"
     assert project.show(branch, "two.txt") == "good"
+
+
+QUIET = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }"}
+
+
+def run_with_a_waived_style(project: Project, **more: Any) -> Completed:
+    """`y` lands with the check `style`; then `x` breaks it, and a person waives that."""
+    script = {
+        "y": [writes("y.txt")],
+        "x": [writes("x.txt", "good\nloud\n")],
+        "z": [writes("z.txt", more.pop("z", "good\n"))],
+    }
+    tasks: list[dict[str, Any]] = [
+        {"id": "y", "checks": ["y", "style"]},
+        {"id": "x", "checks": ["x", "style"], "needs": ["y"], "retry": {"max_retries": 0}},
+        {"id": "z", "checks": ["z"], "needs": ["x"]},
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in script}
+    plan = a_plan(script, tasks, {**checks, "style": QUIET}, **more)
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "x", "waive", "--check", "style").code == 0
+    return project.yaoki("resume")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "10.4", "0.1")
+def test_a_check_that_a_person_waived_for_landed_work_does_not_blame_it_at_the_end(
+    project: Project,
+) -> None:
+    done = run_with_a_waived_style(project)
+
+    assert done.code == 0, done.out + done.err
+    assert "TASK_BLAMED" not in project.event_names("done_when")
+    assert (project.task("x")["state"], project.task("x")["attempt"]) == ("DONE", 1)
+    (style,) = [
+        e["data"]
+        for e in project.events("done_when")
+        if e["event"] == "CHECK_FINISHED" and e["data"]["check"] == "style"
+    ]
+    assert style["outcome"] == "WAIVED"
+    assert "check style waived for x by a person, fails on the final head" in done.out
+    assert "passed alone" not in done.out
+    assert "x landed with check style waived by a person" in done.out
+    assert project.yaoki("verify").code == 0
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "10.4", "0.1")
+def test_a_waiver_for_one_task_does_not_cover_what_another_task_broke(project: Project) -> None:
+    """`z`, without the check, is loud as well: the waiver explains a part, so a person decides."""
+    done = run_with_a_waived_style(project, z="good\nloud\n")
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("done_when")["state"] == "ESCALATED"
+    assert "TASK_BLAMED" not in project.event_names("done_when")
+    assert project.task("x")["state"] == project.task("z")["state"] == "DONE"

@@ -434,11 +434,17 @@ def test_a_check_that_cannot_run_does_not_fail_an_agent_without_changes(
 
 @pytest.mark.spec("16.14", "9.3")
 @pytest.mark.parametrize(
-    ("partners", "beside"),
-    [((), ""), ((TaskId("x-1"), TaskId("x-2")), " together with x-1, x-2")],
+    ("partners", "words"),
+    [
+        ((), "tests fails since it landed: 1 failed"),
+        (
+            (TaskId("x-1"), TaskId("x-2")),
+            "passed alone; tests fails since it landed together with x-1, x-2: 1 failed",
+        ),
+    ],
 )
 def test_the_landing_that_broke_a_check_is_blamed_with_all_that_failed(
-    partners: tuple[TaskId, ...], beside: str
+    partners: tuple[TaskId, ...], words: str
 ) -> None:
     items = (FindingItem("t"),)
     failed = a_finding(
@@ -454,7 +460,6 @@ def test_the_landing_that_broke_a_check_is_blamed_with_all_that_failed(
 
     events = decide_events(task, verified(Verdict((failed,)), bisect_result=result))
 
-    words = f"passed alone; tests fails since it landed{beside}: 1 failed"
     blamed = make_failure(
         FailureKind.QUALITY_FAILURE, words, pattern="test-failed", check="tests", items=items
     )

@@ -301,8 +301,11 @@ def _may_change_nothing(task: Task) -> bool:
 
 def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
     """The failure of the final check becomes that of the task whose landing caused it."""
-    partners = f" together with {', '.join(blame.partners)}" if blame.partners else ""
-    words = f"passed alone; {failure.check} fails since it landed{partners}: {failure.message}"
+    words = f"{failure.check} fails since it landed"
+    if blame.partners:
+        # Only here the check is known to pass on this landing alone.
+        words = f"passed alone; {words} together with {', '.join(blame.partners)}"
+    words = f"{words}: {failure.message}"
     blamed = make_failure(
         FailureKind.QUALITY_FAILURE,
         words,

@@ -71,12 +71,15 @@ class BisectResult:
 
     `partners` are the earlier landings without which the branch would not fail.
     `checked_commits` counts the commits that were checked.
+    `waived_for` names the culprit if a person waived the check for exactly that work: then the
+    landing is accepted and stays.
     """
 
     culprit: TaskId
     partners: tuple[TaskId, ...]
     commit: str
     checked_commits: int
+    waived_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

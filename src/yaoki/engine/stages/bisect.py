@@ -40,7 +40,10 @@ class LandingBisection:
             probe = _Probe(session, branch, task, check, home, claim)
             try:
                 branch, steps = self._since_last_pass(branch, steps, check, probe)
-                return self._bisect(branch, steps, probe) if steps else None
+                result = self._bisect(branch, steps, probe) if steps else None
+                if result is None or not self._is_waived(result.culprit, check):
+                    return result
+                return self._waived_result(result, branch, steps, probe)
             except InconclusiveCheck:
                 return None
 
@@ -62,6 +65,29 @@ class LandingBisection:
     def _has_check(self, step: LandedStep, check: CheckSpec) -> bool:
         task = self._find_task(step.task_id) if step.task_id else None
         return task is not None and any(own.name == check.name for own in task.spec.checks)
+
+    def _is_waived(self, task_id: TaskId, check: CheckSpec) -> bool:
+        return bool(task_id) and check.name in self._find_task(task_id).waivers
+
+    def _waived_result(
+        self, result: BisectResult, branch: Run, steps: Sequence[LandedStep], probe: _Probe
+    ) -> BisectResult | None:
+        """The waiver explains the failure only if the check passes without the waived landings.
+
+        Otherwise another landing may have broken it as well, and a person decides.
+        """
+        undone = {step.undoes for step in steps}
+        rest = [
+            step.commit
+            for step in steps
+            if not step.undoes
+            and step.commit not in undone
+            and not self._is_waived(step.task_id, probe.check)
+        ]
+        commit = self._workspace.branches.combine_landings(branch.base, rest)
+        if not commit or probe.fails(commit):
+            return None
+        return replace(result, waived_for=self._find_task(result.culprit).spec.name)
 
     def _bisect(
         self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
@@ -94,7 +120,8 @@ class LandingBisection:
         self, branch: Run, steps: Sequence[LandedStep], number: int, probe: _Probe
     ) -> BisectResult | None:
         culprit = steps[number - 1]
-        if not culprit.task_id or not self._find_task(culprit.task_id).can_be_reverted:
+        waived = self._is_waived(culprit.task_id, probe.check)
+        if not culprit.task_id or not (waived or self._find_task(culprit.task_id).can_be_reverted):
             # Naming it again and again would change nothing: a person decides.
             return None
         partners = find_partners(
@@ -128,7 +155,7 @@ class _Probe:
         home: Path,
         claim: ClaimContext,
     ) -> None:
-        self._session, self._check = session, check
+        self._session, self.check = session, check
         self._home, self._claim, self._variables = home, claim, passed_variables(branch, task)
         self._results: dict[str, bool] = {}
         self.count = 0
@@ -151,7 +178,7 @@ class _Probe:
         if self._claim.stop_reason():
             raise InconclusiveCheck
         facts = commit_facts(commit, self._claim.environment, self._variables)
-        finding = self._session.run_check(self._check, commit, self._home / name, facts)
+        finding = self._session.run_check(self.check, commit, self._home / name, facts)
         if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
             raise InconclusiveCheck
         return finding.outcome

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    Outcome,
     Run,
     Task,
     TaskId,
@@ -82,7 +83,7 @@ class VerifyStage:
             deferred := self._queue.discard_if_predecessor_failed(run, task, candidate.onto, claim)
         ):
             return deferred
-        culprit = self._find_culprit(run, task, verdict, folder / "blame", claim)
+        verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
         return self._report(run, task, candidate, verdict, culprit)
 
     def _restore_worktree(self, run: Run, task: Task, claim: ClaimContext) -> StageFaulted | None:
@@ -124,6 +125,22 @@ class VerifyStage:
         undone = {step.undoes for step in steps}
         return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
+    def _blame(
+        self, run: Run, task: Task, verdict: Verdict, home: Path, claim: ClaimContext
+    ) -> tuple[Verdict, BisectResult | None]:
+        """The culprit of the first failing check that no person waived for the culprit.
+
+        In a final check, a check that a person waived for it counts as waived there as well.
+        """
+        for n, _ in enumerate(verdict.all_failing):
+            culprit = self._find_culprit(run, task, verdict, home / str(n), claim)
+            if culprit is None or not culprit.waived_for:
+                return verdict, culprit
+            if task.spec.kind is TaskKind.GROUP:
+                return verdict, None
+            verdict = _accept_waived(verdict, culprit.waived_for, claim)
+        return verdict, None
+
     def _find_culprit(
         self, run: Run, task: Task, verdict: Verdict, home: Path, claim: ClaimContext
     ) -> BisectResult | None:
@@ -144,3 +161,13 @@ class VerifyStage:
         home = self._processes.folder(task, 0) / f"{spec.name}-{commit[:12]}"
         candidate = Candidate(commit, onto, "")
         return Verdict(self._verifier.verify(run, task, candidate, home, unclaimed_context()))
+
+
+def _accept_waived(verdict: Verdict, name: str, claim: ClaimContext) -> Verdict:
+    """The first failing finding becomes one that a person waived for the task `name`."""
+    failing = verdict.first_failing
+    assert failing is not None
+    words = f"waived for {name} by a person, fails on the final head"
+    claim.warn(f"check {failing.check} {words}")
+    waived = replace(failing, outcome=Outcome.WAIVED, message=f"{words}: {failing.message}")
+    return Verdict(tuple(waived if one is failing else one for one in verdict.findings))
