@@ -281,8 +281,11 @@ class RepositoryContext:
         )
 
     def _hidden_check_folders(self) -> Sequence[Path]:
+        from yaoki.adapters.store import is_store_known
         from yaoki.adapters.system.hidden_files import find_enclosing_repository
 
+        if not self.is_store_on_server and not is_store_known(self.store_path):
+            return ()  # and none is created for a plan that may be refused
         try:
             store = self.store
         except StoreError:
