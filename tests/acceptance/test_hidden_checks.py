@@ -166,6 +166,7 @@ def test_in_the_sandbox_neither_the_agent_nor_visible_checks_see_the_folder(
     assert "good" not in agent_log(project)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("place", "words"),
     [
