@@ -137,6 +137,38 @@ def test_nothing_of_a_hidden_file_is_left_in_a_worktree_or_the_repository(calc: 
 
 
 @pytest.mark.full
+def test_a_comparison_of_test_counts_shows_no_name_of_a_hidden_test(calc: Project) -> None:
+    """The agent skips hidden tests that passed before its change."""
+    folder = write_hidden(calc)
+    (calc.repo / "calc.py").write_text(WHOLE)
+    calc.git(*GIT_IDENTITY, "commit", "-qam", "right")
+    skips = "import unittest\n\n\ndef add(a, b):\n    if a > 9:\n"
+    skips += "        raise unittest.SkipTest('later')\n    return a + b\n"
+
+    done = calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": skips}, {"calc.py": skips})))
+
+    assert done.code == 4, done.out + done.err
+    second = calc.prompt(calc.task("a"), 2)
+    for secret in ("20-22", "42", "test_hidden"):
+        assert secret not in second, secret
+
+
+@pytest.mark.full
+def test_hidden_checks_have_a_proof_room_of_their_own(calc: Project) -> None:
+    """What the code under test leaves there, no visible check finds."""
+    folder = write_hidden(calc)
+    plan = plan_with(folder, {"calc.py": WHOLE})
+    for name, check in plan["checks"].items():
+        words = " ".join(check.pop("run"))
+        check["shell"] = f"pwd > {calc.folder}/{name}.place && {words}"
+
+    assert calc.yaoki("run", "--quiet", calc.plan(plan)).code == 0
+
+    places = {(calc.folder / f"{name}.place").read_text() for name in plan["checks"]}
+    assert len(places) == 2
+
+
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 def test_in_the_sandbox_neither_the_agent_nor_visible_checks_see_the_folder(
     project: Project,
@@ -154,7 +186,11 @@ def test_in_the_sandbox_neither_the_agent_nor_visible_checks_see_the_folder(
     plan = json.loads(Path(sandboxed_plan(project, f"{looks}; exit 0")).read_text())
     plan["checks"] = {
         "visible": {"shell": f"! test -e '{folder}/expected.txt' && grep -q good a.txt"},
-        "hidden": {"run": ["cmp", "a.txt", "expected.txt"], "hidden": str(folder)},
+        # Without a network there is no route: only the head of the table.
+        "hidden": {
+            "shell": "cmp a.txt expected.txt && test $(wc -l < /proc/net/route) -le 1",
+            "hidden": str(folder),
+        },
     }
     plan["tasks"][0]["checks"] = ["visible", "hidden"]
     plan["agents"]["bold"]["command"][2] = f"{looks}\necho good > a.txt"
