@@ -158,12 +158,17 @@ def test_hidden_checks_have_a_proof_room_of_their_own(calc: Project) -> None:
     """What the code under test leaves there, no visible check finds."""
     folder = write_hidden(calc)
     plan = plan_with(folder, {"calc.py": WHOLE})
+    plan["setup"] = [["sh", "-c", f"echo x >> '{calc.folder}/set up' && echo made > made.txt"]]
+    (calc.repo / ".gitignore").write_text("made.txt\n")
+    calc.git("add", "-A")
+    calc.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     for name, check in plan["checks"].items():
         words = " ".join(check.pop("run"))
-        check["shell"] = f"pwd > {calc.folder}/{name}.place && {words}"
+        check["shell"] = f"test -f made.txt && pwd > {calc.folder}/{name}.place && {words}"
 
     assert calc.yaoki("run", "--quiet", calc.plan(plan)).code == 0
 
+    assert (calc.folder / "set up").read_text() == "x\n" * 3, "worktree and rooms"
     places = {(calc.folder / f"{name}.place").read_text() for name in plan["checks"]}
     assert len(places) == 2
 

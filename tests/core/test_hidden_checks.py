@@ -93,7 +93,7 @@ def test_numbers_stay_and_texts_go() -> None:
 )
 def test_a_broken_check_says_no_more_than_where_to_look(transient: bool, words: str) -> None:
     finding = a_finding(
-        Outcome.BROKEN, message="42", transient=transient, fault="42", log="/logs/1"
+        Outcome.BROKEN, message="42", transient=transient, fault="42", log="/logs/1", exit_code=1
     )
 
     shown = conceal_details(finding, SPEC)
@@ -101,6 +101,13 @@ def test_a_broken_check_says_no_more_than_where_to_look(transient: bool, words: 
     assert shown.message == words
     assert shown.fault == "its output was not understood"
     assert shown.log == "/logs/1"
+
+
+def test_a_check_that_never_started_says_why() -> None:
+    finding = a_finding(Outcome.BROKEN, message="its hidden files are missing")
+
+    words = "the hidden check could not run: its hidden files are missing"
+    assert conceal_details(finding, SPEC).message == words
 
 
 def test_a_passed_check_says_nothing() -> None:

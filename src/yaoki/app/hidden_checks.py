@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from yaoki.adapters.system.hidden_files import (
     HiddenContent,
     HiddenFilesRefused,
-    find_enclosing_repository,
     read_hidden_folder,
 )
 from yaoki.core.lazy_dataclass import replace
@@ -83,8 +82,7 @@ class HiddenChecks:
         if spec.hidden is None or content is None:
             return spec
         folder, digest = str(self._resolve(spec.hidden.folder)), content.digest
-        hidden = str(find_enclosing_repository(Path(folder)))
-        self._store().save_hidden_files(digest, hidden, content.to_text())
+        self._store().save_hidden_files(digest, folder, content.to_text())
         return replace(spec, hidden=HiddenFiles(folder, digest, len(content.files)))
 
     def _read(self, spec: CheckSpec) -> HiddenContent | None:

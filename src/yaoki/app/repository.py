@@ -282,7 +282,7 @@ class RepositoryContext:
 
     def _hidden_check_folders(self) -> Sequence[Path]:
         from yaoki.adapters.store import is_store_known
-        from yaoki.adapters.system.hidden_files import find_enclosing_repository
+        from yaoki.adapters.system.hidden_files import list_revealing_paths
 
         if not self.is_store_on_server and not is_store_known(self.store_path):
             return ()  # and none is created for a plan that may be refused
@@ -291,10 +291,11 @@ class RepositoryContext:
         except StoreError:
             return ()  # no run was submitted yet, or none can be carried on
         # A restored store has the plans of its runs, but not the files of hidden checks.
-        open_runs = (run for run in store.runs() if run.finished_at is None)
+        open_runs = (store.run(run_id) for run_id, _, _ in store.unfinished_runs())
         checks = (check for run in open_runs for check in run.checks.values())
         named = (Path(check.hidden.folder) for check in checks if check.hidden)
-        return (*store.hidden_folders(), *map(find_enclosing_repository, named))
+        folders = {folder for folder in (*store.hidden_folders(), *named) if folder != Path()}
+        return [path for folder in sorted(folders) for path in list_revealing_paths(folder)]
 
     @property
     def _hidden_paths(self) -> tuple[Path, ...]:

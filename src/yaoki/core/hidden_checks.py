@@ -1,4 +1,4 @@
-"""What is said of a hidden check: the behaviour that fails, never an expected value (rule 17.2)."""
+"""Findings of hidden checks name the behaviour that fails, never an expected value (rule 17.2)."""
 
 from __future__ import annotations
 
@@ -69,4 +69,7 @@ def _describe(finding: Finding, names: Iterable[str]) -> str:
 
 
 def _why_broken(finding: Finding) -> str:
+    """A fault before its command started says nothing about its tests."""
+    if finding.exit_code is None and not finding.output:
+        return f": {finding.message}"
     return " because of a temporary fault" if finding.transient else "; see its log"

@@ -12,7 +12,7 @@ from yaoki.adapters.system.hidden_files import (
     HiddenContent,
     HiddenFile,
     HiddenFilesRefused,
-    find_enclosing_repository,
+    list_revealing_paths,
     read_hidden_folder,
 )
 
@@ -156,13 +156,37 @@ def test_only_names_that_the_files_define_are_declared(folder: Path) -> None:
     assert declared == {"TestOrder", "test_empty", "test_2d", "rejects an empty order", "TestAdd"}
 
 
-def test_a_folder_in_a_repository_is_hidden_with_its_history(tmp_path: Path) -> None:
-    (tmp_path / "own" / ".git").mkdir(parents=True)
-    (tmp_path / "own" / "tests").mkdir()
-    (tmp_path / "plain" / "tests").mkdir(parents=True)
+def test_a_folder_in_a_repository_is_hidden_with_its_history_alone(tmp_path: Path) -> None:
+    """The home folder may be a repository; everything else in it stays visible."""
+    (tmp_path / "home" / ".git").mkdir(parents=True)
+    tests = tmp_path / "home" / "tests"
+    tests.mkdir()
 
-    assert find_enclosing_repository(tmp_path / "own" / "tests") == tmp_path / "own"
-    assert find_enclosing_repository(tmp_path / "plain" / "tests") == tmp_path / "plain" / "tests"
+    assert list_revealing_paths(tests) == (tests, tmp_path / "home" / ".git")
+    assert list_revealing_paths(tmp_path / "plain") == (tmp_path / "plain",)
+
+
+@pytest.mark.parametrize("name", ["a.test.js", ".eslintrc", "Makefile", "b.tar.gz"])
+def test_a_file_of_the_same_name_is_replaced_whatever_its_endings_are(
+    tmp_path: Path, checkout: Path, name: str
+) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / name).write_text("hidden")
+    (checkout / name).write_text("mine")
+
+    with read_hidden_folder(tmp_path / "plain").laid_over(checkout):
+        assert (checkout / name).read_text() == "hidden"
+
+    assert content_of(checkout) == {name: "mine"}
+
+
+def test_files_that_only_begin_alike_stay(folder: Path, checkout: Path) -> None:
+    (checkout / "run.txt").write_text("mine")
+    (checkout / "run.cpython-311.so").write_text("mine")
+
+    with read_hidden_folder(folder).laid_over(checkout):
+        assert (checkout / "run.txt").exists()
+        assert not (checkout / "run.cpython-311.so").exists()
 
 
 def test_files_are_removed_when_the_check_fails(folder: Path, checkout: Path) -> None:

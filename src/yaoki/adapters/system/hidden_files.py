@@ -18,7 +18,8 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_bytes
 
 FILES_MAX, BYTES_MAX = 2_000, 20 << 20
-# What tools leave in a folder of tests; it is no part of a check.
+COMPILED = (".so", ".pyd", ".pyc")
+# Tools leave these in a folder of tests; they are no part of a check.
 LEFT_OUT = frozenset({".git", "__pycache__", ".pytest_cache", "node_modules"})
 
 _DEFINITION = re.compile(r"\b(?:def|class|func|fn|function)\s+(\w{1,120})")
@@ -121,10 +122,11 @@ def read_hidden_folder(folder: Path) -> HiddenContent:
     return HiddenContent(files)
 
 
-def find_enclosing_repository(folder: Path) -> Path:
-    """The top of the repository that the folder is in, whose history has its files; else itself."""
-    tops = (place for place in (folder, *folder.parents) if (place / ".git").exists())
-    return next(tops, folder)
+def list_revealing_paths(folder: Path) -> tuple[Path, ...]:
+    """The folder, and the git folder of the repository that it is in: its history has the files."""
+    git_folders = (place / ".git" for place in (folder, *folder.parents))
+    found = next((place for place in git_folders if place.exists()), None)
+    return (folder,) if found is None else (folder, found)
 
 
 def _list_files(folder: Path) -> Iterator[Path]:
@@ -158,8 +160,7 @@ class _PlacedFile:
                     self._made.append((above, part))
         above = tuple(folders)
         with _opened(self._checkout, above) as at:
-            # A package would be imported instead of a module of the same name.
-            for entry in _same_stem(name, at):
+            for entry in _list_rivals(name, at):
                 self._move_aside(above, entry, at)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             mode = 0o755 if file.is_executable else 0o644
@@ -221,8 +222,15 @@ def _is_folder(name: str, at: int) -> bool:
         return False
 
 
-def _same_stem(name: str, at: int) -> list[str]:
-    """The entries that are called like the file, whatever their ending is."""
+def _list_rivals(name: str, at: int) -> list[str]:
+    """The entry of the same name, and those that would be imported instead of this module: a
+    package or file without the ending, and a compiled module of Python.
+    """
     stem = PurePosixPath(name).stem
     with os.scandir(at) as entries:
-        return [one.name for one in entries if one.name.partition(".")[0] in {stem, name}]
+        return [
+            one.name
+            for one in entries
+            if one.name in {name, stem}
+            or (one.name.startswith(f"{stem}.") and one.name.endswith(COMPILED))
+        ]

@@ -9,7 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MutantRules:
-    """What a task asks of its mutants.
+    """The demands of a task on its mutants.
 
     At most `count_max` run, zero switches them off; no further one starts after `timeout`.  More
     than the share `survivors_max` of survivors is reported, and a failure if `required`.

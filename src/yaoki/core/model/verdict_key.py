@@ -20,7 +20,7 @@ DIGEST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey:
-    """What a verdict depends on, each part as a digest."""
+    """The parts that a verdict depends on, each as a digest."""
 
     inputs: str
     definition: str

@@ -52,7 +52,7 @@ class MutantCheck:
     specs: tuple[CheckSpec, ...]
 
     def run(self, mutant: Mutant, facts: CheckFacts, number: int) -> tuple[MutantOutcome, float]:
-        """What it says about the mutant, and how long that took."""
+        """The result of the check on the mutant, and its duration."""
         outcome, seconds = MutantOutcome.UNJUDGED, 0.0
         for spec in self.specs:
             folder = self.check.folder.with_name(f"mutant-{number}-{spec.name}")

@@ -216,14 +216,14 @@ class _Opener:
         key = self.key(task, commit)
         own = key != self.key(task, onto)
         key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
-        key = f"{key}-hidden" if is_hidden else key
-        if key not in self._open:
-            room = self._acquired.enter_context(self._rooms.acquire(key))
+        name = f"{key}-hidden" if is_hidden else key
+        if name not in self._open:
+            room = self._acquired.enter_context(self._rooms.acquire(name))
             self._end_occupant(room)
             if not room.is_ready and not self._copy_output(room, key, task, on):
                 self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
-            self._open[key] = room
-        return self._open[key]
+            self._open[name] = room
+        return self._open[name]
 
     def _copy_output(self, room: ProofRoom, key: str, task: Task, commit: str) -> bool:
         """Take the output of a room with the same key, if only package managers made it."""

@@ -28,7 +28,7 @@ class VerdictReuse:
     def key(self, check: ProofCheck, facts: CheckFacts) -> VerdictKey | None:
         """None where a verdict must not be reused: it depends on more than its inputs."""
         spec = check.spec
-        # What set-up makes may contain files that are no inputs.
+        # The output of set-up may contain files that are no inputs.
         if not spec.inputs or check.task.spec.setup:
             return None
         tree = self._workspace.contents.tree_view(facts.commit)

@@ -108,7 +108,7 @@ class CheckResult:
     rerun_seconds: tuple[float, ...] = ()
     # Of the red-first criterion: the tests that fail without the change.
     fail_to_pass: tuple[str, ...] = ()
-    # Of a hidden check: the digest of its files.
+    # The digest of the files of a hidden check.
     hidden: str = ""
     # The parts of the key of its verdict, and the proof whose verdict was reused.
     key: Mapping[str, str] = field(default_factory=dict)

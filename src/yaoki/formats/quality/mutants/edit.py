@@ -11,7 +11,7 @@ CODE_CHARS_MAX = 60
 
 
 class Rank(IntEnum):
-    """What is tried first on a line; later ranks are more often faults without an effect."""
+    """The order of mutants on one line; later ranks are more often faults without an effect."""
 
     OPERATOR = 0
     STATEMENT = 1

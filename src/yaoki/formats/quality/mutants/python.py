@@ -29,7 +29,7 @@ _BOUNDARY: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Gt: ast.GtE,
     ast.GtE: ast.Gt,
 }
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
@@ -158,7 +158,7 @@ class _Source:
     def _augmented(
         self, node: ast.stmt, target: ast.expr, operator: ast.operator, value: ast.expr
     ) -> Iterator[Edit]:
-        if other := _OPERATORS.get(type(operator)):
+        if other := OPERATORS.get(type(operator)):
             new = ast.unparse(ast.AugAssign(target, other(), value))  # type: ignore[arg-type]
             yield from self._edit(node, new, Rank.OPERATOR, becomes(ast.unparse(node), new))
         yield from self._expression(value)
@@ -199,7 +199,7 @@ class _Source:
                 yield from self._replace(node, operand, Rank.BOUNDARY)
             case ast.BinOp(left, ast.Mod(), _) if _is_text(left):
                 return
-            case ast.BinOp(left, operator, right) if other_one := _OPERATORS.get(type(operator)):
+            case ast.BinOp(left, operator, right) if other_one := OPERATORS.get(type(operator)):
                 yield from self._replace(node, ast.BinOp(left, other_one(), right), Rank.OPERATOR)
             case ast.IfExp(test, body, orelse):
                 yield from self._replace(node, ast.IfExp(test, orelse, body), Rank.OPERATOR)
