@@ -23,6 +23,7 @@ from yaoki.app.base_checks import (
     open_base_room,
     report_nothing,
 )
+from yaoki.app.ignored_files import IGNORED_FILES, REMEDY, explain_ignored_files
 from yaoki.app.remedies import (
     choose_local_command,
     find_own_python,
@@ -210,7 +211,10 @@ class TrialRoom:
         changed = list(self.base_room.changed_files())
         if changed and finding.outcome is not Outcome.BROKEN:
             return _make_unfit_finding(finding, spec, changed)
-        return finding if was_cut_off(finding) else as_displayed_baseline(finding)
+        if was_cut_off(finding):
+            return finding
+        displayed = as_displayed_baseline(finding)
+        return explain_ignored_files(displayed, spec, self.app.repository, self.folder)
 
     @property
     def folder(self) -> Path:
@@ -282,6 +286,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
     passed = int(finding.params.get("passedCount", 0))
+    including = str(finding.params[REMEDY]) if IGNORED_FILES in finding.params else ""
     if ran_no_tests(finding):
         return TrialResult(
             detected, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
@@ -305,7 +310,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             )
         case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
             output = f"red at the base, with too many failures to recognise new ones: {words}"
-            return TrialResult(detected, TrialState.BROKEN, output)
+            return TrialResult(detected, TrialState.BROKEN, output, next_command=including)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""
@@ -318,13 +323,15 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 TrialState.RED,
                 summary,
                 number,
+                next_command=including,
                 has_comparable_failures=known,
                 passed_tests=passed,
             )
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN
-            remedy = _remedy(detected) if missing else str(finding.params.get("remedy", ""))
+            other = _remedy(detected) if missing else str(finding.params.get(REMEDY, ""))
+            remedy = including or other
             # The message of a missing module ends with the remedy, which has its own line.
             words = words.removesuffix(f": {remedy}") if remedy else words
             return TrialResult(detected, state, words, next_command=remedy)

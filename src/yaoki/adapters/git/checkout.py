@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.command import (
@@ -25,6 +25,14 @@ def list_checkout_files(repository: GitRepository) -> list[str]:
     at = GitLocation(repository.git_dir, repository.top)
     args = ("ls-files", "-c", "-o", "--exclude-standard", "-z")
     return Git(repository.common_dir).read_names(*args, at=at)
+
+
+def list_ignored_files(repository: GitRepository, globs: Sequence[str]) -> list[str]:
+    """The files that git ignores and that one of the globs matches; `**/` is any folder."""
+    at = GitLocation(repository.git_dir, repository.top)
+    args = ("ls-files", "-o", "-i", "--exclude-standard", "-z", "--")
+    specs = (f":(top,glob){glob}" for glob in globs)
+    return Git(repository.common_dir).read_names(*args, *specs, at=at)
 
 
 def read_head(repository: GitRepository) -> str:

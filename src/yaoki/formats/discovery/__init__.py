@@ -17,13 +17,21 @@ from yaoki.formats.discovery.second_look import (
     add_setup,
     add_usable_checks,
     commented_out_checks,
+    refresh_comments,
 )
-from yaoki.formats.discovery.settings_text import FoundAgent, TrialResult, TrialState, settings_text
+from yaoki.formats.discovery.settings_text import (
+    OWN_CHECK,
+    FoundAgent,
+    TrialResult,
+    TrialState,
+    settings_text,
+)
 from yaoki.formats.discovery.table import KINDS
 from yaoki.formats.discovery.tree import RepositoryFiles, is_text_needed
 
 __all__ = [
     "KINDS",
+    "OWN_CHECK",
     "Discovery",
     "FoundAgent",
     "FoundCheck",
@@ -38,5 +46,6 @@ __all__ = [
     "install_command",
     "is_text_needed",
     "manager_programs",
+    "refresh_comments",
     "settings_text",
 ]

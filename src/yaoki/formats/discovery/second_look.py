@@ -1,6 +1,7 @@
 """Updates a settings file (`yaoki init --again`) with the checks that can run now.
 
-Only paragraphs that `init` itself commented out are replaced; new checks are added at the end.
+Only what `init` itself wrote is replaced: paragraphs that it commented out, and its comments above
+a check.  New checks are added at the end.
 """
 
 from __future__ import annotations
@@ -12,17 +13,29 @@ from collections.abc import Collection, Sequence
 from yaoki.formats.discovery.settings_text import (
     ASIDE_MARKERS,
     NO_AGENT,
+    NO_CHECK,
     OLD_SETUP_HINT,
     SETUP_HINT,
     FoundAgent,
     TrialResult,
+    TrialState,
     agent_text,
+    check_header,
     check_text,
     default_agent_text,
     setup_commands,
     setup_text,
+    story_text,
 )
 
+# The comments of `init` above a check: what shows it, its result on the base, and the remedy.
+_STORY = re.compile(
+    r"# [^\n]+, shown by [^\n]+\n"
+    r"# (?:green at the base$|not tried|red at the base: |did not end within |"
+    rf"(?:{'|'.join(ASIDE_MARKERS)}): )[^\n]*\n"
+    r"(?:# remedy: [^\n]*\n)?(?=\[checks\.)",
+    re.MULTILINE,
+)
 _COMMENTED_CHECK = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 
 
@@ -49,6 +62,32 @@ def add_usable_checks(
         names.append(one.check.name)
         text = _with(text, one)
     return text, names
+
+
+def refresh_comments(text: str, tried: Sequence[TrialResult], known: Collection[str]) -> str:
+    """The text with today's results in the comments of `init`; `known` are the checks in it."""
+    parts = text.split("\n\n")
+    if known:
+        parts = [part for part in parts if part.strip() != NO_CHECK.strip()]
+    for one in tried:
+        if one.state is not TrialState.NOT_RUN:
+            parts = [_refresh(part, one, is_known=one.check.name in known) for part in parts]
+    return "\n\n".join(parts).rstrip("\n") + "\n"
+
+
+def _refresh(part: str, one: TrialResult, *, is_known: bool) -> str:
+    if not is_known:
+        return check_text(one).rstrip("\n") if _is_comment_of(part, one) else part
+    header = check_header(one.check)
+    story = _STORY.match(part)
+    is_own = story is not None and part.startswith(f"{header}\n", story.end())
+    return f"{story_text(one)}{part[story.end() :]}" if story and is_own else part
+
+
+def _is_comment_of(part: str, one: TrialResult) -> bool:
+    """Is it the paragraph in which `init` commented this check out?"""
+    names = {match[2] for match in _COMMENTED_CHECK.finditer(part)}
+    return one.check.name in names and _is_commented_by_init(part)
 
 
 def add_setup(
@@ -101,8 +140,7 @@ def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]
 def _with(text: str, one: TrialResult) -> str:
     parts = text.split("\n\n")
     for at, part in enumerate(parts):
-        names = {match[2] for match in _COMMENTED_CHECK.finditer(part)}
-        if one.check.name in names and _is_commented_by_init(part):
+        if _is_comment_of(part, one):
             parts[at] = check_text(one).rstrip("\n")
             updated = "\n\n".join(parts)
             return updated if updated.endswith("\n") else f"{updated}\n"

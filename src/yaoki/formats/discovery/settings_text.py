@@ -44,9 +44,11 @@ SETUP_HINT = """\
 SETUP_LATER = "# Commented out, because the checks that need it cannot run here; see below.\n"
 # Earlier versions wrote the commands into a comment of two lines that begins like this.
 OLD_SETUP_HINT = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:\n"
-NO_CHECK = """
+OWN_CHECK = "[checks.tests]"
+# `yaoki init --again` removes this paragraph when it adds a check; it is found by its text.
+NO_CHECK = f"""
 # No check was found.  Plans need at least one required check, which proves the work.
-# [checks.tests]
+# {OWN_CHECK}
 # run = ["./run-tests"]
 # pattern = "test-failed"
 """
@@ -176,9 +178,18 @@ def setup_command(check: FoundCheck) -> tuple[str, ...]:
     return ("sh", "-c", f"cd {shlex.quote(check.setup_cwd)} && exec {shlex.join(check.setup)}")
 
 
+def check_header(check: FoundCheck) -> str:
+    return f"[checks.{_key(check.name)}]"
+
+
+def story_text(trial: TrialResult) -> str:
+    """The comments above a check."""
+    return "".join(f"{line}\n" for line in _story(trial))
+
+
 def _table(trial: TrialResult) -> str:
     check = trial.check
-    lines = [*_story(trial), f"[checks.{_key(check.name)}]"]
+    lines = [*_story(trial), check_header(check)]
     if check.shell:
         lines.append(f"shell = {_text(check.shell)}")
     else:

@@ -16,6 +16,7 @@ from yaoki.app.remedies import TRIAL_SECONDS_MAX
 from yaoki.core.text import format_count
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.doctor.condition import edit_command
 from yaoki.faces.cli.project_survey import ProjectSurvey, survey_project
 from yaoki.faces.cli.trust_question import trust_option
 from yaoki.faces.text.render import (
@@ -26,12 +27,14 @@ from yaoki.faces.text.render import (
     print_wrapped,
 )
 from yaoki.formats.discovery import (
+    OWN_CHECK,
     TrialResult,
     TrialState,
     add_agents,
     add_setup,
     add_usable_checks,
     commented_out_checks,
+    refresh_comments,
 )
 from yaoki.views import SCHEMA
 
@@ -118,30 +121,39 @@ def _print_unchanged(file: Path, *, trust: bool, as_json: bool) -> int:
 
 
 def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
-    """Add checks that can run now and are commented out or missing; the rest stays."""
+    """Add checks that can run now and are commented out or missing, and update the comments."""
     text = file.read_text(encoding="utf-8")
     new_text, added = add_usable_checks(text, found.trials, app.settings.checks)
+    new_text = refresh_comments(new_text, found.trials, {*app.settings.checks, *added})
     if not (app.settings.agents or app.settings.agent):
         new_text, more = add_agents(new_text, found.agents)
         added = [*more, *added]
     if file.name != "pyproject.toml":
         new_text, more = add_setup(new_text, found.trials, app.settings.setup.commands)
         added += [f"set-up {command}" for command in more]
-    if added and not dry_run:
+    is_changed = new_text.rstrip("\n") != text.rstrip("\n")
+    if is_changed and not dry_run:
         _replace(file, new_text)
-        if found.ran_checks:
+        if added and found.ran_checks:
             _trust_written(app)
     if as_json:
         document = _document(found, file, dry_run=dry_run)
-        document = {**document, "made": bool(added) and not dry_run, "added": added}
+        document = {**document, "made": is_changed and not dry_run, "added": added}
         print_document({**document, "text": new_text} if dry_run else document)
         return 0
-    would = "would be added" if dry_run else "added"
     print_wrapped(
-        f"{clean_line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}"
+        clean_line(f"{file}: {_describe_change(added, is_changed=is_changed, dry_run=dry_run)}")
     )
-    print_next_command("yaoki doctor --checks")
+    has_checks = bool(added or app.settings.checks)
+    print_next_command(_choose_next(app, found, "yaoki doctor --checks", has_checks=has_checks))
     return 0
+
+
+def _describe_change(added: Sequence[str], *, is_changed: bool, dry_run: bool) -> str:
+    would = "would be " if dry_run else ""
+    if added:
+        return f"{would}added: {', '.join(added)}"
+    return f"nothing new; its comments {would or 'are '}updated" if is_changed else "nothing new"
 
 
 def _trust_written(app: App) -> None:
@@ -156,6 +168,8 @@ def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
     others = [trial for trial in survey.trials if not trial.state.is_usable]
     names = f"{format_count(len(usable), 'check')} ({clean_line(', '.join(usable))})"
     print_wrapped(f"Wrote {clean_line(str(place))} with {names if usable else 'no check'}.")
+    if not survey.trials:
+        print_wrapped(clean_line(_explain_own_check(survey.text)))
     if others:
         verb = "is" if len(others) == 1 else "are"
         more = f"{len(others)} more" if usable else format_count(len(others), "check")
@@ -163,15 +177,35 @@ def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
     presets = [agent.name for agent in survey.agents if agent.answers]
     if words := app.context.sandbox_choice.explain_unsandboxed(presets):
         print_wrapped(clean_line(words))
-    print_next_command("yaoki doctor")
+    print_next_command(_choose_next(app, survey, "yaoki doctor", has_checks=bool(usable)))
+
+
+def _explain_own_check(text: str) -> str:
+    line = text[: text.index(f"# {OWN_CHECK}")].count("\n") + 1
+    return (
+        "A plan needs a check that proves the work: in line "
+        f"{line} of yaoki.toml remove the # before {OWN_CHECK} and the lines below it, "
+        "and put the command of your tests after run ="
+    )
+
+
+def _choose_next(app: App, survey: ProjectSurvey, otherwise: str, *, has_checks: bool) -> str:
+    """The remedy of a check that misses a file, or of the first check where there is no other."""
+    red = [one for one in survey.trials if one.state is TrialState.RED]
+    unable = [one for one in survey.trials if not one.state.is_usable]
+    remedies = [one.next_command for one in (*red, *(() if has_checks else unable))]
+    if remedy := next(filter(None, remedies), ""):
+        return clean_line(remedy)
+    return otherwise if has_checks else edit_command(app.repository.top)
 
 
 def _suggest_second_look(others: Sequence[TrialResult]) -> str:
-    """Installing tools does not help a set-up that was cut off."""
+    """A set-up that was cut off only needs more time."""
     late = [one.next_command for one in others if one.state is TrialState.SETUP_CUT_OFF]
     if len(late) == len(others):
         return f"to give set-up more time run {clean_line(late[0])}"
-    return f"after installing the tools run {clean_line(late[0]) if late else 'yaoki init --again'}"
+    again = clean_line(late[0]) if late else "yaoki init --again"
+    return f"fix what is named above, then run {again}"
 
 
 def _document(found: ProjectSurvey, place: Path, *, dry_run: bool) -> dict[str, Any]:

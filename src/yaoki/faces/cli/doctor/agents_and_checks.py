@@ -77,8 +77,7 @@ def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) ->
 
 def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:
     if not specs:
-        finds = "yaoki init --again" if app.context.loaded_settings.file else "yaoki init"
-        yield Condition("checks", True, NO_CHECKS, finds)
+        yield Condition("checks", True, NO_CHECKS, _find_checks_command(app))
     lines = {spec.name: _check(app, spec) for spec in specs}
     setup = _setup(app)
     python = {
@@ -101,6 +100,17 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
         lines |= {one.check: _finding(app, one, python, guards) for one in found}
     yield from setup
     yield from lines.values()
+
+
+def _find_checks_command(app: App) -> str:
+    """Where `init` would find no check, a person has to write one."""
+    from yaoki.app.checkout_files import read_checkout
+    from yaoki.formats.discovery import find_checks
+
+    if app.context.loaded_settings.file is None:
+        return "yaoki init"
+    found = find_checks(read_checkout(app)).checks
+    return "yaoki init --again" if found else edit_command(app.repository.top)
 
 
 def _setup(app: App) -> list[Condition]:
@@ -153,6 +163,7 @@ def _finding(
     app: App, finding: Finding, python: Collection[str], guards: Collection[str]
 ) -> Condition:
     """Only a check that ran, and passed or is known to fail, can be relied upon."""
+    from yaoki.app.ignored_files import IGNORED_FILES, REMEDY
     from yaoki.app.remedies import find_own_python, suggest_path_order, suggest_project_python
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
     from yaoki.core.decide.integrity import describe_test_count
@@ -167,7 +178,8 @@ def _finding(
         return Condition(
             name, True, f"green at the base, {counted}{format_duration(finding.seconds)}"
         )
-    if finding.outcome is Outcome.BROKEN:
+    ignored_files_remedy = finding.params[REMEDY] if IGNORED_FILES in finding.params else ""
+    if finding.outcome is Outcome.BROKEN and not ignored_files_remedy:
         if finding.check in python and find_own_python():
             return Condition(
                 name, False, f"{finding.message}; {suggest_project_python()}", suggest_path_order()
@@ -179,12 +191,12 @@ def _finding(
             return Condition(name, False, finding.message.removesuffix(f": {remedy}"), remedy)
         words = f"{finding.message}; fix checks.{finding.check}"
         return Condition(name, False, words, edit_command(app.repository.top))
-    if finding.check in guards:
+    if finding.check in guards and finding.outcome is Outcome.FAILED:
         known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
         return Condition(name, True, f"red at the base: {counted}{known}: {finding.message}")
-    return Condition(
-        name, False, f"red at the base: {finding.message}", edit_command(app.repository.top)
-    )
+    state = "cannot run" if finding.outcome is Outcome.BROKEN else "red at the base"
+    remedy = str(ignored_files_remedy) or edit_command(app.repository.top)
+    return Condition(name, False, f"{state}: {finding.message}", remedy)
 
 
 def _missing_command(app: App, finding: Finding, command: str) -> Condition:

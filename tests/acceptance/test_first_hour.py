@@ -1,0 +1,182 @@
+"""What a newcomer meets after `yaoki init` in a repository that is not ready for checks."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from collections.abc import Mapping
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.test_init import GO, PLAIN, a_program, commit_files, programs
+
+pytestmark = pytest.mark.acceptance
+
+# A build writes the module; git ignores it.
+GENERATED = {
+    "setup.py": "",
+    ".gitignore": "_version.py\n",
+    "src/pkg/__init__.py": "from ._version import version\n",
+    "tests/test_version.py": "import unittest\nimport pkg\n\n\n"
+    "class Version(unittest.TestCase):\n    def test_version(self):\n"
+    "        self.assertEqual(pkg.version, '1')\n",
+}
+INCLUDE = "echo src/pkg/_version.py >> .worktreeinclude"
+
+
+def a_generated_module(project: Project) -> dict[str, str]:
+    """The module exists in the user's checkout, and a copy of it in a folder of the build."""
+    commit_files(project, GENERATED)
+    for folder in ("src/pkg", "build/lib/src/pkg"):
+        place = project.repo / folder
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "_version.py").write_text("version = '1'\n")
+    return programs(project)
+
+
+@pytest.mark.spec("12.3", "15")
+def test_init_names_worktreeinclude_for_a_generated_module_that_git_ignores(
+    project: Project,
+) -> None:
+    env = a_generated_module(project)
+
+    first = project.yaoki("init", env=env)
+    again = project.yaoki("init", "--again", env=env)
+    type_command(project, next_command(first.out))
+    mended = project.yaoki("init", "--again", env=env)
+
+    assert first.code == 0, first.err
+    assert "src/pkg/_version.py is ignored by git, so worktrees lack it" in first.out
+    assert next_command(first.out) == next_command(again.out) == INCLUDE
+    assert "fix what is named above, then run yaoki init --again" in " ".join(first.out.split())
+    assert "added: tests" in mended.out, mended
+    assert next_command(mended.out) == "yaoki doctor --checks"
+
+
+@pytest.mark.spec("12.1", "15")
+def test_doctor_names_worktreeinclude_for_a_generated_module_that_git_ignores(
+    project: Project,
+) -> None:
+    env = a_generated_module(project)
+    run = '["python", "-m", "unittest", "discover", "-s", "tests"]'
+    project.settings(f'[checks.tests]\nrun = {run}\nenv = {{ PYTHONPATH = "src" }}\n')
+
+    bad = project.yaoki("doctor", "--checks", env=env)
+    type_command(project, next_command(bad.out))
+    good = project.yaoki("doctor", "--checks", env=env)
+
+    assert (bad.code, good.code) == (1, 0), (bad, good)
+    assert "src/pkg/_version.py is ignored by git, so worktrees lack it" in bad.out
+    assert next_command(bad.out) == INCLUDE
+
+
+@pytest.mark.full
+@pytest.mark.spec("12.3", "15")
+@pytest.mark.parametrize(
+    ("ignored", "script", "pattern"),
+    [
+        ("local.json", "open('local.json')", "/local.json"),
+        ("conf/a b.json", "open('conf/a b.json')", "'conf/a b.json'"),
+        ("gen/__init__.py", "import gen", "/gen/"),
+        ("gen/api.py", "from gen import api", "/gen/"),
+        ("src/pkg/extra.py", "from pkg import extra", "src/pkg/extra.py"),
+    ],
+    ids=["file", "file with a space", "package", "folder of modules", "member"],
+)
+def test_each_kind_of_missing_file_is_found_by_the_words_of_its_error(
+    project: Project, ignored: str, script: str, pattern: str
+) -> None:
+    test = (
+        f"import unittest\n{script}\n\n\nclass T(unittest.TestCase):\n    def test_a(self): ...\n"
+    )
+    gitignore = f"{ignored.replace(' ', '?')}\n"
+    commit_files(
+        project,
+        {
+            "setup.py": "",
+            ".gitignore": gitignore,
+            "src/pkg/__init__.py": "",
+            "tests/test_a.py": test,
+        },
+    )
+    file = project.repo / ignored
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("")
+    env = programs(project)
+
+    first = project.yaoki("init", env=env)
+    type_command(project, next_command(first.out))
+    mended = project.yaoki("init", "--again", env=env)
+
+    assert next_command(first.out) == f"echo {pattern} >> .worktreeinclude", first
+    assert "added: tests" in mended.out, mended
+
+
+@pytest.mark.spec("12.3")
+def test_init_again_replaces_the_comments_that_no_longer_hold(project: Project) -> None:
+    """The reason of a check that still cannot run, and the result of one that runs."""
+    red = PLAIN["tests/test_sum.py"].replace(", 2)", ", 3)")
+    more = "    def test_green(self):\n        pass\n"
+    commit_files(project, {**GO, "setup.py": "", "tests/test_sum.py": red + more})
+    env = programs(project)
+    file = project.repo / "yaoki.toml"
+    project.yaoki("init", env=env)
+    first = file.read_text()
+    unable = "test $1 = test && echo '?   x   [no test files]' || exit 127"
+    a_program(project.folder / "bin" / "go", unable)
+    commit_again(project, {"tests/test_sum.py": PLAIN["tests/test_sum.py"] + more})
+
+    shown = project.yaoki("init", "--again", "--dry-run", env=env)
+    untouched = file.read_text()
+    again = project.yaoki("init", "--again", env=env)
+    second = file.read_text()
+    twice = project.yaoki("init", "--again", env=env)
+
+    assert "# cannot run here: go is not installed" in first
+    assert "# red at the base: 1 failure" in first
+    assert untouched == first
+    assert "nothing new; its comments would be updated" in shown.out
+    assert again.code == 0, again.err
+    assert "go is not installed" not in second
+    assert "red at the base" not in second
+    assert "# green at the base" in second
+    assert tomllib.loads(second)["checks"]["tests"] == tomllib.loads(first)["checks"]["tests"]
+    assert "nothing new\n" in twice.out
+    assert file.read_text() == second
+
+
+@pytest.mark.spec("12.3", "15")
+def test_init_without_a_check_says_where_to_write_one(project: Project) -> None:
+    commit_files(project, {})
+    file = project.repo / "yaoki.toml"
+    env = programs(project)
+
+    made = project.yaoki("init", env=env)
+    doctor = project.yaoki("doctor", env=env)
+    line = file.read_text().splitlines().index("# [checks.tests]") + 1
+    commit_again(project, PLAIN)
+    later = project.yaoki("doctor", env=env)
+    project.yaoki("init", "--again", env=env)
+
+    assert f"in line {line} of yaoki.toml" in " ".join(made.out.split())
+    assert next_command(made.out) == next_command(doctor.out) == f"${{EDITOR:-vi}} {file}"
+    assert next_command(later.out) == "yaoki init --again"
+    assert "No check was found" not in file.read_text()
+
+
+def next_command(output: str) -> str:
+    return output.rpartition("next: ")[2].strip()
+
+
+def commit_again(project: Project, files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        place = project.repo / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    project.git("add", *files)
+    project.git(*GIT_IDENTITY, "commit", "-qm", "more")
+
+
+def type_command(project: Project, command: str) -> None:
+    subprocess.run(("bash", "-c", command), cwd=project.repo, check=True)
