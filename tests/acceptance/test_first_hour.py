@@ -180,3 +180,43 @@ def commit_again(project: Project, files: Mapping[str, str]) -> None:
 
 def type_command(project: Project, command: str) -> None:
     subprocess.run(("bash", "-c", command), cwd=project.repo, check=True)
+
+
+@pytest.mark.spec("12.2", "15")
+def test_a_plan_that_names_a_commented_check_learns_its_line(project: Project) -> None:
+    commit_files(project, GO)
+    env = programs(project)
+    project.yaoki("init", env=env)
+    text = (project.repo / "yaoki.toml").read_text()
+    plan = project.plan(
+        {
+            "goal": "x",
+            "agents": {"a": {"command": ["true"]}},
+            "agent": "a",
+            "checks": {"own": {"run": ["true"]}},
+            "tasks": [{"id": "t", "goal": "x", "checks": ["own", "go-tests"]}],
+        }
+    )
+
+    refused = project.yaoki("validate", plan, env=env)
+
+    line = text.splitlines().index("# [checks.go-tests]") + 1
+    words = f"unknown check 'go-tests'; yaoki.toml:{line} has it only as a comment"
+    assert words in " ".join(refused.err.split()), refused
+
+
+@pytest.mark.spec("12.1", "15")
+@pytest.mark.parametrize("file", ["yaoki.toml", "pyproject.toml"])
+def test_a_defect_in_a_table_of_the_settings_has_its_line(project: Project, file: str) -> None:
+    head = "tool.yaoki." if file == "pyproject.toml" else ""
+    (project.repo / "yaoki.toml").unlink()
+    (project.repo / file).write_text(
+        f'[{head}limits]\nparallel = 1\n\n[{head}checks.tests]\nrun = ["true"]\nrequird = true\n\n'
+        f'[{head}agents.mine]\npreset = "nothing"\n'
+    )
+
+    doctor = project.yaoki("doctor")
+
+    said = " ".join(doctor.out.split())
+    assert f"{file}:6: checks.tests.requird: unknown key; did you mean 'required'?" in said
+    assert f"{file}:9: agents.mine.preset: unknown preset 'nothing'" in said

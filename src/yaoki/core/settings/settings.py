@@ -327,6 +327,8 @@ class Settings:
         "en", "language of the words about a failure, in the prompt of a retry", words=LANGUAGES
     )
     source: str = "yaoki.toml"
+    # The text of that file, in which a defect of an agent or a check has its line.
+    source_text: str = field(default="", compare=False, repr=False)
 
     @property
     def retry_policy(self) -> RetryPolicy:

@@ -81,7 +81,8 @@ def load_settings(
     if refusal is not None and (notes.concerns_store or not read_only):
         raise refusal
     given_keys = frozenset(notes.given_keys)
-    return LoadedSettings(replace(settings, source=name), given_keys, file, refusal)
+    placed = replace(settings, source=name, source_text=text)
+    return LoadedSettings(placed, given_keys, file, refusal)
 
 
 def _refusal(name: str, *lines: str) -> SettingsInvalid:

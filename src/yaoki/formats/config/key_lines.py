@@ -34,6 +34,22 @@ def find_key_line(lines: Mapping[str, int], key: str) -> int:
     return lines.get(key, 0)
 
 
+def find_settings_line(text: str, source: str, key: str) -> int:
+    """The line of a key of the settings in their file, which may be `pyproject.toml`."""
+    prefix = "tool.yaoki." if source.endswith("pyproject.toml") else ""
+    return find_key_line(read_key_lines(text), f"{prefix}{key}")
+
+
+def find_commented_table(text: str, name: str) -> int:
+    """The line in which the table is commented out; 0 when there is none."""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = line.strip()
+        header = _TABLE.fullmatch(comment.lstrip("# ")) if comment.startswith("#") else None
+        if header is not None and _join(header[1]) == name:
+            return number
+    return 0
+
+
 def _list_keys(text: str) -> Iterator[tuple[str, int]]:
     table, depth, open_quotes = "", 0, ""
     for number, line in enumerate(text.split("\n"), 1):

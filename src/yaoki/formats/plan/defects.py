@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from yaoki.core.lazy_dataclass import dataclass, field, fields
 from yaoki.core.settings.settings import Settings
@@ -33,6 +33,8 @@ class Defects:
     broken_paths: set[KeyPath] = field(default_factory=set)
     # Would an agent or a check in the settings repair one of the defects?
     lacks_settings: bool = False
+    # The line of a dotted key where `positions` has none; 0 when it is unknown.
+    find_line: Callable[[str], int] = lambda _: 0
 
     def add(self, path: KeyPath, reason: str, *, at: Position | None = None) -> bool:
         """Add a defect, unless the path or one above it is already broken; returns if it did."""
@@ -71,10 +73,13 @@ class Defects:
         if not any(one[: len(path)] == path for one in self.broken_paths):
             self.add(path, reason)
 
-    def add_unknown(self, path: KeyPath, noun: str, word: str, known: Iterable[str]) -> str:
+    def add_unknown(
+        self, path: KeyPath, noun: str, word: str, known: Iterable[str], hint: str = ""
+    ) -> str:
         """Add a name that does not exist; returns the name that was probably meant."""
         closest = self.closest_name(word, known)
         near = f"; did you mean {closest!r}?" if closest else ""
+        near = f"; {hint}" if hint else near
         self.add(path, f"unknown {noun} {word!r}{near}")
         return closest
 
@@ -82,16 +87,17 @@ class Defects:
         return nearest(word, known) if len(self.entries) < NEAREST_MAX else ""
 
     def add_at(self, path: KeyPath, reason: str, at: Position) -> None:
-        prefix = f"{self.name}:{at[0]}:{at[1]}: " if at != (0, 0) else f"{self.name}: "
+        numbers = (str(number) for number in at if number)
+        prefix = f"{':'.join((self.name, *numbers))}: "
         shown = ".".join(str(part) for part in path)
         self.entries.append((at, f"{prefix}{shown}: {reason}" if shown else f"{prefix}{reason}"))
 
     def position_of(self, path: KeyPath) -> Position:
-        """The position of the path, or of the nearest one above it; (0, 0) when none is known."""
+        """The position of the path, or of the nearest one above it; 0 for what is unknown."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.positions:
                 return self.positions[path[:length]]
-        return (0, 0)
+        return (self.find_line(".".join(str(part) for part in path)), 0)
 
     def lines(self) -> tuple[str, ...]:
         """Lines of text, a defect each, in the order of the file, up to `SHOWN_MAX`."""

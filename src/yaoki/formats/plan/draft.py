@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
@@ -57,8 +58,16 @@ class Draft:
     def add_reference(self, sort: str, path: KeyPath, word: str, known: Set[str]) -> None:
         """Record a reference to `word`; a defect unless it is known."""
         if word not in known:
-            word = self.defects.add_unknown(path, sort, word, known)
+            hint = self._find_comment(word) if sort == "check" else ""
+            word = self.defects.add_unknown(path, sort, word, known, hint)
         self.references.add((sort, word))
+
+    def _find_comment(self, check: str) -> str:
+        """Says where the settings have the check only as a comment; empty if they have not."""
+        from yaoki.formats.config.key_lines import find_commented_table
+
+        line = find_commented_table(self.settings.source_text, f"checks.{check}")
+        return f"{self.settings.source}:{line} has it only as a comment" if line else ""
 
     def add_references(self, sort: str, path: KeyPath, words: list[str], known: Set[str]) -> None:
         """Record each; naming the same thing twice is a defect."""
@@ -123,7 +132,7 @@ def draft_from_model(
     plan: PlanModel, tasks: Sequence[PlacedTask], settings: Settings, defects: Defects
 ) -> Draft:
     """The plan together with the agents and checks of the settings."""
-    below = Defects(settings.source)
+    below = Defects(settings.source, find_line=partial(_find_line, settings))
     agents: dict[str, AgentModel] = _build_parts("AgentModel", settings.agents, below, "agents")
     checks: dict[str, CheckModel] = _build_parts("CheckModel", settings.checks, below, "checks")
     return Draft(
@@ -137,6 +146,12 @@ def draft_from_model(
         agent_names=_names(defects, below, "agents", {**agents, **plan.agents}),
         check_names=_names(defects, below, "checks", {**checks, **plan.checks}),
     )
+
+
+def _find_line(settings: Settings, key: str) -> int:
+    from yaoki.formats.config.key_lines import find_settings_line  # only for a defect
+
+    return find_settings_line(settings.source_text, settings.source, key)
 
 
 def _names(
