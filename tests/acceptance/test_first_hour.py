@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.separate_environment import create_clone
 from tests.acceptance.test_init import GO, PLAIN, a_program, commit_files, programs
 
 pytestmark = pytest.mark.acceptance
@@ -220,3 +222,60 @@ def test_a_defect_in_a_table_of_the_settings_has_its_line(project: Project, file
     said = " ".join(doctor.out.split())
     assert f"{file}:6: checks.tests.requird: unknown key; did you mean 'required'?" in said
     assert f"{file}:9: agents.mine.preset: unknown preset 'nothing'" in said
+
+
+MISSING = {
+    "tests/conftest.py": "import first_absent\n",
+    "tests/test_a.py": "import second_absent.part\nfrom third_absent import x\n\n\n"
+    "try:\n    import optional_absent\nexcept ImportError:\n    pass\n\n\ndef test_a(): pass\n",
+    "tests/helper.py": "import json\n",
+    "tests/test_b.py": "import helper\nimport pkg\nimport pytest\n\n\ndef test_b(): pass\n",
+    "pkg.py": "",
+}
+PROJECT = '[project]\nname = "pkg"\nversion = "1"\n[tool.pytest.ini_options]\n'
+EXTRA = '[project.optional-dependencies]\ndocs = ["sphinx"]\ntesting = ["pytest"]\n'
+GROUP = '[dependency-groups]\ntest = ["First.Absent", {include-group = "more"}]\n'
+MORE = 'more = ["third_absent>=1"]\n'
+
+
+@pytest.mark.spec("12.3", "15")
+@pytest.mark.parametrize(
+    ("metadata", "install"),
+    [
+        ("", "python -m pip install first_absent second_absent third_absent"),
+        (
+            EXTRA,
+            'python -m pip install -e ".[testing]" first_absent second_absent third_absent',
+        ),
+        (f"{EXTRA}{GROUP}{MORE}", "python -m pip install -e . --group test second_absent"),
+    ],
+    ids=["no extra", "extra", "group that declares them"],
+)
+@pytest.mark.quick_cases(2)
+def test_all_missing_modules_are_named_at_once_with_the_extra_of_the_tests(
+    project: Project, metadata: str, install: str
+) -> None:
+    """pytest itself stops at the conftest, and in each module at the first import."""
+    commit_files(project, {**MISSING, "pyproject.toml": f"{PROJECT}{metadata}"})
+    env = programs(project)
+
+    done = project.yaoki("init", env=env)
+
+    said = " ".join(done.out.split())
+    assert "No module named 'first_absent', 'second_absent', 'third_absent'" in said, done
+    assert next_command(done.out) == install
+
+
+@pytest.mark.full
+@pytest.mark.spec("12.3", "15")
+def test_a_missing_test_runner_is_installed_by_the_extra_of_the_tests(
+    project: Project, tmp_path: Path, pycache: Path
+) -> None:
+    commit_files(project, {"tests/test_a.py": "", "pyproject.toml": f"{PROJECT}{EXTRA}"})
+    env = programs(project)
+    python = create_clone(tmp_path, pycache) / ".venv" / "bin" / "python"
+    a_program(project.folder / "bin" / "python", f'exec "{python}" "$@"')
+
+    done = project.yaoki("init", env=env)
+
+    assert next_command(done.out) == 'python -m pip install -e ".[testing]"', done

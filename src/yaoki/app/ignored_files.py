@@ -16,12 +16,12 @@ from pathlib import Path
 from yaoki.adapters.git.checkout import list_ignored_files
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.workspace.worktrees.included_files import FILE
+from yaoki.app.remedies import REMEDY
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.text import list_some
 
 # The param of a finding that lists these files.
 IGNORED_FILES = "ignoredFiles"
-REMEDY = "remedy"
 NAMES_MAX, SHOWN_MAX = 20, 3
 # Folders of tools: their files are installed or built, and no source of the project.
 TOOL_FOLDERS = frozenset(

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.formats.discovery import TrialResult
 
+# The param of a finding that is the command which helps.
+REMEDY = "remedy"
 # The longest time of one check on the base.
 TRIAL_SECONDS_MAX = 3600
 # Stand-ins for a toolchain, and the output by which they say that it is missing.
@@ -67,17 +70,22 @@ def find_own_python() -> str:
 
 
 def install_into_environment(tried: TrialResult, top: Path) -> TrialResult:
-    """The result with remedies that install into the virtual environment of the check.
+    """The result with remedies that install into the virtual environment of the check."""
+    env = tried.check.env
+    words = install_for_environment(tried.words, env, top)
+    return replace(
+        tried, words=words, next_command=install_for_environment(tried.next_command, env, top)
+    )
 
-    An environment that uv made has no pip.
-    """
-    venv = tried.check.env.get(VIRTUAL_ENV, "")
+
+def install_for_environment(text: str, env: Mapping[str, str], top: Path) -> str:
+    """The text with commands of pip for the environment; one that uv made has no pip."""
+    venv = env.get(VIRTUAL_ENV, "")
     if not venv:
-        return tried
+        return text
     has_pip = any((top / venv / "bin").glob("pip*"))
     install = f"{venv}/bin/python -m pip install" if has_pip else f"uv pip install --python {venv}"
-    words, next_command = (_PIP.sub(install, text) for text in (tried.words, tried.next_command))
-    return replace(tried, words=words, next_command=next_command)
+    return _PIP.sub(install, text)
 
 
 def suggest_more_time(timeout: timedelta) -> str:

@@ -23,8 +23,10 @@ from yaoki.app.base_checks import (
     open_base_room,
     report_nothing,
 )
-from yaoki.app.ignored_files import IGNORED_FILES, REMEDY, explain_ignored_files
+from yaoki.app.ignored_files import IGNORED_FILES, explain_ignored_files
+from yaoki.app.missing_modules import complete_missing_modules
 from yaoki.app.remedies import (
+    REMEDY,
     choose_local_command,
     find_own_python,
     find_toolchain_remedy,
@@ -213,7 +215,9 @@ class TrialRoom:
             return _make_unfit_finding(finding, spec, changed)
         if was_cut_off(finding):
             return finding
-        displayed = as_displayed_baseline(finding)
+        top = self.app.repository.top
+        complete = complete_missing_modules(finding, spec, self.folder, top)
+        displayed = as_displayed_baseline(complete)
         return explain_ignored_files(displayed, spec, self.app.repository, self.folder)
 
     @property
@@ -283,7 +287,9 @@ def _spec(detected: FoundCheck) -> CheckSpec:
 
 
 def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
-    words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
+    # The message of a missing module ends with the remedy, which has its own line.
+    message = finding.message.removesuffix(f": {finding.params.get(REMEDY, '')}")
+    words = one_line(message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
     passed = int(finding.params.get("passedCount", 0))
     including = str(finding.params[REMEDY]) if IGNORED_FILES in finding.params else ""
@@ -330,10 +336,8 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN
-            other = _remedy(detected) if missing else str(finding.params.get(REMEDY, ""))
-            remedy = including or other
-            # The message of a missing module ends with the remedy, which has its own line.
-            words = words.removesuffix(f": {remedy}") if remedy else words
+            named = str(finding.params.get(REMEDY, ""))
+            remedy = including or (_remedy(detected, named) if missing else named)
             return TrialResult(detected, state, words, next_command=remedy)
 
 
@@ -348,11 +352,11 @@ def ran_no_tests(finding: Finding) -> bool:
     return bool(finding.params.get("idle")) or (none and "loadError" not in finding.params)
 
 
-def _remedy(detected: FoundCheck) -> str:
-    """Nothing is installed into yaoki's own environment."""
+def _remedy(detected: FoundCheck, named: str) -> str:
+    """Nothing is installed into yaoki's own environment.  `named`: the remedy of the finding."""
     if detected.program == "python" and VIRTUAL_ENV not in detected.env and find_own_python():
         return suggest_project_python()
-    return choose_local_command(detected.remedy)
+    return named or choose_local_command(detected.remedy)
 
 
 def was_cut_off(finding: Finding) -> bool:

@@ -163,8 +163,13 @@ def _finding(
     app: App, finding: Finding, python: Collection[str], guards: Collection[str]
 ) -> Condition:
     """Only a check that ran, and passed or is known to fail, can be relied upon."""
-    from yaoki.app.ignored_files import IGNORED_FILES, REMEDY
-    from yaoki.app.remedies import find_own_python, suggest_path_order, suggest_project_python
+    from yaoki.app.ignored_files import IGNORED_FILES
+    from yaoki.app.remedies import (
+        REMEDY,
+        find_own_python,
+        suggest_path_order,
+        suggest_project_python,
+    )
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
     from yaoki.core.decide.integrity import describe_test_count
     from yaoki.core.model import Outcome
@@ -186,7 +191,7 @@ def _finding(
             )
         if missing := str(finding.params.get(MISSING_COMMAND_PARAM, "")):
             return _missing_command(app, finding, missing)
-        remedy = str(finding.params.get("remedy", ""))
+        remedy = str(finding.params.get(REMEDY, ""))
         if remedy:
             return Condition(name, False, finding.message.removesuffix(f": {remedy}"), remedy)
         words = f"{finding.message}; fix checks.{finding.check}"
