@@ -208,3 +208,47 @@ def test_a_waiver_for_one_task_does_not_cover_what_another_task_broke(project: P
     assert project.task("done_when")["state"] == "ESCALATED"
     assert "TASK_BLAMED" not in project.event_names("done_when")
     assert project.task("x")["state"] == project.task("z")["state"] == "DONE"
+
+
+def move_main(project: Project, path: str, text: str) -> None:
+    """A commit on the base branch while the run is not merged."""
+    (project.repo / path).write_text(text)
+    project.git("add", path)
+    project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "9.6", "10.4", "0.1")
+def test_merge_and_undo_honour_a_waiver_and_say_so(project: Project) -> None:
+    """`y` requires the check that a person waived for `x`."""
+    run_with_a_waived_style(project)
+    move_main(project, "other.txt", "quiet\n")
+
+    undone = project.yaoki("undo", "z")
+    merged = project.yaoki("merge", "--partial")
+
+    said = " ".join(undone.out.split())
+    assert undone.code == 0, undone.err
+    assert "without z and was waived for x by a person: " in said
+    assert merged.code == 0, merged.err
+    said = " ".join(merged.out.split())
+    words = "check style fails on the merge into main and was waived for x by a person: "
+    assert words in said
+    assert project.show("main", "x.txt") == "good\nloud"
+    (entry,) = [e["data"] for e in project.events() if e["event"] == "RUN_MERGED"]
+    assert sorted(entry["proven_by"]) == ["x", "y"]
+    warnings = [e["data"]["message"] for e in project.events() if e["event"] == "WARNING"]
+    assert sum(words in " ".join(one.split()) for one in warnings) == 1
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "10.4", "0.1")
+def test_a_waiver_does_not_cover_what_the_moved_base_broke(project: Project) -> None:
+    run_with_a_waived_style(project)
+    move_main(project, "other.txt", "loud\n")
+
+    refused = project.yaoki("merge")
+
+    assert refused.code == 6, refused
+    assert "main has moved, and the merge fails: check style" in refused.err

@@ -19,7 +19,7 @@ from yaoki.views.documents import Document
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-    from yaoki.core.model import Run, Task
+    from yaoki.core.model import Run, RunId, Task
 
 POLL = timedelta(milliseconds=100)
 
@@ -74,6 +74,24 @@ def _undo_refusal(app: App, task: Task) -> str:
         app.store.database, task_id=task.id, events=(UndoDropped.NAME,), limit=1
     )
     return str(newest[0].data["why"]) if newest else ""
+
+
+def read_last_entry(app: App) -> int:
+    """The number of the last entry in the journal."""
+    from yaoki.adapters.store.tables import journal_pages
+
+    newest = journal_pages.read_newest(app.store.database, limit=1)
+    return newest[0].seq if newest else 0
+
+
+def list_warnings(app: App, run_id: RunId, after: int) -> list[str]:
+    """The warnings of the run since the entry `after`."""
+    from yaoki.adapters.store.tables import journal_pages
+
+    entries = journal_pages.read_forward(
+        app.store.database, run_id=run_id, events=("WARNING",), after=after
+    )
+    return [str(entry.data["message"]) for entry in entries]
 
 
 def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:

@@ -29,8 +29,23 @@ from yaoki.core.model import (
 from yaoki.core.model.check_types import HEAD_CHECKS
 from yaoki.ports import BaselineReads, TaskRow
 
-# Verifies a commit of a run with the checks of a task: (run, task, commit, its parent commit).
-VerifyCommit = Callable[[Run, TaskSpec, str, str], Verdict]
+
+@dataclass(frozen=True, slots=True)
+class CommitToVerify:
+    """A commit that no task made: a merge or an undo.
+
+    It consists of `base` and the landings of the run except those of the tasks `without`.
+    `onto` is its parent.
+    """
+
+    commit: str
+    onto: str
+    base: str
+    without: frozenset[TaskId] = frozenset()
+
+
+# Verifies a commit of a run with the checks of a task.
+VerifyCommit = Callable[[Run, TaskSpec, CommitToVerify], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +123,12 @@ def _repeatable(task: Task) -> Iterator[CheckSpec]:
     for check in task.spec.checks:
         if check.required and check.type in HEAD_CHECKS and check.name not in task.waivers:
             yield check
+
+
+def waiver_notes(verdict: Verdict, place: str) -> list[str]:
+    """A sentence for each check that counts as waived on a commit that no task made."""
+    waived = (one for one in verdict.findings if one.outcome is Outcome.WAIVED)
+    return [f"check {one.check} fails on {place} and was {one.message}" for one in waived]
 
 
 def describe_first_failure(verdict: Verdict) -> str:

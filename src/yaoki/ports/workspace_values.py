@@ -138,7 +138,8 @@ class MergeKind(StrEnum):
 class MergeResult:
     """The branch that contains a run's work; `onto` is its head before, empty if it is new.
 
-    `checkout` is the clean checkout of the branch that was moved with it.
+    `checkout` is the clean checkout of the branch that was moved with it.  `notes` are sentences
+    for people about the proof of the merge.
     """
 
     branch: str
@@ -146,3 +147,4 @@ class MergeResult:
     how: MergeKind
     onto: str = ""
     checkout: str = ""
+    notes: tuple[str, ...] = ()

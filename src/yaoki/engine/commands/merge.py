@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yaoki.core.model import Run
+from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, Verdict
 from yaoki.core.run_status import RunStatus
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
-from yaoki.engine.required_checks import RequiredChecks, VerifyCommit, describe_first_failure
+from yaoki.engine.required_checks import (
+    CommitToVerify,
+    RequiredChecks,
+    VerifyCommit,
+    describe_first_failure,
+    waiver_notes,
+)
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 from yaoki.ports import CompletionStore, MergeResult, Workspace
@@ -47,17 +53,22 @@ class MergeCommand:
             )
         self._refuse_deleted_branch(run)
         self._refuse_incomplete_branch(run, into)
-        passed: list[str] = []
+        verdict = Verdict(())
 
         def approve(merge: MergeResult) -> None:
+            nonlocal verdict
             if not unproven:
-                passed[:] = self._verify_merge(run, merge, is_done=status is RunStatus.DONE)
+                verdict = self._verify_merge(run, merge, is_done=status is RunStatus.DONE)
 
         result = self._workspace.landings.merge(
             run, into=into, force_ref=force_ref, approve=approve
         )
+        notes = waiver_notes(verdict, f"the merge into {result.branch}")
+        for words in notes:
+            self._store.note(run.id, "WARNING", {"message": words})
+        passed = [one.check for one in verdict.findings if _is_proof_of_plan(one)]
         self._record(run, result, status, passed, unproven=unproven and result.how != "already")
-        return result
+        return replace(result, notes=tuple(notes))
 
     def _refuse_incomplete_branch(self, run: Run, into: str) -> None:
         """Refuse while the run branch has drifted, lacks landed work, or is half undone."""
@@ -100,13 +111,13 @@ class MergeCommand:
             message = f"merged unproven into {where}: no check ran on that commit"
             self._store.note(run.id, "WARNING", {"message": message})
 
-    def _verify_merge(self, run: Run, merge: MergeResult, *, is_done: bool) -> list[str]:
-        """Run the checks on the commit of the merge; returns their names, or refuses.
+    def _verify_merge(self, run: Run, merge: MergeResult, *, is_done: bool) -> Verdict:
+        """Run the checks on the commit of the merge; returns the verdict, or refuses.
 
         The head of a DONE run is verified already; a merge commit made from it is not.
         """
         if merge.how != "merge" and is_done:
-            return []
+            return Verdict(())
         required = self._required_checks.of_landed(run)
         if merge.how != "merge":
             required = self._required_checks.not_known_to_pass(run, merge.commit)
@@ -114,9 +125,10 @@ class MergeCommand:
             checks = tuple(run.checks[name] for name in run.done_when)
             required = replace(required, checks=checks)
         if not required.checks:
-            return []
+            return Verdict(())
         spec = required.as_task_spec(run, "merge", f"Verify the merge into {merge.branch}.")
-        verdict = self._verify(run, spec, merge.commit, merge.onto)
+        base = merge.onto if merge.how == "merge" else run.base
+        verdict = self._verify(run, spec, CommitToVerify(merge.commit, merge.onto, base))
         if not verdict.passed:
             failure = describe_first_failure(verdict)
             raise NotNow(
@@ -126,7 +138,7 @@ class MergeCommand:
                 hint=f"merge {merge.branch} into the run's work by hand and check it, "
                 f"or: yaoki merge {run.id} --unproven",
             )
-        return [check.name for check in required.checks]
+        return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:
         """A merged run whose branch was deleted since: there is nothing left to do."""
@@ -147,6 +159,12 @@ class MergeCommand:
             return not self._workspace.branches.list_landings(unmerged)
         except GitFailed:
             return False
+
+
+def _is_proof_of_plan(finding: Finding) -> bool:
+    """Did a check of the plan pass?  A waived one proves nothing."""
+    passed = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
+    return passed and finding.check not in BUILT_IN_CHECKS
 
 
 def _refuse_without_branch(run: Run, into: str) -> None:

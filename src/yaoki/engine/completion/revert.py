@@ -15,10 +15,12 @@ from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.required_checks import (
+    CommitToVerify,
     RequiredChecks,
     VerifyCommit,
     describe_first_failure,
     is_final_check,
+    waiver_notes,
 )
 from yaoki.errors import NotNow
 from yaoki.ports import Clock, CompletionStore, Workspace
@@ -83,12 +85,15 @@ class RevertStep:
                 return
             goal = f"Verify the run branch without {task.spec.name}."
             spec = remaining.as_task_spec(run, "undo", goal)
-            verdict = self._verify(run, spec, commit, head)
+            undo = CommitToVerify(commit, head, run.base, without=removed)
+            verdict = self._verify(run, spec, undo)
             if not verdict.passed:
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
                     hint=f"also undo what needs it, or: git revert -m1 {task.landed_commit[:12]}",
                 )
+            for words in waiver_notes(verdict, f"{run.branch} without {task.spec.name}"):
+                self._store.note(run.id, "WARNING", {"message": words})
 
         return approve
 

@@ -11,6 +11,7 @@ from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.model.stage_report import BisectResult
 from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.required_checks import CommitToVerify
 from yaoki.engine.stages.proof_room import ProofSession, ProofSessions
 from yaoki.engine.stages.secrets import passed_variables
 from yaoki.ports import LandedStep, Workspace, commit_facts
@@ -46,6 +47,37 @@ class LandingBisection:
                 return self._waived_result(result, branch, steps, probe)
             except InconclusiveCheck:
                 return None
+
+    def find_waived(
+        self,
+        run: Run,
+        task: Task,
+        verdict: Verdict,
+        commit: CommitToVerify,
+        home: Path,
+        claim: ClaimContext,
+    ) -> tuple[str, ...]:
+        """The tasks whose waiver explains why the first failing check fails on the commit.
+
+        It does only if the check passes on the commit without their landings.
+        """
+        check = _failing_check(task, verdict)
+        if check is None:
+            return ()
+        steps = _without_undone(self._workspace.branches.list_landings(run))
+        steps = [step for step in steps if step.task_id not in commit.without]
+        waived = [step.task_id for step in steps if self._is_waived(step.task_id, check)]
+        rest = [step.commit for step in steps if step.task_id not in waived]
+        other = self._workspace.branches.combine_landings(commit.base, rest) if waived else ""
+        if not other:
+            return ()
+        with self._sessions.session(run, task, home, claim) as session:
+            try:
+                if _Probe(session, run, task, check, home, claim).fails(other):
+                    return ()
+            except InconclusiveCheck:
+                return ()
+        return tuple(self._find_task(one).spec.name for one in waived)
 
     def _since_last_pass(
         self, branch: Run, steps: Sequence[LandedStep], check: CheckSpec, probe: _Probe

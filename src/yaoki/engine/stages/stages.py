@@ -12,7 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
 from yaoki.core.model.stage_report import StageReport
 from yaoki.engine.claim_context import ClaimContext
-from yaoki.engine.required_checks import RequiredChecks
+from yaoki.engine.required_checks import CommitToVerify, RequiredChecks
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
@@ -138,9 +138,9 @@ class Stages:
     def _on_target_branch(self, run: Run, task: Task) -> Run:
         return on_target_branch(self._workspace, run, task)
 
-    def verify_commit(self, run: Run, spec: TaskSpec, commit: str, onto: str) -> Verdict:
+    def verify_commit(self, run: Run, spec: TaskSpec, commit: CommitToVerify) -> Verdict:
         """Verify a commit that no task made: see `VerifyStage.verify_commit`."""
-        return self._verify.verify_commit(run, spec, commit, onto)
+        return self._verify.verify_commit(run, spec, commit)
 
     def end_leftovers(self, task: Task) -> None:
         """End the processes that an attempt left running: see `AttemptProcesses`."""

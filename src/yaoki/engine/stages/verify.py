@@ -30,6 +30,7 @@ from yaoki.engine.claim_context import (
     StopReason,
     unclaimed_context,
 )
+from yaoki.engine.required_checks import CommitToVerify
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
 from yaoki.engine.stages.plan_task import PlanTaskStages
@@ -155,12 +156,22 @@ class VerifyStage:
         branch = self._workspace.groups.open_group_branch(run, task.id) if group else run
         return self._bisection.find_culprit(branch, task, verdict, home, claim)
 
-    def verify_commit(self, run: Run, spec: TaskSpec, commit: str, onto: str) -> Verdict:
-        """Verify a commit that no task made (a merge or an undo) with the checks of `spec`."""
-        task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=onto))
-        home = self._processes.folder(task, 0) / f"{spec.name}-{commit[:12]}"
-        candidate = Candidate(commit, onto, "")
-        return Verdict(self._verifier.verify(run, task, candidate, home, unclaimed_context()))
+    def verify_commit(self, run: Run, spec: TaskSpec, commit: CommitToVerify) -> Verdict:
+        """Verify a commit that no task made (a merge or an undo) with the checks of `spec`.
+
+        A check that a person waived for landed work counts as waived, if it passes without that.
+        """
+        task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=commit.onto))
+        home = self._processes.folder(task, 0) / f"{spec.name}-{commit.commit[:12]}"
+        candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context()
+        verdict = Verdict(self._verifier.verify(run, task, candidate, home, claim))
+        for n, _ in enumerate(verdict.all_failing):
+            place = home / f"waived-{n}"
+            names = self._bisection.find_waived(run, task, verdict, commit, place, claim)
+            if not names:
+                return verdict
+            verdict = _waive_first(verdict, f"waived for {', '.join(names)} by a person")
+        return verdict
 
 
 def _accept_waived(verdict: Verdict, name: str, claim: ClaimContext) -> Verdict:
@@ -169,5 +180,11 @@ def _accept_waived(verdict: Verdict, name: str, claim: ClaimContext) -> Verdict:
     assert failing is not None
     words = f"waived for {name} by a person, fails on the final head"
     claim.warn(f"check {failing.check} {words}")
+    return _waive_first(verdict, words)
+
+
+def _waive_first(verdict: Verdict, words: str) -> Verdict:
+    failing = verdict.first_failing
+    assert failing is not None
     waived = replace(failing, outcome=Outcome.WAIVED, message=f"{words}: {failing.message}")
     return Verdict(tuple(waived if one is failing else one for one in verdict.findings))

@@ -72,6 +72,8 @@ def merge(
             f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at "
             f"{result.commit[:10]}{clean_line(also)}"
         )
+        for words in result.notes:
+            print_wrapped(clean_line(words))
         print_next_command(f"git log {found.base[:10]}..{clean_line(result.branch)}")
     return 0
 
@@ -92,6 +94,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         require_trust(app)
         landed = app.reads.task(task_id).landed_commit
         done = _landed_names(app, app.reads.task(task_id).run_id)
+        before = commands.read_last_entry(app)
         undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
         document = commands.undo_document(undone)
         if as_json:
@@ -111,6 +114,8 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
             f"yaoki/{undone.run_id}{also}"
         )
+        for words in commands.list_warnings(app, undone.run_id, before):
+            print_wrapped(clean_line(words))
         _print_merge_note(app, undone.run_id, landed)
         print_next_command(document["next"])
     return 0
