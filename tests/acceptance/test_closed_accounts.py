@@ -15,6 +15,7 @@ import pytest
 
 from tests.acceptance.project import SETTINGS, Project, file_contains
 from tests.acceptance.test_structured_agents import an_agent
+from tests.faces.web.page_server import run_page_server
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.6")]
 YAOKI = f"{sys.executable} -m yaoki"
@@ -229,3 +230,16 @@ def test_an_agents_own_note_delays_its_own_task_only(project: Project, tmp_path:
     landed = project.query("trace", "--json").document["entries"]
     order = [entry["task"] for entry in landed if entry["event"] == "TASK_LANDED"]
     assert order[0].endswith("-2"), "the other task did not wait"
+
+
+@pytest.mark.spec("12.5")
+def test_the_page_knows_that_a_retry_concerns_the_account(project: Project, tmp_path: Path) -> None:
+    """Before, the form promised that an agent reads the words."""
+    service = Service(tmp_path / "service", REFUSED)
+    run(project, make_plan({"a": service.agent()}, "a", ("one", "two")))
+
+    with run_page_server(project) as server:
+        (asked,) = server.client.document("/needs-you")["asking"]
+        story = server.client.document(f"/tasks/{asked['task']['id']}")
+
+    assert asked["retry_subject"] == story["retry_subject"] == "account"

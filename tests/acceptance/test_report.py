@@ -14,7 +14,17 @@ import pytest
 from justhtml import JustHTML
 from markdown_it import MarkdownIt
 
-from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    GIT_IDENTITY,
+    Completed,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -402,3 +412,20 @@ def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(project: Proj
         assert one in flat
         assert one in markdown
         assert one in page
+
+
+@pytest.mark.spec("12.1", "14.4")
+def test_a_task_that_still_runs_has_a_reason_in_the_list_of_what_did_not_land(
+    project: Project,
+) -> None:
+    started, goes_on = project.folder / "started", project.folder / "goes-on"
+    acts = [{"run": ["touch", str(started)]}, waits_for(goes_on), *writes("a.txt")]
+    plan = a_plan({"a": [acts]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")})
+    run = project.start("run", project.plan(plan), "--quiet")
+    wait_until(started.exists, "its agent works")
+
+    text = project.yaoki("report").out
+    goes_on.touch()
+    assert run.wait(BOUND_S) == 0
+
+    assert "| a | ACTIVE | still running, attempt 1 |" in text

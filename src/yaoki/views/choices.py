@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import Choice
 from yaoki.core.text import quote_path
@@ -11,9 +13,23 @@ from yaoki.ports import TaskRow
 WAIVER_SCOPE = "a waiver holds for the work that you saw: an attempt with other changes asks again"
 
 
+class RetrySubject(StrEnum):
+    """What a retry tries again."""
+
+    AGENT = "agent"
+    ACCOUNT = "account"
+    CHECKS = "checks"
+
+
+def retry_subject(row: TaskRow) -> RetrySubject:
+    if row.account_problem:
+        return RetrySubject.ACCOUNT
+    return RetrySubject.CHECKS if row.kind in AGENTLESS_KINDS else RetrySubject.AGENT
+
+
 def agent_reads_words(row: TaskRow) -> bool:
     """Is there an agent that the words of an answer concern?  None can change its account."""
-    return row.kind not in AGENTLESS_KINDS and not row.account_problem
+    return retry_subject(row) is RetrySubject.AGENT
 
 
 def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:

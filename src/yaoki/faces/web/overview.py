@@ -18,6 +18,7 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
 from yaoki.ports import AccountRow
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
+from yaoki.views.choices import retry_subject
 from yaoki.views.documents import Document
 from yaoki.views.history import build_history
 from yaoki.views.history.prompts import prompt_success_document
@@ -86,6 +87,7 @@ def _question(context: RequestContext, view: RunView, shown: TaskView) -> Docume
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
         "check": (task.failure.check or None) if task.failure else None,
         "waivable": waivable_checks(task),
+        "retry_subject": retry_subject(shown.row).value,
         "worktree": task.work.worktree or None,
         "required": shown.row.required,
         "blocks": below,

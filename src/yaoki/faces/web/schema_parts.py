@@ -6,6 +6,7 @@ from typing import Any
 
 from yaoki.faces.web.waits import TaskWaitCause
 from yaoki.views import SCHEMA, status_schema
+from yaoki.views.choices import RetrySubject
 from yaoki.views.history.values import WaitCause
 
 Schema = dict[str, Any]
@@ -171,6 +172,7 @@ CURE = object_of(
     **dict.fromkeys(("sent", "cured", "not_cured", "open"), INTEGER),
     rate=nullable(NUMBER),
 )
+RETRY_SUBJECT: Schema = {"enum": [subject.value for subject in RetrySubject]}
 QUESTION = object_of(
     run=TEXT,
     goal=TEXT,
@@ -178,6 +180,7 @@ QUESTION = object_of(
     since=nullable(INSTANT),
     **dict.fromkeys(("message", "failure", "check", "worktree"), nullable(TEXT)),
     waivable=array_of(TEXT),
+    retry_subject=RETRY_SUBJECT,
     required=BOOLEAN,
     blocks=INTEGER,
 )

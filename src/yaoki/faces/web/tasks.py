@@ -24,6 +24,7 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
+from yaoki.views.choices import retry_subject
 from yaoki.views.documents import Document
 from yaoki.views.history import Attempt, CheckResult, build_history
 
@@ -48,6 +49,7 @@ def get_task(context: RequestContext, request: PageRequest) -> Document:
         "lineage": _lineage(context, view, task),
         "worktree": _worktree(task),
         "waivable": waivable_checks(task),
+        "retry_subject": retry_subject(task_view.row).value,
         "holder": task.lease.holder if task.lease else None,
         "lease_until": task.lease.expires_at.isoformat() if task.lease else None,
         "actions": task_actions(view, task),

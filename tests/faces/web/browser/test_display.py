@@ -278,3 +278,26 @@ def test_an_attempt_shows_its_mutants_and_the_survivors(
     finding = page.locator(".finding").first
     expect(finding).to_contain_text("9 mutants killed, 1 survived")
     expect(finding.locator(".items li")).to_contain_text("no test notices if it returns None")
+
+
+def ask_about_account(told: dict[str, Any]) -> None:
+    told["asking"][0]["retry_subject"] = "account"
+
+
+def test_the_form_of_a_question_about_an_account_promises_no_agent_reads_the_words(
+    page_server: PageServer, visit: Visit
+) -> None:
+    page = visit.page
+
+    visit.enter(page_server, "#/needs")
+    form = page.locator(".answering").first
+    expect(form.locator(".field span").first).to_have_text("Your answer to the agent")
+    expect(form.locator(".choice-words")).to_contain_text("the agent gets your message")
+
+    answering(page, r"/api/v1/needs-you", ask_about_account)
+    page.reload()
+    expect(form.locator(".field span").first).to_have_text("Note for the record")
+    expect(form.locator(".choice-words")).to_have_text(
+        "The account is tried again, and with it every task that waits for it. "
+        "No agent reads your note."
+    )

@@ -82,11 +82,11 @@ function AnswerForm({ escalation }) {
     act(() => post(`/tasks/${task.id}/answer`, bodyOf(choice, words, check)));
   };
   return html`<form class="answering" onSubmit=${send}>
-    ${choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
+    ${choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" && escalation.retry_subject === "agent" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
     <fieldset class="choices"><legend class="unseen">${t("answer")}</legend>
       ${choices.map((name) => html`<label class="choice"><input type="radio" name=${`choice-${task.id}`} value=${name} checked=${choice === name} onChange=${() => setChoice(name)} /><span>${named("choice", name)}</span></label>`)}
     </fieldset>
-    ${choice && html`<p class="hush choice-words">${named("choice.words", choice)}</p>`}
+    ${choice && html`<p class="hush choice-words">${choice === "retry" ? named("choice.words.retry", escalation.retry_subject) : named("choice.words", choice)}</p>`}
     ${choice === "done" && escalation.worktree && html`<p><${Command} text=${`cd ${shellQuote(escalation.worktree)}`} /></p>`}
     ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
     ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${result.busy}>${t(result.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}

@@ -51,7 +51,7 @@ function declined({ waits_for: words, task }) {
 /** The question in the form of the questions page, made from the task's document. */
 function escalationOf(data) {
   const last = data.decisions[0];
-  return { run: data.run, task: data.task, since: last?.at, failure: last?.failure, check: "", waivable: data.waivable, worktree: data.worktree, blocks: data.lineage.needed_by.length };
+  return { run: data.run, task: data.task, since: last?.at, failure: last?.failure, check: "", waivable: data.waivable, retry_subject: data.retry_subject, worktree: data.worktree, blocks: data.lineage.needed_by.length };
 }
 
 function About({ data }) {
