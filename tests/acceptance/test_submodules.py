@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan
@@ -127,3 +129,40 @@ def test_a_run_says_which_parts_of_the_repository_it_cannot_have(project: Projec
     assert "note: 2 uncommitted files are not part of this run: own.txt (untracked), README" in said
     assert "no files of submodules that your checkout lacks: libs/mod; first: git submodule" in said
     assert "files of git LFS are pointers here" in said
+
+
+MOVE = f"git -C libs/mod {' '.join(GIT_IDENTITY)} commit -q --allow-empty -m moved"
+
+
+@pytest.mark.spec("3.1", "3.2", "16.1")
+def test_a_submodule_that_set_up_moved_is_no_change_of_the_agent(project: Project) -> None:
+    """Neither alone nor in a second attempt, and an agent that moves it lands that."""
+    add_submodule(project)
+    checks = {
+        "a": {"shell": "test -s a.txt && ! grep bad a.txt"},
+        "moved": {"shell": "test -s b.txt"},
+    }
+    everything = f"echo good > a.txt; git add -A; git {' '.join(GIT_IDENTITY)} commit -qm all"
+    script = {
+        "a": [[{"write": {"a.txt": "bad\n"}}], [{"run": ["sh", "-c", everything]}]],
+        "b": [[{"write": {"b.txt": "b\n"}}, {"run": ["sh", "-c", MOVE]}]],
+    }
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["a"], "retry": {"max_retries": 1}},
+        {"id": "b", "checks": ["moved"], "needs": ["a"]},
+    ]
+    plan = a_plan(script, tasks, checks, setup=[["sh", "-c", MOVE]])
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 0, ran.out + ran.err
+    landed = {name: project.task(name)["landed"] for name in ("a", "b")}
+    changed = {
+        name: project.git("diff", "--name-only", f"{commit}~1", commit).split()
+        for name, commit in landed.items()
+    }
+    assert changed == {"a": ["a.txt"], "b": ["b.txt", "libs/mod"]}
+    warned = [e["data"]["message"] for e in project.events("a") if e["event"] == "WARNING"]
+    words = "set-up moved submodules, which does not land, and checks have the committed state"
+    assert f"{words}: libs/mod" in warned
+    assert not any("restored" in one for one in warned)

@@ -20,6 +20,7 @@ from yaoki.ports import (
     MergeResult,
     PreparedWorktree,
     QueueMembers,
+    SetupChanges,
 )
 
 
@@ -299,7 +300,7 @@ class DictWorkspace(DictBranches):
     def begin_setup(self, task: Task) -> None:
         raise AssertionError("there is no set-up here")
 
-    def record_setup_files(self, task: Task) -> tuple[str, ...]:
+    def record_setup_files(self, task: Task) -> SetupChanges:
         raise AssertionError("there is no set-up here")
 
     def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:

@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         PreparedWorktree,
         SandboxFolders,
         SavedWork,
+        SetupChanges,
     )
 
 __all__ = [
@@ -154,6 +155,7 @@ __all__ = [
     "Runs",
     "SandboxFolders",
     "SavedWork",
+    "SetupChanges",
     "SetupCopy",
     "StatusReads",
     "Store",
@@ -239,6 +241,7 @@ _MODULES = {
     "Runs": "store",
     "SandboxFolders": "workspace_values",
     "SavedWork": "workspace_values",
+    "SetupChanges": "workspace_values",
     "StatusReads": "store",
     "Store": "store",
     "TaskRow": "stored_values",

@@ -17,6 +17,7 @@ from yaoki.ports.workspace_values import (
     LandedStep,
     MergeResult,
     PreparedWorktree,
+    SetupChanges,
 )
 
 # Reads which tasks are being verified and have had a landing refused.
@@ -131,11 +132,8 @@ class AttemptWorktrees(Protocol):
     def begin_setup(self, task: Task) -> None:
         """Record the changes in a used worktree that set-up will not have made."""
 
-    def record_setup_files(self, task: Task) -> tuple[str, ...]:
-        """Record the files that set-up made: none of them is the agent's work.
-
-        Returns the tracked files that it changed; they are restored to what was committed.
-        """
+    def record_setup_files(self, task: Task) -> SetupChanges:
+        """Record what set-up made and changed: nothing of it is the agent's work."""
 
     def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         """Save the worktree's content under refs/yaoki/snapshots; returns the snapshot's id.

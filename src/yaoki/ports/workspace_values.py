@@ -135,6 +135,18 @@ class MergeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SetupChanges:
+    """Tracked files that set-up changed, as people see their names.
+
+    `restored` are files, as they were committed again.  `moved_submodules` stay where set-up
+    moved them.
+    """
+
+    restored: tuple[str, ...] = ()
+    moved_submodules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MergeResult:
     """The branch that contains a run's work; `onto` is its head before, empty if it is new.
 

@@ -30,12 +30,12 @@ def test_files_that_precede_a_set_up_are_work(world: World) -> None:
         write(at, staged=made)
         git(at, "add", "staged")
 
-    restored = world.workspace.worktrees.record_setup_files(task)
+    changes = world.workspace.worktrees.record_setup_files(task)
     saved = world.workspace.worktrees.commit_attempt(
         world.run, replace(task, mode=AttemptMode.TAKEN_OVER)
     )
 
-    assert restored == ("b.txt",)
+    assert changes.restored == ("b.txt",)
     assert set(saved.changed) == {"mine.py", "a.txt", "build/mine"}
     for name in ("made.py", "build/made", "staged"):
         assert (at / name).read_text() == "whole\n"

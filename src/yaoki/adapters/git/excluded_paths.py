@@ -12,13 +12,18 @@ _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 @dataclass(frozen=True, slots=True)
 class ExcludedPaths:
-    """Folders with everything in them, and single files."""
+    """Folders with everything in them, and single files.
+
+    `links` are submodules with the commit at which set-up left them: only as long as they are
+    there.
+    """
 
     folders: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
+    links: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.folders or self.files)
+        return bool(self.folders or self.files or self.links)
 
     def __contains__(self, path: str) -> bool:
         if path in self.files or path in self.folders:

@@ -85,6 +85,31 @@ def find_git_folder(folder: Path) -> Path | None:
     return git_folder if git_folder.is_dir() else None
 
 
+def read_submodule_head(folder: Path) -> str:
+    """The commit that is checked out in a submodule; empty when there is none."""
+    git_folder = find_git_folder(folder)
+    if git_folder is None:
+        return ""
+    head = _read_word(git_folder / "HEAD")
+    if not head.startswith("ref: "):
+        return head if _FULL.fullmatch(head) else ""
+    name = head.removeprefix("ref: ")
+    if ".." in name.split("/"):
+        return ""
+    if _FULL.fullmatch(loose := _read_word(git_folder / name)):
+        return loose
+    packed = read_plain_bytes(git_folder / "packed-refs", FILE_BYTES_MAX) or b""
+    rows = (row.decode("utf-8", "replace").split(" ") for row in packed.splitlines())
+    return next((row[0] for row in rows if row[1:] == [name] and _FULL.fullmatch(row[0])), "")
+
+
+def _read_word(file: Path) -> str:
+    try:
+        return (read_plain_bytes(file, 4096) or b"").decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
 def _remote_commits(git_folder: Path) -> Iterator[str]:
     """Commits of remote-tracking refs, loose refs first."""
     names = sorted(iter_paths_below(git_folder / "refs" / "remotes"))[:REFS_MAX]

@@ -116,6 +116,7 @@ class TreeBuilder:
             self._git.run("read-tree", start, at=at)
             self._add(at, excluded)
         self._remove_from_index(at, excluded)
+        self._restore_links(at, base, excluded)
         tree = self._git.read_text("write-tree", at=at)
         changes = self.diff_trees(base, tree)
         excess = survey.excess
@@ -175,6 +176,17 @@ class TreeBuilder:
         names = b"".join(os.fsencode(path) + b"\0" for path in listed if path in excluded)
         if names:
             self._git.run("update-index", "--force-remove", "-z", "--stdin", at=at, stdin=names)
+
+    def _restore_links(self, at: GitLocation, base: str, excluded: ExcludedPaths) -> None:
+        """Let a submodule that only set-up moved point where it does in `base`."""
+        for path, moved in excluded.links:
+            literal = "--literal-pathspecs"
+            rows = self._git.read_names(literal, "ls-files", "-s", "-z", "--", path, at=at)
+            olds = self._git.read_names(literal, "ls-tree", "-z", base, "--", path)
+            row, old = next(iter(rows), ""), next(iter(olds), "")
+            if row.startswith(f"{GITLINK} {moved} ") and old.startswith(GITLINK):
+                entry = f"{GITLINK},{old.split()[2]},{path}"
+                self._git.run("update-index", "--cacheinfo", entry, at=at)
 
     def _try_add(self, at: GitLocation, excluded: ExcludedPaths) -> bool:
         try:

@@ -10,7 +10,7 @@ from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.preparation import WorktreePreparation
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
 from yaoki.core.model import Run, Task
-from yaoki.ports import CommittedAttempt, PreparedWorktree, SandboxFolders
+from yaoki.ports import CommittedAttempt, PreparedWorktree, SandboxFolders, SetupChanges
 
 PACK_EVERY = 100
 
@@ -38,8 +38,8 @@ class GitAttemptWorktrees:
         self._worktrees.setup_files.begin(self._worktrees.require(task.id))
 
     @translates_os_errors
-    def record_setup_files(self, task: Task) -> tuple[str, ...]:
-        """Record what set-up made; returns the tracked files that it changed, restored."""
+    def record_setup_files(self, task: Task) -> SetupChanges:
+        """Record what set-up made and changed."""
         return self._ignored.record_setup_files(self._worktrees.require(task.id))
 
     @translates_os_errors

@@ -22,6 +22,9 @@ from yaoki.ports import AgentDriver, Workspace
 # The wait when this machine lacks disk or memory.
 SHORTAGE_WAIT = timedelta(seconds=15)
 NAMES_SHOWN_MAX = 5
+MOVED_SUBMODULES = (
+    "set-up moved submodules, which does not land, and checks have the committed state"
+)
 
 
 class PrepareStage:
@@ -148,9 +151,13 @@ class PrepareStage:
             return copied
         if not copied and (fault := self._run_commands(run, task, home, worktree, claim)):
             return fault
-        if restored := self._workspace.worktrees.record_setup_files(task):
-            names = list_some(restored, NAMES_SHOWN_MAX)
+        changes = self._workspace.worktrees.record_setup_files(task)
+        if changes.restored:
+            names = list_some(changes.restored, NAMES_SHOWN_MAX)
             claim.warn(f"set-up changed tracked files, which were restored: {names}")
+        if changes.moved_submodules:
+            names = list_some(changes.moved_submodules, NAMES_SHOWN_MAX)
+            claim.warn(f"{MOVED_SUBMODULES}: {names}")
         self._write_ready_file(task, worktree)
         return None
 

@@ -20,6 +20,7 @@ from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore, read_
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.scope import matches_glob
+from yaoki.ports import SetupChanges
 
 LISTED_MAX = 1_000
 CHUNK_BYTES = 1 << 20
@@ -47,8 +48,8 @@ class IgnoredFileStore:
         self._git, self._leftovers = git, leftovers
         self._setup_files, self._bytes_max = setup_files, bytes_max
 
-    def record_setup_files(self, worktree: Worktree) -> tuple[str, ...]:
-        """Record everything that set-up made; returns the tracked files that it changed."""
+    def record_setup_files(self, worktree: Worktree) -> SetupChanges:
+        """Record everything that set-up made and changed."""
         ignored = self._list_ignored(worktree, worktree.location)
         return self._setup_files.record(worktree, ignored)
 

@@ -17,6 +17,9 @@ from typing import Any
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.excluded_paths import NOTHING_EXCLUDED, ExcludedPaths
+from yaoki.adapters.git.submodule_objects import read_submodule_head
+from yaoki.adapters.git.submodules import FILE as GITMODULES
+from yaoki.adapters.git.submodules import GITLINK
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.system.folders import walk_tree
@@ -27,6 +30,7 @@ from yaoki.adapters.workspace.worktrees.generated_folders import (
     is_source,
 )
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.ports import SetupChanges
 
 # Explicit, because the user's settings may hide untracked files.
 STATUS = ("status", "--no-renames", "--ignore-submodules=dirty", "-z", "--porcelain")
@@ -57,30 +61,35 @@ class SetupFileStore:
             return
         known = self.load(worktree.task_id)
         changed, roots = self._read_status(worktree)
+        links = dict(known.links)
+        changed = [path for path in changed if not _is_at(worktree.path, path, links)]
         found = (entry.path for root in roots for entry in walk_tree(worktree.path, root))
         before = [*changed, *(path for path in found if path not in known)]
         self._write(file, before)
 
-    def record(self, worktree: Worktree, ignored: Collection[str] = ()) -> tuple[str, ...]:
-        """Record everything that set-up made; returns the tracked files that it changed.
+    def record(self, worktree: Worktree, ignored: Collection[str] = ()) -> SetupChanges:
+        """Record everything that set-up made, and the tracked files that it changed.
 
-        These are restored: the proof has them as they were committed.
+        These are restored: the proof has them as they were committed.  Of a submodule only the
+        link in the index is: no git runs in it, because an agent may own its settings.
         """
         file = self._file(worktree.task_id, "before")
         before = frozenset(json.loads(file.read_bytes())) if file.exists() else frozenset()
         changed, roots = self._read_status(worktree)
-        self._restore(worktree, restored := [path for path in changed if path not in before])
+        self._restore(worktree, touched := [path for path in changed if path not in before])
+        links = self._read_links(worktree, touched)
         folders, files = _classify(worktree.path, roots, before)
         made = {*ignored, *files, *_files_below(worktree.path, folders)}
         facts = {path: read_facts(worktree.path / path) for path in sorted(made)}
         self.forget(worktree.task_id)
         if facts:
             self._write(self._file(worktree.task_id), facts)
-        if folders or files:
+        if folders or files or links:
             digests = {path: _digest(worktree.path / path) for path in files}
-            document = {"folders": folders, "files": digests}
+            document = {"folders": folders, "files": digests, "links": links}
             self._write(self._file(worktree.task_id, "output"), document)
-        return tuple(printable_path(path) for path in restored)
+        restored = (printable_path(path) for path in touched if path not in links)
+        return SetupChanges(tuple(restored), tuple(map(printable_path, links)))
 
     def forget(self, task_id: str) -> None:
         for kind in ("", "output", "before"):
@@ -91,6 +100,16 @@ class SetupFileStore:
         rows = self._git.read_names(*STATUS, "--untracked-files=normal", at=worktree.location)
         changed = [row[3:] for row in rows if not row.startswith(UNTRACKED)]
         return changed, [row[3:].rstrip("/") for row in rows if row.startswith(UNTRACKED)]
+
+    def _read_links(self, worktree: Worktree, paths: list[str]) -> dict[str, str]:
+        """The submodules among the paths, with the commits that are checked out in them."""
+        if not (worktree.path / GITMODULES).is_file():
+            return {}
+        args = ("--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", *paths)
+        rows = self._git.read_names(*args, at=worktree.location) if paths else []
+        links = (row.partition("\t")[2] for row in rows if row.startswith(GITLINK))
+        heads = {path: read_submodule_head(worktree.path / path) for path in links}
+        return {path: commit for path, commit in heads.items() if commit}
 
     def _restore(self, worktree: Worktree, paths: list[str]) -> None:
         if paths:
@@ -106,7 +125,9 @@ class SetupFileStore:
         document = self._read(task_id, "output")
         if not document:
             return NOTHING_EXCLUDED
-        return ExcludedPaths(frozenset(document["folders"]), frozenset(document["files"]))
+        # Records of earlier versions have no links.
+        links = tuple(document.get("links", {}).items())
+        return ExcludedPaths(frozenset(document["folders"]), frozenset(document["files"]), links)
 
     def load_untracked(self, task_id: str, commit: str) -> ExcludedPaths:
         """Without paths that this commit has: other work may have added them meanwhile."""
@@ -115,7 +136,7 @@ class SetupFileStore:
             return made
         tracked = self._git.read_names("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
         parents = {path[:at] for path in tracked for at in _slashes(path)}
-        return ExcludedPaths(made.folders - parents, made.files.difference(tracked))
+        return ExcludedPaths(made.folders - parents, made.files.difference(tracked), made.links)
 
     def load_facts(self, task_id: str) -> Mapping[str, str]:
         return self._read(task_id)
@@ -125,7 +146,11 @@ class SetupFileStore:
         made = self.load_untracked(worktree.task_id, worktree.head)
         mode = "--untracked-files=all" if made else "--untracked-files=normal"
         rows = self._git.read_names(*STATUS, mode, *made.pathspecs, at=worktree.location)
-        return all(row.startswith(UNTRACKED) and row[3:] in made for row in rows)
+        links = dict(made.links)
+        return all(
+            row[3:] in made if row.startswith(UNTRACKED) else _is_at(worktree.path, row[3:], links)
+            for row in rows
+        )
 
     def list_edited(self, worktree: Worktree) -> tuple[str, ...]:
         """Files of set-up that have another content, and sources put into its build folders."""
@@ -150,6 +175,11 @@ class SetupFileStore:
 
     def _file(self, task_id: str, kind: str = "") -> Path:
         return self._folder / f"{task_id}{'.' if kind else ''}{kind}.json"
+
+
+def _is_at(top: Path, path: str, links: Mapping[str, str]) -> bool:
+    """Is the submodule where set-up left it?"""
+    return path in links and read_submodule_head(top / path) == links[path]
 
 
 def read_facts(path: Path) -> str:
