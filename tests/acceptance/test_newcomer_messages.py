@@ -69,6 +69,7 @@ def test_a_plan_without_agents_beside_settings_names_a_command_that_runs_no_chec
 
 
 def test_doctor_without_a_check_names_the_command_that_finds_one(project: Project) -> None:
+    (project.repo / "go.mod").write_text("module x\n")
     with_settings = project.query("doctor")
     (project.repo / "yaoki.toml").unlink()
     without = project.query("doctor")

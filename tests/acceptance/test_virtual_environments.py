@@ -88,8 +88,8 @@ def test_a_missing_module_is_installed_into_the_environment(project: Project) ->
 
     (tests,) = done.document["baseline"]
     assert tests["state"] == "broken"
-    assert "No module named 'lib_a'" in tests["words"]
-    assert tests["next"] == "uv pip install --python .venv lib_a", "it has no pip"
+    assert "No module named 'lib_a', 'lib_b'" in tests["words"]
+    assert tests["next"] == "uv pip install --python .venv lib_a lib_b", "it has no pip"
 
 
 @pytest.mark.spec("12.3")
