@@ -15,18 +15,14 @@ from difflib import SequenceMatcher
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
-from yaoki.formats.quality.gaming.answers import (
-    Answer,
-    KeyUse,
-    atoms,
+from yaoki.formats.quality.gaming.answers import Answer, KeyUse, atoms
+from yaoki.formats.quality.gaming.expectations import Expectation
+from yaoki.formats.quality.gaming.javascript import tokens_of
+from yaoki.formats.quality.gaming.javascript_answers import (
     javascript_answers,
     javascript_sequences,
     javascript_takes_in_order,
-    python_answers,
-    python_sequences,
 )
-from yaoki.formats.quality.gaming.expectations import Expectation
-from yaoki.formats.quality.gaming.javascript import tokens_of
 from yaoki.formats.quality.gaming.literals import (
     UNKNOWN,
     Literal,
@@ -36,6 +32,7 @@ from yaoki.formats.quality.gaming.literals import (
     is_unmistakable,
     leaves,
 )
+from yaoki.formats.quality.gaming.python_answers import python_answers, python_sequences
 from yaoki.formats.quality.python import parse_python
 
 PART_CHARS_MIN = 3
