@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from tests.quick_selection import example_count
-from yaoki.formats.plan import model as models
+from yaoki.formats.plan import limit_models, model
 from yaoki.formats.plan.quick_part import (
     DOUBTFUL_VALUES,
     SHAPES_FILE,
@@ -24,6 +24,7 @@ from yaoki.formats.plan.quick_part import (
 )
 from yaoki.formats.plan.shape_table import describe_models, format_table
 
+MODELS = {**vars(limit_models), **vars(model)}
 EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "examples").rglob("*.yaml"))
 # Values that some field takes, and that others refuse.
 WORDS = st.sampled_from(
@@ -76,9 +77,7 @@ def test_the_shape_table_matches_the_models() -> None:
 
 def test_every_model_with_a_validator_is_listed() -> None:
     ruled = {
-        name
-        for name in load_shapes()
-        if getattr(models, name).__pydantic_decorators__.model_validators
+        name for name in load_shapes() if MODELS[name].__pydantic_decorators__.model_validators
     }
 
     assert ruled == set(DOUBTFUL_VALUES)
@@ -100,10 +99,10 @@ def test_the_quick_reader_gives_the_same_values_as_the_model(
         return
 
     try:
-        model = getattr(models, name).model_validate(data)
+        slow = MODELS[name].model_validate(data)
     except ValidationError as invalid:
         pytest.fail(f"{data} is not valid: {invalid}")
-    assert_same(quick, model)
+    assert_same(quick, slow)
 
 
 @settings(max_examples=example_count(200), deadline=None)
@@ -117,7 +116,7 @@ def test_the_quick_reader_doubts_only_values_that_the_model_refuses(
 ) -> None:
     name, data = case
     try:
-        getattr(models, name).model_validate(data)
+        MODELS[name].model_validate(data)
     except ValidationError:
         return
 
@@ -130,24 +129,24 @@ def test_the_examples_need_no_model_library(file: Path) -> None:
     if not isinstance(data, dict) or not data.keys() <= load_shapes()["PlanModel"].keys():
         pytest.skip("it is not a native plan")
 
-    assert_same(build_quick_part("PlanModel", data), models.PlanModel.model_validate(data))
+    assert_same(build_quick_part("PlanModel", data), model.PlanModel.model_validate(data))
 
 
-def assert_same(quick: Any, model: Any) -> None:
+def assert_same(quick: Any, slow: Any) -> None:
     """Every field, given or not, and which ones were given."""
-    if isinstance(model, BaseModel):
+    if isinstance(slow, BaseModel):
         assert isinstance(quick, QuickPart)
-        assert quick.model_fields_set == model.model_fields_set
-        for name in type(model).model_fields:
-            assert_same(getattr(quick, name), getattr(model, name))
-    elif isinstance(model, list):
-        assert len(quick) == len(model)
-        for one, other in zip(quick, model, strict=True):
+        assert quick.model_fields_set == slow.model_fields_set
+        for name in type(slow).model_fields:
+            assert_same(getattr(quick, name), getattr(slow, name))
+    elif isinstance(slow, list):
+        assert len(quick) == len(slow)
+        for one, other in zip(quick, slow, strict=True):
             assert_same(one, other)
-    elif isinstance(model, dict):
-        assert list(quick) == list(model)
-        for key, value in model.items():
+    elif isinstance(slow, dict):
+        assert list(quick) == list(slow)
+        for key, value in slow.items():
             assert_same(quick[key], value)
     else:
-        assert quick == model
-        assert type(quick) is type(model) or isinstance(model, float | timedelta)
+        assert quick == slow
+        assert type(quick) is type(slow) or isinstance(slow, float | timedelta)

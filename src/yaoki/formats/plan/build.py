@@ -35,13 +35,8 @@ from yaoki.formats.plan.plan import Plan
 
 if TYPE_CHECKING:
     from yaoki.formats.plan.draft import Draft, PlacedTask
-    from yaoki.formats.plan.model import (
-        AgentModel,
-        BudgetModel,
-        CheckModel,
-        RunBudgetModel,
-        TaskModel,
-    )
+    from yaoki.formats.plan.limit_models import BudgetModel, RunBudgetModel
+    from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
 
 CHECK_TIMEOUT = timedelta(minutes=10)
 PLAN_RETRIES_MAX = 2

@@ -1,11 +1,14 @@
-"""The types of values in a plan: durations, commands, agent chains, success conditions."""
+"""The types of values in a plan: durations, commands, agent chains, success conditions.
+
+The base of every model is here as well.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from yaoki.formats.plan.field_values import (
     as_criterion_level,
@@ -55,3 +58,12 @@ InsidePath = Annotated[str, AfterValidator(check_inside)]
 BranchName = Annotated[str, AfterValidator(check_branch_name)]
 Env = Annotated[dict[str, str], AfterValidator(check_env_names)]
 EnvGlobs = Annotated[list[str], AfterValidator(check_env_globs)]
+
+
+class StrictModel(BaseModel):
+    """Unknown keys are refused; nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+    def is_given(self, name: str) -> bool:
+        return name in self.model_fields_set

@@ -27,7 +27,8 @@ from yaoki.core.text import format_count
 if TYPE_CHECKING:
     from yaoki.formats.plan.defects import KeyPath
     from yaoki.formats.plan.draft import Draft, PlacedTask
-    from yaoki.formats.plan.model import BackoffModel, TaskModel
+    from yaoki.formats.plan.limit_models import BackoffModel
+    from yaoki.formats.plan.model import TaskModel
 
 
 def judge_limits(draft: Draft) -> None:

@@ -8,22 +8,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
-from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
-from yaoki.core.settings.retry import RETRYABLE_KINDS
+from yaoki.core.settings.keys import RETRIES_MAX
 from yaoki.formats.plan.field_values import (
     PRESETS,
-    as_mutant_rules,
     check_preset,
     field_error,
     permissions_defect,
@@ -40,7 +29,17 @@ from yaoki.formats.plan.fields import (
     HiddenFolder,
     InsidePath,
     Regex,
+    StrictModel,
     SuccessForm,
+)
+from yaoki.formats.plan.limit_models import (
+    BudgetModel,
+    ConstraintsModel,
+    ContinuousModel,
+    MutantsModel,
+    MutantsOrWord,
+    RetryModel,
+    RunBudgetModel,
 )
 
 PRIORITY_MAX = 1_000_000
@@ -52,126 +51,7 @@ DISCARD = (
 NOT_GIVEN = timedelta(0)
 
 
-class StrictModel(BaseModel):
-    """Unknown keys are refused; nothing is converted silently."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
-
-    def is_given(self, name: str) -> bool:
-        return name in self.model_fields_set
-
-
 Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
-Retries = Annotated[int, Field(ge=0, le=RETRIES_MAX)]
-Delay = Annotated[float, Field(ge=0, le=MILLISECONDS_MAX)]
-
-
-class BackoffModel(StrictModel):
-    """The wait before the next attempt."""
-
-    type: Literal["fixed", "linear", "exponential"] = Field("exponential")
-    initial_delay_ms: Delay = Field(0, description="the first wait")
-    max_delay_ms: Delay = Field(0, description="the longest wait")
-    multiplier: float = Field(2, ge=1, le=1_000, description="growth of an exponential wait")
-    jitter: float = Field(0, ge=0, le=1, description="share of the wait left to chance")
-
-
-class CauseModel(StrictModel):
-    """Retries of one kind of failure."""
-
-    max_retries: Retries = Field(0, description="0: a person is asked at once")
-    backoff: BackoffModel = Field(default_factory=BackoffModel)
-    modification_hint: str = Field("", description="words for the agent after such a failure")
-
-
-class RetryModel(StrictModel):
-    """The overrides of one task to the retry rules of the settings."""
-
-    max_retries: Retries = Field(0, description="0: a person is asked at once")
-    backoff: BackoffModel = Field(default_factory=BackoffModel)
-    retryable_failures: list[str] = Field(
-        [],
-        description="kinds that are tried again; default: those of the settings",
-        json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE_KINDS]}},
-    )
-    cause_specific: dict[str, CauseModel] = Field(
-        {},
-        description="rules per kind of failure",
-        json_schema_extra={"propertyNames": {"enum": [kind.value for kind in RETRYABLE_KINDS]}},
-    )
-
-
-class BudgetModel(StrictModel):
-    """The limits of what one task may spend."""
-
-    attempts: int = Field(0, ge=1, le=1_000, description="failed attempts, all kinds together")
-    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
-    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
-    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
-
-
-class MutantsModel(StrictModel):
-    """Faults put into the changed lines, which a test must notice."""
-
-    max: int = Field(30, ge=0, le=1_000, description="mutants of one change at most; 0: none")
-    survive: float = Field(0.3, ge=0, le=1, description="share that may survive")
-    required: bool = Field(False, description="true: more survivors fail the task")
-    timeout: Duration = Field(
-        timedelta(minutes=10), description="no further mutant starts after this time"
-    )
-
-
-_MUTANTS_TABLE = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "max": {"type": "integer", "minimum": 0, "maximum": 1_000},
-        "survive": {"type": "number", "minimum": 0, "maximum": 1},
-        "required": {"type": "boolean"},
-        "timeout": {"type": ["string", "number"]},
-    },
-}
-MutantsOrWord = Annotated[
-    MutantsModel,
-    BeforeValidator(as_mutant_rules),
-    WithJsonSchema({"anyOf": [{"enum": ["off", "told", "required", True, False]}, _MUTANTS_TABLE]}),
-]
-
-
-class RunBudgetModel(StrictModel):
-    """The limits of what one run may spend; at a limit it pauses and asks."""
-
-    attempts: int = Field(0, ge=1, le=1_000_000, description="agent runs")
-    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
-    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
-    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
-    wall_s: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds from its beginning")
-
-
-PlannableKind = Literal["change", "fix", "report", "check"]
-
-
-def all_plannable_kinds() -> list[PlannableKind]:
-    return ["change", "fix", "report", "check"]
-
-
-class ConstraintsModel(StrictModel):
-    """Bounds on the answer of a planner."""
-
-    max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
-    kinds: list[PlannableKind] = Field(
-        default_factory=all_plannable_kinds,
-        min_length=1,
-        description="kinds of tasks it may make",
-    )
-
-
-class ContinuousModel(StrictModel):
-    """Continuous mode: execute, commit, evaluate, decide, repeat."""
-
-    max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
-    pause_on_failure: bool = Field(True, description="ask a person after a failed iteration")
-    max_failures: int = Field(3, ge=1, le=1_000, description="failed iterations in a row")
 
 
 class AgentModel(StrictModel):

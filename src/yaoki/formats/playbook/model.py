@@ -8,8 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from yaoki.core.settings.keys import RETRIES_MAX
 from yaoki.formats.plan.field_values import field_error
-from yaoki.formats.plan.fields import BranchName
-from yaoki.formats.plan.model import StrictModel
+from yaoki.formats.plan.fields import BranchName, StrictModel
 
 ASPECTS = ("technical", "consistency", "completeness")
 P_FINAL = "p_final"

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field
 
 from yaoki.core.settings.keys import RETRIES_MAX
 from yaoki.formats.plan.field_values import field_error
-from yaoki.formats.plan.fields import InsidePath
-from yaoki.formats.plan.model import StrictModel
+from yaoki.formats.plan.fields import InsidePath, StrictModel
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 

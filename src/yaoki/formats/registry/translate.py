@@ -10,14 +10,8 @@ from yaoki.core.model import CheckSpec, PromptFiles
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects
 from yaoki.formats.plan.draft import JudgedDraft, PlacedTask, draft_from_model
-from yaoki.formats.plan.model import (
-    CauseModel,
-    CheckModel,
-    FileModel,
-    PlanModel,
-    RetryModel,
-    TaskModel,
-)
+from yaoki.formats.plan.limit_models import CauseModel, RetryModel
+from yaoki.formats.plan.model import CheckModel, FileModel, PlanModel, TaskModel
 from yaoki.formats.plan.plan import Plan, PromptRequirements
 from yaoki.formats.registry.model import ConditionModel, RegistryModel, StepModel, ValidatorModel
 from yaoki.formats.registry.rules import RegistryEntry
