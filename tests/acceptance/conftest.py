@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import compiled_code
 from tests.acceptance.prepared import Prepared, SharedRuns
 from tests.acceptance.project import Project, Stores
 
@@ -37,7 +38,7 @@ def store_url(stores: Stores) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Beside the base of this worker, so that workers side by side share it."""
-    return tmp_path_factory.getbasetemp().parent / "pycache"
+    return compiled_code.shared_folder(tmp_path_factory.getbasetemp().parent)
 
 
 @pytest.fixture
