@@ -42,7 +42,9 @@ GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
 MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
-TYPES = (("mypy",), ("lint-imports", "--no-logo"))
+# mypy makes no garbage worth the search: without it the types take a tenth less time.
+MYPY = "import gc, runpy; gc.disable(); runpy.run_module('mypy', run_name='__main__')"
+TYPES = (("python", "-c", MYPY), ("lint-imports", "--no-logo"))
 
 
 # ------------------------------------------------------------------ commands

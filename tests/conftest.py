@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -32,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[INSTALLED] = "yes"
     if config.getoption("quick"):
         os.environ[quick_selection.VARIABLE] = "yes"
+    # Thousands of tests are collected and none is garbage until the end of the session.
+    gc.disable()
     # Most tests inspect their agents from outside; tests of the sandbox enable it themselves.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
     _restore_signals()
@@ -42,6 +45,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if quick_selection.is_quick():
         quick_selection.select(config, items)
     run_order.start_long_tests_first(config, items)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector starts with the tests."""
+    gc.enable()
 
 
 def _restore_signals() -> None:
