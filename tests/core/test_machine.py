@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import get_args
 
@@ -178,21 +177,25 @@ def test_the_table_of_legal_events_is_complete() -> None:
 
 @pytest.mark.spec("1.1", "0.3")
 @pytest.mark.parametrize("event", EVENTS, ids=event_name)
-@pytest.mark.parametrize("letter", STAGES)
-@pytest.mark.parametrize("state", State)
-def test_only_events_of_the_table_are_legal(state: State, letter: str, event: Event) -> None:
-    task = task_in(state, STAGES[letter], event)
-    before = copy.deepcopy(task)
+def test_only_events_of_the_table_are_legal(event: Event) -> None:
+    row = {State(state): letters for state, letters in LEGAL[event_name(event)].items()}
 
-    allowed = letter in LEGAL[event_name(event)].get(state.value, "")
+    for state in State:
+        allowed = [name for name, stage in STAGES.items() if is_accepted(state, stage, event)]
+        assert "".join(allowed) == row.get(state, ""), state
 
-    assert legal(task, event) is allowed
-    if not allowed:
+
+def is_accepted(state: State, stage: Stage, event: Event) -> bool:
+    """`legal` and `evolve` agree, and neither changes the task that it is given."""
+    task = task_in(state, stage, event)
+    accepted = legal(task, event)
+    if accepted:
+        evolve(task, event)
+    else:
         with pytest.raises(IllegalEvent):
             evolve(task, event)
-    else:
-        evolve(task, event)
-    assert task == before
+    assert task == task_in(state, stage, event)
+    return accepted
 
 
 GUARDED: list[tuple[str, Task, Event]] = [
