@@ -1,9 +1,17 @@
 """The lazy decorator makes the same classes as the standard one."""
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import (
+    FrozenInstanceError,
+    asdict,
+    dataclass,
+    field,
+    fields,
+    is_dataclass,
+    replace,
+)
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -196,3 +204,134 @@ def test_a_class_without_fields_can_be_made() -> None:
     assert empty() == empty()
     assert repr(empty()) == "Empty()"
     assert empty.__doc__ == "Empty"
+
+
+@pytest.mark.parametrize(("frozen", "slots"), OPTIONS)
+def test_functions_of_the_standard_library_see_the_same_fields(frozen: bool, slots: bool) -> None:
+    lazy, standard = build(frozen, slots, hidden=field(init=False, repr=False, hash=False))
+
+    for ours, theirs in zip(fields(lazy), fields(standard), strict=True):
+        options = ("name", "type", "init", "repr", "hash", "compare", "kw_only")
+        assert [getattr(ours, name) for name in options] == [
+            getattr(theirs, name) for name in options
+        ]
+        assert (ours.default, ours.default_factory) == (theirs.default, theirs.default_factory)
+    assert lazy.__match_args__ == standard.__match_args__
+    assert is_dataclass(type(lazy(1)))
+    assert asdict(lazy(1)) == asdict(standard(1))
+    assert replace(lazy(1), y=3).y == 3
+    assert pickle_state(lazy(1)) == pickle_state(standard(1))
+    assert not frozen or hash(lazy(1)) == hash(standard(1))
+
+
+def pickle_state(thing: Any) -> Any:
+    """Field by field for slots, whose classes define it, and the attributes otherwise."""
+    return thing.__getstate__() if hasattr(type(thing), "__setstate__") else vars_of(thing)
+
+
+def vars_of(thing: Any) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in ("x", "y", "tags", "hidden")}
+
+
+@pytest.mark.parametrize(("frozen", "slots"), OPTIONS)
+def test_an_object_is_the_same_before_and_after_the_constructor_is_compiled(
+    frozen: bool, slots: bool
+) -> None:
+    lazy, standard = build(frozen, slots)
+    lazy(0)
+    first = lazy.__init__
+
+    things = [lazy(n, tags=[str(n)]) for n in range(lazy_dataclass.CALLS_BEFORE_COMPILING - 1)]
+    assert lazy.__init__ is first
+    things.append(lazy(len(things), tags=[str(len(things))]))
+    compiled = lazy.__init__
+
+    assert compiled is not first
+    assert first.__qualname__ == compiled.__qualname__ == "Thing.__init__"
+    assert compiled.__annotations__ == standard.__init__.__annotations__
+    things += [lazy(n, tags=[str(n)]) for n in range(len(things), 30)]
+    assert lazy.__init__ is compiled
+    expected = [vars_of(standard(n, tags=[str(n)])) for n in range(30)]
+    assert [vars_of(thing) for thing in things] == expected
+    assert lazy(1).tags is not lazy(1).tags
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [((), {}), ((1, 2, [], 4), {}), ((1,), {"x": 1}), ((1,), {"z": 2}), ((), {"y": 2})],
+)
+def test_wrong_arguments_give_the_error_of_the_standard_library(
+    args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    lazy, standard = build(True, True)
+
+    with pytest.raises(TypeError) as theirs:
+        standard(*args, **options)
+    with pytest.raises(TypeError) as ours:
+        lazy(*args, **options)
+
+    assert str(ours.value) == str(theirs.value)
+    assert lazy(1, 3).y == 3
+
+
+def test_a_subclass_calls_the_compiled_constructor_of_its_base() -> None:
+    """The first wrong call compiles; the constructor that a subclass wrote itself stays."""
+    base, _ = build(False, False)
+
+    def init(self: Any) -> None:
+        base.__init__(self, 5)
+
+    own: Any = type("Own", (base,), {"__init__": init, "__module__": __name__})
+    objects = [own() for _ in range(lazy_dataclass.CALLS_BEFORE_COMPILING + 2)]
+
+    assert own.__init__ is init
+    assert {thing.x for thing in objects} == {5}
+    assert list(signature(base).parameters) == ["x", "y", "tags"]
+
+
+def test_class_variables_are_no_fields() -> None:
+    notes = {
+        "x": int,
+        "a": ClassVar[int],
+        "b": "ClassVar[int]",
+        "c": "typing.ClassVar",
+        "d": ClassVar,
+    }
+    body = {"__annotations__": notes, "__module__": __name__, **dict.fromkeys("abcd", 1)}
+
+    made: Any = lazy_dataclass.dataclass(frozen=True, slots=True)(type("Made", (), body))
+
+    assert [each.name for each in fields(made)] == ["x"]
+    assert (made.a, made.b, made.c, made.d) == (1, 1, 1, 1)
+
+
+def test_a_class_keeps_its_own_match_args_and_its_defaults() -> None:
+    with_own, _ = build(True, True, __match_args__=("y",))
+    plain, standard = build(True, False)
+
+    assert with_own.__match_args__ == ("y",)
+    assert plain.y == standard.y == 2
+    assert not hasattr(plain, "tags")
+    assert not hasattr(plain, "hidden")
+
+
+def test_slots_of_a_base_are_not_repeated() -> None:
+    base, _ = build(True, True)
+    notes = {"y": int, "more": int}
+    body = {"__annotations__": notes, "__module__": __name__, "y": 7, "more": 8}
+
+    made: Any = lazy_dataclass.dataclass(frozen=True, slots=True)(type("More", (base,), body))
+
+    assert made.__slots__ == ("more",)
+    assert (made(1).y, made(1).more) == (7, 8)
+    assert list(signature(made).parameters) == ["x", "y", "tags", "more"]
+
+
+def test_a_class_without_compared_fields_has_one_hash() -> None:
+    lazy, standard = build(
+        True, True, x=field(default=1, compare=False), y=field(default=2, hash=False)
+    )
+
+    assert hash(lazy(1, 2)) == hash(standard(1, 2))
+    nothing: Any = lazy_dataclass.dataclass(frozen=True)(type("Empty", (), {}))
+    assert hash(nothing()) == hash(())

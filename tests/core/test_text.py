@@ -1,12 +1,14 @@
 """Text that is shortened, counted and cleaned."""
 
 import re
+import shlex
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yaoki.core.text import (
+    as_sentence,
     bullet_some,
     clip_bytes,
     clip_head_and_tail,
@@ -17,6 +19,7 @@ from yaoki.core.text import (
     format_duration,
     list_some,
     one_line,
+    quote_path,
     shorten,
     strip_terminal_codes,
 )
@@ -137,3 +140,22 @@ def test_a_suggestion_is_made_only_where_a_known_word_is_similar() -> None:
     assert did_you_mean("neds", ["needs", "goal"]) == "; did you mean 'needs'?"
     assert did_you_mean("xyz", ["needs", "goal"]) == ""
     assert did_you_mean("neds", [f"word{n}" for n in range(2_000)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("/home/una/repo", "/home/una/repo"),
+        ("/home/una/my repo", "'/home/una/my repo'"),
+        ("it's", r"'it'\''s'"),
+        ("", "''"),
+    ],
+)
+def test_a_path_is_one_word_of_a_shell_line(path: str, word: str) -> None:
+    assert quote_path(path) == word
+    assert shlex.split(quote_path(path)) == [path]
+
+
+def test_a_sentence_has_a_capital_letter_and_a_full_stop() -> None:
+    assert as_sentence("it fails") == "It fails."
+    assert as_sentence("") == ""

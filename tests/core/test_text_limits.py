@@ -45,6 +45,7 @@ pytestmark = pytest.mark.spec("14.4")
         ("\U000e0041", "\\U000e0041"),
         ("\ud800", "\\ud800"),
         ("plain ü", "plain ü"),
+        ("#x1B[31mred#x1B[0m", "red"),
     ],
 )
 def test_control_characters_are_escaped(text: str, shown: str) -> None:
@@ -269,9 +270,11 @@ def test_a_text_is_shortened_to_its_limit(
         ("a" * 40, 40, "a" * 40),
         ("a" * 30 + "b" * 30, 50, "a" * 8 + "\n[… 34 bytes cut …]\n" + "b" * 18),
         ("ü" * 50, 50, "ü" * 4 + "\n[… 76 bytes cut …]\n" + "ü" * 8),
+        ("€" * 40, 50, "€" * 2 + "\n[… 99 bytes cut …]\n" + "€" * 5),
         ("\udc80", 6, "\\udc80"),
         ("a" * 99, 0, ""),
         ("a" * 99, 5, "\n[…"),
+        ("a" * 99, 4, "\n["),
     ],
 )
 def test_a_clipped_text_counts_the_cut_bytes(text: str, limit: int, clipped: str) -> None:

@@ -45,7 +45,7 @@ def replace_lone_surrogates(text: str) -> str:
 
 def strip_terminal_codes(text: str) -> str:
     """Remove terminal codes; show other control characters as `\\x07`."""
-    if text.isascii() and text.isprintable() and "#x1B[" not in text:
+    if text.isprintable() and "#x1B[" not in text:
         return text
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub(lambda match: _escape(match[0]), text)
@@ -114,7 +114,7 @@ def clip_bytes(text: str, limit: int) -> str:
         return raw.decode()
     room = max(0, limit - len(_cut_mark(len(raw)).encode()))
     head = raw[: room // 3].decode(errors="ignore")
-    tail = raw[len(raw) - (room - room // 3) :].decode(errors="ignore") if room else ""
+    tail = raw[len(raw) - (room - room // 3) :].decode(errors="ignore")
     cut = raw[len(head.encode()) : len(raw) - len(tail.encode())]
     mark = _cut_mark(len(cut) + _bytes_cut_before(cut))
     return head + mark + tail if room else mark.encode()[:limit].decode(errors="ignore")
@@ -166,7 +166,7 @@ def format_duration(seconds: float) -> str:
 
 def quote_path(path: str) -> str:
     """The path as one word of a shell line."""
-    if path and _PLAIN_WORD.fullmatch(path):
+    if _PLAIN_WORD.fullmatch(path):
         return path
     escaped = path.replace("'", "'\\''")
     return f"'{escaped}'"
