@@ -227,7 +227,7 @@ def a_row(task: Task, open_needs: int = 0) -> TaskRow:
         account=(task.agent.account or task.agent.name) if task.agent else "",
         tags=join_tags(task.spec.tags),
         worktree_host=task.work.host if task.taken_over else "",
-        landing_refusals=task.work.landing_refusals,
+        is_queued=task.work.is_queued,
         session=task.session,
         spend=task.spend,
     )

@@ -49,137 +49,205 @@ def landed_at_least(folder: Path, count: int) -> str:
     """The run branch has at least this many landings; candidates have separate refs."""
     git = f"git -C {folder}/repo"
     branch = f"{git} for-each-ref --format='%(refname)' refs/heads/yaoki | grep -v -- '-[0-9]'"
-    return f"test $({git} log --first-parent --oneline $({branch}) | grep -c ': Do ') -ge {count}"
+    tasks = "--format='%(trailers:key=Yaoki-Task,valueonly,separator=%x0A)'"
+    return f"test $({git} log --first-parent {tasks} $({branch}) | grep -c .) -ge {count}"
 
 
-def verified_at_least(folder: Path, name: str, count: int) -> str:
-    """The task has reached this round of verification."""
-    return f"test $(cat {folder}/{name}.proofs 2>/dev/null | wc -l) -ge {count}"
+def started(folder: Path, name: str) -> Path:
+    """Exists once the first verification of the task has started."""
+    return folder / f"{name}.started"
 
 
-def check_by_round(folder: Path, name: str, first: str, later: str) -> dict[str, str]:
-    """A check that waits for one condition in the first round and for another later."""
-    count = f"echo x >> {folder}/{name}.proofs"
-    return {
-        "shell": f"{count}; if {verified_at_least(folder, name, 2)}; then {later}; else {first}; fi"
-    }
+def announced(folder: Path, name: str, then: str) -> dict[str, str]:
+    """A check that tells that it has started, and then does something."""
+    return {"shell": f"touch {started(folder, name)}; {then}"}
+
+
+def run_branch(project: Project) -> str:
+    return project.git("for-each-ref", "--format=%(refname:short)", "refs/heads/yaoki/").split()[0]
 
 
 def count_events_by_task(project: Project, event: str) -> Counter[str]:
     return Counter(line["task"] for line in project.events() if line["event"] == event)
 
 
-@pytest.mark.spec("3.4", "13.1", "0.1")
-def test_refused_candidates_are_verified_concurrently_and_land_in_order(project: Project) -> None:
-    """Six agents end together; each second verification needs four others to run concurrently."""
+@pytest.mark.spec("3.4", "13.1", "0.1", "17.7")
+def test_tasks_with_checks_of_their_own_are_verified_concurrently_and_land_in_order(
+    project: Project,
+) -> None:
+    """Six agents end together.  Some enter the queue at once; the others are verified first on the
+    branch as it is, and then at least two of them concurrently.
+    """
     project.settings(PATIENT)
     names = [f"t{n}" for n in range(6)]
     come = end_together(project.folder, names)
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in names}
     tasks = [{"id": name, "checks": [f"c-{name}"]} for name in names]
-    checks = {f"c-{name}": concurrent_check(project.folder, name, 6, 5) for name in names}
+    checks = {f"c-{name}": concurrent_check(project.folder, name, 6, 2) for name in names}
 
     done = project.yaoki(
         "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "6", "--quiet"
     )
 
     assert done.code == 0, done.out + done.err
-    assert max(count_events_by_task(project, "LAND_REFUSED").values()) == 1
-    assert count_events_by_task(project, "QUALITY_JUDGMENT").total() == 6 + 5 + 1, (
+    refused = count_events_by_task(project, "LAND_REFUSED")
+    assert max(refused.values()) == 1
+    assert count_events_by_task(project, "QUALITY_JUDGMENT").total() == 6 + refused.total() + 1, (
         "the last is of the run"
     )
     assert count_events_by_task(project, "TASK_LANDED").total() == 6 + 1
 
 
-@pytest.mark.full
+def crowded_plan(folder: Path) -> dict[str, Any]:
+    """One check for all.  `bad` fails once, so that nobody trusts first attempts.  Then `t0` enters
+    the queue; the others are verified beside it, wait, and land with the second try of `bad`.
+    """
+    runs, second, others = folder / "runs", folder / "second", ("t1", "t2", "t3")
+    runs.mkdir()
+    again = [{"run": ["touch", str(second)]}, *writes("bad.txt")]
+    landing = {"run": ["sh", "-c", wait_in_shell(landed_at_least(folder, 1))]}
+    acts: dict[str, Any] = {
+        "bad": [writes("bad.txt", "wrong\n"), [again[0], landing, *again[1:]]],
+        "t0": [[waits_for(second), *writes("t0.txt")]],
+    }
+    for name in others:
+        acts[name] = [[waits_for(started(folder, "t0")), *writes(f"{name}.txt")]]
+    count = f"touch {runs}/$$; ! grep -x wrong *.txt || exit 1"
+    tell = f"test ! -f t0.txt || touch {started(folder, 't0')}"
+    all_run = wait_in_shell(f"test $(ls {runs} | wc -l) -ge 5")
+    check = {"shell": f"{count}; {tell}; {all_run}", "rerun": False}
+    return a_plan(acts, [{"id": name} for name in acts], {"all": check})
+
+
+@pytest.mark.spec("17.7", "17.8", "0.1", "0.3", "9.6")
+def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) -> None:
+    project.settings(PATIENT)
+    names = ("bad", "t0", "t1", "t2", "t3")
+
+    done = project.yaoki(
+        "run", project.plan(crowded_plan(project.folder)), "--parallel", "5", "--quiet"
+    )
+
+    assert done.code == 0, done.out + done.err
+    tasks = {name: project.task(name) for name in names}
+    assert {name: task["attempt"] for name, task in tasks.items()} == {
+        **dict.fromkeys(names, 1),
+        "bad": 2,
+    }
+    along = [e["task"] for e in project.events() if e["data"].get("taken_along")]
+    assert len(along) >= 2
+    executions = len(list((project.folder / "runs").iterdir()))
+    assert executions <= 7, "one failure, one landing alone, three early looks, one or two together"
+    branch = run_branch(project)
+    steps = project.git("rev-list", "--first-parent", f"main..{branch}").split()
+    assert len(steps) == len(names) - len(along)
+    trailers = "--format=%(trailers:key=Yaoki-Task,valueonly,separator=%x20)"
+    landed = project.git("log", "--first-parent", trailers, f"main..{branch}").split()
+    assert sorted(landed) == sorted(task["id"] for task in tasks.values())
+    for name, task in tasks.items():
+        assert f"{name}.txt" in project.git("ls-tree", "--name-only", task["landed"]).split()
+
+    verified, replayed = project.yaoki("verify"), project.yaoki("verify", "--replay")
+    assert verified.code == 0, verified.out + verified.err
+    assert replayed.code == 0, replayed.out + replayed.err
+
+    looked = next(name for name in names if tasks[name]["id"] in along)
+    choice = project.query("why", tasks[looked]["id"], "--json").document["attempts"][0]["queue"]
+    assert not choice["enters"]
+    assert (choice["failed"], choice["look_cost"]) == (1, 0.3)
+    words = " ".join(project.yaoki("why", tasks[looked]["id"]).out.split())
+    expected = "first verified by an early look, beside the queue: 1 proof ahead, all pass with a"
+    assert expected in words
+    assert f"expected executions in vain {choice['queue_cost']:.2f} in the queue, 0.30 after" in (
+        words
+    )
+
+    undone = project.yaoki("undo", tasks[looked]["id"])
+    assert undone.code == 0, undone.out + undone.err
+    files = project.git("ls-tree", "--name-only", branch).split()
+    assert [name for name in names if f"{name}.txt" not in files] == [looked]
+
+
 @pytest.mark.spec("3.4", "4.1", "0.1")
 def test_a_failed_candidate_is_retried_and_those_behind_it_are_not_blamed(
     project: Project,
 ) -> None:
-    """`odd` fails with any other task and is verified after another task has landed."""
+    """`odd` fails beside any other task.  One task is verified on top of it, one beside it."""
     project.settings(PATIENT)
-    others = [f"t{n}" for n in range(4)]
-    come = end_together(project.folder, [*others, "odd"])
-    acts = {name: [[*come, *writes(f"{name}.txt")]] for name in others}
-    mended = [{"run": ["rm", "odd.txt"]}, *writes("even.txt")]
-    acts["odd"] = [[*come, *writes("odd.txt")], mended]
-    sound = "test ! -f odd.txt || test -z \"$(ls | grep '^t.*txt$')\""
-    late = {"shell": f"{wait_in_shell(landed_at_least(project.folder, 1))}; {sound}"}
-    checks = {name: {"shell": sound} for name in others} | {"odd": late}
-    tasks = [{"id": name, "checks": [name]} for name in (*others, "odd")]
-
-    done = project.yaoki(
-        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet"
-    )
-
-    assert done.code == 0, done.out + done.err
-    assert set(count_events_by_task(project, "RETRY_DECISION")) == {project.task("odd")["id"]}
-    assert all(project.task(name)["attempt"] == 1 for name in others)
-    assert project.task("odd")["attempt"] == 2
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.4", "11.2")
-def test_a_slow_verification_does_not_delay_the_start_of_other_tasks(project: Project) -> None:
-    """`slow` was refused and is verified until `late` has started.  Two others build on top of
-    it and wait for it, and `busy` has the last of the four slots.
-    """
-    project.settings(PATIENT)
-    folder, begun = project.folder, project.folder / "begun"
-    riders = ["slow", "t1", "t2"]
-    come = end_together(folder, ["first", *riders])
-    acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ["first", *riders]}
-    acts["busy"] = [[waits_for(begun), *writes("busy.txt")]]
-    acts["late"] = [[{"run": ["touch", str(begun)]}, *writes("late.txt")]]
-    behind = {"shell": wait_in_shell(verified_at_least(folder, "slow", 2))}
-    checks = {
-        "ok": {"shell": "ls *.txt"},
-        "slow": check_by_round(
-            folder,
-            "slow",
-            wait_in_shell(landed_at_least(folder, 1)),
-            wait_in_shell(f"test -f {begun}"),
-        ),
-        "behind": behind,
+    folder, others = project.folder, ["t1", "t2"]
+    landing = {"run": ["sh", "-c", wait_in_shell(landed_at_least(folder, 1))]}
+    acts: dict[str, Any] = {
+        name: [[waits_for(started(folder, "odd")), *writes(f"{name}.txt")]] for name in others
     }
-    checked = {"first": "ok", "slow": "slow", "t1": "behind", "t2": "behind"}
-    tasks: list[dict[str, Any]] = [{"id": n, "checks": [c]} for n, c in checked.items()]
-    tasks += [{"id": n, "checks": ["ok"], "needs": ["first"]} for n in ("busy", "late")]
+    acts["first"] = [writes("t0.txt")]
+    mended = [{"run": ["rm", "odd.txt"]}, *writes("even.txt")]
+    acts["odd"] = [[landing, *writes("odd.txt")], mended]
+    sound = "test ! -f odd.txt || test -z \"$(ls | grep '^t.*txt$')\""
+    both = " && ".join(f"test -f {started(folder, name)}" for name in others)
+    checks = {name: announced(folder, name, sound) for name in ("first", *others)}
+    checks["odd"] = announced(folder, "odd", f"{wait_in_shell(both)}; {sound}")
+    tasks = [{"id": name, "checks": [name]} for name in ("first", *others, "odd")]
 
     done = project.yaoki(
         "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "4", "--quiet"
     )
 
     assert done.code == 0, done.out + done.err
-    assert all(project.task(name)["attempt"] == 1 for name in riders)
+    assert set(count_events_by_task(project, "RETRY_DECISION")) == {project.task("odd")["id"]}
+    assert all(project.task(name)["attempt"] == 1 for name in ("first", *others))
+    assert project.task("odd")["attempt"] == 2
 
 
-@pytest.mark.full
-@pytest.mark.spec("3.4")
-def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(project: Project) -> None:
-    """`idle` is verified on the first landing, and a second time until all others landed."""
+@pytest.mark.spec("3.4", "11.2")
+def test_a_slow_verification_does_not_delay_the_start_of_other_tasks(project: Project) -> None:
+    """`slow` is verified until `late` has started.  One task is verified on top of it and waits,
+    and the others have the rest of the slots.
+    """
     project.settings(PATIENT)
-    folder, others = project.folder, ["t1", "t2", "t3"]
-    come = end_together(folder, ["first", *others, "idle"])
-    acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ("first", *others)}
-    acts["idle"] = [[*come, {"say": "there is nothing to do"}]]
+    folder, begun = project.folder, project.folder / "begun"
+    acts: dict[str, Any] = {
+        "slow": [writes("slow.txt")],
+        "behind": [[waits_for(started(folder, "slow")), *writes("behind.txt")]],
+        "busy": [[waits_for(begun), *writes("busy.txt")]],
+        "late": [[{"run": ["touch", str(begun)]}, *writes("late.txt")]],
+    }
     checks = {
         "ok": {"shell": "ls *.txt"},
-        "idle": check_by_round(
-            folder,
-            "idle",
-            wait_in_shell(landed_at_least(folder, 1)),
-            wait_in_shell(landed_at_least(folder, 4)),
-        ),
-        "after": {"shell": wait_in_shell(verified_at_least(folder, "idle", 2))},
+        "slow": announced(folder, "slow", wait_in_shell(f"test -f {begun}")),
     }
-    tasks: list[dict[str, Any]] = [{"id": "first", "checks": ["ok"]}]
-    tasks += [{"id": "idle", "checks": ["idle"], "may_change_nothing": True}]
-    tasks += [{"id": name, "checks": ["after"]} for name in others]
+    tasks: list[dict[str, Any]] = [{"id": name, "checks": ["ok"]} for name in acts]
+    tasks[0]["checks"] = ["slow"]
+    tasks[-1]["priority"] = -1
+
+    done = project.yaoki(
+        "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "3", "--quiet"
+    )
+
+    assert done.code == 0, done.out + done.err
+    assert all(project.task(name)["attempt"] == 1 for name in acts)
+
+
+@pytest.mark.spec("3.4")
+def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(project: Project) -> None:
+    """`idle` is verified until all others have landed, and need not be verified again."""
+    project.settings(PATIENT)
+    folder, others = project.folder, ["t1", "t2", "t3"]
+    acts: dict[str, Any] = {
+        name: [[waits_for(started(folder, "idle")), *writes(f"{name}.txt")]] for name in others
+    }
+    acts["idle"] = [[{"say": "there is nothing to do"}]]
+    checks = {
+        "ok": {"shell": "ls *.txt"},
+        "idle": announced(folder, "idle", wait_in_shell(landed_at_least(folder, 3))),
+    }
+    tasks: list[dict[str, Any]] = [
+        {"id": "idle", "checks": ["idle"], "may_change_nothing": True},
+        *({"id": name, "checks": ["ok"]} for name in others),
+    ]
 
     done = project.yaoki(
         "run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet"
     )
 
     assert done.code == 0, done.out + done.err
-    assert count_events_by_task(project, "LAND_REFUSED")[project.task("idle")["id"]] == 1
+    assert count_events_by_task(project, "LAND_REFUSED")[project.task("idle")["id"]] == 0

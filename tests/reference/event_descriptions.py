@@ -11,6 +11,10 @@ CLASSES: Mapping[str, str] = {
     "`counted` is false when a person resumed a stopped run: then no worker failed.",
     "ATTEMPT_STARTED": "The worktree is ready, and the attempt has its number.",
     "AGENT_FINISHED": "The agent ended; everything it left is saved at `head`.",
+    "JOINT_PROOF_FAILED": (
+        "A check failed on the work of several tasks together. Whose work it was is unknown, so "
+        "the task is verified again, alone; no attempt is counted."
+    ),
     "LAND_REFUSED": "The target branch has moved in the meantime; the work is verified again.",
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",

@@ -15,7 +15,9 @@ from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import (
     Candidate,
     CommittedAttempt,
+    Companions,
     IgnoredFile,
+    JointCommit,
     LandedStep,
     MergeResult,
     PreparedWorktree,
@@ -87,13 +89,15 @@ class DictBranches:
             # Landings by others in a scenario are no foreign commits.
             if task or commit.undo:
                 steps.append(LandedStep(task, at, commit.undo))
+            for other, part in self._parts(at).items():
+                steps.append(LandedStep(other, part, joint_commit=at))
             at = commit.parents[0]
         return tuple(reversed(steps))
 
     def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
         world, made = self.world, base
         for landing in chosen:
-            before = world.tree(world.commits[landing].parents[0])
+            before = world.tree(self._own_base(landing))
             tree, clashes = merged(before, world.tree(made), world.tree(landing))
             if clashes:
                 return ""
@@ -107,7 +111,8 @@ class DictBranches:
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         self.touch("land")
-        if self.world.refs[run.branch] == onto:
+        joint = self.read_joint(commit)
+        if self.world.refs[run.branch] == (joint.predecessor if joint else onto):
             self.world.refs[run.branch] = commit
             if commit != onto:
                 self.world.landings.append(commit)
@@ -120,7 +125,7 @@ class DictBranches:
         world, head = self.world, self.head(run)
         if landed not in world.ancestors(head):
             raise NotNow(f"{run.branch} does not hold {task_id}")
-        before = world.tree(world.commits[landed].parents[0])
+        before = world.tree(self._own_base(landed))
         tree, clashes = merged(world.tree(landed), world.tree(head), before)
         if clashes:
             raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
@@ -130,6 +135,20 @@ class DictBranches:
             world.refs[run.branch] = made
         self.touch("undone")
         return self.head(run)
+
+    def _own_base(self, commit: str) -> str:
+        parents = self.world.commits[commit].parents
+        return parents[1] if len(parents) == 3 else parents[0]
+
+    def _parts(self, commit: str) -> dict[TaskId, str]:
+        """The commits of other tasks that a joint commit lands."""
+        parents = self.world.commits[commit].parents
+        joined = self.world.commits[parents[1]].parents[1:] if len(parents) == 3 else ()
+        return {TaskId(self.world.commits[part].task): part for part in joined}
+
+    def read_joint(self, commit: str) -> JointCommit | None:
+        parts = self._parts(commit)
+        return JointCommit(self.world.commits[commit].parents[0], parts) if parts else None
 
     def branch_contains(self, run: Run, commit: str) -> bool:
         return bool(commit) and commit in self.world.ancestors(self.head(run))
@@ -206,35 +225,69 @@ class DictWorkspace(DictBranches):
         return CommittedAttempt(head, tree, (name,) if head != task.work.base else ())
 
     def build_candidate(
-        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+        self,
+        run: Run,
+        task: Task,
+        queue_members: QueueMembers = frozenset,
+        companions: Companions = tuple,
     ) -> Candidate:
         self.touch("candidate")
         world, cars = (
             self.world,
-            self._cars(run, queue_members) if task.work.landing_refusals else [],
+            self._cars(run, queue_members) if task.work.is_queued else [],
         )
         ahead = takewhile(lambda car: world.commits[car].task != task.id, cars)
-        onto = [self.head(run), *ahead][-1]
+        predecessor = [self.head(run), *ahead][-1]
         if task.spec.kind is TaskKind.CHECK:
-            return Candidate(onto, onto, "")
-        head = task.work.head
-        tree, clashes = merged(
-            world.tree(world.common(head, onto)), world.tree(head), world.tree(onto)
-        )
+            return Candidate(predecessor, predecessor, "", predecessor=predecessor)
+        onto = self._joined(predecessor, companions()) if task.work.is_queued else predecessor
+        tree, clashes = self._merge(task.work.head, onto)
+        if clashes or tree == world.tree(onto):
+            onto = predecessor
+            tree, clashes = self._merge(task.work.head, onto)
         if clashes:
-            return Candidate("", onto, "", conflicts=clashes)
+            return Candidate("", onto, "", conflicts=clashes, predecessor=onto)
         if tree == world.tree(onto):
-            return Candidate(onto, onto, "")
-        commit = self._proposed(task, tree, (onto, head))
-        if task.work.landing_refusals and commit not in cars:
+            return Candidate(onto, onto, "", predecessor=onto)
+        parents = dict.fromkeys((predecessor, onto, task.work.head))
+        commit = self._proposed(task, tree, tuple(parents))
+        if task.work.is_queued and commit not in cars:
             world.trains[run.branch] = commit
         world.worktrees[task.id] = dict(tree)
         world.heads[task.id] = commit
         self.touch("candidate made")
-        return Candidate(commit, onto, "", changed=(task.spec.name,), tracked_count=9)
+        return Candidate(
+            commit,
+            onto,
+            "",
+            changed=(task.spec.name,),
+            tracked_count=9,
+            predecessor=predecessor,
+            companions=tuple(self._parts(commit)),
+        )
+
+    def _merge(self, work: str, onto: str) -> tuple[dict[str, str], tuple[str, ...]]:
+        world = self.world
+        return merged(world.tree(world.common(work, onto)), world.tree(work), world.tree(onto))
+
+    def _joined(self, predecessor: str, others: Sequence[Task]) -> str:
+        """A commit with the verified work of these tasks, as far as it merges."""
+        world, joined, parts = self.world, predecessor, []
+        for other in others:
+            part = other.work.verified_commit
+            fits = len(world.commits[part].parents) == 2
+            below = world.commits[part].parents[0] in world.ancestors(predecessor)
+            if not fits or not below or part in world.ancestors(predecessor):
+                continue
+            tree, clashes = self._merge(part, joined)
+            if not clashes and tree != world.tree(joined):
+                parts.append(part)
+                joined = world.commit(tree, (predecessor, *parts))
+        return joined
 
     def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
-        return commit in self._cars(run, queue_members)
+        cars = self._cars(run, queue_members)
+        return any(commit == car or commit in self._parts(car).values() for car in cars)
 
     def _cars(self, run: Run, queue_members: QueueMembers) -> list[str]:
         """The candidates of queue_members that follow each other from the head on, oldest first."""
@@ -248,7 +301,7 @@ class DictWorkspace(DictBranches):
         known = queue_members()
         return list(takewhile(lambda car: self.world.commits[car].task in known, cars))
 
-    def _proposed(self, task: Task, tree: dict[str, str], parents: tuple[str, str]) -> str:
+    def _proposed(self, task: Task, tree: dict[str, str], parents: tuple[str, ...]) -> str:
         """The same commit however often it is asked for."""
         before = self.world.candidates.get(task.id)
         if before is not None and self.world.commits[before].parents == parents:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event
-from yaoki.ports import QueueMembers
+from yaoki.core.model import QueueChoice, Task, TaskId
 
 
 class StopReason(StrEnum):
@@ -28,6 +29,50 @@ StopCheck = Callable[[], StopReason | None]
 SlotRelease = Callable[[], AbstractContextManager[None]]
 
 
+class QueueView(Protocol):
+    """The merge queue as one task sees it; every call reads the store."""
+
+    def members(self) -> Collection[TaskId]:
+        """The tasks on whose candidates this one may be built."""
+
+    def companions(self) -> Sequence[Task]:
+        """The tasks whose verified work may be joined with this one's."""
+
+    def must_yield(self) -> bool:
+        """Must a queued task land before this one?"""
+
+    def must_lead(self, waited: timedelta) -> bool:
+        """Must this task, which waits to be taken along, enter the queue itself?"""
+
+    def choose_entry(self) -> QueueChoice | None:
+        """The place of the next candidate: in the queue, or on the branch as it is."""
+
+    def are_waiting(self, parts: Mapping[TaskId, str]) -> bool:
+        """Do these tasks still wait for the landing of these commits?"""
+
+
+class EmptyQueue:
+    """The queue of a commit that no task made."""
+
+    def members(self) -> Collection[TaskId]:
+        return frozenset()
+
+    def companions(self) -> Sequence[Task]:
+        return ()
+
+    def must_yield(self) -> bool:
+        return False
+
+    def must_lead(self, waited: timedelta) -> bool:
+        return True
+
+    def choose_entry(self) -> QueueChoice | None:
+        return None
+
+    def are_waiting(self, parts: Mapping[TaskId, str]) -> bool:
+        return not parts
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimContext:
     """The claim as a stage sees it: its state, and the way to report progress.
@@ -35,17 +80,15 @@ class ClaimContext:
     `stop_reason` knows what the last heartbeat knew.  `confirm_claim` asks the store and returns
     only while the claim is valid: call it before anything that cannot be undone.
     `note` writes a journal note for people, `record` an event that the next worker needs if this
-    one dies.  `must_yield` says that another task must land first, `queue_members` names the tasks
-    on whose candidates this one may be built.  `release_slot` frees the slot while the task only
-    waits.  `environment` holds the task's own variables.
+    one dies.  `release_slot` frees the slot while the task only waits.  `queue` is the merge queue
+    of its branch.  `environment` holds the task's own variables.
     """
 
     stop_reason: StopCheck
     note: Callable[[str, Mapping[str, Any]], None]
     record: Callable[[Event], None]
     confirm_claim: Callable[[], None]
-    must_yield: Callable[[], bool]
-    queue_members: QueueMembers
+    queue: QueueView
     release_slot: SlotRelease
     environment: Mapping[str, str]
 
@@ -70,8 +113,7 @@ def unclaimed_context() -> ClaimContext:
         note=lambda _name, _data: None,
         record=refuse_event,
         confirm_claim=refuse,
-        must_yield=lambda: False,
-        queue_members=frozenset,
+        queue=EmptyQueue(),
         release_slot=nullcontext,
         environment={},
     )

@@ -140,7 +140,13 @@ class Claims(Protocol):
     def claim_to_cancel(self, claimant: Claimant, runs: Sequence[RunId]) -> list[Task]: ...
 
     def competing_tasks(self, task: Task) -> list[CompetingTask]:
-        """The other tasks that are being verified or landed on the same branch."""
+        """The other active tasks on the same branch."""
+
+    def landing_tasks(self, task: Task) -> list[Task]:
+        """The other tasks on the same branch that wait for their landing apart from the queue."""
+
+    def has_dependents(self, task_id: TaskId) -> bool:
+        """Does any task need this one?"""
 
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult: ...
 

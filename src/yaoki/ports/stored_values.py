@@ -54,7 +54,7 @@ class TaskRow:
     account: str = ""
     tags: str = ""
     worktree_host: str = ""
-    landing_refusals: int = 0
+    is_queued: bool = False
     session: str = ""
     spend: Spend = field(default_factory=Spend)
     onto: str = ""

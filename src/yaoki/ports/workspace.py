@@ -14,14 +14,16 @@ from yaoki.ports.workspace_values import (
     Candidate,
     CommittedAttempt,
     IgnoredFile,
+    JointCommit,
     LandedStep,
     MergeResult,
     PreparedWorktree,
     SetupChanges,
 )
 
-# Reads which tasks are being verified and have had a landing refused.
+# Reads which tasks are in the merge queue, and which verified work may be joined with a candidate.
 QueueMembers = Callable[[], Collection[TaskId]]
+Companions = Callable[[], Sequence[Task]]
 
 
 class RunBranches(Protocol):
@@ -89,18 +91,28 @@ class Landings(Protocol):
     """
 
     def build_candidate(
-        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+        self,
+        run: Run,
+        task: Task,
+        queue_members: QueueMembers = frozenset,
+        companions: Companions = tuple,
     ) -> Candidate:
         """Merge the work onto the run branch's head and check the result out.
 
-        A task whose landing was refused is built on the last candidate of the merge queue.
+        A queued task is built on the last candidate of the merge queue, joined with the verified
+        work of its `companions` as far as it merges.
         """
+
+    def read_joint(self, commit: str) -> JointCommit | None:
+        """The tasks that land with this commit besides its own; None if there are none."""
 
     def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
         """True when the run branch can still reach this commit by landings of queue members."""
 
     def land(self, run: Run, commit: str, onto: str) -> str:
-        """Move the run branch from `onto` to `commit`; returns its head afterwards.
+        """Move the run branch to `commit` from the commit below it; returns its head afterwards.
+
+        That is `onto`, or, for a joint commit, the commit that the work was joined on.
 
         It landed when the head is `commit` or contains it; otherwise the branch had moved.
         """

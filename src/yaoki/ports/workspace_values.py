@@ -73,6 +73,8 @@ class Candidate:
     `changed` are the paths in which it differs from `onto`.  With `conflicts` there is nothing to
     verify.  `tracked_count`, the files of `onto`, is only set when some were deleted.
     `outside_links` are changed links whose target is outside the repository.
+    `predecessor` is the commit that must be the branch's head for it to land: `onto`, unless the
+    work of `companions` was joined on it first.
     """
 
     commit: str
@@ -84,6 +86,20 @@ class Candidate:
     tracked_count: int = 0
     conflict_markers: tuple[str, ...] = ()
     outside_links: tuple[str, ...] = ()
+    predecessor: str = ""
+    companions: tuple[TaskId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JointCommit:
+    """A commit that lands the verified commits of other tasks with its own task's work.
+
+    `predecessor` is the commit below it on the branch; `parts` maps the other tasks to their
+    commits.
+    """
+
+    predecessor: str
+    parts: Mapping[TaskId, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +118,27 @@ class SavedWork:
 class LandedStep:
     """A step of a branch: the task that landed there, empty for a step that is no landing.
 
-    `undoes` is the landing that the step reverts.
+    `undoes` is the landing that the step reverts.  `joint_commit` is the commit of the branch that
+    landed it together with others; empty for a landing of its own.
     """
 
     task_id: TaskId
     commit: str
     undoes: str = ""
+    joint_commit: str = ""
+
+    @property
+    def branch_commit(self) -> str:
+        """The commit on the branch itself that contains this landing first."""
+        return self.joint_commit or self.commit
 
 
 @dataclass(frozen=True, slots=True)
 class BranchStep:
     """A commit on the first-parent line of the run branch; without a task it is no landing.
 
-    `undoes` is the landing that the commit reverts.
+    `undoes` is the landing that the commit reverts.  `companions` are the other tasks that landed
+    with the commit, each with its own verified commit.
     """
 
     commit: str
@@ -123,6 +147,7 @@ class BranchStep:
     run: str = ""
     task: str = ""
     undoes: str = ""
+    companions: tuple[tuple[str, str], ...] = ()
 
 
 class MergeKind(StrEnum):

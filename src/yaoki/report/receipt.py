@@ -12,6 +12,8 @@ from yaoki.report.canonical import seal
 
 SCHEMA = 1
 FORM = "yaoki-receipt"
+# Landed on the run branch itself: with a commit of its own, or with that of another task.
+ON_BRANCH = frozenset({"LANDED", "TOGETHER"})
 Data = dict[str, Any]
 
 
@@ -56,6 +58,9 @@ def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:
     """Made from the report's document, so that both agree."""
     run, trees = document["run"], branch.trees
     places = {step.commit: n for n, step in enumerate(branch.steps, start=1)}
+    places |= {
+        part: n for n, step in enumerate(branch.steps, start=1) for _, part in step.companions
+    }
     return seal(
         {
             "as_of": document["as_of"],
@@ -80,7 +85,9 @@ def _step(step: BranchStep) -> Data:
     """The kind of a step: LANDED, UNDONE, or OTHER for a commit that yaoki did not make."""
     what = "UNDONE" if step.undoes else "LANDED" if step.task else "OTHER"
     names = {"task": step.task or None, "undoes": step.undoes or None}
-    return {"commit": step.commit, "tree": step.tree, "what": what, **names}
+    companions = [{"commit": commit, "task": task} for task, commit in step.companions]
+    more = {"with": companions} if companions else {}
+    return {"commit": step.commit, "tree": step.tree, "what": what, **names, **more}
 
 
 def _landed(task: Mapping[str, Any], places: Mapping[str, int]) -> Data:
@@ -92,7 +99,7 @@ def _landed(task: Mapping[str, Any], places: Mapping[str, int]) -> Data:
         "how": proof["how"],
         "kind": task["kind"],
         "name": task["name"],
-        "step": places.get(proof["commit"]) if proof["how"] == "LANDED" else None,
+        "step": places.get(proof["commit"]) if proof["how"] in ON_BRANCH else None,
         "task": task["id"],
         "tree": proof["tree"],
     }

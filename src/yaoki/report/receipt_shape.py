@@ -40,7 +40,7 @@ LANDED: Mapping[str, FieldShape] = {
     "attempt": int,
     "checks": [CHECK],
     "commit": _NAME,
-    "how": re.compile("LANDED|IN_GROUP|UNCHANGED"),
+    "how": re.compile("LANDED|TOGETHER|IN_GROUP|UNCHANGED"),
     "kind": str,
     "name": str,
     "sha256": _SUM,
@@ -55,6 +55,7 @@ STEP: Mapping[str, FieldShape] = {
     "tree": _NAME,
     "undoes": (_NAME,),
     "what": re.compile("LANDED|UNDONE|OTHER"),
+    "with": Optional([{"commit": _NAME, "task": str}]),
 }
 RECEIPT: Mapping[str, FieldShape] = {
     "digest": _SUM,

@@ -73,6 +73,11 @@ class TaskReportContext:
     def steps(self) -> Mapping[str, str]:
         return {step.commit: step.task for step in self.branch.steps}
 
+    @cached_property
+    def companions(self) -> Mapping[str, str]:
+        """The tasks that landed with another task's commit, with their own verified commits."""
+        return dict(pair for step in self.branch.steps for pair in step.companions)
+
 
 def task_document(context: TaskReportContext, task: TaskView) -> Data:
     row, clean = task.row, context.clean
@@ -119,9 +124,11 @@ def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> 
 
 
 def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:
-    """Landed on the run branch, landed in its group, or unchanged."""
+    """Landed on the run branch, with another task's commit, in its group, or unchanged."""
     if context.steps.get(proof.commit) == task.row.id:
         return "LANDED"
+    if context.companions.get(task.row.id) == proof.commit:
+        return "TOGETHER"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"
 
 

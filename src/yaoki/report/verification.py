@@ -9,7 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.ports import BranchStep
 from yaoki.report import canonical
-from yaoki.report.receipt import FORM, SCHEMA, GitFacts
+from yaoki.report.receipt import FORM, ON_BRANCH, SCHEMA, GitFacts
 from yaoki.report.receipt_shape import shape_defects
 from yaoki.views.outcomes import mutant_numbers
 
@@ -152,6 +152,8 @@ def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
             yield f"line {n}: {step.commit} does not follow {before}"
         if (step.task or None, step.undoes or None) != (part["task"], part["undoes"]):
             yield f"line {n}: {step.commit} says it is of {step.task or 'nobody'}"
+        if list(step.companions) != _companions(part):
+            yield f"line {n}: {step.commit} landed with other tasks than the receipt says"
         if part["what"] == "LANDED" and step.run != receipt["run"]:
             yield f"line {n}: {step.commit} is of run {step.run or 'none'}"
         before = step.commit
@@ -162,24 +164,34 @@ def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
 def _landed(receipt: Data, inside: frozenset[str]) -> Iterator[str]:
     """Every landing that was not undone has its task, and every task its landing."""
     undone = {part["undoes"] for part in receipt["line"] if part["undoes"]}
-    landings = {
-        part["commit"]: part["task"]
-        for part in receipt["line"]
-        if part["what"] == "LANDED" and part["commit"] not in undone
+    places = {
+        commit: (n, task)
+        for n, part in enumerate(receipt["line"], start=1)
+        for task, commit in _landings_of(part)
     }
-    places = {part["commit"]: n for n, part in enumerate(receipt["line"], start=1)}
+    landings = {commit: task for commit, (_, task) in places.items() if commit not in undone}
     for n, part in enumerate(receipt["landed"], start=1):
-        name = _entry_name("landed", n, part)
+        name, on_branch = _entry_name("landed", n, part), part["how"] in ON_BRANCH
         if part["commit"] not in inside:
             yield f"{name}: {part['commit']} is not between base and head"
-        elif part["how"] == "LANDED" and landings.pop(part["commit"], "") != part["task"]:
+        elif on_branch and landings.pop(part["commit"], "") != part["task"]:
             yield f"{name}: {part['commit']} is not its landing"
-        elif part["step"] != places.get(part["commit"] if part["how"] == "LANDED" else ""):
+        elif part["step"] != (places[part["commit"]][0] if on_branch else None):
             yield f"{name}: it is not step {part['step']}"
     yield from (
         f"{task} landed as {commit}, which the receipt does not list"
         for commit, task in landings.items()
     )
+
+
+def _landings_of(step: Data) -> list[tuple[str, str]]:
+    """The tasks that a step landed, with their commits."""
+    own = [(step["task"], step["commit"])] if step["what"] == "LANDED" else []
+    return [*own, *_companions(step)]
+
+
+def _companions(step: Data) -> list[tuple[str, str]]:
+    return [(part["task"], part["commit"]) for part in step.get("with", ())]
 
 
 def _reference(git: GitFacts, branch: str, head: str, ref: str) -> VerificationResult:

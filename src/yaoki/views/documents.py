@@ -142,6 +142,7 @@ def _attempt(attempt: AttemptSummary) -> Document:
         "session": attempt.session or None,
         "cost": attempt.cost,
         "tokens": attempt.tokens,
+        "queue": dict(attempt.queue_choice) or None,
     }
 
 

@@ -125,7 +125,8 @@ def _escalation_words(data: Data) -> str:
 
 def _landing_words(data: Data) -> str:
     already = " (no change; the branch stays there)" if data.get("already") else ""
-    return f"landed {data['commit'][:10]}{already}"
+    along = " (together with another task)" if data.get("taken_along") else ""
+    return f"landed {data['commit'][:10]}{already}{along}"
 
 
 def _refusal_reason(data: Data) -> str:
@@ -255,6 +256,9 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _expiry_words,
+    "JOINT_PROOF_FAILED": lambda data: (
+        f"failed together with {format_count(len(data['tasks']), 'other task')}: verifying it alone"
+    ),
     "LAND_REFUSED": lambda data: f"{_refusal_reason(data)}; verifying again",
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",

@@ -33,7 +33,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     """The cause of the wait in a few words; empty when the task does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
-        is_queued = row.landing_refusals and row.stage == Stage.LAND
+        is_queued = row.is_queued and row.stage == Stage.LAND
         return view.not_taken_because or (
             "lands after the tasks it was verified with" if is_queued else ""
         )
@@ -51,7 +51,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         return f"needs {', '.join(shown[:NEEDS_SHOWN])}{more}"
     if view.closed_account is not None and row.stage == Stage.PREPARE:
         return _account_words(view.closed_account, now, names)
-    if row.landing_refusals and row.stage == Stage.VERIFY:
+    if row.is_queued and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import Reason, State
+from yaoki.core.text import format_count
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
@@ -35,6 +36,9 @@ class AttemptSummary:
     session: str = ""
     cost: float | None = None
     tokens: int | None = None
+    # The choice between the merge queue and an early look: its numbers, and in words.
+    queue_choice: Mapping[str, Any] = field(default_factory=dict)
+    queue_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,21 @@ def _summary(attempt: Attempt) -> AttemptSummary:
         last_run.session if last_run else "",
         last_run.cost if last_run else None,
         last_run.tokens if last_run else None,
+        last_run.queue_choice if last_run else {},
+        _queue_words(last_run.queue_choice) if last_run and last_run.queue_choice else "",
+    )
+
+
+def _queue_words(choice: Mapping[str, Any]) -> str:
+    """The choice of rule 17.7; without a task ahead there was nothing to choose."""
+    if not choice.get("ahead"):
+        return ""
+    where = "in the merge queue" if choice.get("enters") else "by an early look, beside the queue"
+    proofs = format_count(choice["ahead"], "proof")
+    return (
+        f"first verified {where}: {proofs} ahead, all pass with a chance of"
+        f" {choice['land_chance']:.0%}; expected executions in vain {choice['queue_cost']:.2f}"
+        f" in the queue, {choice['look_cost']:.2f} after an early look"
     )
 
 

@@ -322,8 +322,13 @@ def test_competing_tasks_on_the_same_branch_are_listed_with_their_refused_landin
 
     first, second, fresh = store.claim(Claimant("w:1", MINUTE), 9)
 
-    assert store.competing_tasks(first) == [CompetingTask(second.id, 1)]
-    assert store.competing_tasks(fresh) == [CompetingTask(first.id, 1), CompetingTask(second.id, 1)]
+    seen = [
+        CompetingTask(task.id, task.stage, task.work.is_queued, task.attempt, task.spec)
+        for task in (first, second, fresh)
+    ]
+    assert [one.is_queued for one in seen] == [True, True, False]
+    assert store.competing_tasks(first) == [seen[1], seen[2]]
+    assert store.competing_tasks(fresh) == [seen[0], seen[1]]
     store.clock.sleep(2 * MINUTE)
     assert store.competing_tasks(fresh) == [], "their leases have run out"
 
@@ -334,3 +339,22 @@ def refuse(store: SqlStore, task: Task) -> None:
     begun = to_land(attempt=1)[:-1]
     released = LeaseReleased(own_lease.holder, own_lease.epoch, "the worker was stopped")
     store.record(own_lease, lambda _: (*begun, LandingRefused("other"), released))
+
+
+@pytest.mark.spec("17.7")
+def test_tasks_that_wait_for_their_landing_are_listed_whole(store: SqlStore) -> None:
+    submit(store, a_spec("a"), a_spec("b"), a_spec("c"))
+    a, b, c = (claim_one(store) for _ in range(3))
+    ready = store.record(lease_of(b), lambda _: to_land(attempt=1)[:-1])
+    refuse(store, c)
+
+    assert store.landing_tasks(a) == [ready]
+    assert store.landing_tasks(ready) == []
+
+
+@pytest.mark.spec("17.7")
+def test_a_task_knows_whether_others_need_it(store: SqlStore) -> None:
+    first, second = submit(store, a_spec("a"), a_spec("b", needs=("a",)))
+
+    assert store.has_dependents(first)
+    assert not store.has_dependents(second)

@@ -119,8 +119,10 @@ class Commits:
             raise NotNow(f"{branch!r} is not a valid branch name", hint="choose another name")
         return ref
 
-    def compose_task_message(self, subject: str, task: Task) -> str:
+    def compose_task_message(self, subject: str, task: Task, companions: Sequence[str] = ()) -> str:
+        """`companions` are the tasks that land with the same commit."""
         text = compose_message(subject, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+        text += "".join(f"Yaoki-Task: {name}\n" for name in companions)
         # The name that trackers look for, so it has no prefix.
         return f"{text}Refs: {task.spec.ticket}\n" if task.spec.ticket else text
 

@@ -93,6 +93,8 @@ class SqlStore:
         self.claim = claims.claim
         self.claim_to_cancel = claims.claim_to_cancel
         self.competing_tasks = claims.competing_tasks
+        self.landing_tasks = claims.landing_tasks
+        self.has_dependents = claims.has_dependents
         self.heartbeat = claims.heartbeat
         self.expire_claims = claims.expire_claims
 
@@ -226,6 +228,8 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "claim",
         "claim_to_cancel",
         "competing_tasks",
+        "landing_tasks",
+        "has_dependents",
         "heartbeat",
         "expire_claims",
     ),

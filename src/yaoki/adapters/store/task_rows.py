@@ -83,7 +83,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "held": int(task.awaiting_rerun),
         "undo_wanted": int(task.undo_requested),
         "place": task.work.host if task.taken_over else "",
-        "refused": task.work.landing_refusals,
+        "queued": int(task.work.is_queued),
         "doc": _task_doc(task),
     }
 
@@ -264,7 +264,7 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         account=row["account"],
         tags=row["tags"],
         worktree_host=row["place"],
-        landing_refusals=row["refused"],
+        is_queued=bool(row["queued"]),
         session=data.get("session", ""),
         spend=data.get("spend", NOTHING_SPENT),
         onto=data.get("onto", ""),

@@ -8,6 +8,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.history import LandingHistory
+from yaoki.adapters.git.joint_commits import JointCommits
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds
@@ -59,7 +60,9 @@ class GitWorkspace:
         trees = TreeBuilder(git, self.root / ".index", bounds)
         agents = AgentRepositories(git, Refs(git), self.root, sandbox)
         parts = build_parts(self.repository, self.root, git, mode, trees, agents, saved_bytes)
-        queue = MergeQueue(mode.run_refs, parts.branch, warn)
+        queue = MergeQueue(
+            mode.run_refs, parts.branch, JointCommits(mode.run_refs, parts.commits), warn
+        )
         self.branches = GitRunBranches(
             refs=parts.refs,
             mode=mode,

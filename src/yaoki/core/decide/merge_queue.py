@@ -1,38 +1,162 @@
 """The merge queue: tasks that land on the same branch are verified on top of each other.
 
-A landing invalidates every verification that is still running.  So a task is first verified on the
-branch as it is, in parallel with others, which finds its own faults early.  If its landing is then
-refused, it joins the queue: its candidate is built on that of its predecessor, verified at the same
-time, and lands after it.
+A landing invalidates every verification that is still running.  So a task enters the queue: its
+candidate is built on that of its predecessor, verified at the same time, and lands after it.  If
+the tasks ahead are likely to fail, their failure would make its verification void; then the task is
+first verified on the branch as it is, which finds its own faults early, and the next task that
+enters the queue takes its verified work along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import prod
 
+from yaoki.core.decide.verdict_reuse import names_commit
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import Stage, Task, TaskId
+from yaoki.core.model import (
+    BaselineMode,
+    QueueChoice,
+    QueueEntry,
+    Stage,
+    Task,
+    TaskId,
+    TaskSpec,
+)
 
 # Verification is running, or the landing is next.
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
+# Before anything was observed: four of five first attempts pass, and 19 of 20 later ones.
+FIRST_PRIOR = (4, 1)
+LATER_PRIOR = (19, 1)
+# An early look is followed by a second execution, which several tasks share.
+LOOK_COST = 0.3
+# Below this chance of its own, a task would waste the joint proof of the others too often.
+TAKE_ALONG_CHANCE = 0.8
+# The most tasks that one proof lands.
+JOINT_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
 class CompetingTask:
-    """Another task in verification for the same branch, and how often its landing was refused."""
+    """Another active task on the same branch; `attempt` is the number of its present attempt."""
 
     id: TaskId
-    landing_refusals: int
+    stage: Stage
+    is_queued: bool
+    attempt: int
+    spec: TaskSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PassCounts:
+    """The first proofs of attempts that a worker saw in one run: first and later attempts."""
+
+    first_passed: int = 0
+    first_failed: int = 0
+    later_passed: int = 0
+    later_failed: int = 0
+
+    def of_attempt(self, attempt: int) -> tuple[int, int]:
+        if attempt > 1:
+            return self.later_passed, self.later_failed
+        return self.first_passed, self.first_failed
+
+    def chance(self, attempt: int) -> float:
+        """The expected share of passing proofs: the prior counts as that many observations."""
+        passed, failed = self.of_attempt(attempt)
+        prior_passed, prior_failed = LATER_PRIOR if attempt > 1 else FIRST_PRIOR
+        passes = prior_passed + passed
+        return passes / (passes + prior_failed + failed)
+
+
+def choose_queue_entry(
+    attempt: int, others: Iterable[CompetingTask], counts: PassCounts
+) -> QueueChoice:
+    """Compare the expected executions in vain: behind the queued tasks, and after an early look."""
+    ahead = [one for one in others if one.is_queued and one.stage is Stage.VERIFY]
+    land_chance = prod(counts.chance(one.attempt) for one in ahead)
+    own_chance, queue_cost = counts.chance(attempt), 1 - land_chance
+    passed, failed = counts.of_attempt(attempt)
+    return QueueChoice(
+        enters=queue_cost <= LOOK_COST,
+        takes_along=own_chance >= TAKE_ALONG_CHANCE,
+        ahead=len(ahead),
+        passed=passed,
+        failed=failed,
+        own_chance=round(own_chance, 3),
+        land_chance=round(land_chance, 3),
+        queue_cost=round(queue_cost, 3),
+        look_cost=LOOK_COST,
+    )
 
 
 def queue_members(task: Task, others: Iterable[CompetingTask]) -> frozenset[TaskId]:
-    """The tasks whose candidates may be built on: all that were refused, this one included."""
-    return frozenset((task.id, *(one.id for one in others if one.landing_refusals)))
+    """The tasks whose candidates may be built on: all that are queued, this one included."""
+    queued = (one.id for one in others if one.is_queued and one.stage in COMPETING_STAGES)
+    return frozenset((task.id, *queued))
 
 
 def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
-    """A task that was never refused lets queue members land first, to keep them valid."""
+    """A task apart from the queue lets queue members land first, to keep them valid."""
     moves = task.work.verified_commit != task.work.onto
-    if task.stage is not Stage.LAND or task.work.landing_refusals or not moves:
+    if task.stage is not Stage.LAND or task.work.is_queued or not moves:
         return False
-    return any(one.landing_refusals for one in others)
+    return len(queue_members(task, others)) > 1
+
+
+def must_lead(task: Task, others: Sequence[CompetingTask], *, waited_enough: bool) -> bool:
+    """Must this task, which waits to be taken along, enter the queue itself?
+
+    Somebody with the same checks may come and take it along.  If nobody does, the first of those
+    that wait takes the others.
+    """
+    alike = [one for one in others if has_same_checks(task.spec, one.spec)]
+    waiting = [one.id for one in alike if one.stage is Stage.LAND and not one.is_queued]
+    is_first = all(task.id < other for other in waiting)
+    is_full = len(waiting) + 1 >= JOINT_MAX
+    if waited_enough or (is_full and is_first):
+        return True
+    return is_first and not any(one.stage is not Stage.LAND for one in alike)
+
+
+def can_be_taken_along(task: Task, other: Task) -> bool:
+    """May `task` prove the verified work of `other` with its own?
+
+    Only with the same checks, so that the joint commit is proven for both.  A person's waiver holds
+    for one task's work alone.
+    """
+    waits = other.stage is Stage.LAND and not other.work.is_queued
+    withdrawn = other.cancel_requested or other.recall_requested or other.waivers
+    own_commit = other.work.verified_commit not in {"", other.work.onto}
+    return waits and own_commit and not withdrawn and has_same_checks(task.spec, other.spec)
+
+
+def is_waiting_with(other: Task, commit: str) -> bool:
+    """Does the other task still wait for the landing of exactly this commit?
+
+    The store does not change together with the branch, so this is asked as late as possible.
+    """
+    waits = other.stage is Stage.LAND and not other.state.is_final
+    withdrawn = other.cancel_requested or other.recall_requested
+    return waits and not withdrawn and other.work.verified_commit == commit
+
+
+def may_take_along(task: Task) -> bool:
+    entry = task.work.queue_entry
+    return entry is QueueEntry.TOGETHER and task.spec.kind.is_change and not task.waivers
+
+
+def has_same_checks(one: TaskSpec, other: TaskSpec) -> bool:
+    """Are both proven by the same checks, after the same set-up?
+
+    A check that compares with a base, or names a commit, judges each task by its own.
+    """
+    same_kind = one.kind.is_change and other.kind.is_change
+    return (
+        same_kind
+        and (one.checks, one.setup, one.setup_inputs, one.timeout)
+        == (other.checks, other.setup, other.setup_inputs, other.timeout)
+        and all(check.baseline is BaselineMode.STRICT for check in one.checks)
+        and not any(names_commit(check) for check in one.checks)
+    )

@@ -16,6 +16,7 @@ from yaoki.core.machine.events import (
     Cancelled,
     CulpritFound,
     Event,
+    JointProofFailed,
     JournalNote,
     Judged,
     Landed,
@@ -45,6 +46,7 @@ from yaoki.core.model.stage_report import (
     BranchMoved,
     CandidateVerified,
     CommitLanded,
+    JointCandidateFailed,
     MergeConflicted,
     PlanAccepted,
     StageDeferred,
@@ -81,6 +83,8 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return (JournalNote("WARNING", {"message": words}),)
         case CandidateVerified():
             return _after_verify(task, report, moment)
+        case JointCandidateFailed(commit=commit, tasks=tasks, message=message):
+            return (JointProofFailed(commit, tasks, message),)
         case MergeConflicted(paths=paths):
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
@@ -164,7 +168,13 @@ def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
         return ()
     changed = len(report.changed)
     finished = AgentFinished(
-        report.exit, report.head, report.tree, changed, report.diff_digest, report.left_out_files
+        report.exit,
+        report.head,
+        report.tree,
+        changed,
+        report.diff_digest,
+        report.left_out_files,
+        report.queue_choice,
     )
     notes = (
         [_checkout_note(report.changed_checkout)]
@@ -353,7 +363,7 @@ def _with_findings(
 
 
 def _after_landing(task: Task, report: CommitLanded) -> tuple[Event, ...]:
-    landed = Landed(report.commit, report.was_there_before)
+    landed = Landed(report.commit, report.was_there_before, report.taken_along)
     if task.recovery_strategy is not None:
         return (landed, _recovery_note(task, task.recovery_strategy))
     if not task.failed_attempts:

@@ -42,14 +42,18 @@ def depends_on_inputs_alone(spec: CheckSpec, tree: TreeView) -> bool:
     Only with declared inputs: otherwise the history of git is an input as well.  Not where git
     attributes, or commits of submodules, decide which content the input files have.
     """
-    words = (*spec.argv, spec.shell, *spec.env.values())
-    names_commit = any(name in word for word in words for name in COMMIT_WORDS)
     has_special = any(
         path.rpartition("/")[2] == ".gitattributes" or blob.startswith(SUBMODULE)
         for path, blob in tree.blob_ids.items()
     )
     is_command = spec.type is CheckType.COMMAND
-    return is_command and bool(spec.inputs) and not names_commit and not has_special
+    return is_command and bool(spec.inputs) and not names_commit(spec) and not has_special
+
+
+def names_commit(spec: CheckSpec) -> bool:
+    """Does the command ask about one commit, so that its result holds for that commit alone?"""
+    words = (*spec.argv, spec.shell, *spec.env.values())
+    return any(name in word for word in words for name in COMMIT_WORDS)
 
 
 def is_reusable(finding: Finding) -> bool:

@@ -20,6 +20,7 @@ from yaoki.core.model import (
     Finding,
     PlannedBy,
     Question,
+    QueueChoice,
     Reason,
     RecoveryStrategy,
     RetryMethod,
@@ -143,6 +144,20 @@ class AgentFinished:
     attempt_file_count: int = field(default=0, metadata=stored_as("changed"))
     diff_digest: str = field(default="", metadata=stored_as("diff"))
     left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
+    queue_choice: QueueChoice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JointProofFailed:
+    """A check failed on work of several tasks together, so the task is verified alone.
+
+    Nobody knows yet whose work it was: no attempt is counted, and no agent is told.
+    """
+
+    NAME: ClassVar[str] = "JOINT_PROOF_FAILED"
+    commit: str
+    tasks: tuple[str, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +184,7 @@ class Landed:
     NAME: ClassVar[str] = "TASK_LANDED"
     commit: str
     already: bool = False
+    taken_along: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +429,7 @@ Event = (
     | PromptSent
     | AgentFinished
     | Judged
+    | JointProofFailed
     | LandingRefused
     | Landed
     | RetryDecided

@@ -17,6 +17,7 @@ from yaoki.core.machine.events import (
     CulpritFound,
     EscalationDecided,
     Event,
+    JointProofFailed,
     JournalNote,
     Judged,
     Landed,
@@ -50,6 +51,7 @@ from yaoki.core.machine.transitions import (
     apply_culprit_found,
     apply_escalation,
     apply_final,
+    apply_joint_proof_failed,
     apply_judgment,
     apply_landed,
     apply_landing_refused,
@@ -147,6 +149,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_agent_finished(task, event)
         case Judged():
             return apply_judgment(task, event)
+        case JointProofFailed():
+            return apply_joint_proof_failed(task)
         case LandingRefused():
             return apply_landing_refused(task)
         case Landed(commit=commit):

@@ -15,6 +15,7 @@ from yaoki.core.machine.events import (
     CulpritFound,
     EscalationDecided,
     Event,
+    JointProofFailed,
     JournalNote,
     Judged,
     Landed,
@@ -63,6 +64,8 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.stage is Stage.WORK
         case Judged(passed=passed, commit=commit):
             return active and task.stage is Stage.VERIFY and (bool(commit) or not passed)
+        case JointProofFailed():
+            return active and task.stage is Stage.VERIFY
         case LandingRefused():
             return active and task.stage is Stage.LAND
         case Landed(commit=commit):

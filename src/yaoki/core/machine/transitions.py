@@ -103,6 +103,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         exit=event.exit,
         attempt_file_count=event.attempt_file_count,
         left_out_files=event.left_out_files,
+        queue_choice=event.queue_choice,
     )
     spent = task.spend
     finished = replace(
@@ -231,6 +232,10 @@ def apply_landing_refused(task: Task) -> Task:
         landing_refusals=task.work.landing_refusals + 1,
     )
     return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
+
+
+def apply_joint_proof_failed(task: Task) -> Task:
+    return replace(task, work=replace(task.work, joint_failures=task.work.joint_failures + 1))
 
 
 def apply_landed(task: Task, commit: str) -> Task:

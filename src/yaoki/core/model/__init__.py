@@ -24,6 +24,7 @@ from yaoki.core.model.enums import (
     PlannedBy,
     PlanningRole,
     PromptChannel,
+    QueueEntry,
     Reason,
     RecoveryStrategy,
     RetryMethod,
@@ -57,6 +58,7 @@ from yaoki.core.model.outcome import (
     FindingItem,
     Verdict,
 )
+from yaoki.core.model.queue_choice import QueueChoice
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
     AgentSpec,
@@ -124,6 +126,8 @@ __all__ = [
     "PromptChannel",
     "PromptFiles",
     "Question",
+    "QueueChoice",
+    "QueueEntry",
     "Reason",
     "RecoveryStrategy",
     "RetryMethod",

@@ -45,6 +45,19 @@ class WaitReason(StrEnum):
     DECISION = "decision"
 
 
+class QueueEntry(StrEnum):
+    """How a task takes part in the merge queue of its branch.
+
+    EARLY_LOOK is verified on the branch as it is, apart from the queue.  The others are verified on
+    top of the queue: ALONE with nothing but its own work, TOGETHER with the verified work of tasks
+    that wait for a landing.
+    """
+
+    EARLY_LOOK = "early-look"
+    ALONE = "alone"
+    TOGETHER = "together"
+
+
 @unique
 class PendingRequest(StrEnum):
     """A request by a person, or by a reverted dependency, that no worker has carried out yet.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import AgentExit, FaultSource, Pause, TaskId, TaskSpec, Verdict
+from yaoki.core.model import AgentExit, FaultSource, Pause, QueueChoice, TaskId, TaskSpec, Verdict
 from yaoki.errors import FatalCode
 
 
@@ -44,6 +44,16 @@ class WorkCommitted:
     diff_digest: str = ""
     left_out_files: tuple[str, ...] = ()
     size_excess: tuple[str, ...] = ()
+    queue_choice: QueueChoice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JointCandidateFailed:
+    """A check failed on `commit`, which contains the work of other `tasks` as well."""
+
+    commit: str
+    tasks: tuple[TaskId, ...]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +113,14 @@ class MergeConflicted:
 
 @dataclass(frozen=True, slots=True)
 class CommitLanded:
-    """The run branch contains `commit`; `was_there_before` this attempt to land it."""
+    """The run branch contains `commit`; `was_there_before` this attempt to land it.
+
+    `taken_along`: another task's commit landed it.
+    """
 
     commit: str
     was_there_before: bool = False
+    taken_along: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +172,7 @@ StageReport = (
     WorktreePrepared
     | WorkCommitted
     | CandidateVerified
+    | JointCandidateFailed
     | MergeConflicted
     | CommitLanded
     | PlanAccepted

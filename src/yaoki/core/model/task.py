@@ -12,6 +12,7 @@ from yaoki.core.model.enums import (
     Choice,
     FailureKind,
     PendingRequest,
+    QueueEntry,
     Reason,
     RecoveryStrategy,
     Stage,
@@ -21,6 +22,7 @@ from yaoki.core.model.enums import (
 )
 from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure
+from yaoki.core.model.queue_choice import QueueChoice
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 
@@ -133,6 +135,25 @@ class Work:
     landing_refusals: int = field(default=0, metadata=stored_as("refused"))
     left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
     exit: AgentExit | None = None
+    # Made when the agent has ended; None in an attempt without an agent.
+    queue_choice: QueueChoice | None = None
+    # Proofs that failed with the work of other tasks in them.
+    joint_failures: int = 0
+
+    @property
+    def queue_entry(self) -> QueueEntry:
+        """A task whose landing was refused has passed once, so it is most likely to pass again."""
+        if self.joint_failures:
+            return QueueEntry.ALONE
+        if self.landing_refusals:
+            return QueueEntry.TOGETHER
+        if self.queue_choice is None or not self.queue_choice.enters:
+            return QueueEntry.EARLY_LOOK
+        return QueueEntry.TOGETHER if self.queue_choice.takes_along else QueueEntry.ALONE
+
+    @property
+    def is_queued(self) -> bool:
+        return self.queue_entry is not QueueEntry.EARLY_LOOK
 
 
 @dataclass(frozen=True, slots=True)

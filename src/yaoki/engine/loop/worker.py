@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
+from yaoki.core.decide.merge_queue import PassCounts
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
 from yaoki.core.model import (
@@ -42,6 +42,7 @@ from yaoki.engine.claim_context import (
     StopReason,
 )
 from yaoki.engine.clock_and_chance import read_clock_and_chance
+from yaoki.engine.loop.queue_view import ProofMemory, StoredQueue
 from yaoki.engine.row_check import RowGuard
 from yaoki.engine.stages.stages import Stages
 from yaoki.errors import (
@@ -87,6 +88,7 @@ class Worker:
         self._clock = clock
         self._rows = RowGuard(store, clock)
         self._claimant = claimant
+        self._memory = ProofMemory()
         self._lock = threading.Lock()
         # Since when the remote has rejected the pushes of a run.
         self._rejected_since: dict[RunId, datetime] = {}
@@ -96,6 +98,10 @@ class Worker:
             Stage.VERIFY: stages.verify,
             Stage.LAND: stages.land,
         }
+
+    def remember(self, run_id: RunId, counts: PassCounts) -> None:
+        """Start with the results of proofs that another worker saw."""
+        self._memory.restore(run_id, counts)
 
     def claim(self, limit: int, runs: Sequence[RunId], scope: ClaimScope = ALL) -> list[Task]:
         return self._rows.run_guarded(
@@ -111,27 +117,30 @@ class Worker:
     ) -> Task | None:
         """Run stages until the task is finished or waits; None when another worker has it now."""
         run = self._store.run(task.run_id)
-
-        def claim_on(now: Task) -> ClaimContext:
-            return ClaimContext(
-                stop_reason=stop_reason,
-                note=lambda name, data: self._note(now, name, data),
-                record=lambda event: self._record(now, event),
-                confirm_claim=lambda: self._confirm(now),
-                must_yield=lambda: must_yield(now, self._competing(now)),
-                queue_members=lambda: queue_members(now, self._competing(now)),
-                release_slot=release_slot,
-                environment={},
-            )
-
         try:
             while task.lease is not None:
-                task = self._guarded_step(run, task, task.lease, claim_on(task))
+                task = self.run_next_stage(run, task, stop_reason, release_slot)
         except (LeaseLost, ClaimSuperseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
             self._remove_worktree(run, task)
         return task
+
+    def run_next_stage(
+        self, run: Run, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
+    ) -> Task:
+        """Run the stage that a claimed task is in, and record what follows."""
+        assert task.lease is not None, f"{task.id} is not claimed"
+        claim = ClaimContext(
+            stop_reason=stop_reason,
+            note=lambda name, data: self._note(task, name, data),
+            record=lambda event: self._record(task, event),
+            confirm_claim=lambda: self._confirm(task),
+            queue=StoredQueue(self._store, task, self._memory),
+            release_slot=release_slot,
+            environment={},
+        )
+        return self._guarded_step(run, task, task.lease, claim)
 
     def _guarded_step(self, run: Run, task: Task, lease: Lease, claim: ClaimContext) -> Task:
         """A row that somebody edited escalates its task; it never ends the worker."""
@@ -144,6 +153,7 @@ class Worker:
             return self._store.task(task.id)
 
     def _step(self, run: Run, task: Task, lease: Lease, claim: ClaimContext) -> Task:
+        started = self._clock.now()
         report = self._refuse_stage(task, claim) or self._run_stage(run, task, claim)
         if (
             claim.stop_reason() is StopReason.STOP
@@ -153,6 +163,8 @@ class Worker:
             # The report of an interrupted stage says nothing; the next claim repeats the stage.
             released = LeaseReleased(lease.holder, lease.epoch, "the worker was stopped")
             return self._store.record(lease, lambda _: (released,))
+        if task.stage is Stage.VERIFY:
+            self._memory.record(task, report, self._clock.now() - started)
         return self._store.record(
             lease, lambda now: decide(now, report, read_clock_and_chance(self._clock))
         )
@@ -238,9 +250,6 @@ class Worker:
         self._note(task, "WARNING", {"message": message, "traceback": text})
         remedy = f"report it with its traceback: yaoki trace {task.id} --json"
         return StageFaulted(f"{message} (remedy: {remedy})", transient=True)
-
-    def _competing(self, task: Task) -> Sequence[CompetingTask]:
-        return self._store.competing_tasks(task) if task.stage in COMPETING_STAGES else ()
 
     def _remove_worktree(self, run: Run, task: Task) -> None:
         warning = self._stages.remove_worktree(run, task)

@@ -90,8 +90,10 @@ class LandingBisection:
             return branch, steps
         own = [n for n, step in enumerate(steps, start=1) if self._has_check(step, check)]
         for n in reversed(own):
-            if not probe.fails(steps[n - 1].commit):
-                return replace(branch, base=steps[n - 1].commit), steps[n:]
+            passed = steps[n - 1].branch_commit
+            if not probe.fails(passed):
+                later = [step for step in steps[n:] if step.branch_commit != passed]
+                return replace(branch, base=passed), later
         return branch, ()
 
     def _has_check(self, step: LandedStep, check: CheckSpec) -> bool:
@@ -124,7 +126,7 @@ class LandingBisection:
     def _bisect(
         self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
     ) -> BisectResult | None:
-        if any(step.undoes for step in steps):
+        if any(step.undoes or step.joint_commit for step in steps):
             return self._bisect_rebuilt(branch, _without_undone(steps), probe)
         number = first_red(len(steps), lambda n: probe.fails(steps[n - 1].commit))
         return self._result(branch, steps, number, probe)
@@ -132,8 +134,8 @@ class LandingBisection:
     def _bisect_rebuilt(
         self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
     ) -> BisectResult | None:
-        """After an undo the history contains failing commits, so the remaining landings are
-        combined again, one by one.
+        """After an undo the history contains failing commits, and a joint commit lands several
+        tasks at once, so the remaining landings are combined again, one by one.
         """
 
         def fails(n: int) -> bool:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from yaoki.core.model import FINAL_CHECK_NAME, Run, Stage, Task, TaskKind
-from yaoki.core.model.stage_report import BranchMoved, CommitLanded, StageReport, WorkInterrupted
+from yaoki.core.model.stage_report import (
+    BranchMoved,
+    CommitLanded,
+    StageDeferred,
+    StageReport,
+    WorkInterrupted,
+)
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
+from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.plan_task import PlanTaskStages
-from yaoki.engine.stages.predecessor_wait import PredecessorWait
+from yaoki.engine.stages.predecessor_wait import DEFERRED_WAIT, PredecessorWait
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.ports import Workspace
 
@@ -33,33 +40,66 @@ class LandStage:
         workspace: Workspace,
         processes: AttemptProcesses,
         queue: PredecessorWait,
+        company: CompanyWait,
         plan_task: PlanTaskStages,
     ) -> None:
         self._workspace, self._processes = workspace, processes
-        self._queue, self._plan_task = queue, plan_task
+        self._queue, self._company, self._plan_task = queue, company, plan_task
 
     def land(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         commit, onto = task.work.verified_commit, task.work.onto
         if task.spec.kind is TaskKind.PLAN:
             return self._plan_task.land(run, task, self._processes.folder(task, task.attempt))
         if self._has_landed(run, task, commit):
-            return CommitLanded(commit, was_there_before=True)
-        if task.cancel_requested:
+            return self._landed_before(run, commit)
+        if task.cancel_requested and not self._company.is_taken_along(run, task, claim):
             return WorkInterrupted(
                 "cancelled by a person before it landed", saved_ref=task.work.head
             )
-        if claim.must_yield():
-            return BranchMoved(onto, "tasks whose landing was refused earlier land first")
-        if deferred := self._queue.wait_for_predecessor(run, task, onto, claim):
+        if claim.queue.must_yield():
+            return self._wait_for_company(run, task, claim)
+        # A task without changes is verified on a commit of the branch, perhaps a joint one.
+        joint = self._workspace.landings.read_joint(commit) if commit != onto else None
+        predecessor = joint.predecessor if joint else onto
+        if deferred := self._queue.wait_for_predecessor(run, task, predecessor, claim):
             return deferred
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
+        if joint and not claim.queue.are_waiting(joint.parts):
+            return BranchMoved(predecessor, "a task that was verified with it was withdrawn")
         # A worker that was cut off does not know that another worker has the task by now.
         claim.confirm_claim()
         head = self._workspace.landings.land(run, commit, onto)
         if head == commit or self._has_landed(run, task, commit):
             return CommitLanded(commit, was_there_before=commit == onto)
-        return BranchMoved(head)
+        if task.work.is_queued or commit == onto:
+            return BranchMoved(head)
+        return self._wait_for_company(run, task, claim)
+
+    def _wait_for_company(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
+        """Verified, but the branch has moved: wait until a queued task takes the work along.
+
+        If nobody does, the task enters the queue itself.
+        """
+        commit = task.work.verified_commit
+        stopped = self._company.wait(run, task, claim)
+        if self._has_landed(run, task, commit):
+            return self._landed_before(run, commit)
+        if stopped is StopReason.LOST:
+            raise ClaimSuperseded
+        if stopped is StopReason.CANCEL:
+            return WorkInterrupted(
+                "cancelled by a person before it landed", saved_ref=task.work.head
+            )
+        if stopped is StopReason.STOP:
+            return StageDeferred("stopped before it landed", DEFERRED_WAIT)
+        return BranchMoved(self._workspace.branches.head(run))
+
+    def _landed_before(self, run: Run, commit: str) -> CommitLanded:
+        """The commit is on the branch: another task took it along, or a kill hid its landing."""
+        steps = self._workspace.branches.list_landings(run)
+        along = any(step.commit == commit and step.joint_commit for step in steps)
+        return CommitLanded(commit, was_there_before=not along, taken_along=along)
 
     def _has_landed(self, run: Run, task: Task, commit: str) -> bool:
         """Does the branch contain the verified commit, and does that count as this landing?"""
@@ -70,9 +110,9 @@ class LandStage:
 def _lands_where_verified(task: Task) -> bool:
     """A task without changes counts as landed at the commit it was verified on.
 
-    This holds after its first refusal, even if the branch has moved since: where many tasks land
-    it would otherwise be refused again and again.  The final check of a run is the exception: it
+    This holds for a queued task even if the branch has moved since: where many tasks land it would
+    otherwise be refused again and again.  The final check of a run is the exception: it
     must hold on the branch as it is.
     """
     final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
-    return task.work.landing_refusals > 0 and not final
+    return task.work.is_queued and not final

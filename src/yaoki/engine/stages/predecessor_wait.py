@@ -30,13 +30,13 @@ class PredecessorWait:
         self, run: Run, task: Task, onto: str, claim: ClaimContext
     ) -> StageDeferred | None:
         """Wait until the branch is at `onto`, or never will be; meanwhile the slot is released."""
-        with claim.release_slot() if task.work.landing_refusals else nullcontext():
+        with claim.release_slot() if task.work.is_queued else nullcontext():
             return self._wait(run, task, onto, claim)
 
     def _wait(self, run: Run, task: Task, onto: str, claim: ClaimContext) -> StageDeferred | None:
         until = self._clock.now() + PREDECESSOR_WAIT_MAX
-        while task.work.landing_refusals and self._workspace.landings.is_in_merge_queue(
-            run, onto, claim.queue_members
+        while task.work.is_queued and self._workspace.landings.is_in_merge_queue(
+            run, onto, claim.queue.members
         ):
             self._wait_for_change(claim)
             if claim.stop_reason():
@@ -48,10 +48,10 @@ class PredecessorWait:
 
     def _wait_for_change(self, claim: ClaimContext) -> None:
         """Wait until a task lands or leaves the queue.  Poll the store: git may be far away."""
-        members = claim.queue_members()
+        members = claim.queue.members()
         for _ in range(POLLS_MAX):
             self._clock.sleep(POLL)
-            if claim.stop_reason() or claim.queue_members() != members:
+            if claim.stop_reason() or claim.queue.members() != members:
                 return
 
     def discard_if_predecessor_failed(
@@ -63,6 +63,6 @@ class PredecessorWait:
         """
         if deferred := self._wait(run, task, onto, claim):
             return deferred
-        if not task.work.landing_refusals or self._workspace.branches.branch_contains(run, onto):
+        if not task.work.is_queued or self._workspace.branches.branch_contains(run, onto):
             return None
         return StageDeferred("its predecessor did not land, so it is verified again", timedelta(0))

@@ -16,6 +16,7 @@ from yaoki.engine.required_checks import CommitToVerify, RequiredChecks
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
+from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.dependency_copy import DependencyCopy
 from yaoki.engine.stages.land import LandStage, on_target_branch
 from yaoki.engine.stages.plan_task import PlanTaskStages
@@ -121,7 +122,7 @@ class Stages:
         self._verify = VerifyStage(
             workspace, attempts, self._prepare, verifier, bisection, queue, plan_task
         )
-        self._land = LandStage(workspace, attempts, queue, plan_task)
+        self._land = LandStage(workspace, attempts, queue, CompanyWait(workspace, clock), plan_task)
 
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         return self._prepare.prepare(self._on_target_branch(run, task), task, claim)

@@ -19,6 +19,7 @@ from yaoki.core.model import (
 from yaoki.core.model.stage_report import (
     BisectResult,
     CandidateVerified,
+    JointCandidateFailed,
     MergeConflicted,
     StageDeferred,
     StageFaulted,
@@ -69,19 +70,25 @@ class VerifyStage:
         self._workspace.branches.refuse_drift(run)
         if fault := self._restore_worktree(run, task, claim):
             return fault
-        candidate = self._workspace.landings.build_candidate(run, task, claim.queue_members)
+        candidate = self._workspace.landings.build_candidate(
+            run, task, claim.queue.members, claim.queue.companions
+        )
         if candidate.conflicts:
             conflicted = MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
             return (
-                self._queue.discard_if_predecessor_failed(run, task, candidate.onto, claim)
+                self._queue.discard_if_predecessor_failed(run, task, candidate.predecessor, claim)
                 or conflicted
             )
         findings = self._verifier.verify(run, task, candidate, folder / "checks", claim)
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         verdict = Verdict(findings)
+        if not verdict.passed and candidate.companions:
+            return _joint_failure(candidate, verdict)
         if not verdict.passed and (
-            deferred := self._queue.discard_if_predecessor_failed(run, task, candidate.onto, claim)
+            deferred := self._queue.discard_if_predecessor_failed(
+                run, task, candidate.predecessor, claim
+            )
         ):
             return deferred
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
@@ -172,6 +179,12 @@ class VerifyStage:
                 return verdict
             verdict = _waive_first(verdict, f"waived for {', '.join(names)} by a person")
         return verdict
+
+
+def _joint_failure(candidate: Candidate, verdict: Verdict) -> JointCandidateFailed:
+    failing = verdict.first_failing
+    words = f"{failing.check}: {failing.message}" if failing else ""
+    return JointCandidateFailed(candidate.commit, candidate.companions, words)
 
 
 def _accept_waived(verdict: Verdict, name: str, claim: ClaimContext) -> Verdict:

@@ -229,6 +229,7 @@ class WorkStage:
             saved.diff_digest,
             saved.left_out_files,
             saved.size_excess,
+            claim.queue.choose_entry(),
         )
 
     def _ignored_warnings(self, task: Task) -> Iterator[str]:

@@ -80,11 +80,7 @@ def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
         if isinstance(task.not_taken_because, IdleReason):
             return TaskWaitCause(task.not_taken_because.name)
         return TaskWaitCause.SAID
-    return (
-        TaskWaitCause.TURN
-        if row.landing_refusals and row.stage == Stage.VERIFY
-        else TaskWaitCause.SLOT
-    )
+    return TaskWaitCause.TURN if row.is_queued and row.stage == Stage.VERIFY else TaskWaitCause.SLOT
 
 
 def _account_cause(account: AccountRow, now: datetime) -> TaskWaitCause:

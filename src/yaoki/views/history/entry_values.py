@@ -54,6 +54,7 @@ def read_agent_run(entry: JournalEntry) -> AgentRun:
         str(data.get("limit") or ""),
         str(entry.data.get("head") or ""),
         entry.seq,
+        entry.data.get("queue_choice") or {},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FailureKind
@@ -152,6 +153,8 @@ class AgentRun:
     head: str
     # The journal entry, which has further details.
     seq: int
+    # The choice between the merge queue and an early look, with its numbers.
+    queue_choice: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

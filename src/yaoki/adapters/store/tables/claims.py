@@ -18,7 +18,7 @@ from yaoki.adapters.store.tables.task_loader import TaskLoader, runs_with_ready_
 from yaoki.adapters.store.tables.workers import claim_condition
 from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import AgentSwitched, Claimed, LeaseExpired
-from yaoki.core.model import Lease, RunId, Task, TaskId
+from yaoki.core.model import Lease, RunId, Stage, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
 from yaoki.ports import Claimant, ClaimScope, HeartbeatResult
 
@@ -216,13 +216,32 @@ class ClaimQueries:
 
     @retries_reads
     def competing_tasks(self, task: Task) -> list[CompetingTask]:
-        """The other tasks that are being verified or landed on the same branch."""
-        same_branch = {"run_id": task.run_id, "parent": task.parent, "id": task.id}
+        """The other active tasks on the same branch."""
+        now = to_ms(self._clock.row_time())
         with self._db.read() as tx:
-            rows = tx.rows(
-                sql.COMPETING_TASKS, {**same_branch, "now": to_ms(self._clock.row_time())}
-            )
-            return [CompetingTask(TaskId(row["id"]), row["refused"]) for row in rows]
+            rows = tx.rows(sql.COMPETING_TASKS, {**_same_branch(task), "now": now})
+            return [
+                CompetingTask(
+                    TaskId(row["id"]),
+                    Stage(row["stage"]),
+                    bool(row["queued"]),
+                    row["attempt"],
+                    self._loader.spec(tx, row),
+                )
+                for row in rows
+            ]
+
+    @retries_reads
+    def landing_tasks(self, task: Task) -> list[Task]:
+        """The other tasks on the same branch that wait for their landing apart from the queue."""
+        with self._db.read() as tx:
+            rows = tx.rows(sql.LANDING_TASKS, _same_branch(task))
+            return [self._loader.from_row(tx, row) for row in rows]
+
+    @retries_reads
+    def has_dependents(self, task_id: TaskId) -> bool:
+        with self._db.read() as tx:
+            return tx.row(f"{sql.DEPENDENTS} LIMIT 1", {"id": task_id}) is not None
 
     # -------------------------------------------------------------- renew and expire
 
@@ -272,6 +291,10 @@ def _rows_to_cancel(tx: Transaction, runs: Sequence[RunId]) -> list[SqlRow]:
         if len(rows) >= CANCELLATIONS_PER_CLAIM:
             break
     return rows
+
+
+def _same_branch(task: Task) -> dict[str, str]:
+    return {"run_id": task.run_id, "parent": task.parent, "id": task.id}
 
 
 def _lease_params(lease: Lease) -> dict[str, str | int]:

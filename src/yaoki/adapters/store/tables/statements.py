@@ -23,11 +23,11 @@ INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
                    recall_wanted, landed, doc, account, held, undo_wanted, parent, phase, tags,
-                   place, refused, next_account)
+                   place, queued, next_account)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
         :recall_wanted, :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags,
-        :place, :refused, :next_account)
+        :place, :queued, :next_account)
 """
 
 UPDATE_TASK = """
@@ -35,7 +35,7 @@ UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :ep
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
                  recall_wanted = :recall_wanted, landed = :landed, doc = :doc, held = :held,
-                 undo_wanted = :undo_wanted, place = :place, refused = :refused,
+                 undo_wanted = :undo_wanted, place = :place, queued = :queued,
                  next_account = :next_account, rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
@@ -108,9 +108,16 @@ TASK = "SELECT * FROM tasks WHERE id = :id"
 
 # Tasks that are verified or landed on the same branch; without those whose worker may be dead.
 COMPETING_TASKS = """
-SELECT id, refused FROM tasks
+SELECT id, run_id, stage, queued, attempt FROM tasks
 WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
-  AND stage IN ('VERIFY', 'LAND') AND lease_ms > :now
+  AND lease_ms > :now
+"""
+
+LANDING_TASKS = """
+SELECT * FROM tasks
+WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
+  AND stage = 'LAND' AND queued = 0
+ORDER BY n
 """
 
 SPEC = """

@@ -45,11 +45,12 @@ class TaskLoader:
     def from_row(self, tx: Transaction, row: SqlRow) -> Task:
         """Raise `RowInvalid` for a row that yaoki did not write like this."""
         try:
-            return task_from_row(row, self._spec(tx, row))
+            return task_from_row(row, self.spec(tx, row))
         except ROW_READ_ERRORS as error:
             raise RowInvalid(row["id"], str(error)) from error
 
-    def _spec(self, tx: Transaction, row: SqlRow) -> TaskSpec:
+    def spec(self, tx: Transaction, row: SqlRow) -> TaskSpec:
+        """The specification as it was submitted."""
         spec = self._specs.get(row["id"])
         if spec is None:
             if len(self._specs) >= SPECS_MAX:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from yaoki.adapters.git.commits import Commits, compose_message, first_line
 from yaoki.adapters.git.conflict_tree import is_conflict_side
+from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base
 from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
 from yaoki.adapters.git.refs import (
     GitCommit,
@@ -28,9 +29,9 @@ from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
-from yaoki.core.model import Run, Task
+from yaoki.core.model import Run, Task, TaskId
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
-from yaoki.ports import Candidate, MergeResult, QueueMembers
+from yaoki.ports import Candidate, Companions, JointCommit, MergeResult, QueueMembers
 
 # Other tasks that join the queue at the same time may each be faster once.
 QUEUE_RACES_MAX = 20
@@ -53,20 +54,25 @@ class GitLandings:
         self._mode, self._refs = mode, mode.run_refs
         self._commits, self._trees, self._worktrees = commits, trees, worktrees
         self._saver, self._branch, self._queue = saver, branch, queue
+        self._joint = JointCommits(mode.run_refs, commits)
         self._base_merge = BaseMerge(mode.branch_refs, commits, branch, mode.checkout_update)
 
     # -------------------------------------------------------------- the candidate
 
     @translates_os_errors
     def build_candidate(
-        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+        self,
+        run: Run,
+        task: Task,
+        queue_members: QueueMembers = frozenset,
+        companions: Companions = tuple,
     ) -> Candidate:
         """Merge the task's work onto the run branch or the merge queue, and check it out."""
         self._mode.push_pending()
         self._mode.require_work(task)
         worktree = self._worktrees.require(task.id)
-        if task.work.landing_refusals:
-            candidate = self._build_queued(run, task, queue_members)
+        if task.work.is_queued:
+            candidate = self._build_queued(run, task, queue_members, companions)
         else:
             candidate = self._build(task, self._branch.head(run))
         if candidate.conflicts:
@@ -75,14 +81,24 @@ class GitLandings:
         return self._describe(candidate)
 
     @translates_os_errors
+    def read_joint(self, commit: str) -> JointCommit | None:
+        found = self._refs.read_commits(commit)[0]
+        return self._joint.read(found) if found else None
+
+    @translates_os_errors
     def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
         return self._queue.contains(run, commit, queue_members)
 
-    def _build_queued(self, run: Run, task: Task, queue_members: QueueMembers) -> Candidate:
+    def _build_queued(
+        self, run: Run, task: Task, queue_members: QueueMembers, companions: Companions
+    ) -> Candidate:
         """Build on the last candidate of the queue, again as long as another task is faster."""
         for _ in range(QUEUE_RACES_MAX):
             state = self._queue.read(run, queue_members)
-            candidate = self._build(task, state.predecessor_of(task.id))
+            predecessor = state.predecessor_of(task.id)
+            candidate = self._build_joint(task, predecessor, companions()) or self._build(
+                task, predecessor
+            )
             has_changes = not candidate.conflicts and candidate.commit != candidate.onto
             if not has_changes or self._queue.add(run, state, candidate.commit):
                 return candidate
@@ -93,26 +109,72 @@ class GitLandings:
         """Build the candidate; on a conflict it has the tree of the task's own work and
         no commit.
         """
-        work, previous = self._refs.read_commits(task.work.head or onto.sha, candidate_ref(task.id))
-        if work is None:
-            raise GitFailed(f"the work of {task.id} is gone")
+        work = self._read_work(task, onto)
         merged = self._commits.merge_onto(onto, work)
         if merged.conflicts:
-            return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
-        commit = self._commit(task, merged.tree, onto, work, previous)
-        return Candidate(commit, onto.sha, merged.tree)
+            return Candidate(
+                "", onto.sha, work.tree, conflicts=merged.conflicts, predecessor=onto.sha
+            )
+        commit = onto.sha
+        if merged.tree != onto.tree:
+            commit = self._commit(task, merged.tree, (onto.sha, work.sha))
+        return Candidate(commit, onto.sha, merged.tree, predecessor=onto.sha)
+
+    def _build_joint(
+        self, task: Task, predecessor: GitCommit, others: Sequence[Task]
+    ) -> Candidate | None:
+        """Build on the joined work of other tasks; None when nothing of it can be joined."""
+        work = self._read_work(task, predecessor)
+        join = self._previous_join(task, predecessor, work, others) or self._joint.join(
+            predecessor, others, task.run_id
+        )
+        if join is None:
+            return None
+        merged = self._commits.merge(join.commit.sha, work.sha)
+        if merged.conflicts or merged.tree == join.commit.tree:
+            return None
+        names = tuple(TaskId(part.task) for part in join.parts)
+        parents = (predecessor.sha, join.commit.sha, work.sha)
+        commit = self._commit(task, merged.tree, parents, names)
+        return Candidate(
+            commit,
+            join.commit.sha,
+            merged.tree,
+            predecessor=predecessor.sha,
+            companions=names,
+        )
+
+    def _previous_join(
+        self, task: Task, predecessor: GitCommit, work: GitCommit, others: Sequence[Task]
+    ) -> Join | None:
+        """The join of the candidate that an interrupted call built, if it still fits."""
+        previous = self._refs.read_commits(candidate_ref(task.id))[0]
+        if previous is None or (join := self._joint.read_join(previous)) is None:
+            return None
+        fits = (previous.parents[0], previous.parents[-1]) == (predecessor.sha, work.sha)
+        verified = {other.work.verified_commit for other in others}
+        return join if fits and verified.issuperset(part.sha for part in join.parts) else None
+
+    def _read_work(self, task: Task, onto: GitCommit) -> GitCommit:
+        work = self._refs.read_commits(task.work.head or onto.sha)[0]
+        if work is None:
+            raise GitFailed(f"the work of {task.id} is gone")
+        return work
 
     def _commit(
-        self, task: Task, tree: str, onto: GitCommit, work: GitCommit, previous: GitCommit | None
+        self,
+        task: Task,
+        tree: str,
+        parents: tuple[str, ...],
+        companions: Sequence[TaskId] = (),
     ) -> str:
         """The merge commit; a repeated call returns the same one."""
-        if tree == onto.tree:
-            return onto.sha
-        if previous and (previous.tree, previous.parents) == (tree, (onto.sha, work.sha)):
+        previous = self._refs.read_commits(candidate_ref(task.id))[0]
+        if previous and (previous.tree, previous.parents) == (tree, parents):
             return previous.sha
         subject = f"{task.spec.name}: {first_line(task.spec.goal)}"
-        message = self._commits.compose_task_message(subject, task)
-        commit = self._commits.make(tree, [onto.sha, work.sha], message)
+        message = self._commits.compose_task_message(subject, task, companions)
+        commit = self._commits.make(tree, parents, message)
         move_or_fail(self._refs, RefMove(candidate_ref(task.id), commit))
         return commit
 
@@ -167,7 +229,7 @@ class GitLandings:
 
     @translates_os_errors
     def land(self, run: Run, commit: str, onto: str) -> str:
-        """Move the run branch from `onto` to `commit`, or not at all; returns its head."""
+        """Move the run branch to `commit`, or not at all; returns its head."""
         if not self._mode.has_commit(commit):
             # Verified on a machine that is gone: only a machine that has the commit can land it,
             # so the task is verified again.
@@ -178,7 +240,9 @@ class GitLandings:
                     f"{commit[:12]} does not build on {onto[:12]}: landing it would lose work"
                 )
             self._refuse_checked_out(run)
-            if self._branch.move(run, commit, onto, "yaoki: land"):
+            joint = self.read_joint(commit)
+            below = joint.predecessor if joint else onto
+            if self._branch.move(run, commit, below, "yaoki: land"):
                 return commit
         return self._branch.head(run).sha
 
@@ -211,7 +275,7 @@ class GitLandings:
         """Merge a child of the landing that has the tree before it: the merge base is then the
         landing itself, so git removes exactly its changes.
         """
-        before = require_commit(self._refs, landed.parents[0], "the commit before the landing")
+        before = require_commit(self._refs, own_base(landed), "the commit before the landing")
         child = self._commits.make(before.tree, [landed.sha], compose_message(f"before {task_id}"))
         merged = self._commits.merge(head.sha, child)
         if merged.conflicts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from itertools import takewhile
 
+from yaoki.adapters.git.joint_commits import JointCommits
 from yaoki.adapters.git.ref_names import merge_queue_ref, target_branch_ref
 from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
@@ -38,8 +39,14 @@ class QueueState:
 class MergeQueue:
     """Reads the queue and adds candidates to it."""
 
-    def __init__(self, refs: BranchRefs, branch: RunBranch, warn: Callable[[str], None]) -> None:
-        self._refs, self._branch, self._warn = refs, branch, warn
+    def __init__(
+        self,
+        refs: BranchRefs,
+        branch: RunBranch,
+        joint: JointCommits,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._refs, self._branch, self._joint, self._warn = refs, branch, joint, warn
 
     def read(self, run: Run, queue_members: QueueMembers) -> QueueState:
         """The queue at nearly one instant.
@@ -58,7 +65,12 @@ class MergeQueue:
         return QueueState(before, members, tip.sha if tip else "")
 
     def contains(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
-        return commit in {each.sha for each in self.read(run, queue_members).candidates}
+        """Is the commit a candidate, or joined in one?"""
+        for candidate in self.read(run, queue_members).candidates:
+            join = self._joint.read_join(candidate)
+            if candidate.sha == commit or (join and commit in {part.sha for part in join.parts}):
+                return True
+        return False
 
     def _read_ends(self, run: Run) -> tuple[GitCommit, GitCommit | None]:
         head, tip = self._refs.read_commits(target_branch_ref(run), merge_queue_ref(run))

@@ -77,6 +77,7 @@ const PARTS = {
   CHECK_FINISHED: ({ check, outcome, seconds, rerun_seconds: reruns = [], required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: [seconds || 0, ...reruns].map(duration).join(" + ") }],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
+  JOINT_PROOF_FAILED: ({ tasks }) => ["", { n: tasks.length }],
   LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
@@ -95,7 +96,7 @@ const PARTS = {
   TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
   TASK_BLOCKED: ({ dependents: n }) => ["", { n }],
   TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && shortCommit(kept) }],
-  TASK_LANDED: ({ commit, already }) => [already ? ".already" : "", { commit: shortCommit(commit) }],
+  TASK_LANDED: ({ commit, already, taken_along }) => [taken_along ? ".together" : already ? ".already" : "", { commit: shortCommit(commit) }],
   TASK_REVIVED: ({ dependents: n }) => ["", { n }],
 };
 

@@ -1,0 +1,109 @@
+"""The merge queue as a task sees it, and what its worker remembers of earlier proofs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.decide.merge_queue import (
+    COMPETING_STAGES,
+    CompetingTask,
+    PassCounts,
+    can_be_taken_along,
+    choose_queue_entry,
+    is_waiting_with,
+    may_take_along,
+    must_lead,
+    must_yield,
+    queue_members,
+)
+from yaoki.core.model import QueueChoice, RunId, Task, TaskId
+from yaoki.core.model.stage_report import CandidateVerified, MergeConflicted, StageReport
+from yaoki.ports import WorkerStore
+
+# A task waits to be taken along for at most so many times the duration of its own proof,
+PROOFS_WAITED = 4
+# and never longer than this.
+COMPANY_WAIT_MAX = timedelta(minutes=10)
+
+
+class ProofMemory:
+    """The results and durations of the proofs that a worker has run; lost when it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: BoundedCache[RunId, PassCounts] = BoundedCache()
+        self._durations: BoundedCache[TaskId, timedelta] = BoundedCache()
+
+    def record(self, task: Task, report: StageReport, duration: timedelta) -> None:
+        """Record the end of a verification; a repeated one says nothing about the attempt."""
+        if not isinstance(report, CandidateVerified | MergeConflicted):
+            return
+        passed = isinstance(report, CandidateVerified) and report.verdict.passed
+        with self._lock:
+            self._durations[task.id] = duration
+            if task.spec.kind.is_change and not task.work.landing_refusals:
+                counts = self._counts.get(task.run_id) or PassCounts()
+                self._counts[task.run_id] = _count(counts, task.attempt, passed=passed)
+
+    def restore(self, run_id: RunId, counts: PassCounts) -> None:
+        with self._lock:
+            self._counts[run_id] = counts
+
+    def counts(self, run_id: RunId) -> PassCounts:
+        with self._lock:
+            return self._counts.get(run_id) or PassCounts()
+
+    def company_wait(self, task_id: TaskId) -> timedelta:
+        with self._lock:
+            duration = self._durations.get(task_id) or timedelta(0)
+        return min(PROOFS_WAITED * duration, COMPANY_WAIT_MAX)
+
+
+def _count(counts: PassCounts, attempt: int, *, passed: bool) -> PassCounts:
+    which = f"{'later' if attempt > 1 else 'first'}_{'passed' if passed else 'failed'}"
+    return replace(counts, **{which: getattr(counts, which) + 1})
+
+
+class StoredQueue:
+    """`QueueView` of one task, as the store has it."""
+
+    def __init__(self, store: WorkerStore, task: Task, memory: ProofMemory) -> None:
+        self._store, self._task, self._memory = store, task, memory
+
+    def members(self) -> frozenset[TaskId]:
+        return queue_members(self._task, self._others())
+
+    def companions(self) -> Sequence[Task]:
+        if not may_take_along(self._task):
+            return ()
+        waiting = self._store.landing_tasks(self._task)
+        return [other for other in waiting if can_be_taken_along(self._task, other)]
+
+    def must_yield(self) -> bool:
+        return must_yield(self._task, self._others())
+
+    def must_lead(self, waited: timedelta) -> bool:
+        """A task that others need enters the queue at once: they could start earlier."""
+        enough = waited >= self._memory.company_wait(self._task.id)
+        enough = enough or self._store.has_dependents(self._task.id)
+        return must_lead(self._task, self._store.competing_tasks(self._task), waited_enough=enough)
+
+    def choose_entry(self) -> QueueChoice | None:
+        if not self._task.spec.kind.is_change:
+            return None
+        others = self._store.competing_tasks(self._task)
+        counts = self._memory.counts(self._task.run_id)
+        return choose_queue_entry(self._task.attempt, others, counts)
+
+    def are_waiting(self, parts: Mapping[TaskId, str]) -> bool:
+        return all(
+            is_waiting_with(self._store.task(task_id), commit) for task_id, commit in parts.items()
+        )
+
+    def _others(self) -> Sequence[CompetingTask]:
+        stage = self._task.stage
+        return self._store.competing_tasks(self._task) if stage in COMPETING_STAGES else ()

@@ -1,0 +1,52 @@
+"""A verified task whose branch has moved waits until a task in the merge queue takes it along."""
+
+from __future__ import annotations
+
+from yaoki.core.model import Run, Task
+from yaoki.engine.claim_context import ClaimContext, StopReason
+from yaoki.engine.stages.predecessor_wait import POLL, POLLS_MAX
+from yaoki.ports import Clock, Workspace
+
+
+class CompanyWait:
+    """Used by the land stage."""
+
+    def __init__(self, workspace: Workspace, clock: Clock) -> None:
+        self._workspace, self._clock = workspace, clock
+
+    def wait(self, run: Run, task: Task, claim: ClaimContext) -> StopReason | None:
+        """Return when the task has landed or must enter the queue itself; else why to stop.
+
+        A task that is taken along is not cancelled any more: its landing may be under way.
+        """
+        started = self._clock.now()
+        with claim.release_slot():
+            while not self._has_landed(run, task):
+                stop = claim.stop_reason()
+                if stop in {StopReason.LOST, StopReason.STOP}:
+                    return stop
+                if not self.is_taken_along(run, task, claim):
+                    if stop:
+                        return stop
+                    if claim.queue.must_lead(self._clock.now() - started):
+                        return None
+                self._wait_for_change(claim)
+        return None
+
+    def is_taken_along(self, run: Run, task: Task, claim: ClaimContext) -> bool:
+        """Is its verified commit joined in a candidate of the queue?"""
+        commit, members = task.work.verified_commit, claim.queue.members
+        return not task.work.is_queued and self._workspace.landings.is_in_merge_queue(
+            run, commit, members
+        )
+
+    def _has_landed(self, run: Run, task: Task) -> bool:
+        return self._workspace.branches.branch_contains(run, task.work.verified_commit)
+
+    def _wait_for_change(self, claim: ClaimContext) -> None:
+        """Wait until a task enters or leaves the queue.  Poll the store: git may be far away."""
+        members = claim.queue.members()
+        for _ in range(POLLS_MAX):
+            self._clock.sleep(POLL)
+            if claim.stop_reason() or claim.queue.members() != members:
+                return
