@@ -1,4 +1,4 @@
-"""(d) Tasks with real git and a no-op agent, beside a bare loop of the same git commands."""
+"""(d) Tasks with real git and a no-op agent, beside a bare loop of git that proves as well."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.place import Place
 from benchmarks.repositories import AGENT, WHO, Repository
 from benchmarks.results import Line, Part, at_most
 
-GOAL = 1.25
+GOAL = 1.5
 SIDE_BY_SIDE = 4
 
 
@@ -66,7 +66,9 @@ def _bare(place: Place, tasks: int, loops: int) -> float:
 
 
 class BareLoop:
-    """worktree add, the agent, commit, merge-tree, commit-tree, update-ref, worktree remove."""
+    """worktree add, the agent, commit, merge-tree, commit-tree, a clean worktree of that commit in
+    which the check holds, update-ref, worktree remove.
+    """
 
     def __init__(self, repository: Repository) -> None:
         self._git, self._folder = repository.git, repository.folder
@@ -80,7 +82,7 @@ class BareLoop:
         subprocess.run(AGENT, cwd=path, check=True, env={"YAOKI_TASK_NAME": f"t{n}"})
         self._commit(path, n)
         with self._landing:
-            self._land(branch)
+            self._land(branch, n)
         with self._worktrees:
             self._git("worktree", "remove", "--force", str(path))
 
@@ -88,9 +90,19 @@ class BareLoop:
         self._git("add", "-A", at=path)
         self._git(*WHO, "commit", "-qm", f"task {n}", at=path)
 
-    def _land(self, branch: str) -> None:
+    def _land(self, branch: str, n: int) -> None:
         head, work = self._git("rev-parse", "run", branch).split()
         tree = self._git("merge-tree", "--write-tree", head, work)
         words = ("commit-tree", "-p", head, "-p", work, "-m", f"land {branch}", tree)
         commit = self._git(*WHO, *words)
+        self._prove(commit, self._folder / f"p{n}")
         self._git("update-ref", "refs/heads/run", commit, head)
+
+    def _prove(self, commit: str, path: Path) -> None:
+        """The check of the plan, in a worktree that contains nothing but the commit."""
+        with self._worktrees:
+            self._git("worktree", "add", "-q", "--detach", str(path), commit)
+        if not (path / "README").exists():
+            raise RuntimeError(f"{commit} is unproven")
+        with self._worktrees:
+            self._git("worktree", "remove", "--force", str(path))

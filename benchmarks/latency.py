@@ -19,11 +19,12 @@ from typing import Any
 from benchmarks import noop
 from benchmarks.crew import WARM_UP_S, started, until
 from benchmarks.place import Place, python
-from benchmarks.results import Line, Part
+from benchmarks.results import Line, Part, at_most
 from yaoki.core.model import Task
 
 SLOTS = 4
 WAIT_S_MAX = 20.0
+WAITING_GOAL_MS = 20
 # Not a multiple of any poll, so that all instants within one are met.
 PAUSE_S = 0.137
 
@@ -35,16 +36,20 @@ def measured(place: Place) -> Part:
         chain, submit = _on(place, kind, 10 if place.quick else 60)
         data[kind] = {"chain_ms": chain, "submit_ms": submit}
         lines.append(_line(f"{kind}: a need is done -> next started, same worker", chain))
-        lines.append(_line(f"{kind}: stored -> started by a waiting worker", submit))
+        lines.append(
+            _line(f"{kind}: stored -> started by a waiting worker", submit, WAITING_GOAL_MS)
+        )
     return Part(tuple(lines), data)
 
 
-def _line(what: str, found: Sequence[float]) -> Line:
+def _line(what: str, found: Sequence[float], goal: float | None = None) -> Line:
     if len(found) < 2:
         return Line("b", what, None, "ms", note="nothing was started in time")
-    high = sorted(found)[int(len(found) * 0.95)]
+    high, middle = sorted(found)[int(len(found) * 0.95)], statistics.median(found)
     note = f"median of {len(found)}; 95 % within {high:.0f} ms"
-    return Line("b", what, statistics.median(found), "ms", note=note)
+    if goal is None:
+        return Line("b", what, middle, "ms", note=note)
+    return at_most("b", what, middle, "ms", goal, note=note)
 
 
 def _on(place: Place, kind: str, count: int) -> tuple[list[float], list[float]]:
@@ -57,10 +62,10 @@ def _on(place: Place, kind: str, count: int) -> tuple[list[float], list[float]]:
             stored = {}
             for n in range(count):
                 time.sleep(PAUSE_S)
-                store.add(noop.RUN, [noop.spec(f"s{n}")])
+                store.add_tasks(noop.RUN, [noop.spec(f"s{n}")])
                 stored[f"s{n}"] = time.monotonic()
             chain = [noop.spec(f"c{n}", (f"c{n - 1}",) if n else ()) for n in range(count)]
-            store.add(noop.RUN, chain)
+            store.add_tasks(noop.RUN, chain)
             until(lambda: f"ended c{count - 1}" in _text(seen), crew, WAIT_S_MAX)
         store.close()
         began, ended = _instants(seen, "began"), _instants(seen, "ended")

@@ -19,6 +19,8 @@ from yaoki.engine.loop.worker import Worker
 from yaoki.ports import Clock, PoolStore
 
 POLL_S = 0.2
+# How often a pool with a free slot asks whether the store has changed.
+VERSION_POLL_S = 0.01
 PREPARE_AHEAD_INTERVAL = timedelta(seconds=1)
 # Extra threads per slot for tasks that only wait to land.
 EXTRA_THREADS_MAX = 4
@@ -70,6 +72,8 @@ class _State:
     idle_version: int = -1
     idle_until: datetime | None = None
     idle_for: tuple[RunId, ...] = ()
+    # Changes of the store in a row that left nothing to claim.
+    vain_claims: int = 0
     admission: AdmissionDecision = field(default_factory=AdmissionDecision)
 
 
@@ -134,8 +138,7 @@ class Pool:
                 self._fill(self._state.runs)
                 self._start_background_tasks()
                 self._watch_requests()
-                with self._changed:
-                    self._changed.wait(POLL_S)
+                self._wait()
         except BaseException:
             # Nothing watches the agents any more, so their threads must stop.
             self.stop.drain = self.stop.now = True
@@ -152,6 +155,28 @@ class Pool:
             raise self._state.error
         if self._presence is not None:
             self._presence.leave()
+
+    def _wait(self) -> None:
+        """Wait for the next round; with nothing to claim only until the store changes.
+
+        Where others change the store all the time and leave nothing to claim, the pauses grow, so
+        that many waiting workers do not load the store.
+        """
+        state = self._state
+        is_idle = state.idle_until is not None and bool(state.runs) and self._free_slots() > 0
+        if not is_idle or self.stop.drain:
+            with self._changed:
+                self._changed.wait(POLL_S)
+            return
+        pause = min(VERSION_POLL_S * 2 ** min(state.vain_claims, 8), POLL_S)
+        for _ in range(round(POLL_S / pause)):
+            with self._changed:
+                if self._changed.wait(pause):
+                    return
+            if self._store.version() != state.idle_version:
+                state.vain_claims += 1
+                return
+        state.vain_claims = 0
 
     def _is_stopped(self) -> bool:
         if self._state.error is not None:
@@ -188,7 +213,9 @@ class Pool:
         tasks = self._claim(free, runs, self._admit(runs))
         for task in tasks:
             self._start(task)
-        if not tasks:
+        if tasks:
+            state.vain_claims = 0
+        else:
             due = self._store.next_due(runs)
             soon = now + self._settings.lease / 4
             state.idle_version, state.idle_for = version, tuple(runs)

@@ -93,9 +93,10 @@ class StoredQueue:
         return must_lead(self._task, self._store.competing_tasks(self._task), waited_enough=enough)
 
     def choose_entry(self) -> QueueChoice | None:
-        if not self._task.spec.kind.is_change:
-            return None
+        """None for a task that is alone on its branch: a queue would only cost a ref."""
         others = self._store.competing_tasks(self._task)
+        if not others or not self._task.spec.kind.is_change:
+            return None
         counts = self._memory.counts(self._task.run_id)
         return choose_queue_entry(self._task.attempt, others, counts)
 

@@ -45,7 +45,7 @@ APPLICATION = "yaoki"
 OUTAGE = timedelta(minutes=5)
 OUTAGE_AT_START = timedelta(seconds=1)
 # Without a notification, every so many polls ask the server all the same.
-POLLS_MAX = 5
+POLLS_MAX = 25
 SETTLE_STEP_S, SETTLE_STEPS = 0.005, 1000
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
