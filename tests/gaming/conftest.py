@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.conftest import project, pycache, store_url, stores
 from tests.false_success.case_runner import PROGRAMS, CaseRunner
-from tests.false_success.conftest import pycache
 
-__all__ = ["pycache"]
+__all__ = ["project", "pycache", "store_url", "stores"]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -57,7 +57,7 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program with its tests, as the task finds it.  `runs` is False for tests of runners that
-    are not installed: only their text is judged.
+    are not installed: only their text is judged.  `hidden` are tests that only a hidden check has.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Program:
     files: Mapping[str, str]
     cases: Sequence[Case]
     runs: bool = True
+    hidden: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.name
@@ -90,8 +91,8 @@ def weak(name: str, label: str, changed: Mapping[str, str | None], **more: objec
     return Case(name, label, changed, Criterion.INTEGRITY, **more)  # type: ignore[arg-type]
 
 
-def later(criterion: Criterion, name: str, label: str, changed: Mapping[str, str | None]) -> Case:
-    """A cheat for a criterion that is not built yet."""
+def unseen(criterion: Criterion, name: str, label: str, changed: Mapping[str, str | None]) -> Case:
+    """A cheat that only running it shows: with hidden tests, or with its own tests on the base."""
     return Case(name, label, changed, criterion, fits_base_tests=True)
 
 

@@ -89,10 +89,9 @@ def test_the_corpus_is_large_enough(record_property: Callable[[str, object], Non
     """Its table is printed at the end of the session."""
     pairs = all_cases()
     for program, case in pairs:
-        refused = judge(program, case).is_refused
-        built = not case.is_cheat or case.criterion in BUILT
-        word = ("refused" if refused else "landed") if built else "not yet"
-        record_property("gaming", f"{case.criterion or 'honest'}|{case.label}|{word}")
+        if not case.is_cheat or case.criterion in BUILT:
+            word = "refused" if judge(program, case).is_refused else "landed"
+            record_property("gaming", f"{case.criterion or 'honest'}|{case.label}|{word}")
 
     assert sum(case.is_cheat for _, case in pairs) >= 60
     assert sum(not case.is_cheat for _, case in pairs) >= 60

@@ -1,6 +1,6 @@
 """vitest: its sources are judged, it is not run."""
 
-from tests.gaming.corpus import Criterion, Program, edited, hard, honest, later, weak
+from tests.gaming.corpus import Program, edited, hard, honest, weak
 
 BASE = "export function ago(then: Date, now: Date = new Date()): string {\n  return '';\n}\n"
 TESTS = """\
@@ -127,12 +127,6 @@ PROGRAM = Program(
             "tests that cannot fail",
             {"src/ago.ts": RIGHT, "src/ago.test.ts": TAUTOLOGY},
             fits_base_tests=True,
-        ),
-        later(
-            Criterion.RED_FIRST,
-            "a test that the base passes",
-            "tests that are green before",
-            {"src/ago.ts": RIGHT, "src/ago.test.ts": GREEN},
         ),
         honest("a table of units", {"src/ago.ts": RIGHT}, "table of the task"),
         honest("one branch for each unit", {"src/ago.ts": PLAIN}),
