@@ -108,6 +108,24 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
     assert "1 with checks that a person waived" in report["verdict"]
 
 
+@pytest.mark.spec("10.4", "12.3")
+def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> None:
+    """Once the work has landed, the waived check fails for them, too."""
+    tasks = [
+        {"id": "a", "checks": ["all"], "retry": {"max_retries": 0}},
+        {"id": "b", "checks": ["all"], "needs": ["a"]},
+        {"id": "c", "checks": ["c"], "needs": ["a"]},
+    ]
+    checks = {"all": file_contains("a.txt"), "c": file_contains("c.txt")}
+    plan = a_plan({"a": [writes("a.txt", "bad\n")]}, tasks, checks)
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    waived = " ".join(project.yaoki("answer", "a", "waive").out.split())
+
+    assert "warning: b must still pass all: once this work has landed" in waived
+    assert "yaoki plan recheck" in waived
+
+
 @pytest.mark.spec("10.4", "0.1", "6.6")
 def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Project) -> None:
     """A person accepts a test less; the next attempt deletes the whole file and asks again."""

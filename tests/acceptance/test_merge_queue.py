@@ -134,7 +134,7 @@ def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) ->
         **dict.fromkeys(names, 1),
         "bad": 2,
     }
-    along = [e["task"] for e in project.events() if e["data"].get("taken_along")]
+    along = [e["task"] for e in project.events() if e["data"].get("taken_along_by")]
     assert len(along) >= 2
     executions = len(list((project.folder / "runs").iterdir()))
     assert executions <= 7, "one failure, one landing alone, three early looks, one or two together"

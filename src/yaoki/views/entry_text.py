@@ -125,7 +125,8 @@ def _escalation_words(data: Data) -> str:
 
 def _landing_words(data: Data) -> str:
     already = " (no change; the branch stays there)" if data.get("already") else ""
-    along = " (together with another task)" if data.get("taken_along") else ""
+    leader = data.get("taken_along_by")
+    along = f" (together with {leader})" if leader else ""
     return f"landed {data['commit'][:10]}{already}{along}"
 
 
@@ -257,7 +258,8 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _expiry_words,
     "JOINT_PROOF_FAILED": lambda data: (
-        f"failed together with {format_count(len(data['tasks']), 'other task')}: verifying it alone"
+        f"failed together with {', '.join(data['tasks'])} ({one_line(data['why'])}):"
+        " nobody is blamed, it is verified alone"
     ),
     "LAND_REFUSED": lambda data: f"{_refusal_reason(data)}; verifying again",
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",

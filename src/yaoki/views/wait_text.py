@@ -33,10 +33,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     """The cause of the wait in a few words; empty when the task does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
-        is_queued = row.is_queued and row.stage == Stage.LAND
-        return view.not_taken_because or (
-            "lands after the tasks it was verified with" if is_queued else ""
-        )
+        return view.not_taken_because or (_landing_words(row) if row.stage == Stage.LAND else "")
     if row.state is not State.WAITING:
         return ""
     if view.blocked:
@@ -54,6 +51,13 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.is_queued and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
+
+
+def _landing_words(row: TaskRow) -> str:
+    """A queued task waits for its predecessor; any other lands at once or is taken along."""
+    if row.is_queued:
+        return "lands after the tasks it was verified with"
+    return "verified; lands together with the next task of the merge queue"
 
 
 def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str]) -> str:

@@ -72,7 +72,8 @@ class JointCommits:
             return None
         parts = (*(joined.parts if joined else ()), part)
         parents = [predecessor.sha, *(each.sha for each in parts)]
-        message = compose_message(f"Join the work of {len(parts)} tasks", Run=run_id)
+        names = ", ".join(each.task for each in parts)
+        message = compose_message(f"Join the verified work of {names}", Run=run_id)
         sha = self._commits.make(merged.tree, parents, message)
         return Join(require_commit(self._refs, sha, "the join"), parts)
 

@@ -26,9 +26,8 @@ from yaoki.core.model import (
 
 # Verification is running, or the landing is next.
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
-# Before anything was observed: four of five first attempts pass, and 19 of 20 later ones.
-FIRST_PRIOR = (4, 1)
-LATER_PRIOR = (19, 1)
+# Before anything was observed, four of five attempts pass.
+PRIOR_PASSED, PRIOR_FAILED = 4, 1
 # An early look is followed by a second execution, which several tasks share.
 LOOK_COST = 0.3
 # Below this chance of its own, a task would waste the joint proof of the others too often.
@@ -65,9 +64,8 @@ class PassCounts:
     def chance(self, attempt: int) -> float:
         """The expected share of passing proofs: the prior counts as that many observations."""
         passed, failed = self.of_attempt(attempt)
-        prior_passed, prior_failed = LATER_PRIOR if attempt > 1 else FIRST_PRIOR
-        passes = prior_passed + passed
-        return passes / (passes + prior_failed + failed)
+        passes = PRIOR_PASSED + passed
+        return passes / (passes + PRIOR_FAILED + failed)
 
 
 def choose_queue_entry(

@@ -363,7 +363,7 @@ def _with_findings(
 
 
 def _after_landing(task: Task, report: CommitLanded) -> tuple[Event, ...]:
-    landed = Landed(report.commit, report.was_there_before, report.taken_along)
+    landed = Landed(report.commit, report.was_there_before, report.taken_along_by)
     if task.recovery_strategy is not None:
         return (landed, _recovery_note(task, task.recovery_strategy))
     if not task.failed_attempts:

@@ -184,7 +184,7 @@ class Landed:
     NAME: ClassVar[str] = "TASK_LANDED"
     commit: str
     already: bool = False
-    taken_along: bool = False
+    taken_along_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,12 +115,12 @@ class MergeConflicted:
 class CommitLanded:
     """The run branch contains `commit`; `was_there_before` this attempt to land it.
 
-    `taken_along`: another task's commit landed it.
+    `taken_along_by`: the task whose commit landed it.
     """
 
     commit: str
     was_there_before: bool = False
-    taken_along: bool = False
+    taken_along_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class StoredQueue:
     def choose_entry(self) -> QueueChoice | None:
         """None for a task that is alone on its branch: a queue would only cost a ref."""
         others = self._store.competing_tasks(self._task)
-        if not others or not self._task.spec.kind.is_change:
+        if not others:
             return None
         counts = self._memory.counts(self._task.run_id)
         return choose_queue_entry(self._task.attempt, others, counts)

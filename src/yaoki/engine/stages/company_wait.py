@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from yaoki.core.model import Run, Task
 from yaoki.engine.claim_context import ClaimContext, StopReason
 from yaoki.engine.stages.predecessor_wait import POLL, POLLS_MAX
@@ -30,7 +32,7 @@ class CompanyWait:
                         return stop
                     if claim.queue.must_lead(self._clock.now() - started):
                         return None
-                self._wait_for_change(claim)
+                self._wait_for_change(claim, started)
         return None
 
     def is_taken_along(self, run: Run, task: Task, claim: ClaimContext) -> bool:
@@ -43,10 +45,15 @@ class CompanyWait:
     def _has_landed(self, run: Run, task: Task) -> bool:
         return self._workspace.branches.branch_contains(run, task.work.verified_commit)
 
-    def _wait_for_change(self, claim: ClaimContext) -> None:
-        """Wait until a task enters or leaves the queue.  Poll the store: git may be far away."""
+    def _wait_for_change(self, claim: ClaimContext, started: datetime) -> None:
+        """Wait until a task enters or leaves the queue, or the last one that could come is gone.
+
+        Poll the store: git may be far away.
+        """
         members = claim.queue.members()
         for _ in range(POLLS_MAX):
             self._clock.sleep(POLL)
             if claim.stop_reason() or claim.queue.members() != members:
+                return
+            if len(members) == 1 and claim.queue.must_lead(self._clock.now() - started):
                 return

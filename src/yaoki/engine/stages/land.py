@@ -98,8 +98,9 @@ class LandStage:
     def _landed_before(self, run: Run, commit: str) -> CommitLanded:
         """The commit is on the branch: another task took it along, or a kill hid its landing."""
         steps = self._workspace.branches.list_landings(run)
-        along = any(step.commit == commit and step.joint_commit for step in steps)
-        return CommitLanded(commit, was_there_before=not along, taken_along=along)
+        joint = next((step.joint_commit for step in steps if step.commit == commit), "")
+        leader = next((step.task_id for step in steps if joint and step.commit == joint), "")
+        return CommitLanded(commit, was_there_before=not joint, taken_along_by=leader)
 
     def _has_landed(self, run: Run, task: Task, commit: str) -> bool:
         """Does the branch contain the verified commit, and does that count as this landing?"""
@@ -110,9 +111,9 @@ class LandStage:
 def _lands_where_verified(task: Task) -> bool:
     """A task without changes counts as landed at the commit it was verified on.
 
-    This holds for a queued task even if the branch has moved since: where many tasks land it would
-    otherwise be refused again and again.  The final check of a run is the exception: it
-    must hold on the branch as it is.
+    This holds even if the branch has moved since: where many tasks land it would otherwise be
+    verified again and again.  The final check of a run is the exception: it must hold on the
+    branch as it is.
     """
     final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
-    return task.work.is_queued and not final
+    return not final and (task.spec.kind.is_change or task.work.is_queued)

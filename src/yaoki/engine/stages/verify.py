@@ -83,14 +83,14 @@ class VerifyStage:
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         verdict = Verdict(findings)
-        if not verdict.passed and candidate.companions:
-            return _joint_failure(candidate, verdict)
         if not verdict.passed and (
             deferred := self._queue.discard_if_predecessor_failed(
                 run, task, candidate.predecessor, claim
             )
         ):
             return deferred
+        if not verdict.passed and candidate.companions:
+            return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
         return self._report(run, task, candidate, verdict, culprit)
 

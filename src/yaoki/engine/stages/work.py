@@ -229,7 +229,8 @@ class WorkStage:
             saved.diff_digest,
             saved.left_out_files,
             saved.size_excess,
-            claim.queue.choose_entry(),
+            # Work without changes has no place in a queue: nothing is built on it.
+            claim.queue.choose_entry() if saved.changed and task.spec.kind.is_change else None,
         )
 
     def _ignored_warnings(self, task: Task) -> Iterator[str]:

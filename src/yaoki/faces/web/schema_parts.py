@@ -85,6 +85,7 @@ TRY = object_of(
     checks=OPEN,
     ended=nullable(TEXT),
     session=nullable(TEXT),
+    queue=nullable(OPEN),
     **SPENT,
 )
 STRETCH = object_of(

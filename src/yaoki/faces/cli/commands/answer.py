@@ -174,10 +174,33 @@ def _answer(
         print_document(document)
         return 0
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_describe_result(task, choice)}")
+    if choice is Choice.WAIVE and (sharing := _open_tasks_with(app, task)):
+        print_wrapped(_shared_words(task, sharing))
     if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
         print_wrapped(_unsaved_words(app, task, names))
     print_next_command(document["next"])
     return 0
+
+
+def _open_tasks_with(app: App, task: Task) -> list[str]:
+    """The names of the other open tasks that have a check that is waived for this one."""
+    others = (row for row in app.reads.rows(task.run_id) if row.id != task.id)
+    return [
+        row.name
+        for row in others
+        if not row.state.is_final
+        and any(check.name in task.waivers for check in app.reads.task(row.id).spec.checks)
+    ]
+
+
+def _shared_words(task: Task, names: Sequence[str]) -> str:
+    shown = clean_line(", ".join(names[:NAMES_SHOWN]))
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    waived = clean_line(", ".join(task.waivers))
+    return (
+        f"warning: {shown}{more} must still pass {waived}: once this work has landed, what fails "
+        f"now fails for them as well; repair the check instead: yaoki plan recheck {task.run_id}"
+    )
 
 
 def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:

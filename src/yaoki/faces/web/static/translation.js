@@ -96,7 +96,10 @@ const PARTS = {
   TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
   TASK_BLOCKED: ({ dependents: n }) => ["", { n }],
   TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && shortCommit(kept) }],
-  TASK_LANDED: ({ commit, already, taken_along }) => [taken_along ? ".together" : already ? ".already" : "", { commit: shortCommit(commit) }],
+  TASK_LANDED: ({ commit, already, taken_along_by }) => [
+    taken_along_by ? ".together" : already ? ".already" : "",
+    { commit: shortCommit(commit), leader: taken_along_by },
+  ],
   TASK_REVIVED: ({ dependents: n }) => ["", { n }],
 };
 
