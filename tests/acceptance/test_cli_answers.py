@@ -111,7 +111,7 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
 @pytest.mark.spec("10.4", "12.3")
 def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> None:
     """Once the work has landed, the waived check fails for them, too."""
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["all"], "retry": {"max_retries": 0}},
         {"id": "b", "checks": ["all"], "needs": ["a"]},
         {"id": "c", "checks": ["c"], "needs": ["a"]},

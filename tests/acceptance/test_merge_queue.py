@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import PATIENT, Project, a_plan, waits_for, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    PATIENT,
+    WITHOUT_PLUGINS,
+    Project,
+    a_plan,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 # Longer than anything here takes, and less than a test may take.
@@ -166,6 +174,47 @@ def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) ->
     assert undone.code == 0, undone.out + undone.err
     files = project.git("ls-tree", "--name-only", branch).split()
     assert [name for name in names if f"{name}.txt" not in files] == [looked]
+
+
+@pytest.mark.spec("17.7", "6.6", "0.1")
+def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) -> None:
+    """`t1` shortens a list while `t0` lands tests for each of its items: on top of `t0` there are
+    fewer tests with it than without it, whoever takes it along.
+    """
+    project.settings(PATIENT)
+    folder, second = project.folder, project.folder / "second"
+    program = "CASES = [{}]\n\n\ndef f(x):\n    return x + 1\n"
+    tests = "from prog import f\n\n\ndef test_a():\n    assert f(1) == 2\n"
+    (project.repo / "prog.py").write_text(program.format("1, 2, 3, 4"))
+    (project.repo / "test_a.py").write_text(tests)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a program")
+    each = (
+        "import pytest\n\nfrom prog import CASES, f\n\n\n@pytest.mark.parametrize('x', CASES)\n"
+        "def test_p(x):\n    assert f(x) == x + 1\n"
+    )
+    landing = {"run": ["sh", "-c", wait_in_shell(landed_at_least(folder, 1))]}
+    begin = {"run": ["touch", str(second)]}
+    acts: dict[str, Any] = {
+        "bad": [writes("bad.txt", "wrong\n"), [begin, landing, *writes("bad.txt")]],
+        "t0": [[waits_for(second), *writes("test_p.py", each)]],
+        "t1": [[waits_for(started(folder, "t0")), *writes("prog.py", program.format("1"))]] * 9,
+    }
+    tell = f"test ! -f test_p.py || touch {started(folder, 't0')}"
+    looked = f"! grep -q 'CASES = .1.$' prog.py || touch {started(folder, 't1')}"
+    both_run = wait_in_shell(f"test -f {started(folder, 't1')}")
+    meet = f"test ! -f test_p.py || {{ {both_run}; }}"
+    gate = {"shell": f"! grep -x wrong *.txt || exit 1; {looked}; {tell}; {meet}", "rerun": False}
+    pytest_check = {"run": ["python3", "-m", "pytest", "-q"], "env": WITHOUT_PLUGINS}
+    tasks = [{"id": name, "retry": {"max_retries": 1}} for name in acts]
+    plan = a_plan(acts, tasks, {"gate": gate, "tests": pytest_check})
+
+    done = project.yaoki("run", project.plan(plan), "--parallel", "4", "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert [project.task(name)["state"] for name in acts] == ["DONE", "DONE", "ESCALATED"]
+    assert "test-integrity" in project.task("t1")["question"]
+    assert "1, 2, 3, 4" in project.git("show", f"{run_branch(project)}:prog.py")
 
 
 @pytest.mark.spec("3.4", "4.1", "0.1")

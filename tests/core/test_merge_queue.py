@@ -24,6 +24,7 @@ from yaoki.core.decide.merge_queue import (
 )
 from yaoki.core.model import (
     BaselineMode,
+    CheckType,
     PendingRequest,
     QueueChoice,
     QueueEntry,
@@ -136,7 +137,8 @@ def test_only_verified_work_with_the_same_checks_is_taken_along() -> None:
     assert can_be_taken_along(task, ready)
     assert not can_be_taken_along(task, replace(ready, stage=Stage.VERIFY))
     assert not can_be_taken_along(task, replace(ready, spec=revised))
-    assert not can_be_taken_along(task, replace(ready, request=PendingRequest.CANCEL))
+    for request in (PendingRequest.CANCEL, PendingRequest.RECALL):
+        assert not can_be_taken_along(task, replace(ready, request=request))
     assert not can_be_taken_along(task, replace(ready, waivers=("tests",)))
     assert not can_be_taken_along(task, replace(ready, work=Work(verified_commit="b", onto="b")))
     assert not can_be_taken_along(task, replace(ready, work=Work()))
@@ -151,8 +153,16 @@ def test_a_check_that_judges_each_task_by_its_own_base_is_never_shared() -> None
 
     assert has_same_checks(SPEC, SPEC)
     assert has_same_checks(spec_with(shell="make"), spec_with(shell="make"))
-    for own in ({"baseline": BaselineMode.KNOWN}, {"shell": "git diff {base}"}):
+    for own in (
+        {"baseline": BaselineMode.KNOWN},
+        {"shell": "git diff {base}"},
+        {"type": CheckType.JUDGE},
+        {"type": CheckType.PYTHON},
+        {"type": CheckType.GIT},
+    ):
         assert not has_same_checks(spec_with(**own), spec_with(**own))
+        both = replace(SPEC, checks=(*SPEC.checks, *spec_with(**own).checks))
+        assert not has_same_checks(both, both), "one such check is enough"
     report = replace(SPEC, kind=TaskKind.REPORT)
     assert has_same_checks(report, SPEC) is report.kind.is_change
     assert not has_same_checks(SPEC, replace(SPEC, setup=(("make",),)))
@@ -196,12 +206,14 @@ def test_no_more_wait_than_one_proof_can_land() -> None:
 
 @pytest.mark.spec("17.7", "0.1")
 def test_a_withdrawn_task_is_not_landed_by_others() -> None:
-    ready = waiting(7)
+    task, ready = at(Stage.VERIFY, 1), waiting(7)
 
-    assert is_waiting_with(ready, "c")
-    assert is_waiting_with(replace(ready, state=State.WAITING), "c"), "its worker has died"
-    assert not is_waiting_with(ready, "d")
-    assert not is_waiting_with(replace(ready, stage=Stage.VERIFY), "c")
-    assert not is_waiting_with(replace(ready, state=State.CANCELLED), "c")
+    assert is_waiting_with(task, ready, "c")
+    assert is_waiting_with(task, replace(ready, state=State.WAITING), "c"), "its worker has died"
+    assert not is_waiting_with(task, ready, "d")
+    assert not is_waiting_with(task, replace(ready, stage=Stage.VERIFY), "c")
+    assert not is_waiting_with(task, replace(ready, state=State.CANCELLED), "c")
     for request in (PendingRequest.CANCEL, PendingRequest.RECALL):
-        assert not is_waiting_with(replace(ready, request=request), "c")
+        assert not is_waiting_with(task, replace(ready, request=request), "c")
+    revised = replace(ready, spec=replace(SPEC, checks=(a_check("other"),)))
+    assert not is_waiting_with(task, revised, "c"), "its checks were changed meanwhile"

@@ -40,6 +40,11 @@ def own_base(commit: GitCommit) -> str:
     return commit.parents[1] if is_joint(commit) else commit.parents[0]
 
 
+def revert_command(commit: GitCommit) -> str:
+    """The command by which a person reverts the changes of this commit's own task."""
+    return f"git revert -m{2 if is_joint(commit) else 1} {commit.sha[:12]}"
+
+
 class JointCommits:
     """Joins verified commits, and reads which tasks a joint commit lands."""
 

@@ -16,6 +16,7 @@ from yaoki.core.decide.verdict_reuse import names_commit
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BaselineMode,
+    CheckSpec,
     QueueChoice,
     QueueEntry,
     Stage,
@@ -23,6 +24,7 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
 )
+from yaoki.core.model.check_types import FILE_CHECKS
 
 # Verification is running, or the landing is next.
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
@@ -130,14 +132,15 @@ def can_be_taken_along(task: Task, other: Task) -> bool:
     return waits and own_commit and not withdrawn and has_same_checks(task.spec, other.spec)
 
 
-def is_waiting_with(other: Task, commit: str) -> bool:
-    """Does the other task still wait for the landing of exactly this commit?
+def is_waiting_with(task: Task, other: Task, commit: str) -> bool:
+    """Does the other task still wait for the landing of exactly this commit, with these checks?
 
     The store does not change together with the branch, so this is asked as late as possible.
     """
     waits = other.stage is Stage.LAND and not other.state.is_final
     withdrawn = other.cancel_requested or other.recall_requested
-    return waits and not withdrawn and other.work.verified_commit == commit
+    same = other.work.verified_commit == commit and has_same_checks(task.spec, other.spec)
+    return waits and not withdrawn and same
 
 
 def may_take_along(task: Task) -> bool:
@@ -148,13 +151,22 @@ def may_take_along(task: Task) -> bool:
 def has_same_checks(one: TaskSpec, other: TaskSpec) -> bool:
     """Are both proven by the same checks, after the same set-up?
 
-    A check that compares with a base, or names a commit, judges each task by its own.
+    A check that looks at more than the files of a commit judges each task by its own: its goal,
+    its changes, its base.
     """
     same_kind = one.kind.is_change and other.kind.is_change
+    same_setup = (one.setup, one.setup_inputs, one.timeout) == (
+        *(other.setup, other.setup_inputs, other.timeout),
+    )
     return (
-        same_kind
-        and (one.checks, one.setup, one.setup_inputs, one.timeout)
-        == (other.checks, other.setup, other.setup_inputs, other.timeout)
-        and all(check.baseline is BaselineMode.STRICT for check in one.checks)
-        and not any(names_commit(check) for check in one.checks)
+        same_kind and same_setup and one.checks == other.checks and all(map(_is_shared, one.checks))
+    )
+
+
+def _is_shared(check: CheckSpec) -> bool:
+    """Does the result depend on the files of the commit alone?"""
+    return (
+        check.type in FILE_CHECKS
+        and check.baseline is BaselineMode.STRICT
+        and not names_commit(check)
     )

@@ -90,7 +90,7 @@ class RevertStep:
             if not verdict.passed:
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
-                    hint=f"also undo what needs it, or: git revert -m1 {task.landed_commit[:12]}",
+                    hint=f"also undo what needs it; what landed after it: git log {run.branch}",
                 )
             for words in waiver_notes(verdict, f"{run.branch} without {task.spec.name}"):
                 self._store.note(run.id, "WARNING", {"message": words})

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
 
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.decide.merge_queue import (
     COMPETING_STAGES,
+    JOINT_MAX,
     CompetingTask,
     PassCounts,
     can_be_taken_along,
@@ -81,7 +83,10 @@ class StoredQueue:
         if not may_take_along(self._task):
             return ()
         waiting = self._store.landing_tasks(self._task)
-        return [other for other in waiting if can_be_taken_along(self._task, other)]
+        able = (other for other in waiting if can_be_taken_along(self._task, other))
+        # A task that others need does not wait for anybody.
+        staying = (other for other in able if not self._store.has_dependents(other.id))
+        return list(islice(staying, JOINT_MAX - 1))
 
     def must_yield(self) -> bool:
         return must_yield(self._task, self._others())
@@ -102,7 +107,8 @@ class StoredQueue:
 
     def are_waiting(self, parts: Mapping[TaskId, str]) -> bool:
         return all(
-            is_waiting_with(self._store.task(task_id), commit) for task_id, commit in parts.items()
+            is_waiting_with(self._task, self._store.task(task_id), commit)
+            for task_id, commit in parts.items()
         )
 
     def _others(self) -> Sequence[CompetingTask]:

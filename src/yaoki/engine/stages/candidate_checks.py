@@ -234,7 +234,7 @@ class CandidateVerifier:
                 failed = True
                 continue
             self._comparison.save_pass(check, finding, facts.commit)
-            fewer = self._fewer_tests(run, check, finding, facts, reviewed)
+            fewer = self._fewer_tests(run, check, finding, facts, reviewed, candidate.predecessor)
             if fewer is not None:
                 failed = True
                 yield conceal_details(fewer, spec)
@@ -267,15 +267,18 @@ class CandidateVerifier:
         finding: Finding,
         facts: CheckFacts,
         reviewed: ReviewedChange,
+        predecessor: str,
     ) -> Finding | None:
         """Are there fewer tests than without the task, or for a check task, than before the run?
 
-        A task may have deleted tests that only a later check runs.
+        A task may have deleted tests that only a later check runs.  A joint commit is compared with
+        the commit below it on the branch: tasks that are taken along must not lose tests either.
         """
         task = check.task
         if reviewed.by_agent:
             tests = reviewed.definition.parametrized
-            return self._comparison.fewer_tests(check, finding, facts, facts.onto, lambda: tests)
+            before = predecessor or facts.onto
+            return self._comparison.fewer_tests(check, finding, facts, before, lambda: tests)
         if task.spec.kind is not TaskKind.CHECK or self._may_weaken_tests(run):
             return None
 

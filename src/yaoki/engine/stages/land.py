@@ -50,9 +50,11 @@ class LandStage:
         commit, onto = task.work.verified_commit, task.work.onto
         if task.spec.kind is TaskKind.PLAN:
             return self._plan_task.land(run, task, self._processes.folder(task, task.attempt))
+        # Ask first who takes it along: after a landing the queue does not contain it any more.
+        may_cancel = task.cancel_requested and not self._company.is_taken_along(run, task, claim)
         if self._has_landed(run, task, commit):
             return self._landed_before(run, commit)
-        if task.cancel_requested and not self._company.is_taken_along(run, task, claim):
+        if may_cancel:
             return WorkInterrupted(
                 "cancelled by a person before it landed", saved_ref=task.work.head
             )

@@ -89,7 +89,7 @@ class VerifyStage:
             )
         ):
             return deferred
-        if not verdict.passed and candidate.companions:
+        if candidate.companions and any(f.outcome is Outcome.FAILED for f in verdict.all_failing):
             return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
         return self._report(run, task, candidate, verdict, culprit)

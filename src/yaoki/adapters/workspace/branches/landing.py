@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from yaoki.adapters.git.commits import Commits, compose_message, first_line
 from yaoki.adapters.git.conflict_tree import is_conflict_side
-from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base
+from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base, revert_command
 from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
 from yaoki.adapters.git.refs import (
     GitCommit,
@@ -281,7 +281,7 @@ class GitLandings:
         if merged.conflicts:
             raise NotNow(
                 f"later work builds on {task_id}: {', '.join(merged.conflicts[:10])}",
-                hint=f"undo the later tasks first, or by hand: git revert -m1 {landed.sha[:12]}",
+                hint=f"undo the later tasks first, or by hand: {revert_command(landed)}",
             )
         if merged.tree == head.tree:
             return head.sha
