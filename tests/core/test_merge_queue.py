@@ -11,7 +11,6 @@ from tests.builders import a_check, an_active_task
 from yaoki.core.decide.merge_queue import (
     JOINT_MAX,
     LOOK_COST,
-    CompetingTask,
     PassCounts,
     can_be_taken_along,
     choose_queue_entry,
@@ -25,6 +24,7 @@ from yaoki.core.decide.merge_queue import (
 from yaoki.core.model import (
     BaselineMode,
     CheckType,
+    CompetingTask,
     PendingRequest,
     QueueChoice,
     QueueEntry,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,74 +13,96 @@ from tests.acceptance.project import GIT_IDENTITY, PATIENT, WITHOUT_PLUGINS, Pro
 from tests.gaming.corpus import Case, Criterion, Program, all_cases
 
 pytestmark = pytest.mark.acceptance
-UNSEEN = [(p, c) for p, c in all_cases() if c.criterion in {Criterion.HIDDEN, Criterion.RED_FIRST}]
 
 
-def _pairs() -> Iterator[tuple[str, Program, Case, Criterion, bool]]:
-    """Every unseen cheat, and an honest twin of each program under the same criterion."""
-    twins: set[str] = set()
-    for n, (program, cheat) in enumerate(UNSEEN):
-        assert cheat.criterion is not None
-        yield f"cheat{n}", program, cheat, cheat.criterion, True
-        if program.name not in twins:
-            twin = next(case for case in program.cases if not case.is_cheat)
-            yield f"honest{n}", program, twin, cheat.criterion, False
-            twins.add(program.name)
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A case of a program in a folder of its own, judged by one criterion."""
+
+    folder: str
+    program: Program
+    case: Case
+    criterion: Criterion
 
 
-@pytest.fixture
-def workshop(project: Project) -> Project:
-    """Every program in a folder of its own, once for each task."""
+def cheats() -> list[Attempt]:
+    return [
+        Attempt(f"cheat{n}", program, case, case.criterion)
+        for n, (program, case) in enumerate(all_cases())
+        if case.criterion in {Criterion.HIDDEN, Criterion.RED_FIRST}
+    ]
+
+
+def honest_twins() -> list[Attempt]:
+    """One of each program, under the criterion that refuses its cheats."""
+    criteria = {cheat.program.name: cheat for cheat in cheats()}
+    return [
+        Attempt(f"honest{n}", one.program, _first_honest(one.program), one.criterion)
+        for n, one in enumerate(criteria.values())
+    ]
+
+
+def _first_honest(program: Program) -> Case:
+    return next(case for case in program.cases if not case.is_cheat)
+
+
+def run_all(project: Project, attempts: Sequence[Attempt]) -> dict[str, bool]:
+    """Run every attempt as a task of one plan; returns whether each has landed."""
     project.settings(PATIENT)
-    for folder, program, *_ in _pairs():
-        for path, text in program.files.items():
-            file = project.repo / folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+    for one in attempts:
+        for path, text in one.program.files.items():
+            write_file(project.repo / one.folder / path, text)
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "the programs")
-    return project
+    project.yaoki("run", project.plan(_plan(project, attempts)), "--parallel", "2", "--quiet")
+    return {one.folder: bool(project.task(one.folder)["landed"]) for one in attempts}
 
 
-def _plan(project: Project) -> dict[str, Any]:
+def write_file(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def _plan(project: Project, attempts: Sequence[Attempt]) -> dict[str, Any]:
     tasks, checks, acts = [], {}, {}
-    for folder, program, case, criterion, _ in _pairs():
-        run: dict[str, Any] = {"run": program.command.split(), "cwd": folder}
+    for one in attempts:
+        run: dict[str, Any] = {"run": one.program.command.split(), "cwd": one.folder}
         run |= {"env": WITHOUT_PLUGINS, "on_failure": "abort", "rerun": False}
-        checks[f"{folder}-tests"] = run
-        names = [f"{folder}-tests"]
-        if criterion is Criterion.HIDDEN:
-            hidden = _write_hidden(project.folder / "hidden" / folder, folder, program)
-            checks[f"{folder}-hidden"] = {**run, "hidden": str(hidden)}
-            names.append(f"{folder}-hidden")
-        kind = "fix" if criterion is Criterion.RED_FIRST else "change"
-        goal = case.goal or program.goal
-        tasks.append({"id": folder, "goal": goal, "kind": kind, "checks": names})
-        acts[folder] = [[{"write": {f"{folder}/{path}": t for path, t in case.changed.items()}}]]
+        names = [f"{one.folder}-tests"]
+        checks[names[0]] = run
+        if one.criterion is Criterion.HIDDEN:
+            hidden = project.folder / "hidden" / one.folder
+            for path, text in one.program.hidden.items():
+                write_file(hidden / one.folder / path, text)
+            names.append(f"{one.folder}-hidden")
+            checks[names[1]] = {**run, "hidden": str(hidden)}
+        kind = "fix" if one.criterion is Criterion.RED_FIRST else "change"
+        goal = one.case.goal or one.program.goal
+        task = {"id": one.folder, "goal": goal, "kind": kind, "checks": names}
+        tasks.append({**task, "retry": {"max_retries": 0}})
+        files = {f"{one.folder}/{path}": text for path, text in one.case.changed.items()}
+        acts[one.folder] = [[{"write": files}]]
     actor = {"preset": "scripted", "options": {"scenario": {"tasks": acts}}}
     head = {"goal": "Cheats", "agents": {"actor": actor}, "agent": "actor"}
-    return {**head, "checks": checks, "tasks": [{**t, "retry": {"max_retries": 0}} for t in tasks]}
-
-
-def _write_hidden(where: Path, folder: str, program: Program) -> Path:
-    for path, text in program.hidden.items():
-        (where / folder).mkdir(parents=True)
-        (where / folder / path).write_text(text)
-    return where
+    return {**head, "checks": checks, "tasks": tasks}
 
 
 @pytest.mark.long
 @pytest.mark.spec("17.1", "17.2", "0.1")
 def test_work_that_only_fits_the_visible_tests_does_not_land(
-    workshop: Project, record_property: Callable[[str, object], None]
+    project: Project, record_property: Callable[[str, object], None]
 ) -> None:
-    workshop.yaoki("run", workshop.plan(_plan(workshop)), "--parallel", "2", "--quiet")
+    landed = run_all(project, cheats())
 
-    wrong = []
-    for folder, program, case, criterion, is_cheat in _pairs():
-        landed = bool(workshop.task(folder)["landed"])
-        wrong += [f"{program.name}: {case.name}"] if landed is is_cheat else []
-        if is_cheat:
-            word = "landed" if landed else "refused"
-            record_property("gaming", f"{criterion}|{case.label}|{word}")
-    assert not wrong
+    for one in cheats():
+        word = "landed" if landed[one.folder] else "refused"
+        record_property("gaming", f"{one.criterion}|{one.case.label}|{word}")
+    assert not any(landed.values()), landed
+
+
+@pytest.mark.full
+@pytest.mark.spec("17.1", "17.2")
+def test_honest_work_lands_under_the_same_criteria(project: Project) -> None:
+    landed = run_all(project, honest_twins())
+
+    assert all(landed.values()), landed

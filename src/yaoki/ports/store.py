@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Event
 from yaoki.core.model import (
     CheckRevision,
     CheckSpec,
+    CompetingTask,
     Finding,
     Lease,
     Pause,

@@ -35,9 +35,8 @@ from tests.builders import (
     to_land,
 )
 from yaoki.adapters.store import SqlStore
-from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Answered, LandingRefused, LeaseReleased
-from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
+from yaoki.core.model import Catalogue, Choice, CompetingTask, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
 from yaoki.ports import Claimant
 

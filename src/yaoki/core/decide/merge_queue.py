@@ -17,6 +17,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BaselineMode,
     CheckSpec,
+    CompetingTask,
     QueueChoice,
     QueueEntry,
     Stage,
@@ -36,17 +37,6 @@ LOOK_COST = 0.3
 TAKE_ALONG_CHANCE = 0.8
 # The most tasks that one proof lands.
 JOINT_MAX = 8
-
-
-@dataclass(frozen=True, slots=True)
-class CompetingTask:
-    """Another active task on the same branch; `attempt` is the number of its present attempt."""
-
-    id: TaskId
-    stage: Stage
-    is_queued: bool
-    attempt: int
-    spec: TaskSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from yaoki.core.model.enums import (
     TaskKind,
     WaitReason,
 )
+from yaoki.core.model.merge_queue import CompetingTask, QueueChoice
 from yaoki.core.model.names import (
     BUILT_IN_CHECKS,
     CHECK_ENTRY_POINTS,
@@ -58,7 +59,6 @@ from yaoki.core.model.outcome import (
     FindingItem,
     Verdict,
 )
-from yaoki.core.model.queue_choice import QueueChoice
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
     AgentSpec,
@@ -101,6 +101,7 @@ __all__ = [
     "CheckType",
     "Choice",
     "ClosedAccount",
+    "CompetingTask",
     "ContinuousMode",
     "Counts",
     "CriterionLevel",

@@ -20,9 +20,9 @@ from yaoki.core.model.enums import (
     TaskKind,
     WaitReason,
 )
+from yaoki.core.model.merge_queue import QueueChoice
 from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure
-from yaoki.core.model.queue_choice import QueueChoice
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 

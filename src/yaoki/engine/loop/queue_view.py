@@ -12,7 +12,6 @@ from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.decide.merge_queue import (
     COMPETING_STAGES,
     JOINT_MAX,
-    CompetingTask,
     PassCounts,
     can_be_taken_along,
     choose_queue_entry,
@@ -22,7 +21,7 @@ from yaoki.core.decide.merge_queue import (
     must_yield,
     queue_members,
 )
-from yaoki.core.model import QueueChoice, RunId, Task, TaskId
+from yaoki.core.model import CompetingTask, QueueChoice, RunId, Task, TaskId
 from yaoki.core.model.stage_report import CandidateVerified, MergeConflicted, StageReport
 from yaoki.ports import WorkerStore
 

@@ -16,9 +16,8 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import ClaimFilter
 from yaoki.adapters.store.tables.task_loader import TaskLoader, runs_with_ready_tasks
 from yaoki.adapters.store.tables.workers import claim_condition
-from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import AgentSwitched, Claimed, LeaseExpired
-from yaoki.core.model import Lease, RunId, Stage, Task, TaskId
+from yaoki.core.model import CompetingTask, Lease, RunId, Stage, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
 from yaoki.ports import Claimant, ClaimScope, HeartbeatResult
 

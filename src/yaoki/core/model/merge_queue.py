@@ -1,8 +1,11 @@
-"""The choice between the merge queue and an early look, with the numbers that it follows from."""
+"""The merge queue of a branch: a task's choice to enter it, and the tasks that compete with it."""
 
 from __future__ import annotations
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model.enums import Stage
+from yaoki.core.model.names import TaskId
+from yaoki.core.model.spec import TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,14 @@ class QueueChoice:
     land_chance: float
     queue_cost: float
     look_cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class CompetingTask:
+    """Another active task on the same branch; `attempt` is the number of its present attempt."""
+
+    id: TaskId
+    stage: Stage
+    is_queued: bool
+    attempt: int
+    spec: TaskSpec
