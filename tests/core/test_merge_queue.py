@@ -40,9 +40,14 @@ SPEC = an_active_task(Stage.VERIFY).spec
 
 
 def other(
-    name: str, stage: Stage = Stage.VERIFY, *, queued: bool = False, attempt: int = 1
+    name: str,
+    stage: Stage = Stage.VERIFY,
+    *,
+    queued: bool = False,
+    refused: bool = False,
+    attempt: int = 1,
 ) -> CompetingTask:
-    return CompetingTask(TaskId(name), stage, queued, attempt, SPEC)
+    return CompetingTask(TaskId(name), stage, queued, refused, attempt, SPEC)
 
 
 QUEUED, FRESH = other("r-1", queued=True), other("r-2")
@@ -112,6 +117,15 @@ def test_the_choice_counts_only_queued_tasks_whose_proof_is_running() -> None:
 
     assert choose_queue_entry(1, around, PassCounts(first_failed=9)).ahead == 0
     assert choose_queue_entry(1, around, PassCounts(first_failed=9)).enters
+
+
+@pytest.mark.spec("17.7")
+def test_work_that_was_verified_once_is_expected_to_land() -> None:
+    counts = PassCounts(first_failed=9)
+
+    made = choose_queue_entry(1, [other("r-1", queued=True, refused=True)], counts)
+
+    assert (made.enters, made.land_chance, made.queue_cost) == (True, 0.98, 0.02)
 
 
 @pytest.mark.spec("17.7")
@@ -191,7 +205,8 @@ def test_the_first_of_those_that_wait_leads_when_nobody_comes() -> None:
     assert must_lead(task, [after, in_queue, stranger], waited_enough=False)
     assert not must_lead(task, [before], waited_enough=False), "the other one leads"
     assert not must_lead(task, [coming], waited_enough=False)
-    assert must_lead(task, [before, coming], waited_enough=True)
+    assert must_lead(task, [after, coming], waited_enough=True)
+    assert not must_lead(task, [before, coming], waited_enough=True), "one leads, not all"
 
 
 @pytest.mark.spec("17.7")

@@ -58,6 +58,8 @@ TASK_DOC_FIELDS = (
 )
 # Stored instead of a feedback that equals the failure.
 SAME = "same"
+# The column `queued` of a task whose landing was refused.
+REFUSED = 2
 NOTHING_SPENT = Spend()
 NO_PROBLEM = AccountProblem.NONE
 
@@ -83,7 +85,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "held": int(task.awaiting_rerun),
         "undo_wanted": int(task.undo_requested),
         "place": task.work.host if task.taken_over else "",
-        "queued": int(task.work.is_queued),
+        "queued": REFUSED if task.work.landing_refusals else int(task.work.is_queued),
         "doc": _task_doc(task),
     }
 

@@ -31,6 +31,8 @@ from yaoki.core.model.check_types import FILE_CHECKS
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
 # Before anything was observed, four of five attempts pass.
 PRIOR_PASSED, PRIOR_FAILED = 4, 1
+# Work that was verified once fails on a moved branch only if it clashes with what landed.
+VERIFIED_CHANCE = 0.98
 # An early look is followed by a second execution, which several tasks share.
 LOOK_COST = 0.3
 # Below this chance of its own, a task would waste the joint proof of the others too often.
@@ -65,7 +67,9 @@ def choose_queue_entry(
 ) -> QueueChoice:
     """Compare the expected executions in vain: behind the queued tasks, and after an early look."""
     ahead = [one for one in others if one.is_queued and one.stage is Stage.VERIFY]
-    land_chance = prod(counts.chance(one.attempt) for one in ahead)
+    land_chance = prod(
+        VERIFIED_CHANCE if one.was_refused else counts.chance(one.attempt) for one in ahead
+    )
     own_chance, queue_cost = counts.chance(attempt), 1 - land_chance
     passed, failed = counts.of_attempt(attempt)
     return QueueChoice(
@@ -98,16 +102,15 @@ def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
 def must_lead(task: Task, others: Sequence[CompetingTask], *, waited_enough: bool) -> bool:
     """Must this task, which waits to be taken along, enter the queue itself?
 
-    Somebody with the same checks may come and take it along.  If nobody does, the first of those
-    that wait takes the others.
+    Somebody with the same checks may come and take it along.  If nobody does in time, the first of
+    those that wait takes the others.
     """
     alike = [one for one in others if has_same_checks(task.spec, one.spec)]
     waiting = [one.id for one in alike if one.stage is Stage.LAND and not one.is_queued]
     is_first = all(task.id < other for other in waiting)
     is_full = len(waiting) + 1 >= JOINT_MAX
-    if waited_enough or (is_full and is_first):
-        return True
-    return is_first and not any(one.stage is not Stage.LAND for one in alike)
+    nobody_comes = all(one.stage is Stage.LAND for one in alike)
+    return is_first and (waited_enough or is_full or nobody_comes)
 
 
 def can_be_taken_along(task: Task, other: Task) -> bool:

@@ -31,10 +31,14 @@ class QueueChoice:
 
 @dataclass(frozen=True, slots=True)
 class CompetingTask:
-    """Another active task on the same branch; `attempt` is the number of its present attempt."""
+    """Another active task on the same branch; `attempt` is the number of its present attempt.
+
+    `was_refused`: it was verified once, but its landing was refused.
+    """
 
     id: TaskId
     stage: Stage
     is_queued: bool
+    was_refused: bool
     attempt: int
     spec: TaskSpec

@@ -168,7 +168,7 @@ class Pool:
             with self._changed:
                 self._changed.wait(POLL_S)
             return
-        pause = min(VERSION_POLL_S * 2 ** min(state.vain_claims, 8), POLL_S)
+        pause = min(VERSION_POLL_S * (1 + state.vain_claims), POLL_S)
         for _ in range(round(POLL_S / pause)):
             with self._changed:
                 if self._changed.wait(pause):

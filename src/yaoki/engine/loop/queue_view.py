@@ -92,8 +92,9 @@ class StoredQueue:
 
     def must_lead(self, waited: timedelta) -> bool:
         """A task that others need enters the queue at once: they could start earlier."""
+        if self._store.has_dependents(self._task.id):
+            return True
         enough = waited >= self._memory.company_wait(self._task.id)
-        enough = enough or self._store.has_dependents(self._task.id)
         return must_lead(self._task, self._store.competing_tasks(self._task), waited_enough=enough)
 
     def choose_entry(self) -> QueueChoice | None:

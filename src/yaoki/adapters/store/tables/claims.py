@@ -16,6 +16,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import ClaimFilter
 from yaoki.adapters.store.tables.task_loader import TaskLoader, runs_with_ready_tasks
 from yaoki.adapters.store.tables.workers import claim_condition
+from yaoki.adapters.store.task_rows import REFUSED
 from yaoki.core.machine.events import AgentSwitched, Claimed, LeaseExpired
 from yaoki.core.model import CompetingTask, Lease, RunId, Stage, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
@@ -224,6 +225,7 @@ class ClaimQueries:
                     TaskId(row["id"]),
                     Stage(row["stage"]),
                     bool(row["queued"]),
+                    row["queued"] == REFUSED,
                     row["attempt"],
                     self._loader.spec(tx, row),
                 )
