@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
 
@@ -11,8 +12,8 @@ from tests.simulation.invariants import check_invariants, journal
 from tests.simulation.scenarios import check, story, task
 from tests.simulation.worker_lives import RUN, Scenario, Scene, WorkerLife, change_mark, run_to_end
 from tests.simulation.world import Accesses
-from yaoki.core.decide.merge_queue import PassCounts
-from yaoki.core.model import QueueEntry, Stage, State, Task
+from yaoki.core.model import Finding, Outcome, QueueEntry, Stage, State, Task, Verdict
+from yaoki.core.model.stage_report import CandidateVerified
 
 # Loud beside `c` is wrong: `b` and `c` pass apart and fail together.
 SHARED = check("tests", "quiet", "b", "c")
@@ -27,9 +28,11 @@ class Players:
 
     def __init__(self, life: WorkerLife) -> None:
         self.life = life
-        # First attempts failed often, so only the first task enters the queue at once.
-        life.worker.remember(RUN, PassCounts(first_failed=9))
         self.tasks = {one.spec.name: one for one in life.worker.claim(3, [RUN])}
+        # First attempts failed often, so only the first task enters the queue at once.
+        failed = CandidateVerified(Verdict((Finding("tests", Outcome.FAILED),)), "c", "b")
+        for _ in range(9):
+            life.memory.record(self.tasks["a"], failed, timedelta(0))
 
     def until(self, name: str, *stages: Stage) -> Task:
         """Run stages of the task until it is in one of these, or over."""

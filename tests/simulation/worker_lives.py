@@ -37,6 +37,7 @@ from yaoki.engine.commands.submit import Submission
 from yaoki.engine.completion.completion import RunCompletion
 from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.engine.loop.notifier import Notifier
+from yaoki.engine.loop.queue_view import ProofMemory
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.stages import AgentPorts, CheckPorts, Stages
@@ -206,12 +207,14 @@ class WorkerLife:
                 is_archived=lambda _: "",
             ),
         )
+        self.memory = ProofMemory()
         self.worker = Worker(
             self.store,
             stages,
             BranchGuard(self.store, self.workspace),
             self.clock,
             Claimant(holder, LEASE, host="host", host_max=100),
+            self.memory,
         )
 
     def _stages(self, home: Path, *, adopt: bool) -> Stages:

@@ -14,7 +14,7 @@ WAIVER_SCOPE = "a waiver holds for the work that you saw: an attempt with other 
 
 
 class RetrySubject(StrEnum):
-    """What a retry tries again."""
+    """The part of a failed task that a retry repeats."""
 
     AGENT = "agent"
     ACCOUNT = "account"

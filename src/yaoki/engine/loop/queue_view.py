@@ -50,10 +50,6 @@ class ProofMemory:
                 counts = self._counts.get(task.run_id) or PassCounts()
                 self._counts[task.run_id] = _count(counts, task.attempt, passed=passed)
 
-    def restore(self, run_id: RunId, counts: PassCounts) -> None:
-        with self._lock:
-            self._counts[run_id] = counts
-
     def counts(self, run_id: RunId) -> PassCounts:
         with self._lock:
             return self._counts.get(run_id) or PassCounts()

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.decide.merge_queue import PassCounts
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
 from yaoki.core.model import (
@@ -81,6 +80,7 @@ class Worker:
         guard: BranchGuard,
         clock: Clock,
         claimant: Claimant,
+        memory: ProofMemory | None = None,
     ) -> None:
         self._store = store
         self._stages = stages
@@ -88,7 +88,7 @@ class Worker:
         self._clock = clock
         self._rows = RowGuard(store, clock)
         self._claimant = claimant
-        self._memory = ProofMemory()
+        self._memory = memory or ProofMemory()
         self._lock = threading.Lock()
         # Since when the remote has rejected the pushes of a run.
         self._rejected_since: dict[RunId, datetime] = {}
@@ -98,10 +98,6 @@ class Worker:
             Stage.VERIFY: stages.verify,
             Stage.LAND: stages.land,
         }
-
-    def remember(self, run_id: RunId, counts: PassCounts) -> None:
-        """Start with the results of proofs that another worker saw."""
-        self._memory.restore(run_id, counts)
 
     def claim(self, limit: int, runs: Sequence[RunId], scope: ClaimScope = ALL) -> list[Task]:
         return self._rows.run_guarded(
