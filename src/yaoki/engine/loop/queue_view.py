@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -21,7 +21,7 @@ from yaoki.core.decide.merge_queue import (
     must_yield,
     queue_members,
 )
-from yaoki.core.model import CompetingTask, QueueChoice, RunId, Task, TaskId
+from yaoki.core.model import CompetingTask, QueueChoice, RunId, Stage, Task, TaskId
 from yaoki.core.model.stage_report import CandidateVerified, MergeConflicted, StageReport
 from yaoki.ports import WorkerStore
 
@@ -38,6 +38,8 @@ class ProofMemory:
         self._lock = threading.Lock()
         self._counts: BoundedCache[RunId, PassCounts] = BoundedCache()
         self._durations: BoundedCache[TaskId, timedelta] = BoundedCache()
+        # The attempts that chose to enter the queue; the store learns it a moment later.
+        self._entered: BoundedCache[tuple[TaskId, int], bool] = BoundedCache()
 
     def record(self, task: Task, report: StageReport, duration: timedelta) -> None:
         """Record the end of a verification; a repeated one says nothing about the attempt."""
@@ -50,14 +52,24 @@ class ProofMemory:
                 counts = self._counts.get(task.run_id) or PassCounts()
                 self._counts[task.run_id] = _count(counts, task.attempt, passed=passed)
 
-    def counts(self, run_id: RunId) -> PassCounts:
+    def choose_entry(self, task: Task, others: Iterable[CompetingTask]) -> QueueChoice:
+        """One task after the other: those that end together see what the others chose."""
         with self._lock:
-            return self._counts.get(run_id) or PassCounts()
+            seen = [self._as_entered(other) for other in others]
+            counts = self._counts.get(task.run_id) or PassCounts()
+            choice = choose_queue_entry(task.attempt, seen, counts)
+            if choice.enters:
+                self._entered[task.id, task.attempt] = True
+        return choice
 
     def company_wait(self, task_id: TaskId) -> timedelta:
         with self._lock:
             duration = self._durations.get(task_id) or timedelta(0)
         return min(PROOFS_WAITED * duration, COMPANY_WAIT_MAX)
+
+    def _as_entered(self, other: CompetingTask) -> CompetingTask:
+        chose = other.stage is Stage.WORK and (other.id, other.attempt) in self._entered
+        return replace(other, stage=Stage.VERIFY, is_queued=True) if chose else other
 
 
 def _count(counts: PassCounts, attempt: int, *, passed: bool) -> PassCounts:
@@ -98,8 +110,7 @@ class StoredQueue:
         others = self._store.competing_tasks(self._task)
         if not others:
             return None
-        counts = self._memory.counts(self._task.run_id)
-        return choose_queue_entry(self._task.attempt, others, counts)
+        return self._memory.choose_entry(self._task, others)
 
     def are_waiting(self, parts: Mapping[TaskId, str]) -> bool:
         return all(
