@@ -13,7 +13,7 @@ from tests.acceptance.project import Project, a_plan, writes
 # Measured: nine of the stages themselves; the rest fill the proof room, look at what a check left
 # there, list its filters and the two trees that are compared, and look for ignored files before a
 # worktree goes.
-CALLS_MAX = 18
+CALLS_MAX = 13
 # The options that mark yaoki's calls of git; the command follows them.
 LAST_SETTING = "safe.bareRepository=explicit "
 

@@ -193,7 +193,6 @@ class GitLandings:
         ):
             move = RefMove(task_branch_ref(task.id), candidate.commit, head.sha)
             move_or_fail(self._refs, move)
-            self._worktrees.remove_untracked(worktree)
             return
         self._worktrees.check_out(worktree, candidate.commit)
 

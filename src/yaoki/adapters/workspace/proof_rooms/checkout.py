@@ -29,6 +29,7 @@ STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 # Repositories of submodules stay: they are output of set-up.
 MODULES = "modules"
 ATTRIBUTES = ("\t.gitattributes", "/.gitattributes")
+NO_FILES: frozenset[str] = frozenset()
 # Attributes outside of the commit would change the checked out files.
 NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 
@@ -43,6 +44,8 @@ class RoomCheckout:
         self.tracked: frozenset[str] = frozenset()
         # The attributes files that are checked out, with their blobs.
         self._attributes: frozenset[str] = frozenset()
+        # The facts of the index that both were read from.
+        self._listed_index: tuple[int, ...] = ()
 
     def check_out(self, commit: str, config: str = "") -> None:
         """Check the commit out over any content; the room handles untracked files."""
@@ -62,9 +65,9 @@ class RoomCheckout:
         self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", commit, at=self._at)
 
     def load_tracked(self) -> None:
-        """Read which files are tracked, after an earlier process checked them out."""
-        if not self.tracked and (self._git_dir / "index").exists():
-            self.tracked = self._list_tracked()
+        """Read which files are tracked, after another process checked them out."""
+        if self._read_index_facts() != self._listed_index:
+            self.tracked = self._list_tracked() if (self._git_dir / "index").exists() else NO_FILES
 
     def changed_files(self) -> tuple[str, ...]:
         rows = self._git.read_names(*STATUS, "--ignore-submodules=all", at=self._at)
@@ -96,11 +99,20 @@ class RoomCheckout:
         return (content or b"").decode("utf-8", "surrogateescape")
 
     def _list_tracked(self) -> frozenset[str]:
+        self._listed_index = self._read_index_facts()
         rows = self._git.read_names("ls-files", "-s", "-z", at=self._at)
         self._attributes = frozenset(row for row in rows if row.endswith(ATTRIBUTES))
         return frozenset(
             path for row in rows if not row.startswith(GITLINK) for path in [row.partition("\t")[2]]
         )
+
+    def _read_index_facts(self) -> tuple[int, ...]:
+        """git writes a new file whenever the index changes."""
+        try:
+            facts = (self._git_dir / "index").lstat()
+        except FileNotFoundError:
+            return ()
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
     def _check_out_submodules(self, commit: str) -> Iterator[str]:
         """Check out the submodules that the user's checkout has; yields their files."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom, fill_private_home
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
@@ -61,6 +62,8 @@ class GitProofRooms:
         self._repository, self._real_home, self._include = repository, real_home, include
         self._filters = filters or Filters()
         self._keys: dict[tuple[object, ...], str] = {}
+        # They keep what they know of the settings and the index, which costs a git process each.
+        self._checkouts: dict[Path, RoomCheckout] = {}
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
         """All commits have the same key if there are no set-up commands and no copied files."""
@@ -127,9 +130,12 @@ class GitProofRooms:
 
     def _room(self, folder: Path, key: str) -> GitProofRoom:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return GitProofRoom(
-            folder, self._source, key, self._fill_home, self._copy_included, self._filters
-        )
+        checkout = self._checkouts.setdefault(folder, self._checkout(folder))
+        return GitProofRoom(folder, checkout, key, self._fill_home, self._copy_included)
+
+    def _checkout(self, folder: Path) -> RoomCheckout:
+        files = folder / "tree" / self._source.name
+        return RoomCheckout(self._source, files, folder / "git", self._filters)
 
     def _fill_home(self, home: Path) -> None:
         fill_private_home(home, self._real_home, self._git.identity)

@@ -6,12 +6,10 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.output_copy import OutputNotCopied
 from yaoki.adapters.workspace.proof_rooms.setup_output import SetupOutput
-from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 from yaoki.errors import WorkspaceError
 from yaoki.ports import RoomFolders, SetupCopy
@@ -43,18 +41,14 @@ class GitProofRoom:
     def __init__(
         self,
         folder: Path,
-        source: RoomSource,
+        checkout: RoomCheckout,
         key: str,
         fill_home: Callable[[Path], None],
         copy_included: Callable[[Path], None],
-        filters: Filters,
     ) -> None:
         """`copy_included` copies the files that every worktree gets."""
-        self._folder, self._key = folder, key
+        self._folder, self._checkout, self._key = folder, checkout, key
         self._fill_home, self._copy_included = fill_home, copy_included
-        self._checkout = RoomCheckout(
-            source, folder / "tree" / source.name, folder / "git", filters
-        )
         self._output = SetupOutput(self.files, folder)
         self._config = ""
         self._commit = ""

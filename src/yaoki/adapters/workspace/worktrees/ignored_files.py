@@ -53,15 +53,17 @@ class IgnoredFileStore:
         ignored = self._list_ignored(worktree, worktree.location)
         return self._setup_files.record(worktree, ignored)
 
-    def select_unsaved(
-        self, worktree: Worktree, start: str, index: Path, discard: Sequence[str]
-    ) -> IgnoredFiles:
-        """The smallest files first, as many as fit; `index` is filled with the commit `start`.
-
-        Not through the worktree's own index: an agent may have left it unreadable.
-        """
+    def fill_index(self, worktree: Worktree, start: str, index: Path) -> GitLocation:
+        """The worktree with another index that contains the commit `start`."""
+        index.unlink(missing_ok=True)
         at = GitLocation(self._git.common_dir, worktree.path, index)
         self._git.run("read-tree", start, at=at)
+        return at
+
+    def select_unsaved(
+        self, worktree: Worktree, at: GitLocation, discard: Sequence[str]
+    ) -> IgnoredFiles:
+        """The smallest files first, as many as fit; `at` names the index to compare with."""
         setup, top = self._setup_files.load_facts(worktree.task_id), worktree.path
         unsaved = [
             path
@@ -76,9 +78,8 @@ class IgnoredFileStore:
                 to_save.append(path)
         return IgnoredFiles(tuple(to_save), tuple(sorted(set(unsaved).difference(to_save))))
 
-    def write_tree(self, worktree: Worktree, files: IgnoredFiles, index: Path) -> str:
+    def write_tree(self, files: IgnoredFiles, at: GitLocation) -> str:
         """The tree of the index with the ignored files added."""
-        at = GitLocation(self._git.common_dir, worktree.path, index)
         names = b"".join(os.fsencode(path) + b"\0" for path in files.to_save)
         options = ("-f", "--pathspec-from-file=-", "--pathspec-file-nul")
         self._git.run("--literal-pathspecs", "add", *options, at=at, stdin=names)

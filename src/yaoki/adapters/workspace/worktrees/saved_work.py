@@ -29,7 +29,7 @@ from yaoki.adapters.workspace.worktrees.attempt_commits import (
     compose_attempt_message,
     with_excess,
 )
-from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFiles, IgnoredFileStore
+from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
 from yaoki.adapters.workspace.worktrees.work_elsewhere import list_commits_made
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
@@ -160,13 +160,14 @@ class WorkSaver:
         self._import_agent_commits(task, worktree)
         names = (worktree.head, task_branch_ref(task.id))
         commits = [commit.sha for commit in self._refs.read_commits(*names) if commit]
-        if worktree.exists and not worktree.is_unfinished and not self._is_landed(task, worktree):
+        landed = self._is_landed(task, worktree)
+        if worktree.exists and not worktree.is_unfinished and not landed:
             commits.insert(0, self.snapshot_commit(task, worktree, submodules=True))
         for commit in dict.fromkeys(commits):
             self._saved_refs.save(task, commit, label)
         self._save_dropped_commits(task, worktree)
         if worktree.is_usable:
-            self._save_ignored(task, worktree)
+            self._save_ignored(task, worktree, landed=landed)
 
     def _save_dropped_commits(self, task: Task, worktree: Worktree) -> None:
         """Commits that the agent made and reset away: only the reflog of its HEAD names them."""
@@ -208,16 +209,21 @@ class WorkSaver:
 
     # -------------------------------------------------------------- ignored files
 
-    def _save_ignored(self, task: Task, worktree: Worktree) -> None:
+    def _save_ignored(self, task: Task, worktree: Worktree, *, landed: bool) -> None:
         """Save ignored files: no other commit holds them, and they go with the worktree."""
+        if landed and not self._ignored.select_unsaved(
+            worktree, worktree.location, task.spec.discard
+        ):
+            return
         parent = self._ignored_parent(task, worktree)
         if parent is None:
             return
         with self._trees.temporary_index("ignored") as index:
-            files = self._select_ignored(task, worktree, parent, index)
+            at = self._ignored.fill_index(worktree, parent.sha, index)
+            files = self._ignored.select_unsaved(worktree, at, task.spec.discard)
             if not files:
                 return
-            tree = self._ignored.write_tree(worktree, files, index)
+            tree = self._ignored.write_tree(files, at)
         saved = self._refs.read_commits(work_ref(task.id, f"{task.attempt}-{IGNORED}"))[0]
         if saved is not None and saved.tree == tree:
             return
@@ -230,20 +236,18 @@ class WorkSaver:
         self._saved_refs.save(task, commit, IGNORED)
 
     def ignored_files_too_large(self, task: Task) -> tuple[str, ...]:
-        """Ignored files of the worktree that exceed what is saved before it goes."""
+        """Ignored files of the worktree that exceed what is saved before it goes.
+
+        Not through the worktree's own index: an agent may have left it unreadable.
+        """
         worktree = self._worktrees.find(task.id)
         parent = self._ignored_parent(task, worktree) if worktree.is_usable else None
         if parent is None:
             return ()
         with self._trees.temporary_index("ignored") as index:
-            files = self._select_ignored(task, worktree, parent, index)
+            at = self._ignored.fill_index(worktree, parent.sha, index)
+            files = self._ignored.select_unsaved(worktree, at, task.spec.discard)
         return tuple(printable_path(path) for path in files.too_large)
-
-    def _select_ignored(
-        self, task: Task, worktree: Worktree, parent: GitCommit, index: Path
-    ) -> IgnoredFiles:
-        index.unlink(missing_ok=True)
-        return self._ignored.select_unsaved(worktree, parent.sha, index, task.spec.discard)
 
     def _ignored_parent(self, task: Task, worktree: Worktree) -> GitCommit | None:
         branch, run_branch = task_branch_ref(task.id), run_branch_ref(task.run_id)
