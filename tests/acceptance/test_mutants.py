@@ -118,7 +118,8 @@ def test_a_mutant_that_hangs_is_killed_by_its_deadline(shop: Project) -> None:
 
     assert code == 0
     (checked,) = mutant_checks(entries)
-    assert checked["mutants"] == {"killed": 3, "survived": 0}
+    assert (checked["mutants"]["killed"], checked["mutants"]["survived"]) == (3, 0)
+    assert checked["mutants"]["timed_out"] > 0
 
 
 @pytest.mark.full
@@ -235,5 +236,5 @@ def test_the_tests_of_the_change_run_first_where_the_whole_check_is_slow(shop: P
 
     assert code == 0
     (checked,) = mutant_checks(entries)
-    assert checked["mutants"] == {"killed": 4, "survived": 0}
+    assert (checked["mutants"]["killed"], checked["mutants"]["survived"]) == (4, 0)
     assert runs.read_text() == "xx", "once on the candidate and once on the base"

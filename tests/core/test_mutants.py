@@ -23,6 +23,7 @@ from yaoki.core.model.mutant import Mutant, MutantRules
 pytestmark = pytest.mark.spec("17.3")
 
 KILLED, SURVIVED, UNJUDGED = MutantOutcome.KILLED, MutantOutcome.SURVIVED, MutantOutcome.UNJUDGED
+TIMED_OUT = MutantOutcome.TIMED_OUT
 COUNTED = a_finding(params={"testCount": 3})
 RULES = MutantRules(10, required=True)
 
@@ -52,7 +53,7 @@ def judge(found: list[MutantResult], rules: MutantRules = RULES, **more: Any) ->
         (a_finding(), SURVIVED),
         (failed(("test_a", "assert 1 == 2")), KILLED),
         (failed(("test_a", "TypeError: half is not a function")), KILLED),
-        (failed(timedOut=True), KILLED),
+        (failed(timedOut=True), TIMED_OUT),
         (failed(("a.py", "SyntaxError: invalid syntax")), UNJUDGED),
         (failed(("test_a", "ImportError: no name")), UNJUDGED),
         (failed(("test_a", "ImportError: no"), ("test_b", "assert 0")), KILLED),
@@ -81,6 +82,8 @@ def test_a_failure_that_the_base_has_as_well_kills_nothing() -> None:
     ("outcomes", "together"),
     [
         ([SURVIVED, KILLED], KILLED),
+        ([SURVIVED, TIMED_OUT], TIMED_OUT),
+        ([UNJUDGED, TIMED_OUT], TIMED_OUT),
         ([SURVIVED, SURVIVED], SURVIVED),
         ([SURVIVED, UNJUDGED], UNJUDGED),
         ([UNJUDGED], UNJUDGED),
@@ -97,7 +100,8 @@ def test_few_survivors_pass_and_are_named() -> None:
 
     assert (finding.outcome, finding.pattern) == (Outcome.PASSED, "")
     assert finding.message == "3 of 10 mutants survive (limit 30 %)"
-    assert finding.params["mutants"] == {"killed": 7, "survived": 3}
+    numbers = {"killed": 7, "survived": 3, "timed_out": 0, "unjudged": 0, "untried": 0}
+    assert finding.params["mutants"] == numbers
     assert finding.items[0] == FindingItem(
         "calc.py:8", "no test notices if it returns None", "calc.py"
     )
@@ -126,6 +130,26 @@ def test_the_message_says_what_was_not_judged_and_not_tried() -> None:
         "1 of 3 mutants survives (limit 0 %); 2 more could not be judged; "
         "4 more were not tried within 10 min"
     )
+
+
+def test_the_numbers_say_what_the_time_limit_killed_and_what_was_left_out() -> None:
+    found = [*results(2, 1, 2), MutantResult(Mutant("calc.py", 9, "", ""), TIMED_OUT)]
+
+    finding = judge(found, MutantRules(10, 0.25), made=9)
+
+    assert finding.params["mutants"] == {
+        "killed": 3,
+        "survived": 1,
+        "timed_out": 1,
+        "unjudged": 2,
+        "untried": 3,
+    }
+    assert finding.outcome is Outcome.PASSED, "one of four survives"
+
+
+@pytest.mark.parametrize("outcome", MutantOutcome)
+def test_a_time_limit_kills_as_a_test_does(outcome: MutantOutcome) -> None:
+    assert outcome.is_kill is (outcome in {KILLED, TIMED_OUT})
 
 
 def test_a_change_without_a_line_to_mutate_passes() -> None:

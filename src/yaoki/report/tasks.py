@@ -135,6 +135,7 @@ def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:
 def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data:
     plan, clean = context.history.plan, context.clean
     identity = plan.check_identity(task_id, check.check, check.seq) if plan else None
+    mutants = check.mutants
     return {
         "check": clean(check.check),
         "type": identity.type if identity else "built-in",
@@ -149,7 +150,7 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "hidden": clean(check.hidden) or None,
         "key": dict(check.key) or None,
         "reused": dict(check.reused) or None,
-        "mutants": dict(check.mutants) or None,
+        "mutants": {"killed": mutants.killed, "survived": mutants.survived} if mutants else None,
         "survivors": [clean(words) for words in check.survivors[:SURVIVORS_MAX]],
         "required": check.required,
         "exit_code": check.exit_code,

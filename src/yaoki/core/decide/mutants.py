@@ -6,7 +6,7 @@ be loaded is not judged: every test would fail, whatever it tests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum, unique
 
@@ -32,11 +32,18 @@ _TIMES_SLOWER, _FREE = 5, timedelta(seconds=5)
 
 @unique
 class MutantOutcome(StrEnum):
-    """KILLED: a test noticed the fault.  UNJUDGED: the run says nothing about the tests."""
+    """KILLED: a test noticed the fault.  TIMED_OUT: the check took far too long with it.
+    UNJUDGED: the run says nothing about the tests.
+    """
 
     KILLED = "killed"
+    TIMED_OUT = "timed-out"
     SURVIVED = "survived"
     UNJUDGED = "unjudged"
+
+    @property
+    def is_kill(self) -> bool:
+        return self in {MutantOutcome.KILLED, MutantOutcome.TIMED_OUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ def judge_run(run: Finding, normal: Finding) -> MutantOutcome:
     if run.outcome is not Outcome.FAILED or run.params.get("loadError"):
         return MutantOutcome.UNJUDGED
     if run.params.get(TIMED_OUT_PARAM):
-        return MutantOutcome.KILLED
+        return MutantOutcome.TIMED_OUT
     known = frozenset(normal.params.get(KNOWN_FAILURES, ()))
     failed = [item for item in run.items if item.name not in known]
     if not failed:
@@ -74,8 +81,9 @@ def judge_run(run: Finding, normal: Finding) -> MutantOutcome:
 
 def combine_runs(outcomes: Sequence[MutantOutcome]) -> MutantOutcome:
     """One check that notices the fault is enough."""
-    if MutantOutcome.KILLED in outcomes:
-        return MutantOutcome.KILLED
+    kill = next((outcome for outcome in outcomes if outcome.is_kill), None)
+    if kill is not None:
+        return kill
     alone = set(outcomes) == {MutantOutcome.SURVIVED}
     return MutantOutcome.SURVIVED if alone else MutantOutcome.UNJUDGED
 
@@ -84,11 +92,9 @@ def judge_mutants(
     results: Sequence[MutantResult], rules: MutantRules, mutants_made: int, *, has_tests: bool
 ) -> Finding:
     """`mutants_made` may be more than the results: no mutant starts after the time limit."""
-    killed, survived = (
-        [one.mutant for one in results if one.outcome is outcome]
-        for outcome in (MutantOutcome.KILLED, MutantOutcome.SURVIVED)
-    )
-    counted, seconds = len(killed) + len(survived), sum(one.seconds for one in results)
+    survived = [one.mutant for one in results if one.outcome is MutantOutcome.SURVIVED]
+    numbers = _count(results, mutants_made)
+    counted, seconds = numbers["killed"] + len(survived), sum(one.seconds for one in results)
     if not mutants_made:
         return _finding(Outcome.PASSED, rules, "no changed line can be mutated", seconds=0.0)
     if not counted:
@@ -103,22 +109,32 @@ def judge_mutants(
     return _finding(
         Outcome.FAILED if too_many else Outcome.PASSED,
         rules,
-        message + _left_out(results, counted, mutants_made, rules),
+        message + _left_out(numbers, rules),
         survived,
-        {"killed": len(killed), "survived": len(survived)},
+        numbers,
         seconds=seconds,
     )
 
 
-def _left_out(
-    results: Sequence[MutantResult], counted: int, mutants_made: int, rules: MutantRules
-) -> str:
+def _count(results: Sequence[MutantResult], mutants_made: int) -> dict[str, int]:
+    """Those that timed out are killed as well; only `killed` and `survived` are judged."""
+    outcomes = [one.outcome for one in results]
+    return {
+        "killed": sum(outcome.is_kill for outcome in outcomes),
+        "survived": outcomes.count(MutantOutcome.SURVIVED),
+        "timed_out": outcomes.count(MutantOutcome.TIMED_OUT),
+        "unjudged": outcomes.count(MutantOutcome.UNJUDGED),
+        "untried": mutants_made - len(results),
+    }
+
+
+def _left_out(numbers: Mapping[str, int], rules: MutantRules) -> str:
     words = ""
-    if unjudged := len(results) - counted:
+    if unjudged := numbers["unjudged"]:
         words += f"; {unjudged} more could not be judged"
-    if len(results) < mutants_made:
+    if untried := numbers["untried"]:
         limit = format_duration(rules.timeout.total_seconds())
-        words += f"; {mutants_made - len(results)} more were not tried within {limit}"
+        words += f"; {untried} more were not tried within {limit}"
     return words
 
 

@@ -24,11 +24,13 @@ NO_CHANGE_CHECK = "no-change"
 RED_FIRST_CHECK = "red-first"
 # Does a test fail if a changed line has a fault?
 MUTANTS_CHECK = "mutants"
+# Code that satisfies a check instead of the task.
+GAMED_CHECK = "gamed"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
-    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
-    *(RED_FIRST_CHECK, MUTANTS_CHECK),
+    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links"),
+    *(GAMED_CHECK, "secrets", RED_FIRST_CHECK, MUTANTS_CHECK),
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )

@@ -59,7 +59,7 @@ class MutantCheck:
             check = replace(self.check, spec=spec, folder=folder)
             run = check.run_with(facts.commit, facts, {mutant.path: mutant.text})
             outcome, seconds = judge_run(run, self.normal), seconds + run.seconds
-            if outcome is MutantOutcome.KILLED or self.check.claim.stop_reason():
+            if outcome.is_kill or self.check.claim.stop_reason():
                 break
         return outcome, seconds
 
@@ -137,7 +137,7 @@ def _run(
         outcome, seconds = check.run(mutant, facts, number)
         outcomes.append(outcome)
         total += seconds
-        if outcome is MutantOutcome.KILLED or check.check.claim.stop_reason():
+        if outcome.is_kill or check.check.claim.stop_reason():
             break
     return MutantResult(mutant, combine_runs(outcomes), total)
 

@@ -164,13 +164,14 @@ def _exit(exit_data: Mapping[str, Any]) -> Document:
 
 def _finding(check: CheckResult, data: Mapping[str, Any]) -> Document:
     same = ("check", "outcome", "commit", "message", "exit_code", "seconds", "tests")
+    mutants = check.mutants
     return {
         "at": check.at.isoformat(),
         **{key: data.get(key) for key in same},
         "required": check.required,
         "pattern": data.get("pattern") or None,
         "known_failures": len(check.known),
-        "mutants": dict(check.mutants) or None,
+        "mutants": {"killed": mutants.killed, "survived": mutants.survived} if mutants else None,
         "items": list(data.get("items", ()))[:ITEMS_MAX],
         "log": bool(check.log),
     }

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.model import GAMED_CHECK, CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import TreeView
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.roles import is_data, is_support
@@ -38,7 +38,7 @@ from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.suites import is_test_path, without_comments
 
-NAME = PATTERN = "gamed"
+PATTERN = "gamed"
 ITEMS_MAX = 50
 TESTS_MAX, DOCUMENTS_MAX, EXPECTED_MAX = 300, 40, 100
 _SHELL_ENDS = (".sh", ".bash")
@@ -77,7 +77,7 @@ def find_gaming(
     named = ", ".join(f"{item.name} ({item.message})" for item in items[:3])
     records = [{"name": item.name, "message": item.message} for item in items]
     return Finding(
-        NAME,
+        GAMED_CHECK,
         Outcome.FAILED,
         pattern=PATTERN,
         message=f"the change satisfies the check instead of the task: {named}",

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from yaoki.core.model import GAMED_CHECK, FindingItem
 from yaoki.views.entry_text import failure_subject
-from yaoki.views.history.values import AgentRun, CheckResult, RecordedFailure, SentPrompt
+from yaoki.views.history.values import (
+    AgentRun,
+    CheckResult,
+    MutantCounts,
+    RecordedFailure,
+    SentPrompt,
+)
 from yaoki.views.outcomes import outcome_words
 
 if TYPE_CHECKING:
@@ -61,6 +68,8 @@ def read_agent_run(entry: JournalEntry) -> AgentRun:
 def read_check_result(entry: JournalEntry) -> CheckResult:
     """The result that a CHECK_FINISHED reports."""
     data = entry.data
+    mutants = data.get("mutants")
+    has_places = mutants or data["check"] == GAMED_CHECK
     return CheckResult(
         entry.at,
         data["check"],
@@ -80,8 +89,16 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("hidden", ""),
         data.get("key") or {},
         data.get("reused") or {},
-        data.get("mutants", {}),
-        tuple(f"{item['name']}: {item['message']}" for item in data["items"])
-        if data.get("mutants")
-        else (),
+        _read_mutants(mutants) if mutants else None,
+        tuple(map(_read_item, data.get("items", ()))) if has_places else (),
     )
+
+
+def _read_mutants(data: Mapping[str, int]) -> MutantCounts:
+    """An older journal has only the first two numbers."""
+    more = (data.get(key, 0) for key in ("timed_out", "unjudged", "untried"))
+    return MutantCounts(data["killed"], data["survived"], *more)
+
+
+def _read_item(data: Mapping[str, Any]) -> FindingItem:
+    return FindingItem(data["name"], data.get("message", ""), data.get("where", ""))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import FailureKind
+from yaoki.core.model import FailureKind, FindingItem
 
 
 class AttemptEnd(StrEnum):
@@ -86,6 +86,19 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class MutantCounts:
+    """The mutants of the changed lines.  Those that timed out are killed as well; unjudged ones say
+    nothing about the tests, and for untried ones there was no time.
+    """
+
+    killed: int
+    survived: int
+    timed_out: int = 0
+    unjudged: int = 0
+    untried: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of one check on one commit."""
 
@@ -114,10 +127,15 @@ class CheckResult:
     # The parts of the key of its verdict, and the proof whose verdict was reused.
     key: Mapping[str, str] = field(default_factory=dict)
     reused: Mapping[str, str] = field(default_factory=dict)
-    # How many mutants of the changed lines were killed and survived.
-    mutants: Mapping[str, int] = field(default_factory=dict)
-    # The mutants that no test noticed.
-    survivors: tuple[str, ...] = ()
+    mutants: MutantCounts | None = None
+    # The mutants that no test noticed, or the tell-tales; empty for other checks, whose entry has
+    # them.
+    items: tuple[FindingItem, ...] = ()
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The mutants that no test noticed, in words."""
+        return tuple(f"{item.name}: {item.message}" for item in self.items if self.mutants)
 
 
 @dataclass(frozen=True, slots=True)
