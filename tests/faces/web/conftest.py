@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    WITHOUT_PLUGINS,
+    Project,
+    a_plan,
+    file_contains,
+    writes,
+)
 from tests.faces.web.page_server import PageServer, run_page_server
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -98,4 +106,68 @@ def whole_server(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Ite
     done = project.yaoki("run", project.plan(a_whole_plan()), "--json")
     assert done.code == 0, done.out + done.err
     with run_page_server(project) as server:
+        yield server
+
+
+HALF = "def half(n):\n    return n // 2\n"
+RIGHT_HALF = "def half(n):\n    if n is None:\n        return 0\n    return n / 2\n"
+TEST_HALF = "from half import half\n\n\ndef test_even():\n    assert half(4) == 2\n"
+RED_HALF = f"{TEST_HALF}\n\ndef test_odd():\n    assert half(3) == 1.5\n"
+# A tell-tale, work that fits only the visible tests, then right work.
+GAMED_HALF = (
+    'import os\n\n\ndef half(n):\n    if "PYTEST_CURRENT_TEST" in os.environ:\n'
+    "        return 1.5\n    return n // 2\n"
+)
+PARTIAL_HALF = "def half(n):\n    return n / 2 if n < 9 else n // 2\n"
+HIDDEN_TEST = "from half import half\n\n\ndef test_large():\n    assert half(4243) == 2121.5\n"
+
+
+def evidence_plan(hidden: Path) -> dict[str, Any]:
+    """`half` has evidence of each kind in three attempts; `plain` is asked for none."""
+    pytest_run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tried = [
+        {"half.py": GAMED_HALF, "test_half.py": RED_HALF},
+        {"half.py": PARTIAL_HALF, "test_half.py": RED_HALF},
+        {"half.py": RIGHT_HALF, "test_half.py": RED_HALF},
+    ]
+    acceptance = {"run": [*pytest_run, "acceptance"], "env": WITHOUT_PLUGINS}
+    return a_plan(
+        {"half": [[{"write": files}] for files in tried], "plain": [writes("plain.txt")]},
+        [
+            {
+                "id": "half",
+                "kind": "fix",
+                "goal": "Half of an odd number is wrong.",
+                "checks": ["tests", "acceptance"],
+                "mutants": {"max": 4, "survive": 0.5},
+            },
+            {"id": "plain", "checks": ["plain"]},
+        ],
+        {
+            "tests": {"run": [*pytest_run, "test_half.py"], "env": WITHOUT_PLUGINS},
+            "acceptance": {**acceptance, "hidden": str(hidden)},
+            "plain": file_contains("plain.txt"),
+        },
+    )
+
+
+@pytest.fixture(scope="session")
+def evidence_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
+    """A run that is done; tests only read it."""
+    project = a_place(tmp_path_factory.mktemp("evidence"), pycache)
+    (project.repo / "half.py").write_text(HALF)
+    (project.repo / "test_half.py").write_text(TEST_HALF)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a fault")
+    hidden = project.folder / "acceptance-tests"
+    (hidden / "acceptance").mkdir(parents=True)
+    (hidden / "acceptance" / "test_large.py").write_text(HIDDEN_TEST)
+    done = project.yaoki("run", project.plan(evidence_plan(hidden)), "--json")
+    assert done.code == 0, done.out + done.err
+    return project
+
+
+@pytest.fixture(scope="session")
+def evidence_server(evidence_project: Project) -> Iterator[PageServer]:
+    with run_page_server(evidence_project) as server:
         yield server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from datetime import timedelta
@@ -10,11 +11,31 @@ from pathlib import Path
 import pytest
 
 import yaoki.faces.web
-from tests.builders import NOW, a_failure, a_spec, an_active_task
+from tests.builders import NOW, a_check, a_failure, a_finding, a_spec, an_active_task
 from yaoki.core.decide.escalation import build_escalation
+from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
+from yaoki.core.decide.red_first import compare_without_change, judge_red_first
 from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _checkout_note
-from yaoki.core.model import Counts, Failure, FailureKind, Reason, Stage, Task, TaskKind, Work
+from yaoki.core.hidden_checks import conceal_details
+from yaoki.core.model import (
+    Counts,
+    CriterionLevel,
+    Failure,
+    FailureKind,
+    FindingItem,
+    HiddenFiles,
+    Outcome,
+    Reason,
+    Stage,
+    Task,
+    TaskKind,
+    Work,
+)
+from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.formats.quality import gaming, tell_tales
+from yaoki.formats.quality.gaming import copied_results
+from yaoki.formats.quality.mutants.edit import becomes, is_removed
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 
 WORDS = Path(yaoki.faces.web.__file__).with_name("static") / "words"
@@ -98,3 +119,73 @@ def test_every_rule_and_decision_is_translated() -> None:
     for language in ("en", "ja"):
         keys = json.loads((WORDS / f"{language}.json").read_text()).keys()
         assert {f"decision.{name}" for name in DECISION_OF_EVENT.values()} <= keys
+
+
+def tell_tale_words() -> set[str]:
+    """The reason and the way out, with `; ` between them, in the modules that find tell-tales."""
+    files = [Path(tell_tales.__file__), *Path(gaming.__file__).parent.glob("*.py")]
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text())))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    found = {str(text) for text in texts if re.fullmatch(r"[a-z][^\n]+; [a-z][^\n.]+", str(text))}
+    return found | {words for _, words in tell_tales._SHELL_SHAPES}
+
+
+@pytest.mark.spec("12.5", "17.4")
+def test_every_tell_tale_is_translated() -> None:
+    said = {words.replace("{}", "x") for words in tell_tale_words()}
+
+    assert len(said) > 15
+    assert {words for words in said if not is_translated(words)} == set()
+    assert is_translated(copied_results.WORDS.format(", 3 times"))
+    assert is_translated("the change satisfies the check instead of the task: a.py:1 (words)")
+
+
+@pytest.mark.spec("12.5", "17.2")
+def test_the_messages_of_hidden_checks_are_translated() -> None:
+    spec = a_check(hidden=HiddenFiles())
+    findings = (
+        a_finding(Outcome.FAILED),
+        a_finding(Outcome.FAILED, items=(FindingItem("test_a"), FindingItem("test_b"))),
+        a_finding(Outcome.BROKEN, message="no pytest"),
+        a_finding(Outcome.BROKEN, exit_code=2),
+        a_finding(Outcome.BROKEN, exit_code=2, transient=True),
+    )
+
+    said = {conceal_details(one, spec).message for one in findings}
+
+    assert len(said) == 5
+    assert {words for words in said if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "17.1")
+@pytest.mark.parametrize("files", [(), ("test_half.py",)])
+def test_the_reasons_of_red_first_are_translated(files: tuple[str, ...]) -> None:
+    failed = a_finding(Outcome.FAILED, params={"loadError": True}, message="no module")
+    before = [a_finding(), failed, a_finding(Outcome.BROKEN, message="no pytest")]
+    evidence = [compare_without_change(one, a_finding()) for one in before]
+    groups = (evidence[:0], evidence[:1], evidence[1:2], evidence[2:], evidence)
+
+    said = {judge_red_first(group, CriterionLevel.TOLD, files).message for group in groups}
+
+    assert len(said) > (1 if files else 0)
+    whys = {words.partition(": ")[2] for words in said}
+    assert {words for words in {*said, *whys} if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "17.3")
+def test_the_words_of_mutants_are_translated() -> None:
+    faults = ("it returns None", becomes("a + b", "a - b"), is_removed("save()"))
+    survivors, unjudged = (
+        [MutantResult(Mutant("a.py", 1, fault, ""), outcome) for fault in faults]
+        for outcome in (MutantOutcome.SURVIVED, MutantOutcome.UNJUDGED)
+    )
+    findings = [
+        judge_mutants([*survivors, *unjudged], MutantRules(9), 9, has_tests=True),
+        judge_mutants(unjudged, MutantRules(9), 3, has_tests=True),
+        judge_mutants([], MutantRules(9), 1, has_tests=False),
+        judge_mutants([], MutantRules(9), 0, has_tests=True),
+    ]
+    said = {one.message for one in findings} | {item.message for item in findings[0].items}
+
+    assert len(said) == 7
+    assert {words for words in (*said, *faults) if not is_translated(words)} == set()

@@ -127,6 +127,40 @@ FINDING = object_of(
     seconds=NUMBER,
     log=BOOLEAN,
 )
+PLACE = object_of(where=TEXT, words=TEXT)
+EVIDENCE = object_of(
+    commit=nullable(TEXT),
+    red_first=object_of(
+        asked=BOOLEAN,
+        required=BOOLEAN,
+        outcome=nullable(TEXT),
+        tests=array_of(TEXT),
+        tests_left_out=INTEGER,
+        reason=nullable(TEXT),
+    ),
+    hidden_checks=array_of(
+        object_of(
+            check=TEXT,
+            required=BOOLEAN,
+            outcome=nullable(TEXT),
+            digest=nullable(TEXT),
+        )
+    ),
+    mutants=object_of(
+        asked=BOOLEAN,
+        required=BOOLEAN,
+        outcome=nullable(TEXT),
+        counts=nullable(integers("killed", "survived", "timed_out", "unjudged", "untried")),
+        survivors=array_of(PLACE),
+        survivors_left_out=INTEGER,
+        reason=nullable(TEXT),
+    ),
+    tell_tales=object_of(
+        outcome=nullable(TEXT),
+        places=array_of(PLACE),
+        places_left_out=INTEGER,
+    ),
+)
 EXIT = object_of(
     code=nullable(INTEGER),
     signal=nullable(INTEGER),

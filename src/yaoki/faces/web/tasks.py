@@ -17,6 +17,7 @@ from yaoki.app.run_view import load_explanation, load_task_journal
 from yaoki.core.decide.escalation import waivable_check_names
 from yaoki.core.model import State, Task
 from yaoki.errors import NotNow, Unknown
+from yaoki.faces.web.evidence import evidence_document
 from yaoki.faces.web.logs import read_piece
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
@@ -27,6 +28,7 @@ from yaoki.views import SCHEMA, RunView, explain, explanation_document
 from yaoki.views.choices import retry_subject
 from yaoki.views.documents import Document
 from yaoki.views.history import Attempt, CheckResult, build_history
+from yaoki.views.proof_evidence import collect_evidence
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
@@ -130,6 +132,7 @@ def get_attempt(context: RequestContext, request: PageRequest) -> Document:
         "exit": _exit(finished["exit"]) if finished else None,
         "changed": finished.get("changed"),
         "findings": [_finding(check, details[check.seq]) for check in attempt.checks],
+        "evidence": evidence_document(collect_evidence(attempt, task.spec)),
         "decision": _decision(context, task, request.attempt, entries),
         "logs": list(_logs(context, task, request.attempt)),
     }

@@ -255,31 +255,6 @@ def test_long_goals_optional_questions_waivers_and_waits_are_shown_in_their_plac
 LAST = "svg => [...svg.children].slice(-2).map((one) => one.getAttribute('class'))"
 
 
-def let_mutant_survive(told: Any) -> None:
-    item = {"name": "price.py:3", "message": "no test notices if it returns None", "where": ""}
-    told["findings"][0] |= {
-        "check": "mutants",
-        "outcome": "PASSED",
-        "mutants": {"killed": 9, "survived": 1},
-        "items": [item],
-    }
-
-
-@pytest.mark.full
-@pytest.mark.spec("17.3")
-def test_an_attempt_shows_its_mutants_and_the_survivors(
-    page_server: PageServer, run_id: str, visit: Visit
-) -> None:
-    page = visit.page
-    answering(page, r"/api/v1/tasks/\S+/attempts/1$", let_mutant_survive)
-
-    visit.enter(page_server, f"#/task/{run_id}-1/1")
-
-    finding = page.locator(".finding").first
-    expect(finding).to_contain_text("9 mutants killed, 1 survived")
-    expect(finding.locator(".items li")).to_contain_text("no test notices if it returns None")
-
-
 def ask_about_account(told: dict[str, Any]) -> None:
     told["asking"][0]["retry_subject"] = "account"
 

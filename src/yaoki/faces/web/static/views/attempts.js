@@ -1,4 +1,4 @@
-// Attempts side by side: prompt, agent run, findings and decision of each.
+// Attempts side by side: prompt, agent run, findings, evidence and decision of each.
 // One grid: a row per question, a column per attempt, so that values can be compared.
 
 import { html, useState } from "../vendor/preact.js";
@@ -12,6 +12,7 @@ import { go, toTask } from "../routes.js";
 import { translate } from "../translation.js";
 import { t } from "../words.js";
 import { Decision } from "./decision.js";
+import { Evidence, isInEvidence } from "./evidence.js";
 
 const SIDE_MAX = 4;
 
@@ -43,6 +44,7 @@ function Attempt({ task, n, last }) {
     <section><h4>${t("told")}</h4><${PromptSection} data=${data} path=${path} /></section>
     <section><h4>${t("did")}</h4><${AgentRun} data=${data} /></section>
     <section><h4>${t("findings")}</h4><${Findings} data=${data} path=${path} /></section>
+    <section><h4>${t("evidence")}</h4><${Evidence} data=${data} /></section>
     <section><h4>${t("decided")}</h4>${data.decision && html`<ol class="decisions"><${Decision} one=${data.decision} /></ol>`}
       ${(landed(data) || !data.decision) && html`<p class="hush">${t(landed(data) ? "decided.landed" : "decided.none")}</p>`}</section>
     <section><h4>${t("diff")}</h4>${data.until || data.head ? html`<${Diff} key=${data.head} path=${`${path}/diff`} query=${{}} />` : html`<p class="hush">${t("diff.later")}</p>`}</section>
@@ -81,11 +83,8 @@ function AgentRun({ data }) {
 
 function Findings({ data, path }) {
   if (data.findings.length === 0) return html`<p class="hush">${t(data.until ? "findings.none" : "findings.later")}</p>`;
-  return html`<ul class="findings">${data.findings.map((one) => html`<${Finding} one=${one} path=${path} />`)}</ul>`;
+  return html`<ul class="findings">${data.findings.map((one) => html`<${Finding} one=${one} path=${path} items=${isInEvidence(one, data) ? [] : one.items} />`)}</ul>`;
 }
-
-/** How many faults in the changed lines the tests noticed. */
-const mutantWords = ({ mutants }) => (mutants ? t("mutants.n", mutants) : "");
 
 /** How many tests passed, and which failures the base had already. */
 function testWords(one) {
@@ -93,12 +92,12 @@ function testWords(one) {
   return one.known_failures ? `${t("tests.n", { n: one.tests })}, ${t("known.n", { n: one.known_failures })}` : t("tests.n", { n: one.tests });
 }
 
-function Finding({ one, path }) {
+function Finding({ one, path, items }) {
   const [open, setOpen] = useState(false);
   const bad = one.outcome !== "PASSED";
-  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)}${mutantWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
+  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
     ${bad && one.message && html`<p class="cause">${translate(one.message)}</p>`}
-    ${one.items.length > 0 && html`<ul class="items">${one.items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
+    ${items.length > 0 && html`<ul class="items">${items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;
 }
 
