@@ -244,3 +244,53 @@ def test_only_a_command_can_be_hidden(calc: Project) -> None:
 
     assert done.code == 2
     assert "only a command can be hidden" in done.err
+
+
+@pytest.mark.long
+def test_an_agent_outside_the_sandbox_gets_no_output_of_a_hidden_check_from_yaoki(
+    calc: Project,
+) -> None:
+    """`yaoki logs` is for agents as well; a person reads the whole output."""
+    said, agent = calc.folder / "said", calc.folder / "agent.py"
+    agent.write_text(
+        "import pathlib, subprocess, sys\n"
+        f"said = pathlib.Path({str(said)!r})\n"
+        f"pathlib.Path('calc.py').write_text({WHOLE!r} if said.exists() else {PARTIAL!r})\n"
+        "asks = [sys.executable, '-m', 'yaoki', 'logs', 'a', '--attempt', '1', '--check']\n"
+        "with said.open('a') as out:\n"
+        "    for check in ('acceptance', 'tests'):\n"
+        "        subprocess.run([*asks, check], stdout=out, stderr=out)\n"
+    )
+    plan = plan_with(write_hidden(calc))
+    plan["agents"] = {"curious": {"command": [sys.executable, str(agent)]}}
+    plan["agent"] = "curious"
+
+    done = calc.yaoki("run", calc.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    told = said.read_text()
+    assert "only people may read the output of a hidden check" in told
+    assert "yaoki why" in told
+    assert "1 passed" in told, "the output of the visible check"
+    assert "== total" not in told
+    assert "== total" in calc.yaoki("logs", "a", "--attempt", "1", "--check", "acceptance").out
+    assert "an agent outside a sandbox can find the files of hidden checks" in " ".join(
+        done.out.split()
+    )
+
+
+@pytest.mark.full
+def test_an_agent_that_tries_the_plan_on_the_base_reads_no_value_of_a_hidden_check(
+    calc: Project,
+) -> None:
+    plan = calc.plan(plan_with(write_hidden(calc), {"calc.py": WHOLE}))
+
+    shown = calc.yaoki("plan", plan, "--baseline").out
+    told = calc.yaoki("plan", plan, "--baseline", env={"YAOKI_TASK": "a"}).out
+
+    assert "FAILED acceptance" in shown
+    assert "20-22" in shown
+    assert "the hidden check fails: 1 behaviour: test_adds_any_two_numbers" in " ".join(
+        told.split()
+    )
+    assert "20-22" not in told

@@ -27,6 +27,19 @@ def refuse_agents(app: App) -> None:
     _refuse(find_calling_task(app))
 
 
+def refuse_hidden_output(app: App, task: Task, check: str) -> None:
+    """Refuse agents the output of a hidden check: it shows its tests and expected values."""
+    if not any(spec.name == check and spec.hidden is not None for spec in task.spec.checks):
+        return
+    caller = find_calling_task(app)
+    if caller is not None:
+        raise NotNow(
+            "only people may read the output of a hidden check, "
+            f"and the caller is the agent of {caller.id}",
+            hint=f"the behaviour that fails: yaoki why {task.id}",
+        )
+
+
 def refuse_agents_at_peer(app: App, ours: tuple[str, int], theirs: tuple[str, int]) -> bool:
     """The same for the other end of a connection; false when its process cannot be found."""
     pid = find_peer_process(ours, theirs)

@@ -104,7 +104,9 @@ class PlanPreflight:
 
         from yaoki.adapters.checks import CheckDispatcher
         from yaoki.app.base_checks import open_base_room
+        from yaoki.app.trust import is_called_by_attempt
         from yaoki.core.decide.baseline import as_displayed_baseline
+        from yaoki.core.hidden_checks import conceal_details
 
         checker = CheckDispatcher(
             self._context.processes,
@@ -120,7 +122,8 @@ class PlanPreflight:
             for spec in checks:
                 with progress(f"check {spec.name}"):
                     finding = room.run_check(spec, Path(logs) / spec.name)
-                findings[spec.name] = as_displayed_baseline(finding)
+                shown = conceal_details(finding, spec) if is_called_by_attempt() else finding
+                findings[spec.name] = as_displayed_baseline(shown)
         return findings
 
     def check_programs(self, plan: Plan, *, with_agents: bool) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from yaoki.app.person_only import find_calling_task, refuse_agents
+from yaoki.app.person_only import find_calling_task, refuse_agents, refuse_hidden_output
 
-__all__ = ["answer_channel", "find_calling_task", "refuse_agents"]
+__all__ = ["answer_channel", "find_calling_task", "refuse_agents", "refuse_hidden_output"]
 
 
 def answer_channel() -> str:

@@ -50,12 +50,15 @@ def logs(
 ) -> int:
     """Show the output or the prompt of TASK's agent, or the output of a check."""
     from yaoki.app.attempt_files import BYTES_SHOWN, find_log_file, read_log_tail
+    from yaoki.faces.cli.person_only import refuse_hidden_output
 
     with open_app(repo, read_only=True) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:
             raise _missing_attempt_error(found, attempt)
+        if check:
+            refuse_hidden_output(app, found, check)
         name = "prompt" if prompt else "err" if err else "out"
         file = find_log_file(app, found, number, name, check)
         text, size = read_log_tail(file, 0)

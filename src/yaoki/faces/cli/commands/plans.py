@@ -95,7 +95,7 @@ def show_plan(
         if baseline:
             require_plan_trust(app, str(plan), parsed, trust=trust)
         findings = app.preflight.run_base_checks(parsed, report_progress) if baseline else None
-        rights = [] if as_json else describe_rights(app, parsed.catalogue.agents.values())
+        rights = [] if as_json else describe_rights(app, parsed.catalogue)
         missing = find_missing(app, parsed)
     finally:
         app.close()

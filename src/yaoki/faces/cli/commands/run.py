@@ -94,7 +94,7 @@ def run(
         held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
         view = plans.view_plan(app, held)
         if dry_run:
-            rights = describe_rights(app, held.catalogue.agents.values())
+            rights = describe_rights(app, held.catalogue)
             missing = plans.find_missing(app, held)
             return _show_plan(view, plan, rights, missing, as_json=as_json)
         if _is_goal(plan):
@@ -117,7 +117,7 @@ def run(
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
             _warn_of_uncommitted(app, plan)
             _print_notes(app, started)
-            print_rights(describe_rights(app, started.catalogue.agents.values()))
+            print_rights(describe_rights(app, started.catalogue))
         if detach:
             return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
         return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
