@@ -87,7 +87,8 @@ def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
         folder_name = environ.get(variable, "")
         folders = [home / default] if home else []
         folders += [Path(folder_name)] if folder_name.startswith("/") else []
-        yield from (file for folder in folders for name in names for file in _matches(folder, name))
+        for folder in (folder for folder in folders if folder.is_dir()):
+            yield from (file for name in names for file in _matches(folder, name))
 
 
 def _matches(folder: Path, name: str) -> Iterator[Path]:

@@ -25,19 +25,22 @@ LOOSE_BYTES_MAX = 1 << 12
 OTHER_REFS = re.compile(
     r"refs/(?:heads/yaoki/|yaoki/|remotes/[^/]+/yaoki/|stash$|prefetch/|bisect/|worktree/)"
 )
+NO_REFS = re.compile("(?!)")
 SKIPPED_NAMES = frozenset({b".git", b".yaoki"})
 UNTRACKED = "untracked"
 
 
 def read_all_refs(git: Git) -> dict[str, str]:
     """Every ref of the repository with its commit."""
-    common = git.common_dir
-    return _ask_git(git) if (common / "reftable").is_dir() else _read_files(common)
+    return _read_refs(git, NO_REFS)
 
 
 def read_user_refs(git: Git) -> dict[str, str]:
-    """Every branch, tag and remote-tracking ref of the user's, with its commit."""
-    refs = {name: sha for name, sha in read_all_refs(git).items() if not OTHER_REFS.match(name)}
+    """Every branch, tag and remote-tracking ref of the user's, with its commit.
+
+    Other refs are not even read: a run makes several of them for each of its tasks.
+    """
+    refs = _read_refs(git, OTHER_REFS)
     groups: dict[str, dict[str, str]] = {}
     for name, sha in refs.items():
         groups.setdefault("/".join(name.split("/")[: 3 if "/remotes/" in name else 2]), {})[
@@ -50,20 +53,31 @@ def read_user_refs(git: Git) -> dict[str, str]:
     return state
 
 
-def _read_files(common: Path) -> dict[str, str]:
+def _read_refs(git: Git, left_out: re.Pattern[str]) -> dict[str, str]:
+    common = git.common_dir
+    read = _ask_git(git) if (common / "reftable").is_dir() else _read_files(common, left_out)
+    return {name: sha for name, sha in read.items() if not left_out.match(name)}
+
+
+def _read_files(common: Path, left_out: re.Pattern[str]) -> dict[str, str]:
     """Loose refs first: a ref that is packed meanwhile is in the file that is read later."""
-    loose = dict(_read_loose(common))
+    loose = dict(_read_loose(common, left_out))
     packed = _read_text(common / "packed-refs", 1 << 26)
     lines = (line.split(" ") for line in packed.splitlines() if line[:1] not in {"#", "^"})
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2} | loose
 
 
-def _read_loose(common: Path) -> Iterator[tuple[str, str]]:
-    for folder, _, names in walk_folders(common / "refs"):
+def _read_loose(common: Path, left_out: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    start = len(str(common)) + 1
+    for folder, folders, names in walk_folders(common / "refs"):
+        place = folder[start:]
+        folders[:] = [name for name in folders if not left_out.match(f"{place}/{name}/")]
         for name in names:
-            file = Path(folder) / name
-            if not name.endswith(".lock") and (text := _read_text(file, LOOSE_BYTES_MAX).strip()):
-                yield file.relative_to(common).as_posix(), text
+            ref = f"{place}/{name}"
+            if name.endswith(".lock") or left_out.match(ref):
+                continue
+            if text := _read_text(Path(folder, name), LOOSE_BYTES_MAX).strip():
+                yield ref, text
 
 
 def _read_text(file: Path, bytes_max: int) -> str:
