@@ -186,15 +186,14 @@ class GitLandings:
         """
         if not self._worktrees.is_clean(worktree):
             self._saver.save_everything(task, "late")
-        elif (
-            (head := self._refs.read_commits(worktree.head)[0])
-            and head.tree == candidate.tree
-            and worktree.is_on_branch
-        ):
+            self._worktrees.check_out(worktree, candidate.commit)
+            return
+        head = self._refs.read_commits(worktree.head)[0]
+        if head and head.tree == candidate.tree and worktree.is_on_branch:
             move = RefMove(task_branch_ref(task.id), candidate.commit, head.sha)
             move_or_fail(self._refs, move)
-            return
-        self._worktrees.check_out(worktree, candidate.commit)
+        else:
+            self._worktrees.move_to(worktree, candidate.commit)
 
     def _describe(self, candidate: Candidate) -> Candidate:
         onto = require_commit(self._refs, candidate.onto, "the commit that it is merged onto")

@@ -175,14 +175,18 @@ class Worktrees:
 
     def check_out(self, worktree: Worktree, commit: str) -> None:
         """Check out exactly this commit on the task's branch; ignored files stay."""
+        self.move_to(worktree, commit)
+        self._remove_untracked(worktree)
+
+    def move_to(self, worktree: Worktree, commit: str) -> None:
+        """Check the commit out on the task's branch, in a worktree without untracked files."""
         branch = task_branch(worktree.task_id)
         self._refs.delete_symbolic_ref(task_branch_ref(worktree.task_id))
         self._git.run(
             "checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=worktree.location
         )
-        self.remove_untracked(worktree)
 
-    def remove_untracked(self, worktree: Worktree) -> None:
+    def _remove_untracked(self, worktree: Worktree) -> None:
         """Remove untracked files and empty folders; ignored files and those of set-up stay."""
         made = self.setup_files.load(worktree.task_id)
         self._git.run("clean", "-q", "-ffd", *made.ignore_options, at=worktree.location)

@@ -16,6 +16,8 @@ from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import SavedWork
 
 LABELS_MAX = 1000
+# As many tasks as usually land while one is being cleaned up.
+LAST_LANDINGS = 8
 
 
 class SavedRefs:
@@ -44,10 +46,21 @@ class SavedRefs:
     def is_saved(self, task: Task, commit: str) -> bool:
         """True when a ref that outlives the worktree contains the commit."""
         run_branch = run_branch_ref(task.run_id)
-        head = self._refs.read_commits(run_branch)[0]
-        if head is not None and commit in (head.sha, *head.parents):
+        if self._landed_lately(run_branch, commit):
             return True
         return bool(self._refs.refs_containing(commit, f"{SAVED_WORK}/{task.id}", run_branch))
+
+    def _landed_lately(self, run_branch: str, commit: str) -> bool:
+        """Is it among the last landings?  They are found without a new git process."""
+        revision = run_branch
+        for _ in range(LAST_LANDINGS):
+            landed = self._refs.read_commits(revision)[0]
+            if landed is None or not landed.parents:
+                return False
+            if commit in (landed.sha, *landed.parents):
+                return True
+            revision = landed.parents[0]
+        return False
 
     def delete_task_refs(self, task: Task, *others: str) -> None:
         """Delete the task's branch and other refs of it whose commits are saved.
