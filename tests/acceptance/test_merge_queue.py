@@ -245,6 +245,11 @@ def test_a_failed_candidate_is_retried_and_those_behind_it_are_not_blamed(
     assert set(count_events_by_task(project, "RETRY_DECISION")) == {project.task("odd")["id"]}
     assert all(project.task(name)["attempt"] == 1 for name in ("first", *others))
     assert project.task("odd")["attempt"] == 2
+    runs = project.query("report", "--format", "json").document["check_runs"]
+    executed = list((project.repo / ".yaoki/runs").glob("*/*/*/checks/*/exit.json"))
+    assert runs["count"] == len(executed)
+    assert runs["void"]["count"] >= 1
+    assert f"{runs['void']['count']} void" in project.query("report").out
 
 
 @pytest.mark.spec("3.4", "11.2")

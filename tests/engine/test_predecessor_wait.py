@@ -62,7 +62,7 @@ def test_a_slot_is_released_only_in_the_stage_that_the_store_does_not_count() ->
     slot in the pool and was still counted by the store: two rules for one slot.
     """
     slots: list[str] = []
-    claim = replace(unclaimed_context(), release_slot=recording(slots))
+    claim = replace(unclaimed_context(lambda _name, _data: None), release_slot=recording(slots))
 
     predecessor_wait(2).discard_if_predecessor_failed(
         RUN, queued_task(Stage.VERIFY), "c0ffee", claim
@@ -77,7 +77,7 @@ def test_a_slot_is_released_only_in_the_stage_that_the_store_does_not_count() ->
 @pytest.mark.spec("0.4")
 def test_the_wait_for_a_predecessor_ends() -> None:
     """A queue that never moves must not block a thread for ever: the task is claimed again."""
-    claim = unclaimed_context()
+    claim = unclaimed_context(lambda _name, _data: None)
 
     report = predecessor_wait(None).wait_for_predecessor(
         RUN, queued_task(Stage.LAND), "c0ffee", claim

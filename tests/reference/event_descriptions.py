@@ -132,6 +132,12 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "A line of a damaged journal that could not be applied, kept unchanged.",
         ("event", "data", "why"),
     ),
+    "CHECKS_RAN": (
+        "The executions of checks in one verification, also of one that is given up, added up by "
+        "check and `purpose`: `candidate`, `again` after a failure, `base`, `comparison`, "
+        "`mutant`, `bisection`. Without a task for a merge or an undo.",
+        ("runs",),
+    ),
     "WARNING": (
         "Something a person should know; nothing changed. For a bug in yaoki also the end of its "
         "`traceback`.",

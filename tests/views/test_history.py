@@ -21,6 +21,7 @@ from yaoki.views.history import (
     build_history,
     build_run_history,
 )
+from yaoki.views.history.check_runs import describe_check_runs, sum_check_runs
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
@@ -40,6 +41,66 @@ def retry(seq: int, attempt: int, stage: str = "PREPARE") -> JournalEntry:
     due = at(seq + 2).isoformat()
     told = {"failure": FAILURE, "stage": stage, "due_at": due, "delay_ms": 2000, "why": why}
     return entry(seq, "RETRY_DECISION", attempt, reasoning="try again", **told)
+
+
+def ran(seq: int, purpose: str, seconds: float, check: str = "tests") -> JournalEntry:
+    runs = [{"check": check, "purpose": purpose, "count": 1, "seconds": seconds}]
+    return entry(seq, "CHECKS_RAN", 1, runs=runs)
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    "given_up",
+    [
+        entry(3, "LEASE_RELEASED", 1, why="its predecessor did not land"),
+        entry(3, "JOINT_PROOF_FAILED", 1, commit="c", tasks=["x"], why="no"),
+        entry(3, "WARNING", 1, message="its checks were changed while they ran"),
+    ],
+)
+def test_executions_of_a_verification_without_a_verdict_are_void(given_up: JournalEntry) -> None:
+    story = [
+        entry(1, "TASK_CLAIMED"),
+        ran(2, "candidate", 1.0),
+        given_up,
+        entry(4, "TASK_CLAIMED"),
+        ran(5, "candidate", 2.0),
+        ran(6, "bisection", 4.0),
+        entry(7, "QUALITY_JUDGMENT", 1, passed=False),
+    ]
+    if given_up.event == "WARNING":
+        del story[3]
+
+    runs = build_history(story).check_runs
+
+    assert [(run.seconds, run.is_void) for run in runs] == [(1, True), (2, False), (4, False)]
+    words = "3 executions: 1 to find the landing that broke it (4 s), 1 void (1 s)"
+    assert describe_check_runs(runs) == words
+
+
+@pytest.mark.spec("12.1")
+def test_executions_for_a_commit_that_could_not_land_are_void() -> None:
+    story = [
+        entry(1, "TASK_CLAIMED"),
+        ran(2, "candidate", 1.0),
+        entry(3, "QUALITY_JUDGMENT", 1, passed=True, commit="c1"),
+        entry(4, "LAND_REFUSED", 1, head="h"),
+        ran(5, "candidate", 2.0),
+        entry(6, "QUALITY_JUDGMENT", 1, passed=True, commit="c2"),
+        entry(7, "TASK_LANDED", 1, commit="c2"),
+    ]
+
+    assert [run.is_void for run in build_history(story).check_runs] == [True, False]
+
+
+@pytest.mark.spec("12.1")
+def test_a_journal_without_executions_counts_the_results_and_their_reruns() -> None:
+    told = {"check": "tests", "outcome": "FAILED", "commit": "c", "seconds": 1.5}
+    story = [
+        entry(1, "TASK_CLAIMED"),
+        entry(2, "CHECK_FINISHED", 1, **told, rerun_seconds=[1.0, 2.0]),
+    ]
+
+    assert sum_check_runs(build_history(story).check_runs) == (3, 4.5)
 
 
 STORY = (

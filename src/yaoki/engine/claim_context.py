@@ -96,10 +96,13 @@ class ClaimContext:
         self.note("WARNING", {"message": message})
 
 
-def unclaimed_context() -> ClaimContext:
+WriteNote = Callable[[str, Mapping[str, Any]], None]
+
+
+def unclaimed_context(note: WriteNote) -> ClaimContext:
     """The context for checking a commit without a claim, as merge and undo do.
 
-    It has no store: there is no journal to write to, and it never permits a landing.
+    `note` writes to the journal of the run.  It never permits a landing.
     """
 
     def refuse() -> None:
@@ -110,7 +113,7 @@ def unclaimed_context() -> ClaimContext:
 
     return ClaimContext(
         stop_reason=lambda: None,
-        note=lambda _name, _data: None,
+        note=note,
         record=refuse_event,
         confirm_claim=refuse,
         queue=EmptyQueue(),

@@ -27,6 +27,7 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.model.check_types import HEAD_CHECKS
+from yaoki.engine.claim_context import WriteNote
 from yaoki.ports import BaselineReads, TaskRow
 
 
@@ -44,8 +45,8 @@ class CommitToVerify:
     without: frozenset[TaskId] = frozenset()
 
 
-# Verifies a commit of a run with the checks of a task.
-VerifyCommit = Callable[[Run, TaskSpec, CommitToVerify], Verdict]
+# Verifies a commit of a run with the checks of a task; the last argument writes to the journal.
+VerifyCommit = Callable[[Run, TaskSpec, CommitToVerify, WriteNote], Verdict]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from yaoki.ports import SavedWork, TaskRow
 from yaoki.report.receipt import RunBranchState
 from yaoki.report.tasks import CheckOutputs, TaskReportContext, task_document
 from yaoki.report.totals import (
+    count_check_runs,
     count_not_retried,
     count_retries,
     count_tasks,
@@ -89,6 +90,7 @@ def report_document(sources: ReportSources) -> Data:
         "plan": _plan(sources),
         "numbers": numbers,
         "time": measure_times(view.run, history, sources.now),
+        "check_runs": count_check_runs(history),
         "asking": [question_document(sources, task) for task in view.tasks_asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
         "retries": count_retries(history),

@@ -108,7 +108,7 @@ def _numbers(report: Data) -> Iterator[tuple[str, str, str]]:
     whole = "from start to end" if report["run"]["finished_at"] else SO_FAR
     yield whole, format_duration(time["wall_s"]), ""
     yield "agents at work", format_duration(time["agent_s"]), _unknown_note(n)
-    yield "checks", format_duration(time["checks_s"]), "added up over all tasks"
+    yield "checks", format_duration(time["checks_s"]), report["check_runs"]["words"]
     note = f"before a retry {before}, for other tasks or a free worker {turn}"
     yield "waiting for a person", format_duration(waiting["person_s"]), note
     yield _known_number("cost", n, format_cost)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import Outcome, Run, State
+from yaoki.core.model import CheckRunPurpose, Outcome, Run, State
 from yaoki.core.run_status import RunStatus
 from yaoki.ports import SavedWork
 from yaoki.report.attempts import (
@@ -18,6 +18,7 @@ from yaoki.report.attempts import (
     wait_times,
 )
 from yaoki.views.history import AgentUsage, RunHistory, TaskHistory
+from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
 from yaoki.views.tasks import RunView, is_proof
 
 NAMES_MAX = 20
@@ -76,16 +77,34 @@ def measure_times(run: Run, history: RunHistory, now: datetime) -> Data:
     """Wall time of the run; the other times are summed over tasks that ran in parallel."""
     end = run.finished_at or max(now, history.last_at or now)
     waited: Counter[WaitedFor] = Counter()
-    checks_s = 0.0
     for task in history.tasks.values():
         waited.update(wait_times(task, end))
-        checks_s += sum(c.seconds + sum(c.rerun_seconds) for c in iter_checks(task))
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),
         "agent_s": round(history.usage.seconds, 3),
-        "checks_s": round(checks_s, 3),
+        "checks_s": round(sum_check_runs(history.check_runs)[1], 3),
         "waiting": {f"{cause}_s": round(waited[cause], 3) for cause in WaitedFor},
     }
+
+
+def count_check_runs(history: RunHistory) -> Data:
+    """Every execution of a check, by purpose; those that are void are counted apart."""
+    runs = history.check_runs
+    by_purpose = {
+        purpose.value: [run for run in runs if run.purpose == purpose and not run.is_void]
+        for purpose in CheckRunPurpose
+    }
+    groups = {**by_purpose, "void": [run for run in runs if run.is_void]}
+    return {
+        "count": sum_check_runs(runs)[0],
+        "words": describe_check_runs(runs),
+        **{name: _count_and_seconds(some) for name, some in groups.items()},
+    }
+
+
+def _count_and_seconds(runs: Sequence[CheckRuns]) -> Data:
+    count, seconds = sum_check_runs(runs)
+    return {"count": count, "seconds": round(seconds, 3)}
 
 
 def count_retries(history: RunHistory) -> list[Data]:

@@ -143,6 +143,8 @@ def _attempt(attempt: AttemptSummary) -> Document:
         "cost": attempt.cost,
         "tokens": attempt.tokens,
         "queue": dict(attempt.queue_choice) or None,
+        "check_runs": attempt.check_runs,
+        "checks_s": attempt.check_seconds,
     }
 
 

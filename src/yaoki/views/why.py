@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import Reason, State
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, format_duration
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
+from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
 from yaoki.views.tasks import TaskView
@@ -39,6 +40,10 @@ class AttemptSummary:
     # The choice between the merge queue and an early look: its numbers, and in words.
     queue_choice: Mapping[str, Any] = field(default_factory=dict)
     queue_words: str = ""
+    # Every execution of a check: their number and seconds, and in words.
+    check_runs: int = 0
+    check_seconds: float = 0.0
+    check_run_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,10 @@ def explain(
         removal.words if removal else _headline(view, waits, names),
         waits,
         tuple(reversed(history.decisions)),
-        tuple(map(_summary, history.numbered_attempts.values())),
+        tuple(
+            _summary(attempt, [run for run in history.check_runs if run.attempt == attempt.number])
+            for attempt in history.numbered_attempts.values()
+        ),
         proof.outcomes if proof else {},
         {name: tested.get(name, outcome) for name, outcome in proof.outcomes.items()}
         if proof
@@ -105,8 +113,9 @@ def _landed_judgment(history: TaskHistory, commit: str) -> Judgment | None:
     return next(passed, None)
 
 
-def _summary(attempt: Attempt) -> AttemptSummary:
+def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
     """A cost that the agent did not report stays unknown."""
+    count, seconds = sum_check_runs(runs)
     last_run = attempt.agent_runs[-1] if attempt.agent_runs else None
     return AttemptSummary(
         attempt.number,
@@ -120,6 +129,9 @@ def _summary(attempt: Attempt) -> AttemptSummary:
         last_run.tokens if last_run else None,
         last_run.queue_choice if last_run else {},
         _queue_words(last_run.queue_choice) if last_run and last_run.queue_choice else "",
+        count,
+        round(seconds, 3),
+        f"checks took {format_duration(seconds)}, {describe_check_runs(runs)}" if count else "",
     )
 
 

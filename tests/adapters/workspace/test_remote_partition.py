@@ -165,7 +165,9 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
         successors.append(machines.taken_over())
 
     pushed = machines.one.services.stages.land(
-        machines.run, task, replace(unclaimed_context(), confirm_claim=between)
+        machines.run,
+        task,
+        replace(unclaimed_context(lambda _name, _data: None), confirm_claim=between),
     )
     done = machines.other.services.build_worker(1).run_task(
         successors[0], lambda: None, nullcontext
@@ -195,7 +197,9 @@ def test_a_push_after_the_successors_push_is_refused(machines: Machines) -> None
         )
 
     machines.one.services.stages.land(
-        machines.run, task, replace(unclaimed_context(), confirm_claim=between)
+        machines.run,
+        task,
+        replace(unclaimed_context(lambda _name, _data: None), confirm_claim=between),
     )
 
     assert machines.task.state is State.DONE
@@ -207,6 +211,8 @@ def test_without_a_store_nothing_lands(machines: Machines) -> None:
     task = machines.landing()
 
     with pytest.raises(ClaimSuperseded):
-        machines.one.services.stages.land(machines.run, task, unclaimed_context())
+        machines.one.services.stages.land(
+            machines.run, task, unclaimed_context(lambda _name, _data: None)
+        )
 
     assert machines.steps() == []

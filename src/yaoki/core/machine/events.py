@@ -6,7 +6,7 @@ other event has a case in `evolve`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     AgentExit,
     CheckRevision,
+    CheckRunPurpose,
     Choice,
     Counts,
     Failure,
@@ -457,6 +458,32 @@ Event = (
 
 def event_name(event: Event) -> str:
     return event.name if isinstance(event, JournalNote) else event.NAME
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One execution of a check."""
+
+    check: str
+    purpose: CheckRunPurpose
+    seconds: float
+
+
+def checks_ran_note(runs: Iterable[CheckRun]) -> JournalNote:
+    """The executions of one verification, whatever became of it; added up by check and purpose."""
+    added: dict[tuple[str, CheckRunPurpose], list[float]] = {}
+    for run in runs:
+        added.setdefault((run.check, run.purpose), []).append(run.seconds)
+    counts = [
+        {
+            "check": check,
+            "purpose": purpose.value,
+            "count": len(seconds),
+            "seconds": round(sum(seconds), 3),
+        }
+        for (check, purpose), seconds in added.items()
+    ]
+    return JournalNote("CHECKS_RAN", {"runs": counts})
 
 
 def check_finished_note(finding: Finding, commit: str) -> JournalNote:

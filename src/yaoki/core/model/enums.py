@@ -224,6 +224,23 @@ class CheckType(StrEnum):
 
 
 @unique
+class CheckRunPurpose(StrEnum):
+    """The reason for one execution of a check.
+
+    CANDIDATE: for the verdict.  AGAIN: to tell a flaky failure from a real one.  BASE: on a commit
+    without the task's work.  COMPARISON: with other files than those of the candidate.
+    MUTANT: with a fault in the changed lines.  BISECTION: for the landing that broke a branch.
+    """
+
+    CANDIDATE = "candidate"
+    AGAIN = "again"
+    BASE = "base"
+    COMPARISON = "comparison"
+    MUTANT = "mutant"
+    BISECTION = "bisection"
+
+
+@unique
 class GitCheck(StrEnum):
     """The fact that a check of type `git` demands."""
 

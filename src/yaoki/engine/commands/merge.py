@@ -128,7 +128,10 @@ class MergeCommand:
             return Verdict(())
         spec = required.as_task_spec(run, "merge", f"Verify the merge into {merge.branch}.")
         base = merge.onto if merge.how == "merge" else run.base
-        verdict = self._verify(run, spec, CommitToVerify(merge.commit, merge.onto, base))
+        commit = CommitToVerify(merge.commit, merge.onto, base)
+        verdict = self._verify(
+            run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
+        )
         if not verdict.passed:
             failure = describe_first_failure(verdict)
             raise NotNow(

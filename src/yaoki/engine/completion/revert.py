@@ -86,7 +86,9 @@ class RevertStep:
             goal = f"Verify the run branch without {task.spec.name}."
             spec = remaining.as_task_spec(run, "undo", goal)
             undo = CommitToVerify(commit, head, run.base, without=removed)
-            verdict = self._verify(run, spec, undo)
+            verdict = self._verify(
+                run, spec, undo, lambda name, data: self._store.note(run.id, name, data)
+            )
             if not verdict.passed:
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",

@@ -14,7 +14,15 @@ from yaoki.core.decide.baseline import (
 )
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
 from yaoki.core.decide.integrity import compare_tests_run, has_test_count
-from yaoki.core.model import NO_CHANGE_CHECK, BaselineMode, Finding, Outcome, Run, Task
+from yaoki.core.model import (
+    NO_CHANGE_CHECK,
+    BaselineMode,
+    CheckRunPurpose,
+    Finding,
+    Outcome,
+    Run,
+    Task,
+)
 from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import unmatched_fixes_finding
@@ -34,7 +42,7 @@ class BaselineComparison:
         stored = self._baselines.baseline(commit, key)
         if stored is not None:
             return stored
-        base = as_baseline(check.run_on(commit, facts, "-base"))
+        base = as_baseline(check.run_on(commit, facts, "-base", purpose=CheckRunPurpose.BASE))
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.save_baseline(commit, key, base)
         return base

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.bisect import find_partners, first_red
-from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
+from yaoki.core.model import CheckRunPurpose, CheckSpec, Outcome, Run, Task, TaskId, Verdict
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.model.stage_report import BisectResult
 from yaoki.engine.claim_context import ClaimContext
@@ -212,7 +212,9 @@ class _Probe:
         if self._claim.stop_reason():
             raise InconclusiveCheck
         facts = commit_facts(commit, self._claim.environment, self._variables)
-        finding = self._session.run_check(self.check, commit, self._home / name, facts)
+        finding = self._session.run_check(
+            self.check, commit, self._home / name, facts, purpose=CheckRunPurpose.BISECTION
+        )
         if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
             raise InconclusiveCheck
         return finding.outcome

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from yaoki.core.decide.integrity import INTEGRITY_CHECK, WEAKENED_PATTERN
 from yaoki.core.decide.integrity import weakened_tests_finding as weaker
-from yaoki.core.model import CheckSpec, Finding, FindingItem, OnFailure, Outcome, Task
+from yaoki.core.model import (
+    CheckRunPurpose,
+    CheckSpec,
+    Finding,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Task,
+)
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview
 from yaoki.engine.stages.proof_room import ProofCheck
@@ -61,7 +69,13 @@ class DefinitionGuard:
             facts.commit, facts.onto, review.undecided
         )
         for check in checks:
-            finding = weigh(check, check.run_on(commit, facts, "-definition-before"), facts)
+            finding = weigh(
+                check,
+                check.run_on(
+                    commit, facts, "-definition-before", purpose=CheckRunPurpose.COMPARISON
+                ),
+                facts,
+            )
             if finding.outcome is not Outcome.PASSED and not check.claim.stop_reason():
                 yield _weakened_check_finding(check.spec, review.undecided, finding)
                 return

@@ -14,7 +14,7 @@ from yaoki.core.decide.flakiness import (
     WHOLE_RERUNS_MAX,
     RepeatedRuns,
 )
-from yaoki.core.model import CheckSpec, CheckType, Finding, Outcome
+from yaoki.core.model import CheckRunPurpose, CheckSpec, CheckType, Finding, Outcome
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Checker, CheckFacts
 
@@ -72,6 +72,7 @@ class CheckRerun:
     ) -> tuple[bool, float]:
         """Did it pass, and how long did it take?"""
         commit, suffix = (facts.onto, "onto") if base else (facts.commit, "again")
+        purpose = CheckRunPurpose.BASE if base else CheckRunPurpose.AGAIN
         rerun = replace(check, spec=spec)
-        finding = rerun.run_on(commit, facts, f"-{suffix}-{n}")
+        finding = rerun.run_on(commit, facts, f"-{suffix}-{n}", purpose=purpose)
         return finding.outcome is Outcome.PASSED, finding.seconds

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.model import Finding, FindingItem, Outcome, Task
+from yaoki.core.model import CheckRunPurpose, Finding, FindingItem, Outcome, Task
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import CheckFacts, IgnoredFile, Workspace
@@ -45,7 +45,13 @@ class MissingFiles:
         def copy_files(room: Path) -> None:
             self._workspace.uncommitted.copy_uncommitted_files(check.task, names, room)
 
-        rerun = check.run_on(facts.commit, facts, "-with-ignored-files", copy_files)
+        rerun = check.run_on(
+            facts.commit,
+            facts,
+            "-with-ignored-files",
+            copy_files,
+            purpose=CheckRunPurpose.COMPARISON,
+        )
         return rerun.outcome is Outcome.PASSED
 
 

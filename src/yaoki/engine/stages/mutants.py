@@ -25,6 +25,7 @@ from yaoki.core.decide.mutants import (
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     MUTANTS_CHECK,
+    CheckRunPurpose,
     CheckSpec,
     Finding,
     FindingItem,
@@ -113,7 +114,13 @@ class MutantRuns:
         wanted = replace(normal, items=tuple(FindingItem(name) for name in names))
         own = self._checker.narrow(check.spec, wanted)
         # Tests that depend on others fail alone whatever the mutant is, and would kill them all.
-        alone = replace(check, spec=own).run_on(facts.commit, facts, "-own-tests") if own else None
+        alone = (
+            replace(check, spec=own).run_on(
+                facts.commit, facts, "-own-tests", purpose=CheckRunPurpose.MUTANT
+            )
+            if own
+            else None
+        )
         if own is None or alone is None or alone.outcome is not Outcome.PASSED:
             return None
         return _spec_for_mutant(own, alone)

@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
+from yaoki.core.machine.events import CheckRun, checks_ran_note
+from yaoki.core.model import CheckRunPurpose, CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.core.model.check_types import PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
@@ -62,9 +63,18 @@ class ProofSessions:
     def session(
         self, run: Run, task: Task, home: Path, claim: ClaimContext
     ) -> Iterator[ProofSession]:
-        """`home` gets the logs of set-up; the rooms are released when the session ends."""
+        """`home` gets the logs of set-up; the rooms are released when the session ends.
+
+        The journal gets every execution of a check, also of a verification that is given up.
+        """
         with ExitStack() as acquired:
-            yield ProofSession(self._opener(acquired), self._checker, run, task, home, claim)
+            session = ProofSession(self._opener(acquired), self._checker, run, task, home, claim)
+            try:
+                yield session
+            finally:
+                if session.runs:
+                    note = checks_ran_note(session.runs)
+                    claim.note(note.name, note.data)
 
     def set_up_room(
         self, task: Task, landed_commit: str, home: Path, claim: ClaimContext
@@ -101,6 +111,7 @@ class ProofSession:
     ) -> None:
         self._opener, self._checker = opener, checker
         self._run, self._task, self._home, self._hold = run, task, home, claim
+        self.runs: list[CheckRun] = []
 
     def run_check(
         self,
@@ -110,6 +121,7 @@ class ProofSession:
         facts: CheckFacts,
         add_files: Callable[[Path], None] | None = None,
         replaced: Mapping[str, str] = MappingProxyType({}),
+        purpose: CheckRunPurpose = CheckRunPurpose.CANDIDATE,
     ) -> Finding:
         """Run one check on one commit; a check that changes tracked files proves nothing.
 
@@ -140,6 +152,7 @@ class ProofSession:
         private = room.empty_private_folders()
         room.occupy(folder)
         finding = self._check(spec, room, folder, replace(facts, room=private))
+        self.runs.append(CheckRun(spec.name, purpose, finding.seconds))
         room.occupy(None)
         changed = tuple(path for path in room.changed_files() if path not in replaced)
         if changed and finding.outcome in {Outcome.PASSED, Outcome.FLAKY}:
@@ -170,13 +183,22 @@ class ProofCheck:
         facts: CheckFacts,
         suffix: str = "",
         add_files: Callable[[Path], None] | None = None,
+        *,
+        purpose: CheckRunPurpose = CheckRunPurpose.CANDIDATE,
     ) -> Finding:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
-        return self.session.run_check(self.spec, commit, folder, facts, add_files)
+        return self.session.run_check(self.spec, commit, folder, facts, add_files, purpose=purpose)
 
     def run_with(self, commit: str, facts: CheckFacts, replaced: Mapping[str, str]) -> Finding:
         """Run it with other texts of these tracked files."""
-        return self.session.run_check(self.spec, commit, self.folder, facts, replaced=replaced)
+        return self.session.run_check(
+            self.spec,
+            commit,
+            self.folder,
+            facts,
+            replaced=replaced,
+            purpose=CheckRunPurpose.MUTANT,
+        )
 
 
 class _Opener:

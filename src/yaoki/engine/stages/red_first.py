@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.decide.red_first import compare_without_change, judge_red_first
-from yaoki.core.model import RED_FIRST_CHECK, CriterionLevel, Finding, Task
+from yaoki.core.model import RED_FIRST_CHECK, CheckRunPurpose, CriterionLevel, Finding, Task
 from yaoki.core.model.change import Change
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.proof_room import ProofCheck
@@ -51,4 +51,4 @@ class RedFirst:
         """The commit before the change is a baseline; one with the new tests is this task's own."""
         if not own:
             return self._comparison.baseline(check, facts, commit)
-        return check.run_on(commit, facts, "-without-change")
+        return check.run_on(commit, facts, "-without-change", purpose=CheckRunPurpose.COMPARISON)

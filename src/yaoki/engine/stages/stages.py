@@ -11,7 +11,7 @@ from collections.abc import Callable
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
 from yaoki.core.model.stage_report import StageReport
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import ClaimContext, WriteNote
 from yaoki.engine.required_checks import CommitToVerify, RequiredChecks
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
@@ -139,9 +139,11 @@ class Stages:
     def _on_target_branch(self, run: Run, task: Task) -> Run:
         return on_target_branch(self._workspace, run, task)
 
-    def verify_commit(self, run: Run, spec: TaskSpec, commit: CommitToVerify) -> Verdict:
+    def verify_commit(
+        self, run: Run, spec: TaskSpec, commit: CommitToVerify, note: WriteNote
+    ) -> Verdict:
         """Verify a commit that no task made: see `VerifyStage.verify_commit`."""
-        return self._verify.verify_commit(run, spec, commit)
+        return self._verify.verify_commit(run, spec, commit, note)
 
     def end_leftovers(self, task: Task) -> None:
         """End the processes that an attempt left running: see `AttemptProcesses`."""

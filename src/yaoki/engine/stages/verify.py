@@ -29,6 +29,7 @@ from yaoki.engine.claim_context import (
     ClaimContext,
     ClaimSuperseded,
     StopReason,
+    WriteNote,
     unclaimed_context,
 )
 from yaoki.engine.required_checks import CommitToVerify
@@ -163,14 +164,16 @@ class VerifyStage:
         branch = self._workspace.groups.open_group_branch(run, task.id) if group else run
         return self._bisection.find_culprit(branch, task, verdict, home, claim)
 
-    def verify_commit(self, run: Run, spec: TaskSpec, commit: CommitToVerify) -> Verdict:
+    def verify_commit(
+        self, run: Run, spec: TaskSpec, commit: CommitToVerify, note: WriteNote
+    ) -> Verdict:
         """Verify a commit that no task made (a merge or an undo) with the checks of `spec`.
 
         A check that a person waived for landed work counts as waived, if it passes without that.
         """
         task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=commit.onto))
         home = self._processes.folder(task, 0) / f"{spec.name}-{commit.commit[:12]}"
-        candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context()
+        candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context(note)
         verdict = Verdict(self._verifier.verify(run, task, candidate, home, claim))
         for n, _ in enumerate(verdict.all_failing):
             place = home / f"waived-{n}"

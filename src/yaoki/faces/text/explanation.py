@@ -47,8 +47,8 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield "attempts, newest first:"
     for attempt in list(reversed(explanation.attempts))[:ATTEMPTS_SHOWN]:
         yield _attempt_line(attempt)
-        if attempt.queue_words:
-            yield f"     {attempt.queue_words}"
+        details = (attempt.queue_words, attempt.check_run_words)
+        yield from (f"     {words}" for words in details if words)
 
 
 def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:

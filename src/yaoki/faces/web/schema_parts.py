@@ -86,6 +86,8 @@ TRY = object_of(
     ended=nullable(TEXT),
     session=nullable(TEXT),
     queue=nullable(OPEN),
+    check_runs=INTEGER,
+    checks_s=NUMBER,
     **SPENT,
 )
 STRETCH = object_of(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.ports import JournalEntry
+from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
 from yaoki.views.history.entry_values import read_agent_run
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer
@@ -93,6 +94,8 @@ class RunHistory:
     answers_left_out: int = 0
     warnings: RunWarnings = field(default_factory=RunWarnings)
     merged_into: str = ""
+    # The executions for merges and undos, which no task made.
+    check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
     last_at: datetime | None = None
     # Only a report needs it.
     plan: FrozenPlan | None = None
@@ -109,6 +112,15 @@ class RunHistory:
             self.merged_into = str(entry.data.get("branch", ""))
         if entry.task_id:
             self._add_to_task(entry)
+        elif entry.event == "CHECKS_RAN":
+            self.check_run_log.add(entry)
+            self.check_run_log.judge()
+
+    @property
+    def check_runs(self) -> list[CheckRuns]:
+        """All executions of checks in the run."""
+        of_tasks = (run for task in self.tasks.values() for run in task.check_runs)
+        return [*of_tasks, *self.check_run_log.runs]
 
     def _add_to_task(self, entry: JournalEntry) -> None:
         task = self.tasks.setdefault(entry.task_id, TaskHistory())

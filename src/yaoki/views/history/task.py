@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.model import Choice, FailureKind, Stage
+from yaoki.core.model import CheckRunPurpose, Choice, FailureKind, Stage
 from yaoki.core.model.verdict_key import describe_difference
 from yaoki.core.text import format_duration
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision
 from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
 from yaoki.views.history.entry_values import (
     read_agent_run,
     read_check_result,
@@ -54,6 +55,7 @@ class TaskHistory:
     last_at: datetime | None = None
     # The revision of the plan that its checks are from; 0 for those it was submitted with.
     check_revision: int = 0
+    check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
     _commit: str = ""
     _commit_checks: dict[str, CheckResult] = field(default_factory=dict)
     # The parts of the key of each check that passed last.
@@ -89,6 +91,14 @@ class TaskHistory:
         return {attempt.number: attempt for attempt in self.attempts if attempt.number}
 
     @property
+    def check_runs(self) -> list[CheckRuns]:
+        """All executions of checks; in the journal of an older yaoki those with a result."""
+        if self.check_run_log.runs:
+            return self.check_run_log.runs
+        results = ((a.number, check) for a in self.attempts for check in a.checks)
+        return [run for number, check in results for run in _runs_of_result(check, number)]
+
+    @property
     def current_wait(self) -> Wait | None:
         return self.timeline.current_wait
 
@@ -116,6 +126,14 @@ class TaskHistory:
         return starts[-1] if starts else None
 
 
+def _runs_of_result(check: CheckResult, attempt: int) -> Iterator[CheckRuns]:
+    again = check.rerun_seconds
+    if check.seconds:
+        yield CheckRuns(check.check, CheckRunPurpose.CANDIDATE, 1, check.seconds, attempt)
+    if again:
+        yield CheckRuns(check.check, CheckRunPurpose.AGAIN, len(again), sum(again), attempt)
+
+
 _RETURN_CAUSES = frozenset({WaitCause.SLOT, WaitCause.LIMIT})
 Apply = Callable[[TaskHistory, Timeline, JournalEntry], None]
 
@@ -126,7 +144,8 @@ def _submit(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     timeline.begin_wait(entry, WaitCause.NEEDS if spec.get("needs") else WaitCause.SLOT)
 
 
-def _claim(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+def _claim(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    history.check_run_log.give_up()
     timeline.claim(entry)
 
 
@@ -146,6 +165,10 @@ def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     run = read_agent_run(entry)
     runs = (*timeline.attempts[-1].agent_runs, run)
     timeline.begin_stage(entry, Stage.VERIFY, agent_run=run, agent_runs=runs)
+
+
+def _count_check_runs(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history.check_run_log.add(entry)
 
 
 def _finish_check(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
@@ -168,6 +191,7 @@ def _explain_repetition(history: TaskHistory, result: CheckResult) -> CheckResul
 
 def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
+    history.check_run_log.judge()
     if not data["passed"]:
         return
     commit = data.get("commit", "")
@@ -191,7 +215,12 @@ def _revise_checks(history: TaskHistory, _: Timeline, entry: JournalEntry) -> No
     history.check_revision = int(entry.data["revision"]["number"])
 
 
-def _refuse_landing(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+def _fail_jointly(history: TaskHistory, _: Timeline, __: JournalEntry) -> None:
+    history.check_run_log.give_up()
+
+
+def _refuse_landing(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    history.check_run_log.refuse()
     if timeline.attempts:
         timeline.begin_stage(entry, Stage.VERIFY, error="the run branch had moved")
 
@@ -319,9 +348,11 @@ _APPLY: Mapping[str, Apply] = {
     "ATTEMPT_STARTED": _start,
     "PROMPT_SENT": _send_prompt,
     "AGENT_FINISHED": _finish_agent,
+    "CHECKS_RAN": _count_check_runs,
     "CHECK_FINISHED": _finish_check,
     "QUALITY_JUDGMENT": _judge,
     "CHECKS_REVISED": _revise_checks,
+    "JOINT_PROOF_FAILED": _fail_jointly,
     "LAND_REFUSED": _refuse_landing,
     "TASK_LANDED": _land,
     "TASKS_PLANNED": _plan,
