@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 STARTED, EXIT = "started.json", "exit.json"
 _SETUP = re.compile(r"setup-(\d+)(?:-\d+)?")
-_CHECK = re.compile(r"\d+-(.+)")
+_CHECK = re.compile(r"(\d+|aims|mutant-\d+)-(.+)")
+# By the start of the suffix that the stages give to the folder of a further execution.
+_PURPOSES = {
+    "-base": " on the base",
+    "-onto-": " on the base",
+    "-again-": " again, after its failure",
+    "-without-change": " without the change",
+    "-definition-before": " as it was before the change",
+    "-with-ignored-files": " with the ignored files",
+    "-own-tests": ", the new tests alone",
+}
 # Below the folder of an attempt; its other folders belong to the agent.
 _SETUP_PLACES = ("setup-*", "room-*/setup-*", "checks/room-*/setup-*")
 _CHECK_PLACES = ("checks/*",)
@@ -79,8 +89,22 @@ def _describe(app: App, row: TaskRow, folder: Path) -> str:
         number = int(hit[1])
         known = number <= len(spec.setup)
         return f"preparing: {shlex.join(spec.setup[number - 1])}" if known else ""
-    hit = _CHECK.fullmatch(folder.name)
-    # A repeated check has a suffix.
-    names = sorted((check.name for check in spec.checks), key=len, reverse=True)
-    checks = (name for name in names if hit and f"{hit[1]}-".startswith(f"{name}-"))
-    return f"check {name}" if (name := next(checks, "")) else ""
+    return describe_check_folder(folder.name, [check.name for check in spec.checks])
+
+
+def describe_check_folder(folder: str, checks: Sequence[str]) -> str:
+    """`check tests on the base` for `1-tests-base`; nothing for the folder of something else."""
+    hit = _CHECK.fullmatch(folder)
+    longest_first = sorted(checks, key=len, reverse=True)
+    names = (name for name in longest_first if hit and f"{hit[2]}-".startswith(f"{name}-"))
+    name = next(names, "")
+    return f"check {name}{_purpose(hit[1], hit[2].removeprefix(name))}" if hit and name else ""
+
+
+def _purpose(prefix: str, suffix: str) -> str:
+    """The reason why a check runs apart from its verdict, by the name of its folder."""
+    if prefix == "aims":
+        return " on the base"
+    if not prefix.isdecimal():
+        return " on a mutant"
+    return next((words for start, words in _PURPOSES.items() if suffix.startswith(start)), "")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from yaoki.core.decide.baseline import (
     KNOWN_FAILURES,
@@ -29,19 +31,43 @@ from yaoki.engine.stages.own_findings import unmatched_fixes_finding
 from yaoki.engine.stages.proof_room import ProofCheck, ProofSession
 from yaoki.ports import Baselines, CheckFacts
 
+# How often a task that waits for another task's run on the base looks whether it must stop.
+STOP_POLL_S = 0.2
+
 
 class BaselineComparison:
     """Runs a check on a base commit at most once; its finding is stored for other tasks."""
 
     def __init__(self, baselines: Baselines) -> None:
         self._baselines = baselines
+        self._locks: dict[tuple[str, str], Lock] = {}
 
     def baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
-        """The finding on a commit without this task; the check runs once per commit."""
+        """The finding on a commit without this task; the check runs once per commit.
+
+        A task that needs it while another task runs it waits for that result.
+        """
         key = command_key(check.spec, check.task.spec.setup)
         stored = self._baselines.baseline(commit, key)
         if stored is not None:
             return stored
+        with self._turn((commit, key), check.claim):
+            return self._baselines.baseline(commit, key) or self._run(check, facts, commit, key)
+
+    @contextmanager
+    def _turn(self, key: tuple[str, str], claim: ClaimContext) -> Iterator[None]:
+        lock = self._locks.setdefault(key, Lock())
+        acquired = False
+        while not acquired and not claim.stop_reason():
+            acquired = lock.acquire(timeout=STOP_POLL_S)
+        try:
+            yield
+        finally:
+            if acquired:
+                self._locks.pop(key, None)
+                lock.release()
+
+    def _run(self, check: ProofCheck, facts: CheckFacts, commit: str, key: str) -> Finding:
         base = as_baseline(check.run_on(commit, facts, "-base", purpose=CheckRunPurpose.BASE))
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.save_baseline(commit, key, base)
@@ -66,6 +92,13 @@ class BaselineComparison:
         if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
             key = command_key(check.spec, check.task.spec.setup)
             self._baselines.save_baseline(commit, key, finding)
+
+    def save_failure(self, check: ProofCheck, finding: Finding, commit: str) -> None:
+        """A failure that re-runs confirmed is the baseline of whatever is built on this commit."""
+        base = as_baseline(finding)
+        if base.outcome is Outcome.FAILED:
+            key = command_key(check.spec, check.task.spec.setup)
+            self._baselines.save_baseline(commit, key, base)
 
     def fewer_tests(
         self,

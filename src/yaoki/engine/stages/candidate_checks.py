@@ -335,6 +335,8 @@ class CandidateVerifier:
         if finding.outcome is Outcome.FLAKY or check.claim.stop_reason():
             return finding
         guard = check.spec.baseline is BaselineMode.KNOWN
+        if guard:
+            self._comparison.save_failure(check, finding, facts.commit)
         if guard or finding.params.get("missingModules"):
             base = self._comparison.baseline(check, facts, facts.baseline_commit)
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)

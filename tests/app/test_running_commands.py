@@ -1,0 +1,32 @@
+"""The words for a check that runs now."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.app.running_commands import describe_check_folder
+
+
+@pytest.mark.spec("12.4")
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("1-tests", "check tests"),
+        ("1-tests-2", "check tests"),
+        ("1-tests-base", "check tests on the base"),
+        ("1-tests-base-2", "check tests on the base"),
+        ("1-tests-onto-1", "check tests on the base"),
+        ("aims-tests-0123456789ab-base", "check tests on the base"),
+        ("1-tests-again-1", "check tests again, after its failure"),
+        ("1-tests-without-change", "check tests without the change"),
+        ("mutant-7-tests", "check tests on a mutant"),
+        ("2-tests-slow", "check tests-slow"),
+        ("2-tests-slow-base", "check tests-slow on the base"),
+        ("agent", ""),
+        ("3-unknown", ""),
+    ],
+)
+def test_a_running_check_is_named_with_the_reason_why_it_runs_again(
+    folder: str, words: str
+) -> None:
+    assert describe_check_folder(folder, ["tests", "tests-slow"]) == words
