@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from itertools import product
@@ -224,6 +225,24 @@ def test_init_in_an_untrusted_repository_runs_no_tests(bare: UntrustedClone) -> 
     assert "yaoki init --trust" in done.err
     assert bare.marks == set()
     assert not (bare.repo / "yaoki.toml").exists()
+
+
+def test_init_names_every_command_that_it_would_try(bare: UntrustedClone) -> None:
+    """Tests for unittest are tried with pytest as well, and a linter with --no-fix."""
+    bare.create(store=False, settings=False)
+    bare.write("package.json", json.dumps({"scripts": {"lint": "eslint ."}}))
+    bare.commit("a script")
+
+    done = bare.yaoki("init")
+
+    assert done.code == REFUSED
+    assert "  check tests: python -m unittest discover -s tests" in done.err
+    assert "  check tests: python -m pytest -q --junit-xml {report}" in done.err
+    assert "  check npm-lint: npm run --silent lint\n" in done.err
+    assert "  check npm-lint: npm run --silent lint -- --no-fix\n" in done.err
+    assert not re.search(r"\d more", done.err)
+    assert "is not trusted, and would run commands; nothing was started" in done.err
+    assert done.err.rstrip().endswith("yaoki init --trust, or yaoki init --no-run")
 
 
 def test_init_again_after_a_change_shows_the_new_command_and_its_hint_works(

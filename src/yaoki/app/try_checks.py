@@ -113,12 +113,32 @@ def try_written_checks(
 
 
 def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
-    """Every command that trying these checks would start."""
+    """Every command that trying these checks may start."""
     digests: list[CommandDigest | None] = []
     for one in detected:
         digests += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
-        digests.append(digest_check(_spec(one)))
+        digests += [digest_check(_spec(variant)) for variant in _list_variants(one)]
     return tuple(dict.fromkeys(command for command in digests if command is not None))
+
+
+def _list_variants(detected: FoundCheck) -> Iterator[FoundCheck]:
+    """The check in each form in which it is tried."""
+    yield detected
+    if detected.look:
+        yield _as_look(detected)
+    if detected.tool == "unittest":
+        yield _as_pytest(detected)
+
+
+def _as_look(detected: FoundCheck) -> FoundCheck:
+    """The check with the words that keep it from changing files."""
+    return replace(detected, run=(*detected.run, *detected.look), look=())
+
+
+def _as_pytest(detected: FoundCheck) -> FoundCheck:
+    """The check for unittest with pytest instead."""
+    run = (*detected.run[: detected.run.index("python")], *PYTEST)
+    return replace(detected, tool="pytest", run=run, remedy="python -m pip install pytest")
 
 
 @contextmanager
@@ -186,8 +206,7 @@ class TrialRoom:
             )
         finding = self.run_check(_spec(detected))
         if detected.look and CHANGED in finding.params:
-            run = (*detected.run, *detected.look)
-            return self._try_once(replace(detected, run=run, look=()))
+            return self._try_once(_as_look(detected))
         return _judge(detected, finding, self.timeout)
 
     def _try_with_pytest(self, tried: TrialResult) -> TrialResult:
@@ -195,9 +214,7 @@ class TrialRoom:
 
         pytest also runs functions named test_*; unittest passes over them without a word.
         """
-        run = (*tried.check.run[: tried.check.run.index("python")], *PYTEST)
-        remedy = "python -m pip install pytest"
-        other = self.try_check(replace(tried.check, tool="pytest", run=run, remedy=remedy))
+        other = self.try_check(_as_pytest(tried.check))
         if not tried.state.is_usable:
             return tried if other.state is TrialState.EMPTY else other
         runs_as_many = other.state.is_usable and other.passed_tests >= tried.passed_tests

@@ -31,14 +31,11 @@ def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str 
     """Return when everything is trusted or accepted, else raise `Untrusted`.  Call it before any
     start.
     """
-    from yaoki.app.trust import make_untrusted_error
-
     if (question := app.trust.find_question(*more)) is None:
         return
     if not trust and not _can_ask():
-        refusal = make_untrusted_error(question)
-        refusal.hint = hint or refusal.hint
-        raise refusal
+        _print_question(question)
+        raise Untrusted(f"{question.sentence}; nothing was started", hint=hint or question.command)
     whole = app.trust.find_question(*more, look_into_store=True) or question
     if not trust and not _ask(whole):
         words = f"{question.repository_folder} is not trusted; nothing was started"
@@ -54,12 +51,17 @@ def _can_ask() -> bool:
 
 
 def _ask(question: TrustQuestion) -> bool:
+    _print_question(question)
+    return click.confirm("Trust this repository?", default=False, err=True)
+
+
+def _print_question(question: TrustQuestion) -> None:
+    """All of it: a person cannot trust commands that are only counted."""
     top = clean_line(question.repository_folder)
     first = f"{top} is not trusted yet. With your rights it would run:"
     changed = f"What {top} would run with your rights has changed since you trusted it:"
     click.echo(changed if question.is_repeated else first, err=True)
     print_trust_question(question, err=True)
-    return click.confirm("Trust this repository?", default=False, err=True)
 
 
 def print_trust_question(question: TrustQuestion, *, err: bool = False) -> None:
