@@ -686,3 +686,54 @@ def test_doctor_names_the_command_for_an_old_git(project: Project) -> None:
 
     lines = {one["name"]: one for one in done.document["lines"]}
     assert (lines["git"]["ok"], lines["git"]["next"]) == (False, "apt install git")
+
+
+TOX = {
+    "tox.ini": "[tox]\nenvlist = py\n[testenv]\ncommands = python -m unittest\n",
+    "tests/test_sum.py": PLAIN["tests/test_sum.py"],
+}
+
+
+@pytest.mark.spec("12.3", "12.1")
+def test_init_runs_the_tests_itself_where_tox_is_not_installed(project: Project) -> None:
+    commit_files(project, TOX)
+    env = programs(project)
+
+    done = project.yaoki("init", env=env)
+    looked = project.yaoki("doctor", "--checks", env=env)
+
+    text = " ".join(done.out.split())
+    written = tomllib.loads((project.repo / "yaoki.toml").read_text())
+    assert done.code == 0, done.out + done.err
+    assert "tox is not installed, so check tests runs pytest instead" in text
+    assert written["checks"]["tests"]["run"][:3] == ["python", "-m", "pytest"]
+    assert done.out.endswith("next: yaoki doctor\n")
+    assert looked.code == 0, looked.out
+
+
+@pytest.mark.spec("12.3")
+def test_init_uses_tox_from_the_environment_of_the_repository(project: Project) -> None:
+    commit_files(project, {**TOX, ".gitignore": ".venv\n"})
+    venv = project.repo / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("")
+    a_program(venv / "bin/python", f'exec "{sys.executable}" "$@"')
+    a_program(venv / "bin/tox", "exec python -m unittest discover -s tests")
+
+    done = project.yaoki("init", env=programs(project))
+
+    written = tomllib.loads((project.repo / "yaoki.toml").read_text())
+    assert done.code == 0, done.out + done.err
+    assert written["checks"]["tests"]["run"] == ["tox", "run", "-e", "py"]
+
+
+@pytest.mark.spec("12.3", "12.1")
+def test_doctor_names_the_installation_of_a_missing_tox(project: Project) -> None:
+    commit_files(project, TOX)
+    project.settings('[checks.tests]\nrun = ["tox", "run", "-e", "py"]\n')
+
+    done = project.yaoki("doctor", "--checks", env=programs(project))
+
+    assert done.code == 1
+    assert "tox is not" in " ".join(done.out.split())
+    assert done.out.endswith("next: python -m pip install tox\n")

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.checkout import list_checkout_files
 from yaoki.core.environment import VIRTUAL_ENV
-from yaoki.formats.discovery import RepositoryFiles, is_text_needed, manager_programs
+from yaoki.formats.discovery import (
+    RepositoryFiles,
+    is_text_needed,
+    manager_programs,
+    replaceable_programs,
+)
 from yaoki.formats.discovery.tree import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -26,11 +31,16 @@ def read_checkout(app: App) -> RepositoryFiles:
     paths = frozenset(path for path in list_checkout_files(repository) if not path.endswith("/"))
     wanted = sorted(path for path in paths if is_text_needed(path))
     folders = sorted({"", *(path.rpartition("/")[0] for path in wanted)})
+    environments = tuple(_find_environments(repository.top, folders))
+    places = [str(repository.top / one / "bin") for one in environments]
+    search = os.pathsep.join((*places, os.environ.get("PATH", os.defpath)))
+    absent = {name for name in manager_programs() if shutil.which(name) is None}
+    absent |= {name for name in replaceable_programs() if shutil.which(name, path=search) is None}
     return RepositoryFiles(
         paths,
         {path: _text(repository.top / path) for path in wanted},
-        tuple(_find_environments(repository.top, folders)),
-        frozenset(name for name in manager_programs() if shutil.which(name) is None),
+        environments,
+        frozenset(absent),
     )
 
 

@@ -102,6 +102,7 @@ def survey_project(
             else []
         )
     if not quiet:
+        _explain_replacements(tried)
         _warn_of_environment(tried)
     return ProjectSurvey(agents, discovery, tuple(tried))
 
@@ -168,6 +169,13 @@ def _show(one: TrialResult, discovery: Discovery) -> None:
     print_wrapped(paint(f"  {head}  {clean_line(words, 200)}", COLOURS.get(one.state)))
     if one.next_command:
         print_wrapped(f"  {'':<11}  {'':<{size}}  {clean_line(one.next_command)}")
+
+
+def _explain_replacements(tried: Sequence[TrialResult]) -> None:
+    for check in (one.check for one in tried if one.check.instead_of):
+        where = f" in {check.env[VIRTUAL_ENV]}" if VIRTUAL_ENV in check.env else ""
+        words = f"{check.instead_of} is not installed, so check {check.name} runs {check.tool}"
+        print_wrapped(clean_line(f"{words}{where} instead"))
 
 
 def _warn_of_environment(tried: Sequence[TrialResult]) -> None:

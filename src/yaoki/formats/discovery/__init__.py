@@ -11,6 +11,7 @@ from yaoki.formats.discovery.detection import (
     find_checks,
     install_command,
     manager_programs,
+    replaceable_programs,
 )
 from yaoki.formats.discovery.second_look import (
     add_agents,
@@ -47,5 +48,6 @@ __all__ = [
     "is_text_needed",
     "manager_programs",
     "refresh_comments",
+    "replaceable_programs",
     "settings_text",
 ]

@@ -21,7 +21,8 @@ class FoundCheck:
 
     `reason` is the file that shows it, relative to the repository.  `program` must be installed:
     `install` adds it to the PATH, `remedy` to the project.  `setup` must run first in a fresh
-    worktree, in `setup_cwd`.  With the words of `look` it changes no files.
+    worktree, in `setup_cwd`.  With the words of `look` it changes no files.  `instead_of` is the
+    program that the project names for it and that is not installed.
     """
 
     name: str
@@ -41,6 +42,7 @@ class FoundCheck:
     setup_install: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     look: tuple[str, ...] = ()
+    instead_of: str = ""
 
     @property
     def pattern(self) -> str:
@@ -110,11 +112,23 @@ def _in_folder(
         # A tool of another language in the same folder does not replace this one.
         earlier = set(kinds)
         manager, place = _manager(language, folder, outer)
+        absent: dict[str, FoundCheck] = {}
         for tool in language.tool:
             because = first_match(tool.any, folder, earlier)
             if because and _fits(tool, folder, earlier):
+                check = _make_check(language, tool, manager, folder, place, because)
+                if tool.replaceable and _is_absent(check, folder):
+                    absent.setdefault(check.kind, check)
+                    continue
                 earlier |= {f"tool:{tool.name}", f"kind:{tool.kind}"}
-                yield _make_check(language, tool, manager, folder, place, because)
+                replaced = absent.pop(check.kind, None)
+                yield replace(check, instead_of=replaced.program) if replaced else check
+        yield from absent.values()
+
+
+def _is_absent(check: FoundCheck, folder: ProjectFolder) -> bool:
+    """A program that a package manager starts is not looked for on the PATH."""
+    return check.program == check.tool and f"absent:{check.program}" in folder.facts
 
 
 def _is_project(language: Language, folder: ProjectFolder) -> bool:
@@ -241,6 +255,12 @@ def _name_checks(unnamed: Iterable[FoundCheck]) -> list[FoundCheck]:
     return checks
 
 
+def replaceable_programs() -> frozenset[str]:
+    """The programs of tools that another tool of their kind may replace."""
+    tools = (tool for language in load_languages() for tool in language.tool)
+    return frozenset(tool.name for tool in tools if tool.replaceable)
+
+
 def manager_programs() -> frozenset[str]:
     """The programs that start the tools of a project."""
     managers = (manager for language in load_languages() for manager in language.manager)
@@ -257,4 +277,14 @@ def install_command(program: str) -> str:
             words = (manager.run, manager.exec, manager.script, manager.setup, (manager.name,))
             if manager.install and any(program in one[:1] for one in words):
                 return manager.install
+    return _install_as_package(program)
+
+
+def _install_as_package(program: str) -> str:
+    """The command for a tool that is a package of its language and starts without a manager."""
+    for language in load_languages():
+        manager = language.manager[-1]
+        for tool in () if manager.run or not manager.add else language.tool:
+            if tool.run[:2] == ("{run}", program) and program != "python":
+                return f"{manager.add} {tool.package or program}"
     return ""

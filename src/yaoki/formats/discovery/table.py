@@ -57,7 +57,8 @@ class KnownTool:
     A project has it when one of `any`, all of `also` and none of `unless` hold: see
     conditions.py.  `env` is set if one of `env_any` holds.  `program` must be installed; by
     default it is the first word of `run`.  `look` are the words that keep it from changing files;
-    they are added if one of `look_any` holds, or when it changed files on the base.
+    they are added if one of `look_any` holds, or when it changed files on the base.  Where a
+    `replaceable` tool is not installed, the next tool of its kind is used.
     """
 
     name: str
@@ -75,6 +76,7 @@ class KnownTool:
     env_any: tuple[str, ...] = ()
     look: tuple[str, ...] = ()
     look_any: tuple[str, ...] = ()
+    replaceable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

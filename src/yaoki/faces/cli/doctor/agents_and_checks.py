@@ -128,7 +128,7 @@ def _setup(app: App) -> list[Condition]:
 
 def _check(app: App, spec: CheckSpec) -> Condition:
     """Does its program exist?  For a shell line, a file or a judge this is unknown."""
-    from yaoki.app.remedies import choose_local_command
+    from yaoki.app.remedies import choose_local_command, install_for_environment
     from yaoki.formats.discovery import install_command
 
     name = f"check {spec.name}"
@@ -144,7 +144,8 @@ def _check(app: App, spec: CheckSpec) -> Condition:
     if not there:
         words = f"{program} is not installed"
         if remedy := choose_local_command(install_command(program)):
-            return Condition(name, False, words, remedy)
+            install = install_for_environment(remedy, spec.env, app.repository.top)
+            return Condition(name, False, words, install)
         words = f"{words}; install it, or drop checks.{spec.name}"
         return Condition(name, False, words, edit_command(app.repository.top))
     return Condition(name, True, " ".join(spec.argv))
