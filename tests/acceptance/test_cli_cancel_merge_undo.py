@@ -270,6 +270,40 @@ def test_undo_reverts_a_landed_task_and_escalates_it(prepared: Prepared) -> None
     assert project.show(branch, "two.txt") == "good"
 
 
+@pytest.mark.spec("9.6", "12.1")
+def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_two_tasks)
+
+    undone = project.yaoki("undo", "two")
+    text = project.query("report").out
+    decided = project.query("report", "--format", "json").document["decided"]["answers"]
+
+    assert undone.code == 0, undone.err
+    assert [(one["name"], one["choice"]) for one in decided] == [("two", "undo")]
+    assert ", two: undo" in text.partition("## What people decided")[2]
+    assert undone.out.endswith(f"next: yaoki answer {project.task('two')['id']}\n")
+
+
+@pytest.mark.spec("9.6", "12.4")
+@pytest.mark.long
+def test_undo_reports_what_it_waits_for_while_it_verifies_the_rest(project: Project) -> None:
+    """A pipe gets a line after five seconds."""
+    slow = {"shell": f"test ! -e {project.folder}/slow || sleep 6; test -f one.txt"}
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [writes("two.txt")]},
+        [{"id": "one", "checks": ["slow"]}, {"id": "two", "checks": ["two"]}],
+        {"slow": slow, "two": file_contains("two.txt")},
+    )
+    done = project.yaoki("run", project.plan(plan), "--json")
+    assert done.code == 0, done.out + done.err
+    (project.folder / "slow").touch()
+
+    undone = project.yaoki("undo", "two")
+
+    assert undone.code == 0, undone.err
+    assert f"verifying {done.document['run_branch']} without two ... 5 s\n" in undone.err
+
+
 @pytest.mark.full
 @pytest.mark.spec("8.1", "8.2", "9.8")
 def test_a_worktree_is_restored_to_a_snapshot(project: Project) -> None:

@@ -66,6 +66,13 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
     return undone
 
 
+def describe_undo(app: App, task_id: TaskId) -> str:
+    """The work that takes long, in a few words."""
+    task = app.store.task(task_id)
+    branch = app.store.run(task.run_id).branch
+    return f"verifying {branch} without {task.spec.name}"
+
+
 def _undo_refusal(app: App, task: Task) -> str:
     """The reason why an undo was dropped, from the journal."""
     from yaoki.adapters.store.tables import journal_pages

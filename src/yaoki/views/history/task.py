@@ -36,6 +36,9 @@ from yaoki.views.history.values import (
 )
 from yaoki.views.plain_words import LAST_TRY, describe_cause
 
+# What a person did who undid a task, beside the choices of an answer.
+UNDO = "undo"
+
 
 @dataclass(slots=True)
 class TaskHistory:
@@ -56,6 +59,8 @@ class TaskHistory:
     # The revision of the plan that its checks are from; 0 for those it was submitted with.
     check_revision: int = 0
     check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
+    # The channel of the last request to undo it.
+    _undo_channel: str = ""
     _commit: str = ""
     _commit_checks: dict[str, CheckResult] = field(default_factory=dict)
     # The parts of the key of each check that passed last.
@@ -316,7 +321,16 @@ def _restart(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.begin_wait(entry, WaitCause.SLOT)
 
 
-def _undo(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+def _request_undo(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history._undo_channel = str(entry.data.get("how") or "")
+
+
+def _undo(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    """Only a person undoes a task; a final check has it reverted."""
+    channel = history._undo_channel
+    history.answers.append(
+        RecordedAnswer(entry.at, entry.task_id, entry.attempt, UNDO, "", "", channel)
+    )
     timeline.stage = Stage.PREPARE
     timeline.begin_wait(entry, WaitCause.PERSON, words="MANUAL")
 
@@ -366,6 +380,7 @@ _APPLY: Mapping[str, Apply] = {
     "LEASE_RELEASED": _release,
     "TASK_UNLANDED": _restart,
     "TASK_RECALLED": _restart,
+    "UNDO_REQUESTED": _request_undo,
     "TASK_UNDONE": _undo,
     "TASK_CANCELLED": _cancel,
     "TASK_REPLACED": _replace,

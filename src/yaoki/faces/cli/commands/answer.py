@@ -15,6 +15,7 @@ from yaoki.faces.cli.commands import report
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
 from yaoki.faces.cli.person_only import answer_channel, refuse_agents
 from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
     QUESTION_CHARS,
     clean_line,
@@ -99,7 +100,8 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     from yaoki.app import commands
 
     require_trust(app)
-    task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
+    with report_progress(commands.describe_undo(app, task_id)):
+        task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
     document = commands.answer_document(app, task, Choice.RETRY)
     if as_json:
         print_document(document)

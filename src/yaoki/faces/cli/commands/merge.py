@@ -12,6 +12,7 @@ from yaoki.errors import GitFailed
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.person_only import answer_channel, refuse_agents
 from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
     NAME_CHARS,
     clean_line,
@@ -59,9 +60,10 @@ def merge(
     with open_app(repo) as app:
         refuse_agents(app)
         found = app.lookup.find_run(run)
-        result = app.control.merge(
-            found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
-        )
+        with report_progress(f"verifying the merge of {found.branch}"):
+            result = app.control.merge(
+                found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
+            )
         if as_json:
             document = {"branch": result.branch, "commit": result.commit, "how": result.how}
             where = {"checkout": result.checkout or None}
@@ -95,7 +97,8 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         landed = app.reads.task(task_id).landed_commit
         done = _landed_names(app, app.reads.task(task_id).run_id)
         before = commands.read_last_entry(app)
-        undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
+        with report_progress(commands.describe_undo(app, task_id)):
+            undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
         document = commands.undo_document(undone)
         if as_json:
             print_document(document)
