@@ -325,6 +325,44 @@ def test_the_option_trust_trusts_a_repository_on_a_build_server(plain: Untrusted
     assert plain.yaoki("run", "plan.json", "--quiet").code == 0
 
 
+def test_validate_says_that_a_run_asks_for_trust_and_uses_the_same_rule(
+    plain: UntrustedClone,
+) -> None:
+    """The plan was changed after it was trusted."""
+    plain.yaoki("trust", "--plan", "plan.json")
+    trusted = plain.yaoki("validate", "plan.json")
+    changed = plain.a_plan(checks={"good": {"shell": f"touch {plain.mark('new')}; test -f a.txt"}})
+    plain.write("plan.json", json.dumps(changed))
+
+    asking = plain.yaoki("validate", "plan.json")
+    refused = plain.yaoki("run", "plan.json")
+    document = plain.yaoki("validate", "plan.json", "--json").document
+
+    text = " ".join(asking.out.split())
+    assert (trusted.code, asking.code, refused.code) == (0, 0, REFUSED), (trusted, asking)
+    assert trusted.out.endswith("next: yaoki run plan.json\n")
+    assert "note: a run asks for your trust first:" in text
+    assert f"+ check good: touch {plain.mark('new')}; test -f a.txt" in text
+    assert asking.out.endswith("next: yaoki trust --plan plan.json\n")
+    assert refused.err.rstrip().endswith("yaoki trust --plan plan.json")
+    assert any("check good" in line for line in document["untrusted"])
+    assert plain.marks == set()
+
+
+def test_validate_knows_that_a_plan_of_ones_own_asks_nothing_until_it_is_committed(
+    plain: UntrustedClone,
+) -> None:
+    plain.yaoki("trust")
+    plain.write("mine.json", json.dumps(plain.a_plan()))
+
+    own = plain.yaoki("validate", "mine.json")
+    plain.commit("my plan")
+    committed = plain.yaoki("validate", "mine.json")
+
+    assert own.out.endswith("next: yaoki run mine.json\n")
+    assert committed.out.endswith("next: yaoki trust --plan mine.json\n")
+
+
 def test_a_changed_goal_of_a_trusted_plan_does_not_ask_again(plain: UntrustedClone) -> None:
     assert plain.yaoki("trust", "--plan", "plan.json").code == 0
     task = {"id": "a", "goal": "Do it in another way."}

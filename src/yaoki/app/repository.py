@@ -224,7 +224,7 @@ class RepositoryContext:
     def processes(self) -> Processes:
         from yaoki.adapters.processes.process_trees import ShimProcesses
         from yaoki.adapters.processes.sandbox import SandboxedProcesses
-        from yaoki.app.trust import TrustedProcesses
+        from yaoki.app.trusted_processes import TrustedProcesses
 
         if self.loaded_settings.refusal is not None:
             raise self.loaded_settings.refusal

@@ -13,8 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.processes.sandbox import GuardedProcesses
-from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.app.command_inventory import list_commands, list_settings_commands
 from yaoki.app.warning_output import print_warning
@@ -26,7 +24,7 @@ from yaoki.core.trust import (
     describe_changes,
 )
 from yaoki.errors import Fault, NotNow, Untrusted
-from yaoki.ports import SANDBOX_VARIABLE, Launch, Processes
+from yaoki.ports import SANDBOX_VARIABLE
 
 if TYPE_CHECKING:
     from yaoki.adapters.git.repository import GitRepository
@@ -111,6 +109,11 @@ class Trust:
         record, _ = self._file.read()
         return self.clone_path in record.places or record.covers(self.clone_path)
 
+    @property
+    def is_below_trusted_folder(self) -> bool:
+        """Is everything here trusted without a question?"""
+        return self._file.read()[0].covers(self.clone_path)
+
     def require_trusted(self) -> None:
         """Raise `Untrusted` unless everything the repository brings is trusted; checked once per
         process.
@@ -156,6 +159,8 @@ class Trust:
         place, contents = question.clone_path, question.contents
         self._file.update(lambda record: record.with_content(place, contents))
         if question.has_foreign_store:
+            from yaoki.adapters.store import add_trust_mark, make_trust_mark
+
             mark, path = make_trust_mark(), str(self._context.store_path.resolve())
             self._file.update(lambda record: record.with_store(mark, path))
             add_trust_mark(self._context.store.database, mark)
@@ -175,6 +180,8 @@ class Trust:
 
         Where the mark cannot be stored, the next command asks; a run reports the cause by itself.
         """
+        from yaoki.adapters.store import make_trust_mark
+
         mark, path = make_trust_mark(), str(self._context.store_path.resolve())
         try:
             self._file.update(lambda record: record.with_store(mark, path))
@@ -186,6 +193,8 @@ class Trust:
         """The address of a server is in the settings: a repository can only bring files."""
         if self._context.is_store_on_server:
             return False
+        from yaoki.adapters.store import read_trust_marks
+
         marks = read_trust_marks(self._context.store_path)
         return marks is not None and not marks & record.stores.keys()
 
@@ -225,21 +234,3 @@ def refuse_attempts() -> None:
     if is_called_by_attempt():
         hint = "ask one: yaoki result --status question --question TEXT"
         raise NotNow("only people may trust a repository, and the caller is an agent", hint=hint)
-
-
-# ------------------------------------------------------------------ plans
-
-
-# ------------------------------------------------------------------ the last guard
-
-
-class TrustedProcesses(GuardedProcesses):
-    """Refuses to start processes of an untrusted repository, whichever caller forgot to ask."""
-
-    def __init__(self, processes: Processes, trust: Trust) -> None:
-        super().__init__(processes)
-        self._trust = trust
-
-    def start(self, folder: Path, launch: Launch) -> None:
-        self._trust.require_trusted()
-        super().start(folder, launch)

@@ -8,13 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
-from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.codec import to_data
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
@@ -106,6 +103,8 @@ def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
     texts = [command.text for command in content.commands]
     if not before:
         return [f"  {command.text}" for command in content.commands if command.digest not in known]
+    from difflib import unified_diff
+
     diff = list(unified_diff(list(before.values()), texts))[2:]
     lines = [f"{line[0]} {line[1:]}" for line in diff if line[0] in "+-"]
     # Two commands may have the same text: a new one is always shown.
@@ -134,7 +133,7 @@ def digest_check(spec: CheckSpec) -> CommandDigest | None:
 
 def digest_agent(spec: AgentSpec) -> CommandDigest:
     command = _quote(spec.command) or spec.preset
-    options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
+    options = f" {json.dumps(_to_data(spec.options), sort_keys=True)}" if spec.options else ""
     passed_on = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
     rights = f", permissions {spec.permissions}" if spec.permissions else ""
     text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}{rights}"
@@ -148,19 +147,25 @@ def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
 
 
 def digest_setting(key: str, value: object, shown: object, *, wall: bool = False) -> CommandDigest:
-    text = f"{key} = {json.dumps(to_data(shown))}"
-    digest = _digest(text, {key: to_data(value)})
+    text = f"{key} = {json.dumps(_to_data(shown))}"
+    digest = _digest(text, {key: _to_data(value)})
     return CommandDigest(digest.text, f"{WALL_PREFIX}{digest.digest}") if wall else digest
 
 
 def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
-    return {name: to_data(getattr(spec, name)) for name in names}
+    return {name: _to_data(getattr(spec, name)) for name in names}
 
 
 def _pick_agent_fields(spec: AgentSpec) -> dict[str, Any]:
     """Permissions that were not given are left out: older digests stay valid."""
     fields = _pick_fields(spec, AGENT_FIELDS)
     return {**fields, "permissions": spec.permissions.value} if spec.permissions else fields
+
+
+def _to_data(value: object) -> Any:
+    from yaoki.core.machine.codec import to_data  # `validate` seldom needs it
+
+    return to_data(value)
 
 
 def _quote(argv: Iterable[str]) -> str:

@@ -13,6 +13,8 @@ from yaoki.core.text import did_you_mean
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.app.missing_programs import MissingProgram
+    from yaoki.app.trust import TrustQuestion
+    from yaoki.core.trust import FileCommands
     from yaoki.formats.plan import Plan
 
 
@@ -54,11 +56,31 @@ def print_missing(missing: Iterable[MissingProgram]) -> None:
 
 def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
     """A committed plan may come from anybody, so its commands need trust."""
-    import shlex
-
-    from yaoki.app.command_inventory import list_plan_contents
     from yaoki.faces.cli.trust_question import require_trust
 
-    contents = list_plan_contents(Path(name), plan) if name != plan_input.STDIN else ()
-    hint = f"yaoki trust --plan {shlex.quote(name)}" if contents else ""
+    contents = _plan_contents(name, plan)
+    hint = _trust_command(name) if contents else ""
     require_trust(app, *contents, trust=trust, hint=hint)
+
+
+def find_plan_question(app: App, name: str, plan: Plan) -> tuple[TrustQuestion | None, str]:
+    """What a run of the plan would ask for first, and the command that answers it."""
+    if app.trust.is_below_trusted_folder:
+        return None, ""
+    contents = _plan_contents(name, plan)
+    question = app.trust.find_question(*contents)
+    if question is None:
+        return None, ""
+    return question, _trust_command(name) if contents else question.command
+
+
+def _plan_contents(name: str, plan: Plan) -> tuple[FileCommands, ...]:
+    from yaoki.app.command_inventory import list_plan_contents
+
+    return list_plan_contents(Path(name), plan) if name != plan_input.STDIN else ()
+
+
+def _trust_command(name: str) -> str:
+    import shlex
+
+    return f"yaoki trust --plan {shlex.quote(name)}"
