@@ -252,3 +252,85 @@ def test_a_waiver_does_not_cover_what_the_moved_base_broke(project: Project) -> 
 
     assert refused.code == 6, refused
     assert "main has moved, and the merge fails: check style" in refused.err
+
+
+def run_with_a_waived_final_check(project: Project, check: dict[str, Any]) -> None:
+    """`whole` fails on the base already, so nobody is blamed, and a person waives it at the end."""
+    script = {name: [writes(f"{name}.txt")] for name in ("y", "z")}
+    tasks: list[dict[str, Any]] = [{"id": "y", "checks": ["y"]}, {"id": "z", "checks": ["z"]}]
+    checks = {name: file_contains(f"{name}.txt") for name in script}
+    plan = a_plan(script, tasks, {**checks, "whole": check}, done_when=["whole"])
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "done_when", "waive", "--check", "whole").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
+
+
+WHOLE = {"shell": "test -f never.txt || { echo 'never.txt is missing'; exit 1; }"}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.6", "10.4", "0.1")
+def test_merge_honours_a_waiver_on_the_final_check_and_says_so(project: Project) -> None:
+    run_with_a_waived_final_check(project, WHOLE)
+    move_main(project, "other.txt", "quiet\n")
+
+    merged = project.yaoki("merge")
+
+    assert merged.code == 0, merged.err
+    words = (
+        "check whole fails on the merge into main and was waived for the final check by a person"
+    )
+    assert words in " ".join(merged.out.split())
+    (entry,) = [e["data"] for e in project.events() if e["event"] == "RUN_MERGED"]
+    assert "whole" not in entry["proven_by"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.6", "10.4", "0.1")
+def test_undo_honours_a_waiver_on_the_final_check_and_says_so(project: Project) -> None:
+    """`style` depends on a file outside the repository, so that nobody can be blamed."""
+    flag = project.folder / "flag"
+    script = {"y": [writes("y.txt")], "z": [[*writes("z.txt"), {"run": ["touch", str(flag)]}]]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "y", "checks": ["style"]},
+        {"id": "z", "checks": ["z"], "needs": ["y"]},
+    ]
+    checks = {"z": file_contains("z.txt"), "style": {"shell": f"test ! -e {flag}"}}
+    first = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
+    assert first.code == 4, first.out
+    assert project.yaoki("answer", "done_when", "waive", "--check", "style").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+    undone = project.yaoki("undo", "z")
+
+    assert undone.code == 0, undone.err
+    assert "without z and was waived for the final check by a person" in " ".join(
+        undone.out.split()
+    )
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.6", "10.4", "0.1")
+def test_a_waiver_on_the_final_check_does_not_cover_a_new_failure_with_a_name(
+    project: Project,
+) -> None:
+    test = (
+        "import unittest, os\n\n\nclass Whole(unittest.TestCase):\n"
+        "    def test_fine(self):\n        pass\n"
+        "    def test_old(self):\n        self.fail('old')\n"
+        "    def test_other(self):\n        self.assertFalse(os.path.exists('other.txt'))\n"
+    )
+    move_main(project, "test_whole.py", test)
+    run = {"run": ["python3", "-m", "unittest", "-v", "test_whole"], "pattern": "test-failed"}
+    run_with_a_waived_final_check(project, run)
+    move_main(project, "other.txt", "quiet\n")
+
+    refused = project.yaoki("merge")
+    project.git("rm", "-q", "other.txt")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "mended")
+    merged = project.yaoki("merge")
+
+    assert refused.code == 6, refused.out
+    assert "the merge fails: check whole" in refused.err
+    assert merged.code == 0, merged.err

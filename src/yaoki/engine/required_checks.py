@@ -32,6 +32,14 @@ from yaoki.ports import BaselineReads, TaskRow
 
 
 @dataclass(frozen=True, slots=True)
+class FinalWaivers:
+    """The checks that a person waived for the final check of a run, on the head `commit`."""
+
+    commit: str = ""
+    checks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CommitToVerify:
     """A commit that no task made: a merge or an undo.
 
@@ -43,6 +51,7 @@ class CommitToVerify:
     onto: str
     base: str
     without: frozenset[TaskId] = frozenset()
+    final_waivers: FinalWaivers = FinalWaivers()
 
 
 # Verifies a commit of a run with the checks of a task; the last argument writes to the journal.
@@ -96,6 +105,13 @@ class RequiredChecks:
         stored = self._store.baseline(commit, command_key(check, required.setup))
         passed = stored is not None and stored.outcome is Outcome.PASSED
         return passed and check.baseline is not BaselineMode.KNOWN
+
+    def final_waivers(self, run: Run) -> FinalWaivers:
+        """Those of the final check that passed last; none once its commit was reverted."""
+        rows = [row for row in self._store.rows(run.id) if is_final_check(row)]
+        if not rows or rows[-1].state is not State.DONE:
+            return FinalWaivers()
+        return FinalWaivers(rows[-1].landed_commit, self._store.task(rows[-1].id).waivers)
 
     def allow_weaker_tests(self, run: Run) -> bool:
         """Has a task landed that may delete tests, by its plan or by a person's waiver?"""

@@ -10,6 +10,7 @@ from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.engine.required_checks import (
     CommitToVerify,
+    FinalWaivers,
     RequiredChecks,
     VerifyCommit,
     describe_first_failure,
@@ -128,7 +129,10 @@ class MergeCommand:
             return Verdict(())
         spec = required.as_task_spec(run, "merge", f"Verify the merge into {merge.branch}.")
         base = merge.onto if merge.how == "merge" else run.base
-        commit = CommitToVerify(merge.commit, merge.onto, base)
+        waivers = self._required_checks.final_waivers(run)
+        if waivers.commit != self._workspace.branches.head(run):
+            waivers = FinalWaivers()
+        commit = CommitToVerify(merge.commit, merge.onto, base, final_waivers=waivers)
         verdict = self._verify(
             run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
         )

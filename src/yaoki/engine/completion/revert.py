@@ -85,7 +85,8 @@ class RevertStep:
                 return
             goal = f"Verify the run branch without {task.spec.name}."
             spec = remaining.as_task_spec(run, "undo", goal)
-            undo = CommitToVerify(commit, head, run.base, without=removed)
+            waivers = self._required_checks.final_waivers(run)
+            undo = CommitToVerify(commit, head, run.base, removed, waivers)
             verdict = self._verify(
                 run, spec, undo, lambda name, data: self._store.note(run.id, name, data)
             )

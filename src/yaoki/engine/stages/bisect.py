@@ -7,7 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.bisect import find_partners, first_red
-from yaoki.core.model import CheckRunPurpose, CheckSpec, Outcome, Run, Task, TaskId, Verdict
+from yaoki.core.decide.baseline import KNOWN_FAILURES, as_baseline, weigh
+from yaoki.core.model import (
+    CheckRunPurpose,
+    CheckSpec,
+    Finding,
+    Outcome,
+    Run,
+    Task,
+    TaskId,
+    Verdict,
+)
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.model.stage_report import BisectResult
 from yaoki.engine.claim_context import ClaimContext
@@ -78,6 +88,37 @@ class LandingBisection:
             except InconclusiveCheck:
                 return ()
         return tuple(self._find_task(one).spec.name for one in waived)
+
+    def is_finally_waived(
+        self,
+        run: Run,
+        task: Task,
+        verdict: Verdict,
+        commit: CommitToVerify,
+        home: Path,
+        claim: ClaimContext,
+    ) -> bool:
+        """Did a person accept this failure of the first failing check on the head of the run?
+
+        It fails there as well.  Where failures have names, there is no new one.  Otherwise the
+        cause is not what the base got since the run began.
+        """
+        check, accepted = _failing_check(task, verdict), commit.final_waivers
+        if check is None or check.name not in accepted.checks:
+            return False
+        with self._sessions.session(run, task, home, claim) as session:
+            probe = _Probe(session, run, task, check, home, claim)
+            try:
+                before = probe.run(accepted.commit, "final-head")
+                if before.outcome is not Outcome.FAILED:
+                    return False
+                failing = next(one for one in verdict.all_failing if one.check == check.name)
+                weighed = weigh(failing, as_baseline(before), ())
+                if KNOWN_FAILURES in weighed.params:
+                    return weighed.outcome is Outcome.PASSED
+                return not probe.fails(commit.base) or probe.fails(run.base)
+            except InconclusiveCheck:
+                return False
 
     def _since_last_pass(
         self, branch: Run, steps: Sequence[LandedStep], check: CheckSpec, probe: _Probe
@@ -209,6 +250,10 @@ class _Probe:
         return True
 
     def _outcome(self, commit: str, name: str) -> Outcome:
+        return self.run(commit, name).outcome
+
+    def run(self, commit: str, name: str) -> Finding:
+        """One run of the check that passed or failed; its logs are in the folder `name`."""
         if self._claim.stop_reason():
             raise InconclusiveCheck
         facts = commit_facts(commit, self._claim.environment, self._variables)
@@ -217,7 +262,7 @@ class _Probe:
         )
         if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
             raise InconclusiveCheck
-        return finding.outcome
+        return finding
 
 
 def _failing_check(task: Task, verdict: Verdict) -> CheckSpec | None:

@@ -178,9 +178,12 @@ class VerifyStage:
         for n, _ in enumerate(verdict.all_failing):
             place = home / f"waived-{n}"
             names = self._bisection.find_waived(run, task, verdict, commit, place, claim)
-            if not names:
+            if names:
+                verdict = _waive_first(verdict, f"waived for {', '.join(names)} by a person")
+            elif self._bisection.is_finally_waived(run, task, verdict, commit, place, claim):
+                verdict = _waive_first(verdict, "waived for the final check by a person")
+            else:
                 return verdict
-            verdict = _waive_first(verdict, f"waived for {', '.join(names)} by a person")
         return verdict
 
 
