@@ -56,6 +56,21 @@ def test_init_names_worktreeinclude_for_a_generated_module_that_git_ignores(
     assert next_command(mended.out) == "yaoki doctor --checks"
 
 
+@pytest.mark.spec("12.3", "15")
+def test_the_command_for_worktreeinclude_does_not_join_two_patterns(project: Project) -> None:
+    """An editor may leave the last line without its end."""
+    env = a_generated_module(project)
+    file = project.repo / ".worktreeinclude"
+    file.write_text(".env")
+
+    first = project.yaoki("init", env=env)
+    type_command(project, next_command(first.out))
+    mended = project.yaoki("init", "--again", env=env)
+
+    assert file.read_text().split() == [".env", "src/pkg/_version.py"]
+    assert "added: tests" in mended.out, mended
+
+
 @pytest.mark.spec("12.1", "15")
 def test_doctor_names_worktreeinclude_for_a_generated_module_that_git_ignores(
     project: Project,

@@ -70,11 +70,24 @@ def explain_ignored_files(
 
 
 def suggest_including(top: Path, files: Iterable[str]) -> str:
-    """The command that adds the files to `.worktreeinclude`, which is at the top."""
+    """The command that adds the files to `.worktreeinclude`, which is at the top.
+
+    Where its last line is not ended, the command ends it first: two patterns in a line are one.
+    """
     patterns = [shlex.quote(_as_pattern(file)) for file in files]
     write = "echo" if len(patterns) == 1 else r"printf '%s\n'"
+    if _lacks_final_newline(top / FILE):
+        write = r"printf '\n%s\n'"
     place = shlex.quote(os.path.relpath(top / FILE))
     return f"{write} {' '.join(patterns)} >> {place}"
+
+
+def _lacks_final_newline(file: Path) -> bool:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return False
+    return bool(content) and not content.endswith(b"\n")
 
 
 def _as_pattern(file: str) -> str:
