@@ -284,6 +284,42 @@ def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None
     assert undone.out.endswith(f"next: yaoki answer {project.task('two')['id']}\n")
 
 
+@pytest.mark.spec("9.6", "12.1")
+def test_an_undo_says_that_the_final_check_is_repeated_and_does_not_call_it_a_dependent(
+    project: Project,
+) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [writes("two.txt")]},
+        [{"id": name, "checks": [name]} for name in ("one", "two")],
+        {name: file_contains(f"{name}.txt") for name in ("one", "two")},
+        done_when=["one"],
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+
+    undone = project.yaoki("undo", "two")
+    why = project.yaoki("why", "done_when").out
+    report = project.yaoki("report").out
+
+    assert undone.code == 0, undone.err
+    assert "tasks that need it" not in undone.out
+    assert "done_when is verified again when every task is done" in undone.out
+    reason = "work was undone since: the final check runs again"
+    assert f"REPLACED: {reason}" in why
+    assert f"| done_when | REPLACED | {reason} |" in report
+
+
+@pytest.mark.spec("12.1")
+def test_an_empty_log_of_an_agent_names_the_log_of_its_check(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_two_tasks)
+    task = project.task("two")["id"]
+
+    agent = project.yaoki("logs", "two", "--err")
+    check = project.yaoki("logs", "two", "--check", "two", "--err")
+
+    assert agent.err.endswith(f"wrote nothing\nnext: yaoki logs {task} --attempt 1 --check two\n")
+    assert check.err.endswith(f"wrote nothing\nnext: yaoki why {task}\n")
+
+
 @pytest.mark.spec("9.6", "12.4")
 @pytest.mark.long
 def test_undo_reports_what_it_waits_for_while_it_verifies_the_rest(project: Project) -> None:

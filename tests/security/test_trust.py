@@ -329,7 +329,7 @@ def test_validate_says_that_a_run_asks_for_trust_and_uses_the_same_rule(
     plain: UntrustedClone,
 ) -> None:
     """The plan was changed after it was trusted."""
-    plain.yaoki("trust", "--plan", "plan.json")
+    accepted = plain.yaoki("trust", "--plan", "plan.json")
     trusted = plain.yaoki("validate", "plan.json")
     changed = plain.a_plan(checks={"good": {"shell": f"touch {plain.mark('new')}; test -f a.txt"}})
     plain.write("plan.json", json.dumps(changed))
@@ -340,6 +340,7 @@ def test_validate_says_that_a_run_asks_for_trust_and_uses_the_same_rule(
 
     text = " ".join(asking.out.split())
     assert (trusted.code, asking.code, refused.code) == (0, 0, REFUSED), (trusted, asking)
+    assert accepted.out.endswith("next: yaoki run plan.json\n")
     assert trusted.out.endswith("next: yaoki run plan.json\n")
     assert "note: a run asks for your trust first:" in text
     assert f"+ check good: touch {plain.mark('new')}; test -f a.txt" in text

@@ -73,7 +73,7 @@ def test_executions_of_a_verification_without_a_verdict_are_void(given_up: Journ
     runs = build_history(story).check_runs
 
     assert [(run.seconds, run.is_void) for run in runs] == [(1, True), (2, False), (4, False)]
-    words = "3 executions: 1 to find the landing that broke it (4 s), 1 void (1 s)"
+    words = "3 executions, of which 1 to find the landing that broke it (4 s), 1 void (1 s)"
     assert describe_check_runs(runs) == words
 
 
@@ -238,6 +238,7 @@ def test_a_failure_before_the_worktree_is_ready_does_not_change_the_attempt_befo
         ("TASK_CANCELLED", {"why": "cancelled by ann"}, "CANCELLED by ann"),
         ("TASK_CANCELLED", {}, "CANCELLED"),
         ("TASK_REPLACED", {"by": "r-9"}, "REPLACED by r-9"),
+        ("TASK_REPLACED", {"by": "", "why": "work was undone"}, "REPLACED: work was undone"),
         ("ESCALATION_ANSWERED", {"choice": "abort"}, "CANCELLED: a person answered abort"),
     ],
 )

@@ -95,6 +95,7 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         else row.id in context.landed or None,
         "reason": task.reason or None,
         "cause": task.blocked_by or None,
+        "replaced": _replacement_words(task, history),
         "waits_for": clean(describe_wait(task, context.now, context.names)) or None,
         "required": row.required,
         "agent": clean(row.agent) or None,
@@ -105,6 +106,12 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         **attempt_documents(history, clean),
         "next": task.next_command or None,
     }
+
+
+def _replacement_words(task: TaskView, history: TaskHistory) -> str | None:
+    if task.row.state is not State.REPLACED or history.removal is None:
+        return None
+    return history.removal.words.removeprefix("REPLACED").removeprefix(":").strip() or None
 
 
 def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:

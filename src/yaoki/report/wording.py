@@ -75,7 +75,11 @@ def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:
 def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -> str:
     cause = task["cause"]
     if not cause:
-        return task["waits_for"] or (describe_reason(task["reason"]) if task["reason"] else "")
+        return (
+            task["replaced"]
+            or task["waits_for"]
+            or (describe_reason(task["reason"]) if task["reason"] else "")
+        )
     needed = one_line_text(names.get(cause, cause), 60)
     if cause in asking:
         return f"waits for your answer to {needed}"

@@ -235,7 +235,9 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_BLAMED": _blame_words,
     "TASK_UNLANDED": lambda data: f"reverted on its branch: {data.get('why', '')}",
     "TASK_RECALLED": lambda data: f"interrupted, its work is saved: {data.get('why', '')}",
-    "TASK_REPLACED": lambda data: f"replaced by {data['by']}",
+    "TASK_REPLACED": lambda data: (
+        f"replaced by {data['by']}" if data["by"] else f"replaced: {data.get('why', '')}"
+    ),
     "TASKS_PLANNED": _plan_words,
     "PHASE_FILLED": lambda data: f"phase {data['phase']} is filled",
     "PHASE_REFUSED": lambda data: f"phase {data['phase']} stays open: {data['defects'][0]}",

@@ -76,10 +76,10 @@ def sum_check_runs(runs: Iterable[CheckRuns]) -> tuple[int, float]:
 
 
 def describe_check_runs(runs: Sequence[CheckRuns]) -> str:
-    """`7 executions: 2 on the base (1.2 s), 1 void (0.3 s)`."""
+    """`7 executions, of which 2 on the base (1.2 s), 1 void (0.3 s)`."""
     words = format_count(sum_check_runs(runs)[0], "execution")
     parts = ", ".join(_parts(runs))
-    return f"{words}: {parts}" if parts else words
+    return f"{words}, of which {parts}" if parts else words
 
 
 def _parts(runs: Sequence[CheckRuns]) -> Iterator[str]:

@@ -349,7 +349,9 @@ def _cancel(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
 def _replace(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.end_attempt(entry, AttemptEnd.REPLACED)
     history.replaced_by = str(entry.data.get("by", ""))
-    history.removal = Removal(entry.at, entry.event, f"REPLACED by {history.replaced_by}")
+    by, why = history.replaced_by, str(entry.data.get("why", ""))
+    words = f"REPLACED by {by}" if by else f"REPLACED: {why}" if why else "REPLACED"
+    history.removal = Removal(entry.at, entry.event, words)
 
 
 def _instant(text: Any) -> datetime | None:

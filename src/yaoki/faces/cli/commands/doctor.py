@@ -277,8 +277,9 @@ def _sandbox(app: App) -> Condition:
             'off; agents can write anywhere you can. To confine them: sandbox.mode = "auto"',
         )
     if choice.mode is SandboxMode.AUTO and choice.unavailable_reason:
-        words = f"none: {choice.unavailable_reason}; to get one: {_sandbox_remedy('yaoki doctor')}"
-        return Condition("sandbox", True, words)
+        remedy = _sandbox_remedy("")
+        way = f"; to get one: {remedy}" if remedy else ""
+        return Condition("sandbox", True, f"none: {choice.unavailable_reason}{way}")
     keyrings = ""
     if choice.sandbox is not None:
         choice.sandbox.check_available()

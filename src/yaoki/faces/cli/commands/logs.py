@@ -77,7 +77,21 @@ def logs(
         elif not size:
             # On standard error, because the log may go into a file.
             click.echo(_empty_log_words(app, found, number, name, check), err=True)
+            click.echo(f"next: {_next_command(app, found, number, check)}", err=True)
     return 0
+
+
+def _next_command(app: App, task: Task, attempt: int, check: str) -> str:
+    """After the empty log of an agent that of its first check, if it ran."""
+    from yaoki.app.attempt_files import find_log_file
+
+    for one in () if check else task.spec.checks:
+        try:
+            find_log_file(app, task, attempt, "out", one.name)
+        except Unknown:
+            continue
+        return f"yaoki logs {task.id} --attempt {attempt} --check {shlex.quote(one.name)}"
+    return f"yaoki why {task.id}"
 
 
 def _empty_log_words(app: App, task: Task, attempt: int, name: str, check: str) -> str:

@@ -117,6 +117,8 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
             f"yaoki/{undone.run_id}{also}"
         )
+        if not undone.undo_requested and app.reads.run(undone.run_id).done_when:
+            print_wrapped("done_when is verified again when every task is done")
         for words in commands.list_warnings(app, undone.run_id, before):
             print_wrapped(clean_line(words))
         _print_merge_note(app, undone.run_id, landed)
@@ -125,8 +127,11 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
 
 
 def _landed_names(app: App, run_id: RunId) -> dict[str, str]:
-    """The names of landed tasks, by id."""
-    return {row.id: row.name for row in app.reads.rows(run_id) if row.state is State.DONE}
+    """The names of landed tasks, by id; a final check lands nothing of its own."""
+    from yaoki.engine.required_checks import is_final_check
+
+    rows = (row for row in app.reads.rows(run_id) if not is_final_check(row))
+    return {row.id: row.name for row in rows if row.state is State.DONE}
 
 
 def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,7 @@ def _trust_repository(where: Path, plan: Path | None, *, dry_run: bool, as_json:
     elif question is None and not is_known:
         _print_nothing_to_trust(place, settings_file)
     else:
-        _print_result(question, place, dry_run=dry_run)
+        _print_result(question, place, plan, dry_run=dry_run)
     return 0
 
 
@@ -113,10 +114,14 @@ def _print_nothing_to_trust(place: str, settings_file: Path | None) -> None:
     print_next_command("yaoki doctor" if settings_file else "yaoki init")
 
 
-def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
+def _print_result(
+    question: TrustQuestion | None, place: str, plan: Path | None, *, dry_run: bool
+) -> None:
+    named = clean_line(shlex.quote(str(plan))) if plan else ""
+    after = f"yaoki run {named}" if named else "yaoki trust --show"
     if question is None:
         print_wrapped(f"{clean_line(place)}: every command that it would run is already trusted")
-        print_next_command("yaoki trust --show")
+        print_next_command(after)
         return
     print_line(
         f"{clean_line(place)} would run:"
@@ -125,10 +130,10 @@ def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) 
     )
     print_trust_question(question)
     if dry_run:
-        print_next_command("yaoki trust")
+        print_next_command(f"yaoki trust --plan {named}" if named else "yaoki trust")
         return
     print_wrapped("trusted; when it changes, you are asked again")
-    print_next_command("yaoki trust --show")
+    print_next_command(after)
 
 
 def _list_trusted(record: TrustRecord, defect: str, *, as_json: bool) -> int:
