@@ -391,6 +391,11 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         # agents
         ("goal: x\nchecks: {t: {run: [x]}}\n" + TASK, "3:9: tasks.0: no agent: name one here"),
         (tasks("{id: a, goal: x, agent: mien}"), "unknown agent 'mien'; did you mean 'mine'?"),
+        (
+            tasks("{id: a, goal: x, agent: claude}"),
+            "unknown agent 'claude'; define it under agents: with a command or a preset "
+            "(yaoki agents list)",
+        ),
         (HEAD.replace("command: my-agent", "prompt: stdin") + TASK, "has no command to call"),
         (HEAD.replace("my-agent", "x, options: {a: b}") + TASK, "preset command has no options"),
         (HEAD.replace("my-agent", "x, preset: scripted") + TASK, "preset scripted has no command"),

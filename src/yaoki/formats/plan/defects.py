@@ -15,6 +15,11 @@ SHOWN_MAX = 1_000
 # Searching for a similar name takes time; a file with this many defects has a larger problem.
 NEAREST_MAX = 50
 # Keys of the settings: in a plan, the defect says where they belong.
+# For a name that is near to no other.
+_REMEDIES = {
+    "agent": "; define it under agents: with a command or a preset (yaoki agents list)",
+    "check": "; define it under checks:, or in yaoki.toml",
+}
 SECTIONS = frozenset(section.name for section in fields(Settings))
 
 
@@ -80,7 +85,7 @@ class Defects:
         closest = self.closest_name(word, known)
         near = f"; did you mean {closest!r}?" if closest else ""
         near = f"; {hint}" if hint else near
-        self.add(path, f"unknown {noun} {word!r}{near}")
+        self.add(path, f"unknown {noun} {word!r}{near or _REMEDIES.get(noun, '')}")
         return closest
 
     def closest_name(self, word: str, known: Iterable[str]) -> str:
