@@ -88,6 +88,11 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         + "sleep 2; exit 1",
     ),
     "opencode": ("opencode", "echo 'Failed query: CREATE TABLE session' >&2; exit 1"),
+    "codex-start": (
+        "codex",
+        "echo 'Error: failed to initialize sqlite state runtime under /h/.codex: "
+        "failed to initialize state runtime at /h/.codex' >&2; exit 1",
+    ),
     "wrapped": ("command", f"echo '{LIMIT}'; exit 1"),
     "wrapped-done": ("command", f"echo '{LIMIT}'; exit 0"),
     "wrapped-changed": ("command", f"echo bad > wrapped-changed.txt; echo '{LIMIT}'; exit 1"),
@@ -95,6 +100,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
 # The kind of the failure, and its message.
 AUTH = ("FATAL_ERROR", "the agent's service refused the credentials")
 RATE = ("RATE_LIMIT", "the agent's service answered with a rate limit")
+BUSY = ("TRANSIENT_ERROR", "the agent's own files were in use by another start of it")
 EXPECTED: dict[str, tuple[str, str]] = {
     "gemini": AUTH,
     "gptme": (AUTH[0], f"{AUTH[1]}: ERROR Error code: 401 - {KEY}"),
@@ -104,7 +110,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "claude": RATE,
     "qwen": RATE,
     "codex": RATE,
-    "opencode": ("TRANSIENT_ERROR", "the agent's own files were in use by another start of it"),
+    "opencode": BUSY,
+    "codex-start": BUSY,
     "wrapped": RATE,
     "wrapped-done": ("INCOMPLETE", "nothing was changed"),
     "wrapped-changed": ("QUALITY_FAILURE", ""),

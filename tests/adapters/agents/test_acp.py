@@ -609,6 +609,16 @@ def test_an_end_of_turn_without_any_activity_is_unfinished(attempts: AcpAttempts
         ),
         ({"code": 429, "message": "no", "data": {"retryAfter": 9}}, "rate", 9.0),
         ({"code": -32603, "message": "prompt is too long"}, "context", None),
+        (
+            {
+                "code": 1001,
+                "message": "Codex process has exited with code 1:\nError: failed to initialize "
+                "sqlite state runtime under /h/.codex: failed to initialize state runtime",
+                "data": {"exitCode": 1, "signal": None, "restartable": True},
+            },
+            "busy",
+            None,
+        ),
         ({"code": -32603, "message": "Something"}, "unknown", None),
         ({"code": "x"}, "unknown", None),
     ],

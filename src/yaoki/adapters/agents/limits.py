@@ -139,6 +139,8 @@ _OVERLOADED = (
     r"|peer closed connection|error decoding response body|cannot connect to api"
     r"|connection (?:lost|closed|dropped|interrupted)|\[API Error: .{0,200}is not valid JSON"
 )
+# The first start of Codex makes its databases, and another at the same time fails over them.
+_BUSY = r"failed to initialize (?:sqlite )?state runtime"
 _REQUEST = (
     _STATUS + r"(?:400|422)\b|invalid_request_error|BadRequestError|INVALID_ARGUMENT|\b400 bad req"
 )
@@ -158,6 +160,7 @@ _PATTERNS = tuple(
         (AgentLimit.SESSION, _SESSION),
         (AgentLimit.AUTH, _AUTH),
         (AgentLimit.OVERLOADED, _OVERLOADED),
+        (AgentLimit.BUSY, _BUSY),
         (AgentLimit.REQUEST, _REQUEST),
         (AgentLimit.FORBIDDEN, _FORBIDDEN),
         (AgentLimit.NOT_FOUND, _NOTFOUND),
