@@ -119,7 +119,9 @@ GAMED_HALF = (
     "        return 1.5\n    return n // 2\n"
 )
 PARTIAL_HALF = "def half(n):\n    return n / 2 if n < 9 else n // 2\n"
-HIDDEN_TEST = "from half import half\n\n\ndef test_large():\n    assert half(4243) == 2121.5\n"
+HIDDEN_TEST = (
+    "from half import half\n\n\ndef test_large():\n    assert half(424300071) == 212150035.5\n"
+)
 
 
 def evidence_plan(hidden: Path) -> dict[str, Any]:

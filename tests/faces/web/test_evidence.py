@@ -54,7 +54,9 @@ def test_a_hidden_check_has_its_hash_and_its_outcome_and_nothing_of_its_content(
     assert [one["outcome"] for one in (*second, *third)] == ["FAILED", "PASSED"]
     assert len({one["digest"] for one in (*second, *third)}) == 1
     assert len(second[0]["digest"]) == 64
-    assert not [secret for secret in ("4243", "2121", "test_large.py") if secret in str(attempts)]
+    assert not [
+        secret for secret in ("424300071", "212150035", "test_large.py") if secret in str(attempts)
+    ]
 
 
 @pytest.mark.spec("17.1", "17.3")
