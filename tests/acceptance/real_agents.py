@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import pytest
@@ -157,6 +158,18 @@ class RealAgentRuns:
                 self._record(*cell(agent_run.name, name, value))
 
 
+@contextmanager
+def _outside_dev(folder: Path) -> Iterator[Path]:
+    """Codex starts commands in a sandbox of its own with a new `/dev`: nothing in `/dev/shm` is
+    there, so its home and its worktree must be somewhere else.
+    """
+    if not folder.is_relative_to("/dev"):
+        yield folder
+        return
+    with TemporaryDirectory(dir="/var/tmp", prefix="yaoki-", ignore_cleanup_errors=True) as other:
+        yield Path(other)
+
+
 @pytest.fixture
 def real_agent_runs(
     tmp_path: Path,
@@ -166,9 +179,10 @@ def real_agent_runs(
     record_property: Callable[[str, object], None],
 ) -> Iterator[RealAgentRuns]:
     with ExitStack() as held:
+        base = held.enter_context(_outside_dev(tmp_path))
 
         def make(name: str) -> Project:
-            folder = tmp_path / name
+            folder = base / name
             folder.mkdir()
             return Project(folder, pycache, held.enter_context(stores.new()))
 
