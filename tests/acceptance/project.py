@@ -127,14 +127,18 @@ class Project:
         self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
         self.store = store
         self._started: list[subprocess.Popen[str]] = []
-        self.repo.mkdir()
         # Compiled once for all tests, and not into the source tree.
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
         around = {name: value for name, value in os.environ.items() if name not in drop}
         own = {"YAOKI_HOME": str(self.home), "PYTHONPYCACHEPREFIX": str(pycache)}
         self.env = {**around, **own}
+        if not self.repo.exists():
+            self._create()
+
+    def _create(self) -> None:
+        self.repo.mkdir()
         # The folder belongs to the test; trust itself has its own tests.
-        trust_folder(self.home, folder)
+        trust_folder(self.home, self.folder)
         self.git("init", "-q", "-b", "main")
         (self.repo / "README").write_text("hello\n")
         self.settings(SETTINGS)

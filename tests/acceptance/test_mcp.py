@@ -7,11 +7,10 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tests.acceptance.project import Project, a_plan, file_contains, waits_for, writes
 from tests.acceptance.test_agent_results import (
@@ -23,6 +22,9 @@ from tests.acceptance.test_agent_results import (
     save_environment,
     task_rows,
 )
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.acceptance
 Seen = TypeVar("Seen")
@@ -38,6 +40,9 @@ def with_client(
     cwd: Path | None = None,
 ) -> Seen:
     """The client starts the server as agents do: by its command line, in the caller's folder."""
+    # Slow to import: not when every process collects its tests.
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "yaoki", "mcp"],

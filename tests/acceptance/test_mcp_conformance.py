@@ -7,20 +7,21 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import jsonschema
-import mcp_types
 import pytest
-from mcp import Client, MCPError
-from mcp_types.methods import validate_server_result
 
 from tests.acceptance.project import Project, a_plan, waits_for, writes
 from tests.acceptance.test_agent_results import CHECKS, one_task, running_attempt, save_environment
 from tests.acceptance.test_mcp import TOOLS, Answer, with_client
 from tests.faces.mcp.test_server import VERSION, PipedServer, framed
 from yaoki.faces.mcp.server import HANDSHAKE, MODERN
+
+# Slow to import: not when every process collects its tests.
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.acceptance
 Mode = Literal["auto", "legacy"]
@@ -93,6 +94,9 @@ def test_the_official_client_calls_every_tool(project: Project, tmp_path: Path, 
 def test_the_official_client_distinguishes_protocol_errors_from_failed_tools(
     project: Project, mode: Mode
 ) -> None:
+    import mcp_types
+    from mcp import MCPError
+
     async def use(client: Client) -> tuple[int, Answer, Answer]:
         with pytest.raises(MCPError) as no_tool:
             await client.call_tool("merge", {})
@@ -160,6 +164,9 @@ def params_of(version: str, given: Mapping[str, Any] | None = None) -> dict[str,
 def test_each_answer_fits_the_models_of_its_protocol_version(
     project: Project, version: str
 ) -> None:
+    import mcp_types
+    from mcp_types.methods import validate_server_result
+
     a_run(project)
     server = PipedServer(project.repo, project.env)
     shake = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}

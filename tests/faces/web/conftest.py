@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,18 @@ def a_place(folder: Path, pycache: Path) -> Project:
     return project
 
 
+def make_once(folder: Path, pycache: Path, make: Callable[[Project], None]) -> Project:
+    """A project that tests only read: the first test process that needs it makes it for all."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        project = a_place(folder, pycache)
+        if not (folder / "made").exists():
+            make(project)
+            (folder / "made").touch()
+    return project
+
+
 @pytest.fixture(scope="session")
 def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Beside this test worker's base folder, so that parallel workers share it."""
@@ -80,12 +93,14 @@ def project(tmp_path: Path, pycache: Path) -> Iterator[Project]:
 
 
 @pytest.fixture(scope="session")
-def finished_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
+def finished_project(pycache: Path) -> Project:
     """Run until it needs a person; tests only read it."""
-    project = a_place(tmp_path_factory.mktemp("played"), pycache)
-    done = project.yaoki("run", project.plan(the_plan()), "--json")
-    assert done.code == 4, done.out + done.err
-    return project
+
+    def make(project: Project) -> None:
+        done = project.yaoki("run", project.plan(the_plan()), "--json")
+        assert done.code == 4, done.out + done.err
+
+    return make_once(pycache.with_name("played"), pycache, make)
 
 
 @pytest.fixture(scope="session")
@@ -100,12 +115,14 @@ def run_id(finished_project: Project) -> str:
 
 
 @pytest.fixture(scope="session")
-def whole_server(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
+def whole_server(pycache: Path) -> Iterator[PageServer]:
     """A run that is done, with a group and a final check."""
-    project = a_place(tmp_path_factory.mktemp("whole"), pycache)
-    done = project.yaoki("run", project.plan(a_whole_plan()), "--json")
-    assert done.code == 0, done.out + done.err
-    with run_page_server(project) as server:
+
+    def make(project: Project) -> None:
+        done = project.yaoki("run", project.plan(a_whole_plan()), "--json")
+        assert done.code == 0, done.out + done.err
+
+    with run_page_server(make_once(pycache.with_name("whole"), pycache, make)) as server:
         yield server
 
 
@@ -154,19 +171,21 @@ def evidence_plan(hidden: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def evidence_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
+def evidence_project(pycache: Path) -> Project:
     """A run that is done; tests only read it."""
-    project = a_place(tmp_path_factory.mktemp("evidence"), pycache)
-    (project.repo / "half.py").write_text(HALF)
-    (project.repo / "test_half.py").write_text(TEST_HALF)
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "a fault")
-    hidden = project.folder / "acceptance-tests"
-    (hidden / "acceptance").mkdir(parents=True)
-    (hidden / "acceptance" / "test_large.py").write_text(HIDDEN_TEST)
-    done = project.yaoki("run", project.plan(evidence_plan(hidden)), "--json")
-    assert done.code == 0, done.out + done.err
-    return project
+
+    def make(project: Project) -> None:
+        (project.repo / "half.py").write_text(HALF)
+        (project.repo / "test_half.py").write_text(TEST_HALF)
+        project.git("add", "-A")
+        project.git(*GIT_IDENTITY, "commit", "-qm", "a fault")
+        hidden = project.folder / "acceptance-tests"
+        (hidden / "acceptance").mkdir(parents=True)
+        (hidden / "acceptance" / "test_large.py").write_text(HIDDEN_TEST)
+        done = project.yaoki("run", project.plan(evidence_plan(hidden)), "--json")
+        assert done.code == 0, done.out + done.err
+
+    return make_once(pycache.with_name("evidence"), pycache, make)
 
 
 @pytest.fixture(scope="session")
