@@ -21,6 +21,8 @@ from yaoki.ports import Clock, PoolStore
 POLL_S = 0.2
 # How often a pool with a free slot asks whether the store has changed.
 VERSION_POLL_S = 0.01
+# A task that ends changes the store a few times itself, which says nothing about others.
+OWN_CHANGES = 4
 PREPARE_AHEAD_INTERVAL = timedelta(seconds=1)
 # Extra threads per slot for tasks that only wait to land.
 EXTRA_THREADS_MAX = 4
@@ -168,7 +170,8 @@ class Pool:
             with self._changed:
                 self._changed.wait(POLL_S)
             return
-        pause = min(VERSION_POLL_S * (1 + state.vain_claims), POLL_S)
+        vain_claims = max(0, state.vain_claims - OWN_CHANGES)
+        pause = min(VERSION_POLL_S * (1 + vain_claims), POLL_S)
         for _ in range(round(POLL_S / pause)):
             with self._changed:
                 if self._changed.wait(pause):
