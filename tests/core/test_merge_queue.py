@@ -201,12 +201,23 @@ def test_the_first_of_those_that_wait_leads_when_nobody_comes() -> None:
     coming, in_queue = other("z", Stage.WORK), other("z", Stage.LAND, queued=True)
     stranger = replace(coming, spec=replace(SPEC, checks=(a_check("other"),)))
 
-    assert must_lead(task, [], waited_enough=False)
-    assert must_lead(task, [after, in_queue, stranger], waited_enough=False)
-    assert not must_lead(task, [before], waited_enough=False), "the other one leads"
-    assert not must_lead(task, [coming], waited_enough=False)
-    assert must_lead(task, [after, coming], waited_enough=True)
-    assert not must_lead(task, [before, coming], waited_enough=True), "one leads, not all"
+    assert must_lead(task, [], waited=0.9)
+    assert must_lead(task, [after, in_queue, stranger], waited=0.9)
+    assert not must_lead(task, [before], waited=0.9), "the other one leads"
+    assert not must_lead(task, [coming], waited=0.9)
+    assert must_lead(task, [after, coming], waited=1)
+    assert not must_lead(task, [before, coming], waited=1), "one leads, not all"
+
+
+@pytest.mark.spec("17.7")
+def test_nobody_leads_while_a_queued_task_may_be_joining_those_that_wait() -> None:
+    task, leader = waiting(5), other("a", Stage.VERIFY, queued=True, refused=True)
+    stranger = replace(leader, spec=replace(SPEC, checks=(a_check("other"),)))
+
+    assert not must_lead(task, [leader], waited=1.9)
+    assert must_lead(task, [leader], waited=2), "it may be one that takes nobody along"
+    assert must_lead(task, [stranger], waited=1)
+    assert must_lead(task, [other("a", Stage.VERIFY)], waited=1), "an early look takes nobody"
 
 
 @pytest.mark.spec("17.7")
@@ -214,9 +225,9 @@ def test_no_more_wait_than_one_proof_can_land() -> None:
     task, coming = waiting(5), other("z", Stage.WORK)
     crowd = [other(f"y{n}", Stage.LAND) for n in range(JOINT_MAX - 1)]
 
-    assert must_lead(task, [*crowd, coming], waited_enough=False)
-    assert not must_lead(task, [*crowd[1:], coming], waited_enough=False)
-    assert not must_lead(task, [other("a", Stage.LAND), *crowd, coming], waited_enough=False)
+    assert must_lead(task, [*crowd, coming], waited=0.9)
+    assert not must_lead(task, [*crowd[1:], coming], waited=0.9)
+    assert not must_lead(task, [other("a", Stage.LAND), *crowd, coming], waited=0.9)
 
 
 @pytest.mark.spec("17.7", "0.1")

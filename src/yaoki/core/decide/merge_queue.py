@@ -39,6 +39,8 @@ LOOK_COST = 0.3
 TAKE_ALONG_CHANCE = 0.8
 # The most tasks that one proof lands.
 JOINT_MAX = 8
+# So many times as long as usual a task waits if a queued one may be taking it along.
+LED_WAITS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +101,23 @@ def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
     return len(queue_members(task, others)) > 1
 
 
-def must_lead(task: Task, others: Sequence[CompetingTask], *, waited_enough: bool) -> bool:
+def must_lead(task: Task, others: Sequence[CompetingTask], waited: float) -> bool:
     """Must this task, which waits to be taken along, enter the queue itself?
 
-    Somebody with the same checks may come and take it along.  If nobody does in time, the first of
-    those that wait takes the others.
+    `waited` is a multiple of the time that it should wait.  Somebody with the same checks may come
+    and take it along.  If nobody does in time, the first of those that wait takes the others.  A
+    task that has just entered the queue may be joining them right now, so they wait for its end,
+    but not for ever: it may also be one that takes nobody.
     """
     alike = [one for one in others if has_same_checks(task.spec, one.spec)]
+    is_led = any(one.stage is Stage.VERIFY and one.is_queued for one in alike)
+    if is_led and waited < LED_WAITS_MAX:
+        return False
     waiting = [one.id for one in alike if one.stage is Stage.LAND and not one.is_queued]
     is_first = all(task.id < other for other in waiting)
     is_full = len(waiting) + 1 >= JOINT_MAX
     nobody_comes = all(one.stage is Stage.LAND for one in alike)
-    return is_first and (waited_enough or is_full or nobody_comes)
+    return is_first and (waited >= 1 or is_full or nobody_comes)
 
 
 def can_be_taken_along(task: Task, other: Task) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -102,8 +103,9 @@ class StoredQueue:
         """A task that others need enters the queue at once: they could start earlier."""
         if self._store.has_dependents(self._task.id):
             return True
-        enough = waited >= self._memory.company_wait(self._task.id)
-        return must_lead(self._task, self._store.competing_tasks(self._task), waited_enough=enough)
+        usual = self._memory.company_wait(self._task.id)
+        others = self._store.competing_tasks(self._task)
+        return must_lead(self._task, others, waited / usual if usual else math.inf)
 
     def choose_entry(self) -> QueueChoice | None:
         """None for a task that is alone on its branch: a queue would only cost a ref."""
