@@ -444,6 +444,28 @@ def test_concurrent_up_commands_start_one_detached_worker_that_executes_runs(
         assert_detached(project, workers_pid(project))
 
 
+@pytest.mark.spec("9.6", "0.1", "16.11")
+def test_an_undo_beside_a_background_worker_is_carried_out_once_and_recorded(
+    project_with_worker: Project,
+) -> None:
+    """The command and the worker both find the request, and verify the same commit."""
+    project = project_with_worker
+    plan = simple_plan("a", "b")
+    plan["checks"]["slow"] = {"shell": "sleep 1; test -f README"}
+    plan["tasks"][0]["checks"] = ["slow"]
+    assert project.yaoki("up").code == 0
+    done = project.yaoki("run", project.plan(plan), "--json")
+
+    undone = project.yaoki("undo", "b")
+    task = project.task("b")
+    files = project.git("ls-tree", "--name-only", done.document["run_branch"]).split()
+
+    assert undone.code == 0, undone.out + undone.err
+    assert (task["state"], task["landed"]) == ("ESCALATED", None)
+    assert "b.txt" not in files
+    assert "UNDO_DROPPED" not in project.event_names()
+
+
 def assert_detached(project: Project, pid: int) -> None:
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     parent, group, session, terminal = stat[1:5]

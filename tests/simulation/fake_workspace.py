@@ -83,7 +83,9 @@ class DictBranches:
         """Along the first parents, oldest first."""
         steps: list[LandedStep] = []
         at = self.head(run)
-        while at != run.base:
+        # A ref is the base branch, which nobody moves here.
+        base = self.world.base if run.base.startswith("refs/") else run.base
+        while at != base:
             commit = self.world.commits[at]
             task = TaskId("" if commit.undo else commit.task)
             # Landings by others in a scenario are no foreign commits.

@@ -80,18 +80,25 @@ class MergeCommand:
         if missing or not self._merged_by_hand(run, into):
             by_hand = f"git switch {into or run.base_branch} && git merge {run.branch}"
             self._guard.refuse_drift(run, "" if missing else f"or merge it as it is: {by_hand}")
-        if missing:
-            names = ", ".join(row.name for row in rows if row.landed_commit in missing)
-            raise NotNow(
-                f"{run.branch} no longer contains what landed: {names}",
-                hint=f"git log --oneline {run.branch}; the work itself: yaoki recover",
-            )
         unfinished = [row.id for row in rows if row.undo_requested]
-        if unfinished:
+        if unfinished and not missing:
             raise NotNow(
                 f"the undo of {unfinished[0]} was interrupted",
                 hint=f"finish it: yaoki undo {unfinished[0]}",
             )
+        missing = missing or self._reverted_commits(run)
+        if names := ", ".join(row.name for row in rows if row.landed_commit in missing):
+            raise NotNow(
+                f"{run.branch} no longer contains what landed: {names}",
+                hint=f"git log --oneline {run.branch}; the work itself: yaoki recover",
+            )
+
+    def _reverted_commits(self, run: Run) -> tuple[str, ...]:
+        """The landings that were undone on the branch; the store has none of them any more, unless
+        a worker was killed before it could record the undo.
+        """
+        steps = self._workspace.branches.list_landings(run)
+        return tuple(step.undoes for step in steps if step.undoes)
 
     def _record(
         self, run: Run, result: MergeResult, status: RunStatus, passed: list[str], *, unproven: bool

@@ -10,7 +10,14 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
-from yaoki.core.machine.events import Event, LandingReverted, Replaced, UndoCompleted, UndoDropped
+from yaoki.core.machine.events import (
+    Event,
+    LandingReverted,
+    Replaced,
+    UndoCompleted,
+    UndoDropped,
+    UndoRequested,
+)
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
@@ -54,19 +61,26 @@ class RevertStep:
                     approve = self._approval(run, task, removed if one.id == last else None)
                     head = self._workspace.landings.undo(branch, one.landed_commit, one.id, approve)
         except NotNow as refused:
-            reason = refused.sentence
-            self._store.amend(task.id, lambda t: (UndoDropped(reason),) if t.undo_requested else ())
-            return
+            if not self._is_reverted(branch, task):
+                drop = UndoDropped(refused.sentence)
+                self._store.amend(task.id, lambda t: (drop,) if t.undo_requested else ())
+                return
+            head = self._workspace.branches.head(branch)
         changes = [(one.id, _revert_landing(one, head, task.id)) for one in dependents]
         changes += [
             (row.id, _supersede()) for row in self._store.rows(run.id) if is_final_check(row)
         ]
 
         def complete(now: Task) -> Sequence[Event]:
-            same = now.landed_commit == task.landed_commit
-            return self._undo_events(run, now, head) if same else ()
+            same = now.state is State.DONE and now.landed_commit == task.landed_commit
+            return self._undo_events(run, now, task, head) if same else ()
 
         self._store.amend_all([*changes, (task.id, complete)])
+
+    def _is_reverted(self, branch: Run, task: Task) -> bool:
+        """Has another worker reverted it meanwhile?"""
+        steps = self._workspace.branches.list_landings(branch)
+        return any(step.undoes == task.landed_commit for step in steps)
 
     def _approval(
         self, run: Run, task: Task, removed: frozenset[TaskId] | None
@@ -106,16 +120,20 @@ class RevertStep:
         tasks = [self._store.task(one) for one in reversed(below)]
         return [t for t in tasks if t.state is State.DONE and t.parent == task.parent]
 
-    def _undo_events(self, run: Run, task: Task, head: str) -> Sequence[Event]:
-        if task.state is not State.DONE or not task.undo_requested:
-            return ()
-        if task.revert_cause is None:
-            question = f"{task.spec.name} was undone on {run.branch}. Try again or abort?"
+    def _undo_events(self, run: Run, now: Task, asked: Task, head: str) -> Sequence[Event]:
+        """The branch has been reverted, so this is recorded also if another worker, for which it
+        was refused, has dropped the request of the task as it was when `asked`.
+        """
+        if not now.undo_requested:
+            again = UndoRequested(asked.landed_commit, asked.revert_cause)
+            return (again, *self._undo_events(run, evolve(now, again), asked, head))
+        if now.revert_cause is None:
+            question = f"{now.spec.name} was undone on {run.branch}. Try again or abort?"
             return (UndoCompleted(head, Question(question, (Choice.RETRY, Choice.ABORT))),)
         reverted = LandingReverted(head, "a check fails since it landed")
         return (
             reverted,
-            *decide_after_revert(evolve(task, reverted), read_clock_and_chance(self._clock)),
+            *decide_after_revert(evolve(now, reverted), read_clock_and_chance(self._clock)),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
@@ -172,7 +173,9 @@ class VerifyStage:
         A check that a person waived for landed work counts as waived, if it passes without that.
         """
         task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=commit.onto))
-        home = self._processes.folder(task, 0) / f"{spec.name}-{commit.commit[:12]}"
+        # Nobody has claimed it, so another process may verify the same commit at the same time.
+        name = f"{spec.name}-{commit.commit[:12]}-{token_hex(4)}"
+        home = self._processes.folder(task, 0) / name
         candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context(note)
         verdict = Verdict(self._verifier.verify(run, task, candidate, home, claim))
         for n, _ in enumerate(verdict.all_failing):
