@@ -285,6 +285,24 @@ def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None
 
 
 @pytest.mark.spec("9.6", "12.1")
+def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Project) -> None:
+    worker = slow_run(project)
+    wait_until(lambda: _is_done(project, "quick"), "quick landed")
+
+    undone = project.yaoki("undo", "quick")
+    shown, why = project.query("status").out, project.query("why", "quick").out
+    project.yaoki("cancel")
+    worker.communicate(timeout=BOUND_S)
+
+    assert undone.code == 0, undone.err
+    assert "will be reverted on" in undone.out
+    words = "as soon as no task of the run is running"
+    assert words in " ".join(undone.out.split())
+    assert f"is undone {words}" in " ".join(shown.split())
+    assert f"is undone {words}" in " ".join(why.split())
+
+
+@pytest.mark.spec("9.6", "12.1")
 def test_an_undo_says_that_the_final_check_is_repeated_and_does_not_call_it_a_dependent(
     project: Project,
 ) -> None:

@@ -185,7 +185,7 @@ def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> Non
 @pytest.mark.acceptance
 @pytest.mark.spec("9.4", "12.1")
 def test_uncommitted_files_and_an_optional_failure_leave_a_note(project: Project) -> None:
-    """The plan and the settings take part by themselves."""
+    """The plan, the settings and the list of copied files take part by themselves."""
     plan = a_plan(
         {"must": [writes("a.txt")], "may": [writes("b.txt", "bad\n")]},
         [
@@ -198,6 +198,7 @@ def test_uncommitted_files_and_an_optional_failure_leave_a_note(project: Project
     (project.repo / "yaoki.toml").write_text(SETTINGS + "\n")
     (project.repo / "README").write_text("changed\n")
     (project.repo / "new.txt").write_text("new\n")
+    (project.repo / ".worktreeinclude").write_text("none.txt\n")
     project.git("add", "new.txt")
 
     done = project.yaoki("run", "plan.json")

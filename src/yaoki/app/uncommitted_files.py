@@ -12,6 +12,7 @@ from yaoki.adapters.git.checkout import (
     list_untracked_files,
     list_untracked_folders,
 )
+from yaoki.adapters.workspace.worktrees.included_files import FILE as INCLUDE_FILE
 from yaoki.core.text import format_count, list_some
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ SHOWN = 5
 def describe_uncommitted(app: App, except_paths: Iterable[Path] = ()) -> str:
     """One line for people about staged, changed and untracked files; empty if there are none.
 
-    The settings and the named files are left out, because the run reads them anyway.
+    The settings, the list of copied files and the named files are left out, because the run reads
+    them anyway.
     """
+    copied = app.repository.top / INCLUDE_FILE
     used = {
         path.resolve()
-        for path in (*except_paths, app.context.loaded_settings.file)
+        for path in (*except_paths, app.context.loaded_settings.file, copied)
         if path is not None
     }
     names = [

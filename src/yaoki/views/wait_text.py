@@ -29,11 +29,16 @@ _PROBLEMS = {
 }
 
 
+UNDO_WORDS = "is undone as soon as no task of the run is running"
+
+
 def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     """The cause of the wait in a few words; empty when the task does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
         return view.not_taken_because or (_landing_words(row) if row.stage == Stage.LAND else "")
+    if row.undo_requested:
+        return UNDO_WORDS
     if row.state is not State.WAITING:
         return ""
     if view.blocked:

@@ -158,9 +158,9 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
     match row.state:
         case State.DONE:
             ended = f"; its agent: {row.agent_exit}" if row.agent_exit else ""
-            return (
-                f"DONE: landed as {row.landed_commit[:10]}{ended}" if row.landed_commit else "DONE"
-            )
+            undo = f"; {waits}" if waits else ""
+            landed = f": landed as {row.landed_commit[:10]}" if row.landed_commit else ""
+            return f"DONE{landed}{ended}{undo}"
         case State.ESCALATED:
             return f"ESCALATED: it needs your answer{_because(view.reason)}"
         case State.WAITING if view.blocked:

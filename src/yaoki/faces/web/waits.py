@@ -64,7 +64,7 @@ def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> D
 
 def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
     row = task.row
-    if row.state is State.ACTIVE:
+    if row.state is State.ACTIVE or row.undo_requested:
         return TaskWaitCause.SAID
     if task.blocked:
         return TaskWaitCause.BLOCKED

@@ -103,10 +103,10 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         if as_json:
             print_document(document)
             return 0
-        how = (
-            "will be reverted when its running tasks have ended"
+        how, when = (
+            ("will be reverted", " as soon as no task of the run is running")
             if undone.undo_requested
-            else "reverted"
+            else ("reverted", "")
         )
         others = done.keys() - _landed_names(app, undone.run_id).keys() - {undone.id}
         names = ", ".join(
@@ -115,7 +115,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         also = f", and the tasks that need it: {names}" if names else ""
         print_wrapped(
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
-            f"yaoki/{undone.run_id}{also}"
+            f"yaoki/{undone.run_id}{when}{also}"
         )
         if not undone.undo_requested and app.reads.run(undone.run_id).done_when:
             print_wrapped("done_when is verified again when every task is done")
