@@ -416,6 +416,7 @@ def test_the_finding_names_each_weakened_test() -> None:
 @pytest.mark.parametrize(
     ("params", "words"),
     [({"passedCount": 784}, "784 tests"), ({"passedCount": 1}, "1 test"), ({}, ""),
+     ({"passedCount": 735, "skippedCount": 143}, "735 tests, 143 skipped"),
      ({"passedCount": None}, ""), ({"passedCount": True}, "")],
 )  # fmt: skip
 def test_the_test_count_is_described_in_words(params: dict[str, Any], words: str) -> None:

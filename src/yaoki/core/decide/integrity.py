@@ -34,9 +34,13 @@ def count_passed_tests(finding: Finding) -> int:
 
 
 def describe_test_count(finding: Finding) -> str:
-    """`784 tests` that passed; empty if the check counts none."""
-    passed = finding.params.get(PASSED)
-    return format_count(passed, "test") if type(passed) is int else ""
+    """`784 tests` that passed, `, 3 skipped`; empty if the check counts none.
+
+    Tests that are skipped in a worktree may run in the user's checkout: a file is missing here.
+    """
+    passed, skipped = finding.params.get(PASSED), finding.params.get(SKIPPED, 0)
+    more = f", {skipped} skipped" if skipped else ""
+    return f"{format_count(passed, 'test')}{more}" if type(passed) is int else ""
 
 
 def compare_tests_run(
