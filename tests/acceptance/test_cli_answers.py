@@ -110,7 +110,9 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
 
 @pytest.mark.spec("10.4", "12.3")
 def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> None:
-    """Once the work has landed, the waived check fails for them, too."""
+    """Once the work has landed, the waived check fails for them, too: its tests are waived there,
+    and anything else asks again.
+    """
     tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["all"], "retry": {"max_retries": 0}},
         {"id": "b", "checks": ["all"], "needs": ["a"]},
@@ -123,6 +125,7 @@ def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> 
     waived = " ".join(project.yaoki("answer", "a", "waive").out.split())
 
     assert "warning: b must still pass all: once this work has landed" in waived
+    assert "the tests that fail now are waived there as well" in waived
     assert "yaoki plan recheck" in waived
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.decide.verdict_reuse import REUSED_FROM, VERDICT_KEY
+from yaoki.core.decide.waived_failures import WAIVED_FOR, describe_waiver
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
@@ -14,8 +15,8 @@ from yaoki.core.text import format_count, list_some
 NAMES_SHOWN = 5
 # The param of a finding that identifies the hidden files, or says that there are none.
 HIDDEN_DIGEST, WITHOUT_FILES = "hiddenDigest", "no files"
-# Digests and names of commits show nothing of the files.
-KEPT_PARAMS = (VERDICT_KEY, REUSED_FROM)
+# Digests and names of commits and tasks show nothing of the files.
+KEPT_PARAMS = (VERDICT_KEY, REUSED_FROM, WAIVED_FOR)
 # A parametrized test has its values in its name: `test_add[2-3-5]`.
 _VALUES = lazy_compile(r"[\[({<][\s\S]*")
 
@@ -57,11 +58,15 @@ def keep_declared(test: str, declared: Collection[str]) -> str:
 
 def _describe(finding: Finding, names: Iterable[str]) -> str:
     shown = list(names)
+    tasks = ", ".join(finding.params.get(WAIVED_FOR, ()))
     match finding.outcome:
         case Outcome.FAILED | Outcome.SKIPPED:
             fails = format_count(len(shown), "behaviour", "behaviours")
             which = f": {fails}: {list_some(shown, NAMES_SHOWN)}" if shown else ""
-            return f"the hidden check fails{which}; its tests and its output are not shown"
+            waived = f" since {tasks}, for which a person waived it" if tasks else ""
+            return f"the hidden check fails{waived}{which}; its tests and its output are not shown"
+        case Outcome.WAIVED if tasks:
+            return describe_waiver(finding)
         case Outcome.BROKEN:
             return f"the hidden check could not run{_why_broken(finding)}"
         case _:

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         SandboxFolders,
         SavedWork,
         SetupChanges,
+        without_undone,
     )
 
 __all__ = [
@@ -175,6 +176,7 @@ __all__ = [
     "Workspace",
     "commit_facts",
     "outbox",
+    "without_undone",
 ]
 
 _MODULES = {
@@ -261,6 +263,7 @@ _MODULES = {
     "Workspace": "workspace",
     "outbox": "processes",
     "commit_facts": "checks",
+    "without_undone": "workspace_values",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -131,6 +131,12 @@ class LandedStep:
     def branch_commit(self) -> str:
         """The commit on the branch itself that contains this landing first."""
         return self.joint_commit or self.commit
+
+
+def without_undone(steps: Sequence[LandedStep]) -> list[LandedStep]:
+    """The landings that no later step reverts."""
+    undone = {step.undoes for step in steps}
+    return [step for step in steps if step.task_id and step.commit not in undone]
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,12 +119,18 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if base.outcome is not Outcome.FAILED:
         reason = base.params.get(INCOMPARABLE, "cannot run")
         return replace(now, message=f"{now.message} (at the base the check {reason})")
-    if not now.items or not base.items or _is_shortened(now.items) or _is_shortened(base.items):
+    if not has_all_names(now) or not has_all_names(base):
         words = (
             f"{now.message} (the base fails too, and old and new failures cannot be distinguished)"
         )
         return replace(now, message=words)
     return _split_failures(now, base, fixes)
+
+
+def has_all_names(finding: Finding) -> bool:
+    """Does a finding that failed name each of its failures?"""
+    named = bool(finding.items) and not _is_shortened(finding.items)
+    return finding.outcome is Outcome.FAILED and named and not incomplete_suite_reason(finding)
 
 
 def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum, unique
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
+from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
@@ -184,6 +185,10 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         return _escalate(
             failure, current, most, "6.5", reasoning, "another commit, or another check"
         )
+    if needs_answer(failure.params):
+        reasoning = "the check fails since work for which a person waived it"
+        otherwise = "a test report, which tells waived failures from new ones"
+        return _escalate(failure, current, most, "10.4", reasoning, otherwise)
     if task.is_rerun:
         reasoning = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"

@@ -12,6 +12,7 @@ from yaoki.core.decide.exit_classification import (
 )
 from yaoki.core.decide.failures import make_failure, make_fault
 from yaoki.core.decide.fingerprint import fingerprint
+from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
@@ -141,6 +142,7 @@ def _of_finding(finding: Finding) -> Failure:
     if finding.on_failure is OnFailure.ABORT or finding.replan:
         # The plan, or a judge, forbids another attempt after a failure of this check.
         kind = FailureKind.ESCALATE_REQUIRED
+    is_for_person = finding.check == NO_CHANGE_CHECK or needs_answer(finding.params)
     failure = make_failure(
         kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items
     )
@@ -150,7 +152,7 @@ def _of_finding(finding: Finding) -> Failure:
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
-        reason=Reason.NEEDS_HUMAN if finding.check == NO_CHANGE_CHECK else None,
+        reason=Reason.NEEDS_HUMAN if is_for_person else None,
         params=finding.params,
         output=clip_bytes(finding.output, FAILURE_OUTPUT_BYTES_MAX),
         fingerprint=failure.fingerprint,

@@ -73,10 +73,16 @@ class BaselineComparison:
             self._baselines.save_baseline(commit, key, base)
         return base
 
-    def change_matters(self, task: Task, checks: Sequence[ProofCheck], facts: CheckFacts) -> bool:
-        """Did blank lines or comments make a check pass?  Then they were the task."""
-        if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not checks:
+    def change_matters(
+        self, task: Task, passed: Sequence[tuple[ProofCheck, Finding]], facts: CheckFacts
+    ) -> bool:
+        """Did blank lines or comments make a check pass?  Then they were the task.
+
+        A check whose failures were waived fails with them as it did before.
+        """
+        if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not passed:
             return True
+        checks = (check for check, finding in passed if finding.outcome is Outcome.PASSED)
         bases = (self.baseline(check, facts, facts.onto) for check in checks)
         return any(base.outcome is not Outcome.PASSED for base in bases)
 
@@ -136,7 +142,12 @@ class BaselineComparison:
         passed = next((finding for finding in findings if KNOWN_FAILURES in finding.params), None)
         if passed is None or not task.spec.fixes:
             return
-        guards = [spec for spec in task.spec.checks if spec.baseline is BaselineMode.KNOWN]
+        ignoring = {finding.check for finding in findings if KNOWN_FAILURES in finding.params}
+        guards = [
+            spec
+            for spec in task.spec.checks
+            if spec.baseline is BaselineMode.KNOWN or spec.name in ignoring
+        ]
         bases: list[Finding] = []
         # The run branch may contain the fixed test already, so the run's own base counts as well.
         for commit in dict.fromkeys((facts.onto, run.base)):

@@ -24,7 +24,7 @@ from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.required_checks import CommitToVerify
 from yaoki.engine.stages.proof_room import ProofSession, ProofSessions
 from yaoki.engine.stages.secrets import passed_variables
-from yaoki.ports import LandedStep, Workspace, commit_facts
+from yaoki.ports import LandedStep, Workspace, commit_facts, without_undone
 
 
 class InconclusiveCheck(Exception):
@@ -74,7 +74,7 @@ class LandingBisection:
         check = _failing_check(task, verdict)
         if check is None:
             return ()
-        steps = _without_undone(self._workspace.branches.list_landings(run))
+        steps = without_undone(self._workspace.branches.list_landings(run))
         steps = [step for step in steps if step.task_id not in commit.without]
         waived = [step.task_id for step in steps if self._is_waived(step.task_id, check)]
         rest = [step.commit for step in steps if step.task_id not in waived]
@@ -168,7 +168,7 @@ class LandingBisection:
         self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
     ) -> BisectResult | None:
         if any(step.undoes or step.joint_commit for step in steps):
-            return self._bisect_rebuilt(branch, _without_undone(steps), probe)
+            return self._bisect_rebuilt(branch, without_undone(steps), probe)
         number = first_red(len(steps), lambda n: probe.fails(steps[n - 1].commit))
         return self._result(branch, steps, number, probe)
 
@@ -211,11 +211,6 @@ class LandingBisection:
         commits = [steps[n - 1].commit for n in numbers]
         commit = self._workspace.branches.combine_landings(branch.base, commits)
         return probe.fails(commit) if commit else None
-
-
-def _without_undone(steps: Sequence[LandedStep]) -> list[LandedStep]:
-    undone = {step.undoes for step in steps}
-    return [step for step in steps if step.task_id and step.commit not in undone]
 
 
 class _Probe:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
+from yaoki.core.decide.waived_failures import describe_waiver
 from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.landing_notes import landing_notes
@@ -21,6 +23,7 @@ from yaoki.core.model import (
     Outcome,
     Run,
     Task,
+    TaskId,
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
@@ -51,6 +54,7 @@ from yaoki.engine.stages.proof_room import (
 from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
 from yaoki.engine.stages.verdict_reuse import VerdictReuse
+from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.ports import (
     WORKTREE_LINK,
     Candidate,
@@ -84,10 +88,12 @@ class CandidateVerifier:
         quality: QualityCriteria,
         agent_started_at: Callable[[Task], float],
         may_weaken_tests: Callable[[Run], bool],
+        find_task: Callable[[TaskId], Task],
     ) -> None:
         self._may_weaken_tests = may_weaken_tests
         self._workspace, self._checker = workspace, checker
         self._comparison = BaselineComparison(baselines)
+        self._waived_landings = WaivedLandings(workspace, self._comparison, find_task)
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
         self._red_first = RedFirst(workspace, quality, self._comparison)
@@ -226,6 +232,8 @@ class CandidateVerifier:
             shown = conceal_details(finding, spec)
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
+            if shown.outcome is Outcome.WAIVED:
+                claim.warn(f"check {spec.name} {describe_waiver(shown)}")
             findings.append(shown)
             yield shown
             if finding.check == SETUP:
@@ -241,7 +249,7 @@ class CandidateVerifier:
             elif (
                 spec.type is CheckType.COMMAND
                 and spec.required
-                and finding.outcome is Outcome.PASSED
+                and finding.outcome in {Outcome.PASSED, Outcome.WAIVED}
             ):
                 passed.append((check, finding))
         if failed:
@@ -251,9 +259,9 @@ class CandidateVerifier:
         )
         proofs = [check for check, _ in passed]
         yield from self._definitions.check_with_base_definition(
-            proofs, reviewed.definition, facts, self._comparison.weigh
+            proofs, reviewed.definition, facts, partial(self._weigh, run)
         )
-        if reviewed.is_trivial and not self._comparison.change_matters(task, proofs, facts):
+        if reviewed.is_trivial and not self._comparison.change_matters(task, passed, facts):
             yield trivial_change_finding()
         if reviewed.by_agent:
             shown_checks = [one for one in passed if one[0].spec.hidden is None]
@@ -319,15 +327,17 @@ class CandidateVerifier:
     def _prove(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
         key = self._reuse.key(check, facts)
         reused = self._reuse.find(run, check, key)
-        return reused or self._reuse.mark(self._run_check(check, facts), key)
+        return reused or self._reuse.mark(self._run_check(run, check, facts), key)
 
-    def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
-        finding = self._run_and_weigh(check, facts)
+    def _run_check(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
+        finding = self._run_and_weigh(run, check, facts)
         self._durations.record(check.task, check.spec, finding)
         return self._missing_setup.explain(check, finding, facts.commit)
 
-    def _run_and_weigh(self, check: ProofCheck, facts: CheckFacts) -> Finding:
-        """A failure is rerun, and compared with the base if the check has a baseline."""
+    def _run_and_weigh(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
+        """A failure is rerun, and compared with the base if the check has a baseline, or if a
+        person waived the check for landed work.
+        """
         finding = self._run_guarded(check, facts)
         if finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
@@ -340,7 +350,12 @@ class CandidateVerifier:
         if guard or finding.params.get("missingModules"):
             base = self._comparison.baseline(check, facts, facts.baseline_commit)
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
+        finding = self._waived_landings.weigh(run, check, finding, facts)
         return self._missing_files.explain(check, finding, facts)
+
+    def _weigh(self, run: Run, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
+        weighed = self._comparison.weigh(check, finding, facts)
+        return self._waived_landings.weigh(run, check, weighed, facts)
 
     def _run_guarded(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         """Run the check; it is unfit if protected files changed meanwhile.

@@ -61,7 +61,7 @@ class DefinitionGuard:
         """Does a check pass only because of an undecided change to its definition?
 
         It does not if it passes without the change as well.  `weigh` ignores failures that the
-        base has, too.
+        base has, too, if the check has a baseline or a person waived them.
         """
         if not review.undecided or not checks or checks[0].claim.stop_reason():
             return
@@ -76,7 +76,8 @@ class DefinitionGuard:
                 ),
                 facts,
             )
-            if finding.outcome is not Outcome.PASSED and not check.claim.stop_reason():
+            good = finding.outcome in {Outcome.PASSED, Outcome.WAIVED}
+            if not good and not check.claim.stop_reason():
                 yield _weakened_check_finding(check.spec, review.undecided, finding)
                 return
 

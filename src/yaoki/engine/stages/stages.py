@@ -116,6 +116,7 @@ class Stages:
             checks.quality,
             started_at,
             RequiredChecks(checks.baselines).allow_weaker_tests,
+            find_task,
         )
         bisection = LandingBisection(workspace, sessions, find_task)
         queue = PredecessorWait(workspace, clock)

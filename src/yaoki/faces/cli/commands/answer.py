@@ -200,8 +200,9 @@ def _shared_words(task: Task, names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     waived = clean_line(", ".join(task.waivers))
     return (
-        f"warning: {shown}{more} must still pass {waived}: once this work has landed, what fails "
-        f"now fails for them as well; repair the check instead: yaoki plan recheck {task.run_id}"
+        f"warning: {shown}{more} must still pass {waived}: once this work has landed, the tests "
+        f"that fail now are waived there as well, and a failure without the names of tests asks "
+        f"you again; repair the check instead: yaoki plan recheck {task.run_id}"
     )
 
 

@@ -1,0 +1,201 @@
+"""Failures that a person waived for landed work are not the fault of the next task."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
+
+pytestmark = pytest.mark.acceptance
+
+# A test of its own for each file that must not contain the line `loud`.
+TESTS = """import pathlib, unittest
+
+
+class Whole(unittest.TestCase):
+    def test_fine(self):
+        self.assertTrue(True)
+
+    def test_a(self):
+        self.assertFalse(is_loud('a.txt'))
+
+    def test_b(self):
+        self.assertFalse(is_loud('b.txt'))
+
+    def test_z(self):
+        self.assertFalse(is_loud('z.txt'))
+
+
+def is_loud(name):
+    path = pathlib.Path(name)
+    return path.exists() and 'loud' in path.read_text().split()
+"""
+NAMED = {"run": ["python3", "-m", "unittest", "-v", "test_whole"], "pattern": "test-failed"}
+UNNAMED = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }"}
+LOUD = "good\nloud\n"
+
+
+def run_after_waiver(
+    project: Project, acts: list[Any], check: dict[str, Any], **more: Any
+) -> Completed:
+    """`a` is loud and lands because a person waives `tests`; then `b` has the acts `acts`."""
+    (project.repo / "test_whole.py").write_text(TESTS)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    between = more.pop("between", [])
+    script: dict[str, Any] = {"a": [writes("a.txt", LOUD)], "b": acts}
+    script |= {task["id"]: [writes(f"{task['id']}.txt", LOUD)] for task in between}
+    needs = [task["id"] for task in between] or ["a"]
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["a", "tests"], "retry": {"max_retries": 0}},
+        *between,
+        {"id": "b", "checks": ["b", "tests"], "needs": needs, **more},
+    ]
+    names = ("a", "b", *(task["id"] for task in between))
+    checks = {name: file_contains(f"{name}.txt") for name in names}
+    plan = a_plan(script, tasks, {**checks, "tests": check}, done_when=["b"])
+    first = project.yaoki("run", project.plan(plan), "--quiet")
+    assert first.code == 4, first.out + first.err
+    assert project.yaoki("answer", "a", "waive", "--check", "tests").code == 0
+    return project.yaoki("resume")
+
+
+def results(project: Project, task: str, check: str) -> list[dict[str, Any]]:
+    return [
+        e["data"]
+        for e in project.events(task)
+        if e["event"] == "CHECK_FINISHED" and e["data"]["check"] == check
+    ]
+
+
+@pytest.mark.spec("10.4", "6.5", "0.1")
+def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_next_task(
+    project: Project,
+) -> None:
+    done = run_after_waiver(project, [writes("b.txt")], NAMED)
+
+    assert done.code == 0, done.out + done.err
+    task = project.task("b")
+    assert (task["state"], task["attempt"]) == ("DONE", 1)
+    (tests,) = results(project, "b", "tests")
+    assert tests["outcome"] == "WAIVED"
+    assert tests["message"].startswith("waived for a by a person, fails on its base too: ")
+    assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
+    # It is called waived wherever the result is shown, never proven.
+    assert "b landed with check tests waived by a person" in " ".join(done.out.split())
+    words = "check tests waived for a by a person, fails on its base too"
+    assert words in " ".join(done.out.split())
+    assert words in " ".join(project.yaoki("why", "b").out.split())
+    report = project.yaoki("report", "--json").document
+    assert report["numbers"]["waived"] == 3, "a, b and the final check"
+    assert project.yaoki("why", "b", "--json").document["proven"]["tests"] == "WAIVED"
+    assert project.yaoki("verify").code == 0
+
+
+@pytest.mark.spec("10.4", "6.5", "0.1")
+def test_a_new_failure_beside_a_waived_one_counts_and_the_prompt_names_only_the_new_one(
+    project: Project,
+) -> None:
+    done = run_after_waiver(project, [writes("b.txt", LOUD), writes("b.txt")], NAMED)
+
+    assert done.code == 0, done.out + done.err
+    task = project.task("b")
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    first, second = results(project, "b", "tests")
+    assert (first["outcome"], second["outcome"]) == ("FAILED", "WAIVED")
+    (item,) = first["items"]
+    assert "test_b" in item["name"]
+    prompt = project.prompt(task, 2)
+    listed = prompt.partition("Failing tests:")[2].partition("What to do")[0]
+    assert "test_b" in listed
+    assert "test_a" not in listed
+    assert "waived for a by a person" in prompt
+
+
+@pytest.mark.spec("10.4", "0.1")
+def test_a_waiver_does_not_cover_what_another_task_broke_before_the_next_one(
+    project: Project,
+) -> None:
+    """`z`, without the check, is loud as well: `test_z` fails on the base, but nobody waived it."""
+    between = [{"id": "z", "checks": ["z"], "needs": ["a"]}]
+
+    done = run_after_waiver(
+        project, [writes("b.txt")], NAMED, between=between, retry={"max_retries": 0}
+    )
+
+    assert done.code == 4, done.out + done.err
+    (tests,) = results(project, "b", "tests")
+    assert tests["outcome"] == "FAILED"
+    (item,) = tests["items"]
+    assert "test_z" in item["name"]
+
+
+@pytest.mark.spec("10.4", "6.5", "0.1")
+def test_a_task_that_is_to_fix_a_waived_failure_must_fix_it(project: Project) -> None:
+    done = run_after_waiver(
+        project, [writes("b.txt")], NAMED, fixes=["*test_a*"], retry={"max_retries": 0}
+    )
+
+    assert done.code == 4, done.out + done.err
+    (tests,) = results(project, "b", "tests")
+    assert tests["outcome"] == "FAILED"
+    (item,) = tests["items"]
+    assert "test_a" in item["name"]
+
+
+@pytest.mark.spec("10.4", "0.1")
+def test_a_waived_check_is_no_reason_to_accept_a_change_of_comments(project: Project) -> None:
+    """Without the waiver, the failing check would be what the comment did not repair."""
+    acts = [[{"write": {"note.py": "# a comment\n"}}]] * 2
+    done = run_after_waiver(project, acts, NAMED, checks=["tests"])
+
+    assert done.code == 4, done.out + done.err
+    assert "only blank lines, comments or empty files" in project.task("b")["question"]
+
+
+@pytest.mark.spec("10.4", "10.3", "0.1")
+def test_a_waived_check_without_names_of_tests_asks_at_once_and_names_the_waiver(
+    project: Project,
+) -> None:
+    acts = [writes("b.txt"), writes("b.txt", "good\nmore\n")]
+    done = run_after_waiver(project, acts, UNNAMED)
+
+    assert done.code == 4, done.out + done.err
+    task = project.task("b")
+    assert (task["state"], task["attempt"]) == ("ESCALATED", 1), "no attempt can repair it"
+    assert "check tests: fails since a, for which a person waived it" in task["question"]
+    assert task["choices"] == ["retry", "done", "waive", "abort"]
+    why = " ".join(project.yaoki("why", "b").out.split())
+    assert "fails since a, for which a person waived it" in why
+    assert project.yaoki("answer", "b", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 4
+    assert "so leave that work as it is" in project.prompt(task, 2)
+    assert project.yaoki("answer", "b", "waive").code == 0
+    landed = project.yaoki("resume", "--quiet")
+    assert landed.code == 0, landed.out + landed.err
+    assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
+
+
+@pytest.mark.full
+@pytest.mark.spec("10.4", "0.1")
+def test_a_waiver_does_not_cover_another_command_of_the_same_name(project: Project) -> None:
+    """The check is changed after `a` has landed; the new command fails on the base as well."""
+    acts = [writes("b.txt"), writes("b.txt", "good\nmore\n")]
+    run_after_waiver(project, acts, UNNAMED, retry={"max_retries": 0})
+    file = project.folder / "plan.json"
+    plan = json.loads(file.read_text())
+    plan["checks"]["tests"] = {"shell": "test ! -f a.txt || { echo 'a.txt exists'; exit 1; }"}
+    file.write_text(json.dumps(plan))
+
+    rechecked = project.yaoki("plan", "recheck")
+    assert project.yaoki("answer", "b", "retry").code == 0
+    done = project.yaoki("resume", "--quiet")
+
+    assert rechecked.code == 0, rechecked.err
+    assert done.code == 4, done.out + done.err
+    question = project.task("b")["question"]
+    assert "a.txt exists" in question
+    assert "a person waived" not in question
