@@ -250,16 +250,20 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     explanation = last_line(str(failure.params.get("agentSaid", "")), 300)
     end = "" if explanation.endswith((".", "!", "?", "…")) else "."
     said = f' The agent says: "{explanation}"{end}'
-    agent = said if explanation else " The agent does not say why."
+    ended = f" {as_sentence(failure.agent_end.rstrip('.'))}" if failure.agent_end else ""
+    agent = f"{ended}{said}" if explanation else ended or " The agent does not say why."
     # A file that differs only in blank lines and comments counts as unchanged.
     trivial = task.work.attempt_file_count > 0
     what = "only blank lines, comments or empty files" if trivial else "nothing"
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
+    words = {Choice.WAIVE: "accept it as done (waive)", Choice.RETRY: "try again"}
+    words |= {Choice.DONE: "take over"}
+    possible = _choices(task, failure)
+    can = ", ".join(text for choice, text in words.items() if choice in possible)
     return shorten(
         f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and its checks pass "
-        f"as they are.{work}{agent} "
-        "Accept it as done (waive), try again, take over or abort?",
+        f"as they are.{work}{agent} {can[0].upper()}{can[1:]} or abort?",
         QUESTION_MAX,
     )
 

@@ -218,8 +218,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         return _add_stderr(
             make_fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
         )
-    if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
-        number = exit_.signal or (exit_.code or 0) - 128
+    if number := _signal_number(exit_):
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
         return _needs_person(exit_)
@@ -258,6 +257,36 @@ def add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
     return replace(failure, message=f"{failure.message}; {claim}", agent_end=end)
 
 
+def add_agent_end(failure: Failure, exit_: AgentExit) -> Failure:
+    """The failure of a trivial change with the agent's last words, or with its own failure.
+
+    An agent that was killed or gave up has not decided that nothing needs changing.
+    """
+    said = exit_.output_tail.strip()[-SAID_CHARS:]
+    params = {**failure.params, "agentSaid": said} if said else failure.params
+    failure = replace(failure, params=params)
+    if exit_.code == 0 and exit_.limit not in CUT_OFF_MESSAGES:
+        return failure
+    end = "; ".join(filter(None, (CUT_OFF_MESSAGES.get(exit_.limit, ""), _describe_exit(exit_))))
+    return replace(failure, message=f"{failure.message}; {end}", agent_end=end)
+
+
+def _describe_exit(exit_: AgentExit) -> str:
+    if exit_.code == 0:
+        return ""
+    number = _signal_number(exit_)
+    end = f"died by signal {number}" if number else f"ended with exit code {exit_.code}"
+    excerpt = _stderr_excerpt(exit_)
+    return f"the agent {end}: {excerpt}" if excerpt else f"the agent {end}"
+
+
+def _signal_number(exit_: AgentExit) -> int:
+    """The signal that ended the agent or its shell; 0 if none did."""
+    if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
+        return exit_.signal or (exit_.code or 0) - 128
+    return 0
+
+
 def _own_report(exit_: AgentExit) -> str:
     if exit_.unreadable:
         return f"the agent's result file cannot be read ({exit_.unreadable})"
@@ -269,9 +298,13 @@ def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
 
     They are not part of the fingerprint, since they differ each time.
     """
-    lines = [line.strip() for line in exit_.stderr_tail.strip().splitlines() if line.strip()]
-    excerpt = " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
+    excerpt = _stderr_excerpt(exit_)
     return replace(failure, message=f"{failure.message}: {excerpt}") if excerpt else failure
+
+
+def _stderr_excerpt(exit_: AgentExit) -> str:
+    lines = [line.strip() for line in exit_.stderr_tail.strip().splitlines() if line.strip()]
+    return " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
 
 
 def _needs_person(exit_: AgentExit) -> Failure:

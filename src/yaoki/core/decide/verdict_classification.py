@@ -7,6 +7,7 @@ from typing import Any
 from yaoki.core.decide.exit_classification import (
     CUT_OFF_MESSAGES,
     add_agent_claim,
+    add_agent_end,
     classify_exit,
     classify_own_report,
 )
@@ -89,6 +90,8 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     known = classify_exit(exit_)
     if known is not None and not _limit_explains_nothing(known, exit_):
         return known
+    if finding.check == NO_CHANGE_CHECK:
+        failure = add_agent_end(failure, exit_)
     return add_agent_claim(_as_incomplete(failure, exit_), exit_)
 
 

@@ -1,0 +1,67 @@
+"""The question about a change of comments: the end of its agent, and the possible answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Project, a_plan
+
+pytestmark = pytest.mark.acceptance
+COMMENT = {"write": {"note.py": "# a comment\n"}}
+
+
+@pytest.mark.spec("10.3", "10.4", "3.5")
+@pytest.mark.parametrize(
+    ("acts", "end"),
+    [
+        pytest.param(
+            [COMMENT, {"complain": "Error: flux capacitor is empty."}, {"exit": 1}],
+            "The agent ended with exit code 1: Error: flux capacitor is empty.",
+            id="exit code",
+        ),
+        pytest.param(
+            [COMMENT, {"complain": "Error: context window exceeded"}, {"exit": 1}],
+            "ended with exit code 1: Error: context window exceeded.",
+            id="limit",
+        ),
+        pytest.param([COMMENT, {"die": "KILL"}], "The agent died by signal 9.", id="signal"),
+    ],
+)
+def test_the_question_about_a_trivial_change_names_the_failed_agent_and_only_possible_answers(
+    project: Project, acts: list[Any], end: str
+) -> None:
+    tasks = [{"id": "a", "checks": ["ok"], "retry": {"max_retries": 0}}]
+    plan = a_plan({"a": [acts]}, tasks, {"ok": {"shell": "test -s README"}})
+
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    task = project.task("a")
+    assert task["question"].startswith("a: only blank lines, comments or empty files were changed")
+    assert end in task["question"]
+    assert "does not say why" not in task["question"]
+    assert task["choices"] == ["retry", "done", "abort"]
+    assert "waive" not in task["question"]
+    assert task["question"].endswith(" Try again, take over or abort?")
+    why = " ".join(project.yaoki("why", "a").out.split())
+    assert end.rstrip(".").removeprefix("The ") in why
+    assert project.yaoki("answer", "a", "waive").code != 0
+
+
+@pytest.mark.spec("10.3", "10.4", "3.5")
+def test_the_question_about_a_trivial_change_quotes_an_agent_that_ended_cleanly(
+    project: Project,
+) -> None:
+    tasks = [{"id": "a", "checks": ["ok"], "retry": {"max_retries": 0}}]
+    acts = [COMMENT, {"say": "The README is complete."}]
+    plan = a_plan({"a": [acts]}, tasks, {"ok": {"shell": "test -s README"}})
+
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    task = project.task("a")
+    assert 'The agent says: "The README is complete."' in task["question"]
+    assert task["question"].endswith(" Accept it as done (waive), try again, take over or abort?")
+    assert project.yaoki("answer", "a", "waive").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
