@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    Completed,
+    Project,
+    a_plan,
+    file_contains,
+    remaining_output,
+    wait_until,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -38,13 +48,17 @@ UNNAMED = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }
 LOUD = "good\nloud\n"
 
 
+def commit_tests(project: Project) -> None:
+    (project.repo / "test_whole.py").write_text(TESTS)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+
+
 def run_after_waiver(
     project: Project, acts: list[Any], check: dict[str, Any], **more: Any
 ) -> Completed:
     """`a` is loud and lands because a person waives `tests`; then `b` has the acts `acts`."""
-    (project.repo / "test_whole.py").write_text(TESTS)
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    commit_tests(project)
     between = more.pop("between", [])
     script: dict[str, Any] = {"a": [writes("a.txt", LOUD)], "b": acts}
     script |= {task["id"]: [writes(f"{task['id']}.txt", LOUD)] for task in between}
@@ -199,3 +213,48 @@ def test_a_waiver_does_not_cover_another_command_of_the_same_name(project: Proje
     question = project.task("b")["question"]
     assert "a.txt exists" in question
     assert "a person waived" not in question
+
+
+@pytest.mark.full
+@pytest.mark.spec("10.4", "3.4", "0.1")
+def test_a_task_behind_waived_work_in_the_merge_queue_is_verified_again_once_that_has_landed(
+    project: Project,
+) -> None:
+    """`b` is verified on top of `a`, whose waiver counts for `b` only once `a` has landed."""
+    commit_tests(project)
+    waived, again, behind = (project.folder / name for name in ("waived", "again", "behind"))
+    until_behind = f"for i in $(seq 600); do test -f {behind} && break; sleep 0.05; done"
+    script = {
+        "a": [writes("a.txt", LOUD)],
+        "b": [[waits_for(again), *writes("b.txt")]],
+        **{name: [writes(f"{name}.txt")] for name in ("l1", "l2", "l3", "l4")},
+    }
+    own = {name: file_contains(f"{name}.txt") for name in script}
+    first = f"if test -f {waived}; then touch {again}; {until_behind}; fi; "
+    own["a"] = {"shell": first + own["a"]["shell"]}
+    own["b"] = {"shell": f"touch {behind}; " + own["b"]["shell"]}
+    tasks: list[dict[str, Any]] = [
+        {"id": name, "checks": [*(["tests"] if name in {"a", "b"} else []), name]}
+        for name in script
+    ]
+    tasks[0] |= {"retry": {"max_retries": 0}, "needs": ["l1", "l2", "l3", "l4"]}
+    process = project.start(
+        "run", project.plan(a_plan(script, tasks, {**own, "tests": NAMED})), "--parallel", "4"
+    )
+
+    def asks() -> bool:
+        tasks = project.status().get("tasks", ())
+        return any(t["name"] == "a" and t["state"] == "ESCALATED" for t in tasks)
+
+    wait_until(asks, "a asks")
+    waived.touch()
+    assert project.yaoki("answer", "a", "waive", "--check", "tests").code == 0
+    out = remaining_output(process)
+
+    assert process.wait() == 0, out
+    assert project.task("b")["attempt"] == 1
+    released = [str(e["data"]) for e in project.events("b") if e["event"] == "LEASE_RELEASED"]
+    assert any("a landed meanwhile with a check" in one for one in released), project.event_names(
+        "b"
+    )
+    assert results(project, "b", "tests")[-1]["outcome"] == "WAIVED"

@@ -23,7 +23,6 @@ from yaoki.core.model import (
     Outcome,
     Run,
     Task,
-    TaskId,
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
@@ -88,12 +87,12 @@ class CandidateVerifier:
         quality: QualityCriteria,
         agent_started_at: Callable[[Task], float],
         may_weaken_tests: Callable[[Run], bool],
-        find_task: Callable[[TaskId], Task],
+        waived_landings: WaivedLandings,
     ) -> None:
         self._may_weaken_tests = may_weaken_tests
         self._workspace, self._checker = workspace, checker
         self._comparison = BaselineComparison(baselines)
-        self._waived_landings = WaivedLandings(workspace, self._comparison, find_task)
+        self._waived_landings = waived_landings
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
         self._red_first = RedFirst(workspace, quality, self._comparison)
@@ -350,12 +349,12 @@ class CandidateVerifier:
         if guard or finding.params.get("missingModules"):
             base = self._comparison.baseline(check, facts, facts.baseline_commit)
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
-        finding = self._waived_landings.weigh(run, check, finding, facts)
+        finding = self._waived_landings.weigh(run, check, finding, facts, self._comparison)
         return self._missing_files.explain(check, finding, facts)
 
     def _weigh(self, run: Run, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         weighed = self._comparison.weigh(check, finding, facts)
-        return self._waived_landings.weigh(run, check, weighed, facts)
+        return self._waived_landings.weigh(run, check, weighed, facts, self._comparison)
 
     def _run_guarded(self, check: ProofCheck, facts: CheckFacts) -> Finding:
         """Run the check; it is unfit if protected files changed meanwhile.

@@ -26,6 +26,7 @@ from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.proof_room import ProofSessions
 from yaoki.engine.stages.resources import TaskResources
 from yaoki.engine.stages.verify import VerifyStage
+from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.engine.stages.work import WorkStage
 from yaoki.ports import (
     AgentDriver,
@@ -108,6 +109,7 @@ class Stages:
             settings,
         )
         started_at = attempts.agent_started_at
+        waived_landings = WaivedLandings(workspace, find_task)
         verifier = CandidateVerifier(
             workspace,
             checks.checker,
@@ -116,12 +118,19 @@ class Stages:
             checks.quality,
             started_at,
             RequiredChecks(checks.baselines).allow_weaker_tests,
-            find_task,
+            waived_landings,
         )
         bisection = LandingBisection(workspace, sessions, find_task)
         queue = PredecessorWait(workspace, clock)
         self._verify = VerifyStage(
-            workspace, attempts, self._prepare, verifier, bisection, queue, plan_task
+            workspace,
+            attempts,
+            self._prepare,
+            verifier,
+            bisection,
+            queue,
+            plan_task,
+            waived_landings,
         )
         self._land = LandStage(workspace, attempts, queue, CompanyWait(workspace, clock), plan_task)
 

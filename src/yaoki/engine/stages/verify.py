@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 
@@ -40,6 +41,7 @@ from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.predecessor_wait import PredecessorWait
 from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.ports import Candidate, Workspace
 
 
@@ -55,10 +57,12 @@ class VerifyStage:
         bisection: LandingBisection,
         queue: PredecessorWait,
         plan_task: PlanTaskStages,
+        waived_landings: WaivedLandings,
     ) -> None:
         self._workspace, self._processes, self._prepare = workspace, processes, prepare
         self._verifier, self._bisection = verifier, bisection
         self._queue, self._plan_task = queue, plan_task
+        self._waived_landings = waived_landings
 
     def verify(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         folder = self._processes.folder(task, task.attempt)
@@ -72,6 +76,7 @@ class VerifyStage:
         self._workspace.branches.refuse_drift(run)
         if fault := self._restore_worktree(run, task, claim):
             return fault
+        ahead = claim.queue.members()
         candidate = self._workspace.landings.build_candidate(
             run, task, claim.queue.members, claim.queue.companions
         )
@@ -91,6 +96,11 @@ class VerifyStage:
             )
         ):
             return deferred
+        if not verdict.passed and (
+            name := self._waived_landings.landed_since(run, task, verdict, ahead)
+        ):
+            words = f"{name} landed meanwhile with a check that a person waived; verified again"
+            return StageDeferred(words, timedelta(0))
         if candidate.companions and any(f.outcome is Outcome.FAILED for f in verdict.all_failing):
             return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)

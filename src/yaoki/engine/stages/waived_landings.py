@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.waived_failures import weigh_waived
-from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task, TaskId
+from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task, TaskId, Verdict
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import CheckFacts, Workspace, without_undone
@@ -20,45 +20,49 @@ class WaivedLandings:
     A final check and a group blame a landing instead (engine/stages/bisect.py).
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        comparison: BaselineComparison,
-        find_task: Callable[[TaskId], Task],
-    ) -> None:
-        self._workspace, self._comparison, self._find_task = workspace, comparison, find_task
+    def __init__(self, workspace: Workspace, find_task: Callable[[TaskId], Task]) -> None:
+        self._workspace, self._find_task = workspace, find_task
 
-    def weigh(self, run: Run, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
-        """Failures that a person waived for work below this task do not count."""
+    def weigh(
+        self,
+        run: Run,
+        check: ProofCheck,
+        finding: Finding,
+        facts: CheckFacts,
+        comparison: BaselineComparison,
+    ) -> Finding:
+        """Failures that a person waived for landed work do not count."""
         task = check.task
         if finding.outcome is not Outcome.FAILED or task.spec.kind in AGENTLESS_KINDS:
             return finding
-        commits = dict(self._landings(run, check))
-        if not commits or check.claim.stop_reason():
+        steps = list(self._steps(run, check.spec))
+        if not steps or check.claim.stop_reason():
             return finding
-        base = self._comparison.baseline(check, facts, facts.onto)
+        base = comparison.baseline(check, facts, facts.onto)
         landings = {}
-        for name, commit in commits.items():
+        for landed, commit in steps:
             place = check.folder.with_name(f"{check.folder.name}-landed-{commit[:12]}")
-            landed = replace(check, folder=place)
-            landings[name] = self._comparison.baseline(landed, facts, commit)
+            at_landing = replace(check, folder=place)
+            landings[landed.spec.name] = comparison.baseline(at_landing, facts, commit)
         return weigh_waived(finding, base, landings, task.spec.fixes)
 
-    def _landings(self, run: Run, check: ProofCheck) -> Iterator[tuple[str, str]]:
-        """The tasks for which a person waived the check, each with the commit of its landing.
-
-        A task ahead in the merge queue counts as well: what is built on it lands only after it.
+    def landed_since(
+        self, run: Run, task: Task, verdict: Verdict, members: Collection[TaskId]
+    ) -> str:
+        """The first of these members of the merge queue that has landed and for which a person
+        waived a check that fails here; empty if there is none.
         """
-        steps = without_undone(self._workspace.branches.list_landings(run))
-        for step in steps:
+        failing = {finding.check for finding in verdict.all_failing}
+        checks = [check for check in task.spec.checks if check.name in failing]
+        steps = (step for check in checks for step in self._steps(run, check))
+        return next((landed.spec.name for landed, _ in steps if landed.id in members), "")
+
+    def _steps(self, run: Run, check: CheckSpec) -> Iterator[tuple[Task, str]]:
+        """The landed tasks for which a person waived the check, and the commits of the branch."""
+        for step in without_undone(self._workspace.branches.list_landings(run)):
             task = self._find_task(step.task_id)
-            if _has_waived(task, check.spec):
-                yield task.spec.name, step.branch_commit
-        landed = {step.task_id for step in steps}
-        for task_id in sorted({*check.claim.queue.members()} - landed - {check.task.id}):
-            task = self._find_task(task_id)
-            if task.work.verified_commit and _has_waived(task, check.spec):
-                yield task.spec.name, task.work.verified_commit
+            if _has_waived(task, check):
+                yield task, step.branch_commit
 
 
 def _has_waived(task: Task, check: CheckSpec) -> bool:
