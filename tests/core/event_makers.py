@@ -35,6 +35,7 @@ from yaoki.core.machine.events import (
     UndoCompleted,
     UndoDropped,
     UndoRequested,
+    WaitEnded,
 )
 from yaoki.core.model import (
     CheckRevision,
@@ -72,6 +73,7 @@ EVENT_MAKERS: tuple[Callable[[Task], Event], ...] = (
     lambda _: Answered(Choice.DONE),
     lambda _: Answered(Choice.WAIVE, check="tests"),
     lambda _: Answered(Choice.ABORT),
+    lambda _: WaitEnded("a"),
     lambda _: CancelRequested("enough"),
     lambda _: Cancelled("enough"),
     lambda _: RecallRequested("its base is reverted"),

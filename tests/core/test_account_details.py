@@ -9,10 +9,24 @@ import pytest
 
 from tests.builders import HOUR, MINUTE, NOW, SECOND, a_failure, a_policy, a_spec, an_agent
 from tests.core.test_account import closed, ended, escalation_of, retry_of, working
-from yaoki.core.decide.account import account_decides, unanswered_max, with_closure
+from yaoki.core.decide.account import (
+    account_decides,
+    awaited_account,
+    unanswered_max,
+    with_closure,
+)
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import RetryDecided
-from yaoki.core.model import AccountProblem, AgentLimit, Counts, Reason, RetryMethod, Task
+from yaoki.core.model import (
+    AccountProblem,
+    AgentLimit,
+    Counts,
+    FailureKind,
+    Reason,
+    RetryMethod,
+    Stage,
+    Task,
+)
 
 pytestmark = pytest.mark.spec("18.6")
 
@@ -235,3 +249,38 @@ def test_the_next_agent_is_named_and_uses_no_retry() -> None:
     assert decided.why.rule == "18.1"
     assert decided.why.otherwise == ("no further agent would ask a person",)
     assert (decided.current_retry_count, decided.max_retries) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "account"),
+    [
+        ({"failure": None, "stage": Stage.PREPARE}, "small"),
+        ({"failure": None, "stage": Stage.VERIFY}, ""),
+        ({"failure": a_failure(FailureKind.QUALITY_FAILURE), "stage": Stage.VERIFY}, ""),
+        ({"failure": a_failure(FailureKind.RATE_LIMIT, account="judge")}, "judge"),
+        ({"failure": a_failure(FailureKind.RATE_LIMIT)}, "small"),
+        (
+            {
+                "failure": a_failure(
+                    FailureKind.TRANSIENT_ERROR, account_problem=AccountProblem.OUTAGE
+                ),
+                "stage": Stage.VERIFY,
+            },
+            "small",
+        ),
+        (
+            {
+                "failure": a_failure(FailureKind.RATE_LIMIT, account="judge"),
+                "due_at": None,
+                "stage": Stage.VERIFY,
+            },
+            "",
+        ),
+    ],
+)
+def test_a_waiting_task_names_the_account_that_it_waits_for(
+    given: dict[str, Any], account: str
+) -> None:
+    task = replace(working(), **{"due_at": NOW + MINUTE, **given})
+
+    assert awaited_account(task) == account

@@ -52,6 +52,7 @@ from yaoki.core.machine.events import (
     UndoCompleted,
     UndoDropped,
     UndoRequested,
+    WaitEnded,
     event_name,
 )
 from yaoki.core.machine.evolution import evolve
@@ -96,6 +97,7 @@ EVENTS: tuple[Event, ...] = (
     a_retry(),
     ESCALATED,
     Answered(Choice.RETRY, "try the other door"),
+    WaitEnded("a", "the credit is back"),
     CancelRequested("enough"),
     Cancelled("enough"),
     UndoRequested("c0ffee"),
@@ -132,6 +134,7 @@ LEGAL = {
     "RETRY_DECISION": {"ACTIVE": "PWVL"},
     "ESCALATE_DECISION": {"ACTIVE": "PWVL"},
     "ESCALATION_ANSWERED": {"ESCALATED": "PWVL"},
+    "WAIT_ENDED": {"WAITING": "PWVL"},
     "CANCEL_REQUESTED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
     "TASK_CANCELLED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
     "UNDO_REQUESTED": {"DONE": "PWVL"},

@@ -50,6 +50,7 @@ from yaoki.core.machine.events import (
     UndoCompleted,
     UndoDropped,
     UndoRequested,
+    WaitEnded,
     check_finished_note,
 )
 from yaoki.core.machine.evolution import create_task, evolve, replay
@@ -548,6 +549,25 @@ GROUP, PLAN, CHECK = (
                 "needs_fresh_worktree": True,
                 "mode": AttemptMode.NORMAL,
                 "work": replace(WORK, verified_commit="", onto=""),
+            },
+        ),
+        (
+            {**WAITING, "due_at": NOW + HOUR, "counts": replace(COUNTS, unanswered=7)},
+            WaitEnded("a", "the credit is back"),
+            {
+                "due_at": None,
+                "forgiven_counts": replace(a_full_task().forgiven_counts, unanswered=7),
+                "answer_text": "the credit is back",
+            },
+        ),
+        (
+            {**WAITING, "due_at": NOW + HOUR, "answer_text": "earlier words"},
+            WaitEnded("a", retried_task="run-2"),
+            {
+                "due_at": None,
+                "forgiven_counts": replace(
+                    a_full_task().forgiven_counts, unanswered=COUNTS.unanswered
+                ),
             },
         ),
         ({}, JournalNote("WARNING", {"message": "x"}), {}),

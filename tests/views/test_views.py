@@ -26,6 +26,7 @@ from yaoki.faces.text.render import story_line
 from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
 from yaoki.views.moments import describe_moment
+from yaoki.views.wait_text import end_wait_command
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
 
@@ -149,6 +150,32 @@ def test_a_task_that_waits_for_an_account_names_the_time(seconds: int, words: st
     )
 
     assert describe_wait(view.tasks[0], NOW, {}) == words
+
+
+@pytest.mark.spec("18.6", "12.4")
+@pytest.mark.parametrize(
+    ("given", "minutes", "command"),
+    [
+        ({"due_at": NOW + timedelta(hours=3)}, None, "yaoki retry run00001-1"),
+        ({"due_at": NOW + timedelta(seconds=59)}, None, ""),
+        ({"due_at": NOW - timedelta(hours=3)}, None, ""),
+        ({"due_at": NOW - timedelta(hours=3)}, 5, "yaoki retry run00001-1"),
+        ({}, 5, "yaoki retry run00001-1"),
+        ({}, -1, ""),
+        ({"stage": "VERIFY"}, 5, ""),
+        ({"awaiting_rerun": True}, 5, ""),
+        ({"state": State.ACTIVE}, 5, ""),
+    ],
+)
+def test_a_long_wait_for_an_account_or_a_delay_names_the_command_that_ends_it(
+    given: dict[str, Any], minutes: int | None, command: str
+) -> None:
+    until = NOW + timedelta(minutes=minutes or 0)
+    closed = [AccountRow("bot", until, "slower")] if minutes is not None else []
+    row = a_row(1, account="bot", **given)
+    (task,) = build_run_view(RUN, [row], {}, is_idle=False, closed_accounts=closed).tasks
+
+    assert end_wait_command(task, NOW) == command
 
 
 @pytest.mark.spec("18.6")

@@ -37,6 +37,11 @@ def answer_task(
     return task
 
 
+def end_waits(app: App, run: Run, words: str = "", *, how: str) -> list[Task]:
+    """End the waits of a run's tasks for their accounts and delays."""
+    return app.control.end_waits(run, words, how)
+
+
 def answer_document(app: App, task: Task, choice: Choice) -> Document:
     view = view_run(app, app.store.run(task.run_id))
     document = {"task": task.id, "answer": choice.value, "state": task.state.value}

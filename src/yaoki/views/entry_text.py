@@ -151,6 +151,14 @@ def _answer_words(data: Data) -> str:
     return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}{how}"
 
 
+def _ended_wait_words(data: Data) -> str:
+    how = f" ({data['how']})" if data.get("how") else ""
+    if data.get("retried_task"):
+        return f"a person ended the wait for {data['account']}{how}"
+    words = f": {one_line(data['words'], MESSAGE_CHARS)}" if data.get("words") else ""
+    return f"a person ended its wait{how}{words}"
+
+
 def _cancellation_words(data: Data) -> str:
     """This entry alone does not tell whether the attempt had changed anything."""
     return "cancelled" + (f"; its work is saved at {data['kept'][:10]}" if data.get("kept") else "")
@@ -254,6 +262,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_BLOCKED": _blocking_words,
     "TASK_REVIVED": _revival_words,
     "ESCALATION_ANSWERED": _answer_words,
+    "WAIT_ENDED": _ended_wait_words,
     "CANCEL_REQUESTED": lambda _: "cancel requested",
     "TASK_CANCELLED": _cancellation_words,
     "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",

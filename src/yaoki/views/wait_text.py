@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.core.model import (
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
 
 NEEDS_SHOWN = 3
+# A shorter wait is over before a person has typed the command.
+COMMAND_FROM = timedelta(minutes=1)
 _PROBLEMS = {
     AccountProblem.NONE: "it is closed",
     AccountProblem.RATE_LIMIT: "its limit is reached",
@@ -56,6 +58,30 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.is_queued and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
+
+
+def describe_wait_and_command(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
+    """The cause of the wait, and the command that ends it if a person may want to."""
+    words, command = describe_wait(view, now, names), end_wait_command(view, now)
+    return f"{words}: {command}" if command else words
+
+
+def end_wait_command(view: TaskView, now: datetime) -> str:
+    """The command that ends a long wait for an account or a delay; else empty."""
+    row = view.row
+    if row.state is not State.WAITING or view.blocked or row.awaiting_rerun:
+        return ""
+    until = max(row.due_at or now, account_wait_end(view, now) or now)
+    return f"yaoki retry {row.id}" if until - now >= COMMAND_FROM else ""
+
+
+def account_wait_end(view: TaskView, now: datetime) -> datetime | None:
+    """Until when a task that would start an agent waits for its closed account."""
+    row, account = view.row, view.closed_account
+    starts = row.state is State.WAITING and row.stage == Stage.PREPARE and not view.unmet_needs
+    if account is None or not starts or account.asking_task or account.until <= now:
+        return None
+    return account.until
 
 
 def _landing_words(row: TaskRow) -> str:

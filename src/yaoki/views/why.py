@@ -14,7 +14,7 @@ from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_c
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
 from yaoki.views.tasks import TaskView
-from yaoki.views.wait_text import describe_wait
+from yaoki.views.wait_text import describe_wait, end_wait_command
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -80,6 +80,8 @@ def explain(
     waits = describe_wait(view, now, names)
     if row.due_at is not None and row.due_at > now and history.return_reason:
         waits += f": {history.return_reason}"
+    if command := end_wait_command(view, now):
+        waits += f": {command}"
     removal = history.removal if row.state in {State.CANCELLED, State.REPLACED} else None
     proof = _landed_judgment(history, row.landed_commit) if row.state is State.DONE else None
     tested = {check.check: check.words for check in proof.checks} if proof else {}

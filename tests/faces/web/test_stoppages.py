@@ -141,6 +141,15 @@ def test_a_question_about_an_account_stops_its_other_tasks_until_the_answer() ->
     assert waits_of(lines, 2, "shared") == [("SLOT", 5), ("LIMIT", 20), ("SLOT", 35)]
 
 
+@pytest.mark.spec("18.6")
+@pytest.mark.parametrize("account", ["shared", ""], ids=["of the account", "of the task alone"])
+def test_the_limit_of_an_account_lasts_until_a_person_ends_the_wait(account: str) -> None:
+    lines = (*LIMITED[:6], line(7, "WAIT_ENDED", 9, 1, account=account, how="terminal"))
+
+    limit = 4 if account else 10
+    assert waits_of(lines, 2, "shared")[:2] == [("SLOT", 5), ("LIMIT", limit)]
+
+
 def test_a_later_rate_limit_replaces_the_earlier_one() -> None:
     stops = Stoppages()
     for one in (*LIMITED[:6], limited(7, 8, 1, 2)):

@@ -19,8 +19,10 @@ from yaoki.core.model import (
     BackoffType,
     ClosedAccount,
     Failure,
+    FailureKind,
     RetryMethod,
     RetryPolicy,
+    Stage,
     Task,
 )
 from yaoki.core.text import format_count, format_duration
@@ -54,6 +56,17 @@ def with_closure(task: Task, failure: Failure, now: datetime) -> Failure:
     probed = 1 if _is_probe(task, closed) else 0
     before = closed.closure
     return replace(failure, closure=replace(before, probes=before.probes + probed))
+
+
+def awaited_account(task: Task) -> str:
+    """The account because of which the task is delayed or not started; empty without one."""
+    failure = task.failure
+    limited = failure is not None and (
+        failure.account_problem or failure.kind is FailureKind.RATE_LIMIT
+    )
+    if failure is not None and limited and task.due_at is not None:
+        return failure.account or task.account
+    return task.account if task.stage is Stage.PREPARE else ""
 
 
 def _is_probe(task: Task, closed: ClosedAccount) -> bool:

@@ -43,8 +43,9 @@ Who may move what
 * A worker moves an ACTIVE task, and only with its own lease.  Each claim has a new `epoch`, and the
   store refuses an event of an older one: a worker that slept through its lease cannot write.
 * The store itself claims tasks (`Claimed`) and ends leases (`LeaseExpired`).
-* A person answers a question (`Answered`), and asks for what a worker then does: `CancelRequested`,
-  `UndoRequested`.  A request is durable before anything acts on it; `request` holds it until then.
+* A person answers a question (`Answered`), ends a wait (`WaitEnded`), and asks for what a worker
+  then does: `CancelRequested`, `UndoRequested`.  A request is durable before anything acts on it;
+  `request` holds it until then.
 * The completion of a run moves WAITING tasks for which nothing else is left (`RerunGranted`,
   `Replaced`, `EscalationDecided`) and reverts landings that broke the final check.
 * `RowRefused` drops a row that claims more than the journal and git prove.  It is legal in every

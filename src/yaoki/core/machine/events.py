@@ -331,6 +331,22 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitEnded:
+    """A person ended the wait of a task: it is due now.
+
+    `account` is the closed account that it waited for; its next task tries at once.  A task that
+    was delayed by the same account is due as well, and `retried_task` is the one that the person
+    named; empty for that task itself.
+    """
+
+    NAME: ClassVar[str] = "WAIT_ENDED"
+    account: str = ""
+    words: str = ""
+    how: str = ""
+    retried_task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRequested:
     NAME: ClassVar[str] = "CANCEL_REQUESTED"
     why: str = ""
@@ -443,6 +459,7 @@ Event = (
     | CulpritFound
     | LandingReverted
     | Answered
+    | WaitEnded
     | CancelRequested
     | Cancelled
     | RecallRequested

@@ -38,6 +38,7 @@ from yaoki.core.machine.events import (
     UndoCompleted,
     UndoDropped,
     UndoRequested,
+    WaitEnded,
     event_name,
 )
 from yaoki.core.machine.fast_replace import replace
@@ -64,6 +65,7 @@ from yaoki.core.machine.transitions import (
     apply_retry,
     apply_row_refused,
     apply_undo_completed,
+    apply_wait_ended,
 )
 from yaoki.core.model import (
     Lease,
@@ -177,6 +179,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_landing_reverted(task)
         case Answered():
             return apply_answer(task, event)
+        case WaitEnded(words=words):
+            return apply_wait_ended(task, words)
         case CancelRequested():
             return replace(task, request=PendingRequest.CANCEL)
         case Cancelled():

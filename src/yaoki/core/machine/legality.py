@@ -36,6 +36,7 @@ from yaoki.core.machine.events import (
     UndoCompleted,
     UndoDropped,
     UndoRequested,
+    WaitEnded,
 )
 from yaoki.core.model import Stage, State, Task, TaskKind
 
@@ -91,6 +92,8 @@ def legal(task: Task, event: Event) -> bool:
             return task.state is State.DONE
         case Answered():
             return task.state is State.ESCALATED
+        case WaitEnded():
+            return task.state is State.WAITING
         case CancelRequested():
             return not task.state.is_final
         case Cancelled():

@@ -414,3 +414,10 @@ def apply_answer(task: Task, event: Answered) -> Task:
                 work=_accept_failure_report(task.work),
                 mode=AttemptMode.TAKEN_OVER if task.taken_over else AttemptMode.NORMAL,
             )
+
+
+def apply_wait_ended(task: Task, words: str) -> Task:
+    """The task is due; attempts that its service did not answer no longer lengthen its waits."""
+    forgiven = replace(task.forgiven_counts, unanswered=task.counts.unanswered)
+    answer = words or task.answer_text
+    return replace(task, due_at=None, forgiven_counts=forgiven, answer_text=answer)

@@ -12,6 +12,7 @@ from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatc
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import replace_lone_surrogates
 from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.commands.end_wait import EndWaitCommand
 from yaoki.engine.commands.extend import suggest_next
 from yaoki.engine.commands.merge import MergeCommand
 from yaoki.engine.commands.submit import Submission, SubmitCommand
@@ -46,6 +47,7 @@ class Control:
         self._submit = SubmitCommand(store, workspace, clock, new_id)
         self._undo = UndoCommand(store, self._guard)
         self._merge = MergeCommand(store, workspace, self._guard, verify_commit)
+        self._waits = EndWaitCommand(store, clock)
         self._leftovers = leftovers
         self._is_dead = is_dead
         self._complete = complete
@@ -86,10 +88,15 @@ class Control:
     ) -> Task:
         """Answer an escalation; until then the store refuses further attempts.
 
+        RETRY ends the wait of a task that waits for its account or a delay.
+
         `how` is recorded: the face through which the answer came, and the token it used.
         """
         words = self._clean(words)
-        run = self._store.run(self._store.task(task_id).run_id)
+        present = self._store.task(task_id)
+        if choice is Choice.RETRY and present.state is State.WAITING:
+            return self._waits.end(task_id, words, how)
+        run = self._store.run(present.run_id)
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
@@ -110,6 +117,10 @@ class Control:
         task = self._store.amend(task_id, decide)
         self._complete(task.run_id)
         return task
+
+    def end_waits(self, run: Run, words: str = "", how: str = "") -> list[Task]:
+        """End the wait of every task of the run that waits for its account or a delay."""
+        return self._waits.end_all(run, self._clean(words), how)
 
     def _clean(self, words: str) -> str:
         return self._mask(replace_lone_surrogates(words))[:TEXT_CHARS_MAX]

@@ -18,7 +18,7 @@ from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.line_wrap import cell_width, terminal_width, wrap_line
 from yaoki.views.tasks import OFF_BRANCH
-from yaoki.views.wait_text import describe_wait
+from yaoki.views.wait_text import describe_wait, describe_wait_and_command
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry, TaskRow
@@ -167,7 +167,7 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
             undo = f"  {describe_wait(view, now, names)}" if row.undo_requested else ""
             return f"{row.landed_commit[:10]}{lost}{ended}{undo}"
         case State.WAITING:
-            return clean_line(describe_wait(view, now, names))
+            return clean_line(describe_wait_and_command(view, now, names))
         case State.ACTIVE:
             if row.cancel_requested:
                 return "being cancelled"

@@ -44,6 +44,7 @@ class Stoppages:
         "RETRY_DECISION",
         "ESCALATE_DECISION",
         "ESCALATION_ANSWERED",
+        "WAIT_ENDED",
         "LEASE_EXPIRED",
         "LEASE_RELEASED",
         "TASK_LANDED",
@@ -116,6 +117,14 @@ class Stoppages:
             self.limits[name][-1].until = entry.at
             self._limited_until[name] = entry.at
 
+    def on_wait_ended(self, entry: JournalEntry) -> None:
+        """The journal of one run knows an account only by the agent of the task."""
+        for name in {str(entry.data.get("account") or ""), self._limit_of(entry)[0]}:
+            until = self._limited_until.get(name)
+            if entry.data.get("account") and until is not None and until > entry.at:
+                self.limits[name][-1].until = entry.at
+                self._limited_until[name] = entry.at
+
     def on_lease_ended(self, entry: JournalEntry) -> None:
         """A task without a worker no longer probes."""
         for name, (task_id, _) in list(self._probes.items()):
@@ -164,6 +173,7 @@ APPLY_EVENT: Mapping[str, Callable[[Stoppages, JournalEntry], None]] = {
     "RETRY_DECISION": Stoppages.on_decided,
     "ESCALATE_DECISION": Stoppages.on_decided,
     "ESCALATION_ANSWERED": Stoppages.on_answered,
+    "WAIT_ENDED": Stoppages.on_wait_ended,
     "LEASE_EXPIRED": Stoppages.on_lease_ended,
     "LEASE_RELEASED": Stoppages.on_lease_ended,
     "TASK_LANDED": Stoppages.on_task_over,

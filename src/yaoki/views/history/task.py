@@ -301,6 +301,16 @@ def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     timeline.begin_wait(entry, WaitCause.SLOT)
 
 
+def _end_wait(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    """The person decided once, about the task that was named."""
+    if not entry.data.get("retried_task"):
+        texts = (str(entry.data.get(key) or "") for key in ("words", "how"))
+        history.answers.append(
+            RecordedAnswer(entry.at, entry.task_id, entry.attempt, Choice.RETRY.value, "", *texts)
+        )
+    timeline.begin_wait(entry, WaitCause.SLOT)
+
+
 def _expire(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     why = str(entry.data.get("why") or "")
     words = why or "the lease ran out"
@@ -378,6 +388,7 @@ _APPLY: Mapping[str, Apply] = {
     "RERUN_HELD": _hold,
     "RERUN_GRANTED": _restart,
     "ESCALATION_ANSWERED": _answer,
+    "WAIT_ENDED": _end_wait,
     "LEASE_EXPIRED": _expire,
     "LEASE_RELEASED": _release,
     "TASK_UNLANDED": _restart,

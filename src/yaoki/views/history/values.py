@@ -209,7 +209,7 @@ class RecordedFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A person's answer to an escalation, or the undo of a landed task."""
+    """A person's answer to an escalation, the end of a wait, or the undo of a landed task."""
 
     at: datetime
     task_id: str

@@ -58,6 +58,11 @@ ANSWERED = """
 UPDATE accounts SET asking = '', until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0
 WHERE asking = :task
 """
+# A person ended the wait: the same for an account about which no task asks.
+END_WAIT = """
+UPDATE accounts SET until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0
+WHERE name = :name AND until_ms > :now
+"""
 
 
 def _first_of_each(rows: list[Params]) -> list[Params]:
@@ -128,6 +133,7 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
         EscalationDecided,
         Judged,
         RetryDecided,
+        WaitEnded,
     )
 
     own = before.account
@@ -154,6 +160,9 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 _close(tx, own, failure, until, now, asking)
             case Answered() if before.failure is not None and before.failure.account_problem:
                 tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
+            case WaitEnded(account=account) if account:
+                ended = {"name": account, "now": to_ms(now)}
+                tx.enqueue(END_WAIT, ended, coalesce=_first_of_each)
             case _:
                 pass
 

@@ -102,9 +102,10 @@ class EventApplier:
     def _update_row(
         self, tx: Transaction, before: Task, after: Task, events: Sequence[Event], now: datetime
     ) -> None:
-        """A task that returns to WAITING is ranked again."""
+        """A task that returns to WAITING, or whose wait a person ended, is ranked again."""
         claimed = any(isinstance(event, Claimed) for event in events)
-        returned = after.state is State.WAITING and before.state is not State.WAITING
+        is_due = before.due_at is not None and after.due_at is None
+        returned = after.state is State.WAITING and (before.state is not State.WAITING or is_due)
         ready_at = after.due_at or now
         optional = {
             "rank": rank(ready_at, after.spec.priority, self._ageing) if returned else None,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.model import Choice, Stage, State
+from yaoki.core.model import Choice, Stage, State, TaskId
 from yaoki.core.text import format_bytes
 from yaoki.errors import NotNow
 from yaoki.faces.cli.commands import report
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
+from yaoki.faces.cli.lookup import find_run_or_task
 from yaoki.faces.cli.person_only import answer_channel, refuse_agents
 from yaoki.faces.cli.trust_question import require_trust
 from yaoki.faces.text.progress import report_progress
@@ -28,7 +29,7 @@ from yaoki.views.choices import WAIVER_SCOPE
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-    from yaoki.core.model import Task, TaskId
+    from yaoki.core.model import Run, Task
 
 
 GO = "go"
@@ -77,7 +78,7 @@ def answer(
 
 
 @click.command()
-@click.argument("task")
+@click.argument("task", metavar="TASK|RUN")
 @click.argument("words", nargs=-1)
 @run_option
 @json_option
@@ -85,14 +86,33 @@ def answer(
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Retry TASK; its limits start again, and WORDS go to its agent.
 
-    The landed work of a finished task is reverted first.
+    The landed work of a finished task is reverted first.  The wait of a task for its account or a
+    delay ends: one task tries the account at once.  RUN ends the waits of all its tasks.
     """
     with open_app(repo) as app:
         refuse_agents(app)
-        task_id = app.lookup.find_task(task, run_name)
-        if app.reads.task(task_id).state is State.DONE:
+        named = find_run_or_task(app, task, run_name)
+        if not named.task:
+            return _retry_run(app, named.run, " ".join(words), as_json=as_json)
+        task_id = TaskId(named.task)
+        before = app.reads.task(task_id)
+        if before.state is State.DONE:
             return _retry_done(app, task_id, " ".join(words), as_json=as_json)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
+
+
+def _retry_run(app: App, run: Run, words: str, *, as_json: bool) -> int:
+    from yaoki.app import commands
+
+    ended = commands.end_waits(app, run, words, how=answer_channel())
+    document = commands.run_answer_document(app, run)
+    if as_json:
+        print_document(document)
+        return 0
+    for task in ended:
+        print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_ended_wait(app, task)}")
+    print_next_command(document["next"])
+    return 0
 
 
 def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
@@ -170,12 +190,14 @@ def _answer(
 ) -> int:
     from yaoki.app import commands
 
+    waited = app.reads.task(task_id).state is State.WAITING
     task = commands.answer_task(app, task_id, choice, words, check, how=answer_channel())
     document = commands.answer_document(app, task, choice)
     if as_json:
         print_document(document)
         return 0
-    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_describe_result(task, choice)}")
+    result = _ended_wait(app, task) if waited else _describe_result(task, choice)
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {result}")
     if choice is Choice.WAIVE and (sharing := _open_tasks_with(app, task)):
         print_wrapped(_shared_words(task, sharing))
     if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
@@ -215,6 +237,15 @@ def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:
         f"not saved: {shown}{more}: git ignores it, and it exceeds limits.saved_bytes ({most}); "
         f"copy it from {clean_line(task.work.worktree)} before the run continues"
     )
+
+
+def _ended_wait(app: App, task: Task) -> str:
+    if task.stage is not Stage.PREPARE:
+        return f"its wait is over; {task.stage.value} is repeated when a worker is free"
+    if task.account in {account.name for account in app.store.accounts()}:
+        account = clean_line(task.account, 60)
+        return f"its wait is over; one task tries the account {account} when a worker is free"
+    return f"its wait is over; attempt {task.attempt + 1} starts when a worker is free"
 
 
 def _describe_result(task: Task, choice: Choice) -> str:

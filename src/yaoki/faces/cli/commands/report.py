@@ -30,7 +30,7 @@ from yaoki.faces.text.render import (
 from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import agent_reads_words
-from yaoki.views.wait_text import describe_wait
+from yaoki.views.wait_text import describe_wait_and_command
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -168,7 +168,7 @@ def _print_waiting(app: App, view: RunView) -> None:
     names, now = task_names(view), app.clock.now()
     waits = [t for t in view.tasks if t.row.state is State.WAITING and not t.blocked]
     for task in waits[:WAITS_SHOWN]:
-        words = clean_line(describe_wait(task, now, names))
+        words = clean_line(describe_wait_and_command(task, now, names))
         print_wrapped(f"  waiting: {clean_line(task.row.name, NAME_CHARS)}: {words}")
     if len(waits) > WAITS_SHOWN:
         print_wrapped(f"  … {len(waits) - WAITS_SHOWN} more are waiting: yaoki status")

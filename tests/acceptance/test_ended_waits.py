@@ -1,0 +1,166 @@
+"""A person ends the wait for an account, or a delay: `yaoki retry`.
+
+The time that a service names may be read wrongly, or the person bought more of it meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import SETTINGS, Project
+from tests.acceptance.test_closed_accounts import YAOKI, Service, entries, make_plan
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.6")]
+LIMIT = "API Error: 429 rate_limit_error: try again in 9000s"
+PARKS = "[retry]\nrate_limit_wait_max_s = 1\n"
+NAMES = ("one", "two", "three")
+PARKED = 5
+
+
+def park(project: Project, service: Service, names: tuple[str, ...] = NAMES) -> str:
+    """A run whose tasks all wait for their account, and no worker; its output."""
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 3") + PARKS)
+    parked = project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", names)))
+    assert parked.code == PARKED, parked.err
+    return parked.out
+
+
+def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(
+    project: Project, tmp_path: Path
+) -> None:
+    """Before: `has no open question: it is WAITING`, and no other command ended the wait."""
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service)
+    asked = len(service.requests)
+    service.return_now()
+
+    retried = project.yaoki("retry", "two")
+
+    assert retried.code == 0, retried.err
+    assert "its wait is over; one task tries the account a when a worker is free" in retried.out
+    assert re.search(r"next: yaoki resume", retried.out), retried.out
+    assert project.yaoki("resume").code == 0
+    assert [project.task(name)["state"] for name in NAMES] == ["DONE"] * 3
+    assert len(service.requests) == asked + 3
+    ended = entries(project, "WAIT_ENDED")
+    assert {entry["account"] for entry in ended} == {"a"}
+    assert {entry["how"] for entry in ended} == {"command line"}
+    assert project.yaoki("doctor").code == 0, "the journal folds to the rows"
+
+
+def test_one_task_probes_and_the_account_closes_again_if_the_service_still_refuses(
+    project: Project, tmp_path: Path
+) -> None:
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service)
+    asked = len(service.requests)
+
+    assert project.yaoki("retry", "one").code == 0
+    assert project.yaoki("resume").code == PARKED
+
+    assert len(service.requests) == asked + 1, "only one task tried"
+    assert {project.task(name)["state"] for name in NAMES} == {"WAITING"}
+
+
+def test_a_run_is_retried_as_a_whole(project: Project, tmp_path: Path) -> None:
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service)
+    service.return_now()
+    run_id = project.status()["run"]
+
+    retried = project.yaoki("retry", run_id)
+
+    assert retried.code == 0, retried.err
+    assert project.yaoki("resume").code == 0
+    refused = project.yaoki("retry", run_id)
+    assert refused.code == 6
+    assert "no task of it waits for an account or a delay" in refused.err
+
+
+def test_the_decision_is_in_the_report_once(project: Project, tmp_path: Path) -> None:
+    park(project, Service(tmp_path / "service", LIMIT))
+    assert project.yaoki("retry", "two").code == 0
+
+    report = project.query("report", "--format", "markdown").out
+
+    decided = report.partition("## What people decided")[2].partition("##")[0]
+    assert decided.count("\n- ") == 1, decided
+    assert "two: retry (command line)" in decided
+    assert "a person ended its wait (command line)" in project.query("trace", "two").out
+
+
+def test_a_new_run_that_waits_for_the_same_account_can_end_the_wait(
+    project: Project, tmp_path: Path
+) -> None:
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service, ("one",))
+    service.return_now()
+    plan = project.plan(make_plan({"a": service.agent()}, "a", ("other",)))
+    assert project.yaoki("run", plan).code == PARKED
+    assert "waits for its account a" in project.query("why", "other").out
+
+    assert project.yaoki("retry", "other").code == 0
+
+    assert project.yaoki("resume").code == 0
+    assert project.task("other")["state"] == "DONE"
+
+
+def test_the_wait_names_the_command_that_ends_it(project: Project, tmp_path: Path) -> None:
+    out = park(project, Service(tmp_path / "service", LIMIT), ("one",))
+    task = project.task("one")["id"]
+
+    shown = [out, project.query("status").out, project.query("why", "one").out]
+
+    for text in shown:
+        assert f": yaoki retry {task}" in " ".join(text.split()), text
+
+
+def test_an_agent_cannot_end_a_wait(project: Project, tmp_path: Path) -> None:
+    park(project, Service(tmp_path / "service", LIMIT), ("one",))
+    task = project.task("one")["id"]
+
+    refused = project.yaoki("retry", task, env={"YAOKI_TASK": task})
+
+    assert refused.code != 0
+    assert entries(project, "WAIT_ENDED") == []
+
+
+def test_a_task_that_waits_for_another_task_is_not_retried(
+    project: Project, tmp_path: Path
+) -> None:
+    service = Service(tmp_path / "service", "API Error: 401 invalid x-api-key")
+    project.settings(SETTINGS)
+    assert project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", NAMES))).code
+    asking, waiting = (
+        next(name for name in NAMES if project.task(name)["state"] == state)
+        for state in ("ESCALATED", "WAITING")
+    )
+
+    refused = project.yaoki("retry", waiting)
+
+    assert refused.code == 6
+    assert f"yaoki answer {project.task(asking)['id']} retry" in refused.err
+
+
+def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+    script = (
+        f"if [ ! -e {noted} ]; then touch {noted}\n"
+        f"{YAOKI} result --status failed --summary 'the index is down' --retry-after 9000\n"
+        "exit 1; fi\n"
+        "echo good > $YAOKI_TASK_NAME.txt\n"
+    )
+    plan = make_plan({"a": {"command": ["sh", "-c", script]}}, "a", ["one"])
+    project.settings(SETTINGS + PARKS)
+    assert project.yaoki("run", project.plan(plan)).code == PARKED
+
+    retried = project.yaoki("retry", "one", "the index is back")
+
+    assert "its wait is over; attempt 2 starts when a worker is free" in retried.out
+    assert project.yaoki("resume").code == 0
+    (ended,) = entries(project, "WAIT_ENDED")
+    assert ended["words"] == "the index is back"
+    assert "account" not in ended
