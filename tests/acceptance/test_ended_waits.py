@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -26,6 +27,16 @@ def park(project: Project, service: Service, names: tuple[str, ...] = NAMES) -> 
     parked = project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", names)))
     assert parked.code == PARKED, parked.err
     return parked.out
+
+
+def read_until(stream: IO[str], words: str) -> str:
+    """All lines up to the first one with these words."""
+    read = ""
+    for line in stream:
+        read += line
+        if words in line:
+            return read
+    raise AssertionError(f"{words!r} was never printed: {read}")
 
 
 def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(
@@ -155,7 +166,10 @@ def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> N
     )
     plan = make_plan({"a": {"command": ["sh", "-c", script]}}, "a", ["one"])
     project.settings(SETTINGS + PARKS)
-    assert project.yaoki("run", project.plan(plan)).code == PARKED
+    parked = project.yaoki("run", project.plan(plan))
+    assert parked.code == PARKED
+    command = f"yaoki retry {project.task('one')['id']}"
+    assert re.search(rf"; retry at [^:]+:\d\d[^:]*: {command}", " ".join(parked.out.split()))
 
     retried = project.yaoki("retry", "one", "the index is back")
 
@@ -164,3 +178,26 @@ def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> N
     (ended,) = entries(project, "WAIT_ENDED")
     assert ended["words"] == "the index is back"
     assert "account" not in ended
+
+
+def test_a_worker_that_waits_takes_the_task_at_once_and_its_output_announced_the_wait_once(
+    project: Project, tmp_path: Path
+) -> None:
+    """Before, a run in a pipe said nothing of the wait of a task that had not tried itself."""
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service, ("one",))
+    project.settings(SETTINGS)
+    worker = project.start("run", project.plan(make_plan({"a": service.agent()}, "a", ("other",))))
+    assert worker.stdout is not None
+    out = read_until(worker.stdout, "waits for its account")
+    task = project.task("other")["id"]
+    moment = r"until \d\d:\d\d(?: tomorrow)?, in 2 h 2\d min"
+    line = rf"other waits for its account a {moment}: yaoki retry {task}"
+    assert re.search(line, " ".join(out.split())), out
+    service.return_now()
+
+    assert project.yaoki("retry", "other").code == 0
+    rest, _ = worker.communicate(timeout=60)
+
+    assert worker.returncode == 0, out + rest
+    assert (out + rest).count("waits for its account") == 1

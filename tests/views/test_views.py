@@ -25,7 +25,7 @@ from yaoki.core.run_status import RunStatus
 from yaoki.faces.text.render import story_line
 from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
-from yaoki.views.moments import describe_moment
+from yaoki.views.moments import describe_moment, describe_wait_end
 from yaoki.views.wait_text import end_wait_command
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
@@ -212,6 +212,20 @@ def test_a_moment_is_told_as_people_tell_it(wait: timedelta, words: str) -> None
     now = datetime(2026, 1, 5, 9).astimezone()
 
     assert describe_moment(now + wait, now) == words
+
+
+@pytest.mark.spec("18.6")
+@pytest.mark.parametrize(
+    ("wait", "words"),
+    [
+        (timedelta(minutes=3, seconds=5), "for 3 min 5 s"),
+        (timedelta(hours=11, minutes=56), "until 20:56, in 11 h 56 min"),
+    ],
+)
+def test_the_end_of_a_wait_is_a_time_of_day_or_a_span(wait: timedelta, words: str) -> None:
+    now = datetime(2026, 1, 5, 9).astimezone()
+
+    assert describe_wait_end(now + wait, now) == words
 
 
 @pytest.mark.spec("9.6", "0.6")

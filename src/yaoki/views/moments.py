@@ -20,3 +20,11 @@ def describe_moment(moment: datetime, now: datetime) -> str:
     days = (here.date() - now.astimezone().date()).days
     day = {0: "", 1: " tomorrow"}.get(days, f" on {here:%Y-%m-%d}")
     return f"at {here:%H:%M}{day}, {span}"
+
+
+def describe_wait_end(moment: datetime, now: datetime) -> str:
+    """The end of a wait: `until 15:00, in 11 h 56 min`, or `for 3 min`."""
+    words = describe_moment(moment, now)
+    if words.startswith("at "):
+        return f"until {words.removeprefix('at ')}"
+    return f"for {words.removeprefix('in ')}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from yaoki.faces.cli.live.account_waits import AccountWaits
 from yaoki.faces.cli.live.progress import RunProgress
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.render import paint, print_wrapped, story_line
 from yaoki.ports import JournalEntry
+from yaoki.views.wait_text import COMMAND_FROM
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -74,6 +77,7 @@ class LineScreen:
     def __init__(self, app: App, run: Run) -> None:
         self._app = app
         self._progress = RunProgress(app, run)
+        self._waits = AccountWaits(app, run)
         self._names: dict[str, str] = {}
         self._noted = ""
         self._closed = False
@@ -82,6 +86,7 @@ class LineScreen:
         for entry in entries:
             text = story_line(entry, self._name(entry.task_id) if entry.task_id else "run")
             if text:
+                text += _end_of_delay(entry)
                 self._print(paint(text, EVENT_COLOURS.get(entry.event)))
 
     def _name(self, task_id: str) -> str:
@@ -104,6 +109,8 @@ class LineScreen:
         if note != self._noted:
             self._noted = note
             self._print(note)
+        for line in self._waits.new_lines():
+            self._print(paint(line, "yellow"))
         for line in self._progress.due_lines():
             self._print(paint(line, "bright_black"))
 
@@ -111,6 +118,14 @@ class LineScreen:
         return False
 
     def close(self) -> None: ...
+
+
+def _end_of_delay(entry: JournalEntry) -> str:
+    """The command that ends a long delay of one task; a closed account has a line of its own."""
+    if entry.event != "RETRY_DECISION" or entry.data["failure"].get("account_problem"):
+        return ""
+    is_long = timedelta(milliseconds=entry.data["delay_ms"]) >= COMMAND_FROM
+    return f": yaoki retry {entry.task_id}" if is_long else ""
 
 
 def choose_screen(app: App, run: Run, *, quiet: bool, may_leave: bool = False) -> Screen:

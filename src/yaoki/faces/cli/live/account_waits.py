@@ -1,0 +1,74 @@
+"""Lines about tasks that wait for a closed account: the journal has no entry of it, because such a
+task is not started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.core.model import Stage, State
+from yaoki.faces.text.render import clean_line, local_time
+from yaoki.views.moments import describe_wait_end
+from yaoki.views.wait_text import COMMAND_FROM
+
+if TYPE_CHECKING:
+    from yaoki.app.build import App
+    from yaoki.core.model import Run
+    from yaoki.ports import AccountRow, TaskRow
+
+# How often the accounts are looked at; a look at many tasks takes a bounded share of the time.
+EVERY = timedelta(seconds=1)
+PAUSE_FACTOR = 20
+
+
+class AccountWaits:
+    """Remembers the waits that were reported, until they are over."""
+
+    def __init__(self, app: App, run: Run) -> None:
+        self._app, self._run_id = app, run.id
+        self._look_at = app.clock.now()
+        self._reported: set[str] = set()
+
+    def new_lines(self) -> list[str]:
+        """One line for each account for which tasks of the run began to wait."""
+        now = self._app.clock.now()
+        if now < self._look_at:
+            return []
+        closed = [
+            account
+            for account in self._app.store.accounts()
+            if account.until > now and not account.asking_task
+        ]
+        self._reported &= {account.name for account in closed}
+        lines = self._report([one for one in closed if one.name not in self._reported], now)
+        self._look_at = now + max(EVERY, PAUSE_FACTOR * (self._app.clock.now() - now))
+        return lines
+
+    def _report(self, closed: Sequence[AccountRow], now: datetime) -> list[str]:
+        long = [account for account in closed if account.until - now >= COMMAND_FROM]
+        if not long:
+            return []
+        rows = [row for row in self._app.store.rows(self._run_id) if _would_start(row)]
+        lines = []
+        for account in long:
+            waiting = [row for row in rows if row.account == account.name]
+            if waiting:
+                self._reported.add(account.name)
+                lines.append(f"{local_time(now)} {_wait_line(waiting, account, now)}")
+        return lines
+
+
+def _would_start(row: TaskRow) -> bool:
+    """Would an agent be started for the task, if its account were open?"""
+    is_free = not (row.open_needs or row.awaiting_rerun or row.cancel_requested)
+    return row.state is State.WAITING and row.stage == Stage.PREPARE and is_free
+
+
+def _wait_line(waiting: Sequence[TaskRow], account: AccountRow, now: datetime) -> str:
+    first, more = waiting[0], len(waiting) - 1
+    name = clean_line(first.name, 60)
+    who = f"{name} and {more} more wait for their" if more else f"{name} waits for its"
+    until = describe_wait_end(account.until, now)
+    return f"{who} account {clean_line(account.name, 60)} {until}: yaoki retry {first.id}"
