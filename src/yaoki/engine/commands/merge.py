@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, Verdict
+from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Verdict
 from yaoki.core.run_status import RunStatus
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
@@ -86,19 +86,22 @@ class MergeCommand:
                 f"the undo of {unfinished[0]} was interrupted",
                 hint=f"finish it: yaoki undo {unfinished[0]}",
             )
-        missing = missing or self._reverted_commits(run)
-        if names := ", ".join(row.name for row in rows if row.landed_commit in missing):
+        lost = self._reverted_tasks(run).items() if not missing else ()
+        reverted = {row.id for row in rows if (row.id, row.landed_commit) in lost}
+        names = ", ".join(r.name for r in rows if r.landed_commit in missing or r.id in reverted)
+        if names:
             raise NotNow(
                 f"{run.branch} no longer contains what landed: {names}",
                 hint=f"git log --oneline {run.branch}; the work itself: yaoki recover",
             )
 
-    def _reverted_commits(self, run: Run) -> tuple[str, ...]:
-        """The landings that were undone on the branch; the store has none of them any more, unless
-        a worker was killed before it could record the undo.
+    def _reverted_tasks(self, run: Run) -> dict[TaskId, str]:
+        """The tasks whose landings were undone on the branch, with these commits.  No row has one
+        any more, unless a worker was killed before it could record the undo.
         """
         steps = self._workspace.branches.list_landings(run)
-        return tuple(step.undoes for step in steps if step.undoes)
+        undone = {step.undoes for step in steps}
+        return {step.task_id: step.commit for step in steps if step.commit in undone}
 
     def _record(
         self, run: Run, result: MergeResult, status: RunStatus, passed: list[str], *, unproven: bool
