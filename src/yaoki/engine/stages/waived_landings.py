@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
+from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.waived_failures import weigh_waived
@@ -22,6 +24,9 @@ class WaivedLandings:
 
     def __init__(self, workspace: Workspace, find_task: Callable[[TaskId], Task]) -> None:
         self._workspace, self._find_task = workspace, find_task
+        self._lock = threading.Lock()
+        # Landings without any waiver; neither changes, so each is read once.
+        self._plain: BoundedCache[tuple[TaskId, str], bool] = BoundedCache()
 
     def weigh(
         self,
@@ -60,8 +65,15 @@ class WaivedLandings:
     def _steps(self, run: Run, check: CheckSpec) -> Iterator[tuple[Task, str]]:
         """The landed tasks for which a person waived the check, and the commits of the branch."""
         for step in without_undone(self._workspace.branches.list_landings(run)):
+            with self._lock:
+                is_plain = (step.task_id, step.commit) in self._plain
+            if is_plain:
+                continue
             task = self._find_task(step.task_id)
-            if _has_waived(task, check):
+            if task.landed_commit == step.commit and not task.waivers:
+                with self._lock:
+                    self._plain[task.id, step.commit] = True
+            elif _has_waived(task, check):
                 yield task, step.branch_commit
 
 

@@ -64,7 +64,7 @@ def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) 
 
 
 def find_plan_question(app: App, name: str, plan: Plan) -> tuple[TrustQuestion | None, str]:
-    """What a run of the plan would ask for first, and the command that answers it."""
+    """The question that a run of the plan would ask first, and the command that answers it."""
     if app.trust.is_below_trusted_folder:
         return None, ""
     contents = _plan_contents(name, plan)

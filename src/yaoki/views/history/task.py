@@ -36,7 +36,7 @@ from yaoki.views.history.values import (
 )
 from yaoki.views.plain_words import LAST_TRY, describe_cause
 
-# What a person did who undid a task, beside the choices of an answer.
+# The decision of a person who undid a task; an answer has its choices.
 UNDO = "undo"
 
 
