@@ -78,12 +78,14 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prep
 
     (worktree / "base.txt").write_text("good\n")
     answered = project.yaoki("answer", "base", "done", "--json")
-    resumed = project.yaoki("resume", "--quiet")
+    resumed = project.yaoki("resume")
 
     assert answered.document["state"] == "WAITING"
     assert resumed.code == 0, resumed.out + resumed.err
     why = project.yaoki("why", base["id"], "--json").document
     assert why["attempts"][1]["agent"] == "person"
+    assert "base  attempt 2  takes the work of a person" in resumed.out
+    assert "base  attempt 2  a person changed 1 file" in resumed.out
     assert why["proven"] == {"base": "PASSED"}
     assert project.show(stands["run_branch"], "base.txt") == "good"
     numbers = project.yaoki("report", "--json").document["numbers"]
@@ -237,6 +239,21 @@ def test_why_names_the_rule_its_numbers_and_the_change_that_would_alter_the_deci
     assert [one["checks"] for one in why["attempts"]] == [{"a": "FAILED"}, {"a": "FAILED"}]
     assert len(trace.out.splitlines()) > 10
     assert '"event": "ESCALATE_EXECUTED"' in trace.out
+
+
+@pytest.mark.spec("12.1", "15")
+def test_the_head_of_a_run_says_that_nobody_works_on_it(project: Project) -> None:
+    plan = a_plan({}, [{"id": "one", "checks": ["one"]}], {"one": file_contains("one.txt")})
+    run = project.yaoki("plan", "submit", project.plan(plan), "--json").document["run"]
+
+    submitted = project.yaoki("status").out.splitlines()
+    project.yaoki("cancel", run)
+    cancelled = project.yaoki("status").out.splitlines()
+
+    assert submitted[0].startswith(f"run {run}: ACTIVE (no worker is running this)")
+    assert cancelled[0].startswith(f"run {run}: CANCELLED ")
+    assert cancelled[-1] == f"next: yaoki forget {run}"
+    assert project.yaoki("forget", run).code == 0
 
 
 @pytest.mark.full

@@ -185,6 +185,21 @@ def test_a_missing_tool_is_reported_with_the_command_that_installs_it(project: P
     assert "# [checks.go-tests]" in text
 
 
+@pytest.mark.spec("12.3", "12.1")
+def test_the_remedy_of_tests_that_cannot_run_comes_before_the_doctor(project: Project) -> None:
+    """A linter that runs does not prove the work."""
+    commit_files(project, {**GO, "tools/pyproject.toml": "[tool.ruff]\n", "tools/tool.py": ""})
+    env = programs(project)
+    a_program(project.folder / "bin" / "ruff", "exit 0")
+
+    first = project.yaoki("init", "--json", env=env).document
+    again = project.yaoki("init", "--again", env=env)
+
+    tried = {"lint-tools": "green", "go-tests": "missing", "go-vet": "missing"}
+    assert base(first) == tried
+    assert again.out.splitlines()[-1] == "next: apt install golang-go"
+
+
 @pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_a_check_that_hangs_is_ended_without_leftovers(project: Project) -> None:

@@ -81,7 +81,11 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     (archive,) = (project.repo / ".yaoki" / "archive").glob(f"{run}*.tar.gz")
     with tarfile.open(archive) as kept:
         assert any(name.endswith(".bundle") for name in kept.getnames())
+    assert "next: yaoki run PLAN" in done.out
     assert project.yaoki("status", run).code != 0
+    nothing_left = project.yaoki("status")
+    assert "every run of this repository is archived" in nothing_left.err
+    assert f"ls {archive.parent}" in nothing_left.err
     assert (project.repo / "one.txt").read_text() == "good\n"
 
 

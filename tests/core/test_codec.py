@@ -24,7 +24,8 @@ from yaoki.core.machine.codec import (
     spec_to_data,
     to_data,
 )
-from yaoki.core.machine.events import Event, JournalNote, event_name
+from yaoki.core.machine.events import Event, event_name
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,

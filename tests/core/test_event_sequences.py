@@ -11,24 +11,26 @@ from hypothesis import strategies as st
 from tests.builders import NOW, a_task, an_active_task
 from tests.core.event_makers import ESCALATED, EVENT_MAKERS, QUESTION
 from yaoki.core.machine.events import (
-    Answered,
     AwaitingRerun,
-    Cancelled,
-    CancelRequested,
-    ChecksRevised,
     Claimed,
     EscalationDecided,
     Event,
     Landed,
-    Recalled,
-    RecallRequested,
     RetryDecided,
     RowRefused,
-    UndoCompleted,
-    UndoRequested,
 )
 from yaoki.core.machine.evolution import evolve, fold_events, replay
 from yaoki.core.machine.legality import legal
+from yaoki.core.machine.request_events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    ChecksRevised,
+    Recalled,
+    RecallRequested,
+    UndoCompleted,
+    UndoRequested,
+)
 from yaoki.core.model import (
     CheckRevision,
     CheckSpec,

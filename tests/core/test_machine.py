@@ -22,18 +22,13 @@ from tests.builders import (
 from yaoki.core.machine.events import (
     AgentFinished,
     AgentSwitched,
-    Answered,
     AttemptStarted,
     AwaitingRerun,
-    Cancelled,
-    CancelRequested,
-    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
     Event,
     JointProofFailed,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
@@ -42,21 +37,28 @@ from yaoki.core.machine.events import (
     LeaseReleased,
     Planned,
     PromptSent,
-    Recalled,
-    RecallRequested,
     RecoveryStarted,
     Replaced,
     RerunGranted,
     RowRefused,
     Submitted,
+    event_name,
+)
+from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.legality import IllegalEvent, legal
+from yaoki.core.machine.request_events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    ChecksRevised,
+    Recalled,
+    RecallRequested,
     UndoCompleted,
     UndoDropped,
     UndoRequested,
     WaitEnded,
-    event_name,
 )
-from yaoki.core.machine.evolution import evolve
-from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.model import (
     AttemptMode,
     CheckRevision,

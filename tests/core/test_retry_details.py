@@ -34,13 +34,8 @@ from yaoki.core.decide.retry import (
     decide_retry,
     may_rerun,
 )
-from yaoki.core.machine.events import (
-    AwaitingRerun,
-    EscalationDecided,
-    JournalNote,
-    Rationale,
-    RetryDecided,
-)
+from yaoki.core.machine.events import AwaitingRerun, EscalationDecided, Rationale, RetryDecided
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import (
     AttemptMode,
     Backoff,

@@ -23,15 +23,13 @@ from tests.builders import (
 )
 from yaoki.core.decide import exit_classification
 from yaoki.core.decide.failure_response import ClockAndChance
-from yaoki.core.decide.rules import PERSON_AGENT, decide
+from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
     AwaitingRerun,
-    Cancelled,
     EscalationDecided,
     Event,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
@@ -39,7 +37,10 @@ from yaoki.core.machine.events import (
     event_name,
 )
 from yaoki.core.machine.evolution import fold_events
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import Cancelled
 from yaoki.core.model import (
+    PERSON_AGENT,
     AgentLimit,
     AttemptMode,
     Choice,

@@ -26,21 +26,20 @@ from yaoki.core.decide.rules import decide, decide_after_revert, decide_row_refu
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
-    Cancelled,
     CulpritFound,
     EscalationDecided,
     Event,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
     LeaseReleased,
     Planned,
-    Recalled,
     RetryDecided,
     RowRefused,
 )
 from yaoki.core.machine.evolution import fold_events
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import Cancelled, Recalled
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,

@@ -17,9 +17,6 @@ from yaoki.core.decide import rules
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.machine.codec import event_from_data, event_to_data
 from yaoki.core.machine.events import (
-    Answered,
-    Cancelled,
-    CancelRequested,
     Claimed,
     Event,
     Judged,
@@ -27,10 +24,10 @@ from yaoki.core.machine.events import (
     LeaseExpired,
     LeaseReleased,
     RerunGranted,
-    UndoCompleted,
     event_name,
 )
 from yaoki.core.machine.evolution import evolve, fold_events
+from yaoki.core.machine.request_events import Answered, Cancelled, CancelRequested, UndoCompleted
 from yaoki.core.model import (
     AgentExit,
     AgentLimit,

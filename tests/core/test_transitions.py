@@ -20,18 +20,13 @@ from tests.builders import (
     an_exit,
 )
 from yaoki.core.machine.events import (
-    KNOWN_FAILURES_MAX,
     AgentFinished,
-    Answered,
     AttemptStarted,
     AwaitingRerun,
-    Cancelled,
-    CancelRequested,
     Claimed,
     CulpritFound,
     EscalationDecided,
     Event,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
@@ -40,21 +35,26 @@ from yaoki.core.machine.events import (
     LeaseReleased,
     Planned,
     PromptSent,
-    Recalled,
-    RecallRequested,
     RecoveryStarted,
     Replaced,
     RerunGranted,
     RowRefused,
     Submitted,
+)
+from yaoki.core.machine.evolution import create_task, evolve, replay
+from yaoki.core.machine.journal_notes import KNOWN_FAILURES_MAX, JournalNote, check_finished_note
+from yaoki.core.machine.legality import IllegalEvent, legal
+from yaoki.core.machine.request_events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    Recalled,
+    RecallRequested,
     UndoCompleted,
     UndoDropped,
     UndoRequested,
     WaitEnded,
-    check_finished_note,
 )
-from yaoki.core.machine.evolution import create_task, evolve, replay
-from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,

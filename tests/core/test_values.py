@@ -15,7 +15,8 @@ from yaoki.core.machine.codec import (
     spec_to_data,
     to_data,
 )
-from yaoki.core.machine.events import Planned, Submitted, UndoRequested
+from yaoki.core.machine.events import Planned, Submitted
+from yaoki.core.machine.request_events import UndoRequested
 from yaoki.core.model import (
     AgentLimit,
     Catalogue,

@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.store.store_actions import claim_one, lease_of, open_test_store, submit
 from tests.builders import RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Cancelled, CancelRequested
+from yaoki.core.machine.request_events import Cancelled, CancelRequested
 from yaoki.core.model import RunId, Task, TaskId
 from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.errors import GitFailed

@@ -10,7 +10,7 @@ from tests.simulation.invariants import check_invariants, journal
 from tests.simulation.scenarios import row, story, task
 from tests.simulation.worker_lives import WorkerLife
 from tests.simulation.world import Accesses, Killed
-from yaoki.core.machine.events import UndoDropped
+from yaoki.core.machine.request_events import UndoDropped
 from yaoki.core.model import State
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.decide.rules import PERSON_AGENT
+from yaoki.core.model import PERSON_AGENT
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DecisionKind
 from yaoki.views.history import (

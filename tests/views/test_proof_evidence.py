@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_check, a_spec
 from tests.views.test_history import entry
-from yaoki.core.machine.events import check_finished_note
+from yaoki.core.machine.journal_notes import check_finished_note
 from yaoki.core.model import (
     CriterionLevel,
     Finding,

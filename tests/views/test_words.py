@@ -59,10 +59,12 @@ def test_a_cancelled_attempt_says_whether_it_left_work(kept: str, words: str) ->
 def test_the_next_command_names_only_this_run() -> None:
     merged = replace(RUN, base=BASE, merged_commit=HEAD)
 
-    over = build_run_view(RUN, [a_row(1, State.CANCELLED)], {}, is_idle=True)
+    over = build_run_view(RUN, [a_row(1, State.CANCELLED, attempt=1)], {}, is_idle=True)
+    unstarted = build_run_view(RUN, [a_row(1, State.CANCELLED, attempt=0)], {}, is_idle=True)
     done = build_run_view(merged, [a_row(1, State.DONE, landed_commit=HEAD)], {}, is_idle=True)
 
     assert over.next_command == f"yaoki recover {RUN.id}"
+    assert unstarted.next_command == f"yaoki forget {RUN.id}"
     assert done.next_command == f"git log {BASE[:10]}..{HEAD[:10]}"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.run_view import view_run
-from yaoki.core.machine.events import UndoDropped
+from yaoki.core.machine.request_events import UndoDropped
 from yaoki.core.model import Choice, State, TaskId
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA

@@ -84,21 +84,25 @@ class Services:
         return RunLookup(self._context.store, self._archive_hint)
 
     def _archive_hint(self, text: str) -> str:
-        """The remedy for the name of an archived run or task; empty when there is none.
+        """The remedy for the name of an archived run or task, and for no name at all; empty when
+        nothing is archived.
 
         A shorter text could as well be the name of a task.
         """
         run_id = text.removeprefix("yaoki/").partition("-")[0]
-        if len(run_id) < ID_CHARS_MIN:
+        if text and len(run_id) < ID_CHARS_MIN:
             return ""
         from yaoki.adapters.store.tables.retention import find_archive_files
 
         archives = find_archive_files(self._context.store.database, run_id)
+        folder = self._context.yaoki_folder / "archive"
+        if archives and not text:
+            return f"yaoki run PLAN; the archives: ls {folder}"
         stored = {run.id for run in self._context.store.runs()} if archives else set()
         files = [name for archived, name in archives.items() if archived not in stored]
         if len(files) != 1:
             return ""
-        return f"it was archived: tar -tzf {self._context.yaoki_folder / 'archive' / files[0]}"
+        return f"it was archived: tar -tzf {folder / files[0]}"
 
     @cached_property
     def extend_command(self) -> ExtendCommand:

@@ -20,8 +20,8 @@ from yaoki.core.machine.events import (
     Replaced,
     RowRefused,
     Submitted,
-    UndoCompleted,
 )
+from yaoki.core.machine.request_events import UndoCompleted
 from yaoki.core.model import State, StoreMismatch, TaskKind
 
 CHECK_FINISHED = "CHECK_FINISHED"

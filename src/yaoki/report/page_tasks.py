@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.decide.rules import PERSON_AGENT
-from yaoki.core.model import TaskKind
+from yaoki.core.model import PERSON_AGENT, TaskKind
 from yaoki.core.text import format_duration
 from yaoki.report.wording import format_cost, one_line_text, stop_reasons
 from yaoki.views import plain_words

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.model import FailureKind, Reason, RetryMethod
+from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
@@ -57,12 +57,16 @@ def failure_subject(failure: Data) -> str:
 
 
 def _start_words(data: Data) -> str:
+    if data["agent"] == PERSON_AGENT:
+        return "takes the work of a person"
     where = "in a fresh worktree" if data["fresh"] else "in its worktree"
     return f"started {where}" + (f" with {data['agent']}" if data["agent"] else "")
 
 
 def _agent_words(data: Data) -> str:
     exit_ = data["exit"]
+    if data.get("by_person"):
+        return f"a person changed {format_count(data.get('changed', 0), 'file')}"
     if cause := exit_.get("ended_by"):
         how = describe_agent_end(cause)
     elif exit_.get("signal"):

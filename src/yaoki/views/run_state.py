@@ -168,7 +168,8 @@ def _next_of_run(
         case RunStatus.CANCELLED:
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))
             if not any(view.row.landed_commit for view in done):
-                return f"yaoki recover {run.id}"
+                started = any(view.row.attempt for view in tasks)
+                return f"yaoki {'recover' if started else 'forget'} {run.id}"
             if run.merged_commit:
                 return merge_log_command(run)
             return merge_instead() or f"yaoki merge {run.id} --partial{_into(run)}"

@@ -17,13 +17,8 @@ from tests.adapters.store.store_actions import (
 )
 from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import (
-    AwaitingRerun,
-    Cancelled,
-    CancelRequested,
-    Landed,
-    RecallRequested,
-)
+from yaoki.core.machine.events import AwaitingRerun, Landed
+from yaoki.core.machine.request_events import Cancelled, CancelRequested, RecallRequested
 from yaoki.core.model import PendingRequest, Reason, RunId, State
 from yaoki.errors import LeaseLost, NotNow
 from yaoki.ports import Claimant

@@ -15,7 +15,8 @@ from tests.adapters.store.store_actions import (
 )
 from tests.builders import MINUTE, RUN_ID, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Answered, LandingReverted, Planned, UndoRequested
+from yaoki.core.machine.events import LandingReverted, Planned
+from yaoki.core.machine.request_events import Answered, UndoRequested
 from yaoki.core.model import (
     Choice,
     PlannedBy,

@@ -35,7 +35,8 @@ from tests.builders import (
     to_land,
 )
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Answered, LandingRefused, LeaseReleased
+from yaoki.core.machine.events import LandingRefused, LeaseReleased
+from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Catalogue, Choice, CompetingTask, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
 from yaoki.ports import Claimant

@@ -23,7 +23,8 @@ from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.core.machine.events import Event, JournalNote
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import State, Task
 from yaoki.errors import RowInvalid, StoreError, StoreFull, YaokiError
 from yaoki.ports import Claimant

@@ -26,7 +26,8 @@ from tests.core.test_task_life import any_report
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import Answered, LeaseReleased, UndoCompleted
+from yaoki.core.machine.events import LeaseReleased
+from yaoki.core.machine.request_events import Answered, UndoCompleted
 from yaoki.core.model import Choice, Question, Reason, State
 from yaoki.errors import LeaseLost, NotNow
 from yaoki.ports import Claimant

@@ -27,7 +27,7 @@ from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.tables.outbox import NoticeSelection
 from yaoki.adapters.store.tables.retention import delete_archived_run, last_seq_of_run
-from yaoki.core.machine.events import Answered, UndoCompleted, UndoRequested
+from yaoki.core.machine.request_events import Answered, UndoCompleted, UndoRequested
 from yaoki.core.model import Choice, FailureKind, Pause, PauseCause, Question, RunId, TaskId
 from yaoki.errors import StoreCorrupt
 from yaoki.ports import Claimant

@@ -17,7 +17,9 @@ from tests.adapters.store.store_actions import (
 )
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_spec, to_land
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Cancelled, Event, JournalNote, Landed
+from yaoki.core.machine.events import Event, Landed
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import Cancelled
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow, Unknown
 from yaoki.ports import Claimant

@@ -15,7 +15,7 @@ from tests.builders import RUN_ID, a_finding, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.core.decide.verdict_reuse import REUSED_FROM, with_key
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.machine.events import check_finished_note
+from yaoki.core.machine.journal_notes import check_finished_note
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 

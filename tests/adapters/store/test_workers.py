@@ -10,7 +10,8 @@ import pytest
 from tests.adapters.store.store_actions import claim_one, escalate, lease_of, names, submit
 from tests.builders import MINUTE, SECOND, HandClock, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Answered, AttemptStarted, LeaseReleased
+from yaoki.core.machine.events import AttemptStarted, LeaseReleased
+from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Choice
 from yaoki.core.settings.resources import PortRanges
 from yaoki.ports import BEGUN, NOTHING_NEW, Claimant, WorkerInfo

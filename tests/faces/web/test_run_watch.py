@@ -19,7 +19,7 @@ from yaoki.adapters.store.tables import run_changes
 from yaoki.app.build import App
 from yaoki.app.run_view import view_run
 from yaoki.app.run_watch import RunWatch
-from yaoki.core.machine.events import Answered, UndoRequested
+from yaoki.core.machine.request_events import Answered, UndoRequested
 from yaoki.core.model import Choice, RunId, State, Task, TaskId
 from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.ports import Claimant, TaskRow

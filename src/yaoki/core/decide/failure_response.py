@@ -10,10 +10,10 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     EscalationDecided,
     Event,
-    JournalNote,
     Rationale,
     RetryDecided,
 )
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import EndCause, Failure, FailureKind, Reason, RetryMethod, Stage, Task
 from yaoki.errors import FatalCode
 

@@ -13,24 +13,23 @@ from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
-    Cancelled,
     CulpritFound,
     Event,
     JointProofFailed,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
     LeaseReleased,
     Planned,
-    Recalled,
     RowRefused,
-    check_finished_note,
 )
 from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.journal_notes import JournalNote, check_finished_note
+from yaoki.core.machine.request_events import Cancelled, Recalled
 from yaoki.core.model import (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
+    PERSON_AGENT,
     AgentExit,
     Failure,
     FailureKind,
@@ -57,8 +56,6 @@ from yaoki.core.model.stage_report import (
     WorktreePrepared,
 )
 from yaoki.core.text import format_count, list_some
-
-PERSON_AGENT = "person"
 
 
 def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
@@ -175,6 +172,7 @@ def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
         report.diff_digest,
         report.left_out_files,
         report.queue_choice,
+        by_person=task.taken_over,
     )
     notes = (
         [_checkout_note(report.changed_checkout)]

@@ -1,6 +1,7 @@
 """The state machine of a task: which events there are, when each may happen, what each changes.
 
-    events       one class per event; `NAME` is its name in the journal
+    events       one class per event; `NAME` is its name in the journal.  Those of requests and
+                 answers are in `request_events`, entries that change no task in `journal_notes`
     legality     `legal(task, event)`: may this happen to the task now?
     evolution    `evolve(task, event)`: the task after the event; `replay` for old journals
     transitions  the changes that take more than a line

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from yaoki.core.lazy_dataclass import fields, replace
 from yaoki.core.machine import events
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.value_codec import (
     BARE_SPEC,
     fields_from_data,
@@ -32,9 +33,7 @@ __all__ = [
 ]
 
 EVENT_CLASSES: dict[str, type[Any]] = {
-    name: cls
-    for cls in vars(events).values()
-    if isinstance(cls, type) and isinstance(name := getattr(cls, "NAME", None), str)
+    cls.NAME: cls for cls in get_args(events.Event) if cls is not JournalNote
 }
 
 
@@ -47,7 +46,7 @@ _WRITTEN_IN_FULL = (
 
 
 def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
-    if isinstance(event, events.JournalNote):
+    if isinstance(event, JournalNote):
         return {key: to_data(content) for key, content in event.data.items()}
     if isinstance(event, events.Submitted):
         inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend"))
@@ -66,7 +65,7 @@ def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) ->
     """An event whose name belongs to no class is a `JournalNote`."""
     cls = EVENT_CLASSES.get(name)
     if cls is None:
-        return events.JournalNote(name, data)
+        return JournalNote(name, data)
     if cls is events.Submitted:
         rest = from_data(events.Submitted, {**data, "spec": BARE_SPEC})
         return replace(rest, spec=spec_from_data(data["spec"], catalogue))

@@ -6,19 +6,28 @@ other event has a case in `evolve`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
 from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    ChecksRevised,
+    Recalled,
+    RecallRequested,
+    UndoCompleted,
+    UndoDropped,
+    UndoRequested,
+    WaitEnded,
+)
 from yaoki.core.model import (
     AgentExit,
-    CheckRevision,
-    CheckRunPurpose,
-    Choice,
     Counts,
     Failure,
-    Finding,
     PlannedBy,
     Question,
     QueueChoice,
@@ -31,9 +40,6 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.model.stored_word import stored_as
-
-# At most this many failures that the base has too are named; the message has their number.
-KNOWN_FAILURES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,8 @@ class AgentFinished:
     diff_digest: str = field(default="", metadata=stored_as("diff"))
     left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
     queue_choice: QueueChoice | None = None
+    # The work is that of a person, who answered `done`; no agent ran.
+    by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,105 +327,6 @@ class LandingReverted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    NAME: ClassVar[str] = "ESCALATION_ANSWERED"
-    choice: Choice
-    words: str = ""
-    check: str = ""
-    forgiven: Counts = field(default_factory=Counts)
-    how: str = ""
-    # The work that a waiver holds for; empty in journals of earlier versions.
-    waived_work: str = field(default="", metadata=stored_as("work"))
-
-
-@dataclass(frozen=True, slots=True)
-class WaitEnded:
-    """A person ended the wait of a task: it is due now.
-
-    `account` is the closed account that it waited for; its next task tries at once.  A task that
-    was delayed by the same account is due as well, and `retried_task` is the one that the person
-    named; empty for that task itself.
-    """
-
-    NAME: ClassVar[str] = "WAIT_ENDED"
-    account: str = ""
-    words: str = ""
-    how: str = ""
-    retried_task: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CancelRequested:
-    NAME: ClassVar[str] = "CANCEL_REQUESTED"
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cancelled:
-    NAME: ClassVar[str] = "TASK_CANCELLED"
-    why: str = ""
-    saved_ref: str = field(default="", metadata=stored_as("kept"))
-
-
-@dataclass(frozen=True, slots=True)
-class RecallRequested:
-    """Work that this task is based on is being reverted, so its worker must stop."""
-
-    NAME: ClassVar[str] = "RECALL_REQUESTED"
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """The worker stopped and the task waits again; its work is saved."""
-
-    NAME: ClassVar[str] = "TASK_RECALLED"
-    why: str = ""
-    saved_ref: str = field(default="", metadata=stored_as("kept"))
-
-
-@dataclass(frozen=True, slots=True)
-class UndoRequested:
-    """A revert is requested; recorded before the branch moves, so that a crash cannot lose it.
-
-    With a `revert_cause` a final check requests it; otherwise a person does.
-    """
-
-    NAME: ClassVar[str] = "UNDO_REQUESTED"
-    commit: str
-    revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
-    how: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoDropped:
-    """Later work makes the revert impossible, so the landing stays; a person is asked elsewhere."""
-
-    NAME: ClassVar[str] = "UNDO_DROPPED"
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class UndoCompleted:
-    """The landed work was reverted because a person asked for it."""
-
-    NAME: ClassVar[str] = "TASK_UNDONE"
-    commit: str
-    question: Question
-
-
-@dataclass(frozen=True, slots=True)
-class ChecksRevised:
-    """A person took over the checks and the set-up of the changed plan.
-
-    What was proven before this event was proven with the checks before it.
-    """
-
-    NAME: ClassVar[str] = "CHECKS_REVISED"
-    revision: CheckRevision
-
-
-@dataclass(frozen=True, slots=True)
 class RowRefused:
     """The row of the task claims more than the journal and git prove, or cannot be read.
 
@@ -426,14 +335,6 @@ class RowRefused:
 
     NAME: ClassVar[str] = "ROW_REFUSED"
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class JournalNote:
-    """An entry that changes no task; `name` is its name in the journal."""
-
-    name: str
-    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 Event = (
@@ -475,57 +376,3 @@ Event = (
 
 def event_name(event: Event) -> str:
     return event.name if isinstance(event, JournalNote) else event.NAME
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRun:
-    """One execution of a check."""
-
-    check: str
-    purpose: CheckRunPurpose
-    seconds: float
-
-
-def checks_ran_note(runs: Iterable[CheckRun]) -> JournalNote:
-    """The executions of one verification, whatever became of it; added up by check and purpose."""
-    added: dict[tuple[str, CheckRunPurpose], list[float]] = {}
-    for run in runs:
-        added.setdefault((run.check, run.purpose), []).append(run.seconds)
-    counts = [
-        {
-            "check": check,
-            "purpose": purpose.value,
-            "count": len(seconds),
-            "seconds": round(sum(seconds), 3),
-        }
-        for (check, purpose), seconds in added.items()
-    ]
-    return JournalNote("CHECKS_RAN", {"runs": counts})
-
-
-def check_finished_note(finding: Finding, commit: str) -> JournalNote:
-    return JournalNote(
-        "CHECK_FINISHED",
-        {
-            "check": finding.check,
-            "outcome": finding.outcome.value,
-            "required": finding.required,
-            "commit": commit,
-            "pattern": finding.pattern,
-            "message": finding.message,
-            "tests": finding.params.get("passedCount"),
-            "fail_to_pass": list(finding.params.get("failToPass", ())),
-            "mutants": dict(finding.params.get("mutants", {})),
-            "hidden": finding.params.get("hiddenDigest", ""),
-            "key": finding.params.get("verdictKey"),
-            "reused": finding.params.get("reusedFrom"),
-            "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
-            "items": [
-                {"name": i.name, "message": i.message, "where": i.where} for i in finding.items
-            ],
-            "exit_code": finding.exit_code,
-            "seconds": round(finding.seconds, 3),
-            "rerun_seconds": [round(seconds, 3) for seconds in finding.rerun_seconds],
-            "log": finding.log,
-        },
-    )

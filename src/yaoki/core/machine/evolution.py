@@ -7,18 +7,13 @@ from collections.abc import Iterable
 from yaoki.core.machine.events import (
     AgentFinished,
     AgentSwitched,
-    Answered,
     AttemptStarted,
     AwaitingRerun,
-    Cancelled,
-    CancelRequested,
-    ChecksRevised,
     Claimed,
     CulpritFound,
     EscalationDecided,
     Event,
     JointProofFailed,
-    JournalNote,
     Judged,
     Landed,
     LandingRefused,
@@ -27,22 +22,29 @@ from yaoki.core.machine.events import (
     LeaseReleased,
     Planned,
     PromptSent,
-    Recalled,
-    RecallRequested,
     RecoveryStarted,
     Replaced,
     RerunGranted,
     RetryDecided,
     RowRefused,
     Submitted,
+    event_name,
+)
+from yaoki.core.machine.fast_replace import replace
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.legality import IllegalEvent, legal
+from yaoki.core.machine.request_events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    ChecksRevised,
+    Recalled,
+    RecallRequested,
     UndoCompleted,
     UndoDropped,
     UndoRequested,
     WaitEnded,
-    event_name,
 )
-from yaoki.core.machine.fast_replace import replace
-from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.machine.transitions import (
     apply_agent_finished,
     apply_answer,

@@ -6,7 +6,6 @@ import dataclasses
 
 from yaoki.core.machine.events import (
     AgentFinished,
-    Answered,
     AttemptStarted,
     AwaitingRerun,
     EscalationDecided,
@@ -15,6 +14,7 @@ from yaoki.core.machine.events import (
     RetryDecided,
 )
 from yaoki.core.machine.fast_replace import replace
+from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import (
     CONTENT_KINDS,
     AgentLimit,

@@ -8,6 +8,8 @@ RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 # The final check, which verifies the plan's done_when; later ones of a run are numbered.
 FINAL_CHECK_NAME = "done_when"
+# In place of an agent: a person did the work and answered `done`.
+PERSON_AGENT = "person"
 # Further questions to the planner in one run, and for one lineage of tasks.
 REPLANS_MAX = 3
 # Tasks that get their re-run each time nothing else can be claimed.

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.machine.events import Answered, Event
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatch, Task, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import replace_lone_surrogates

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.core.decide.account import awaited_account
-from yaoki.core.machine.events import Event, WaitEnded
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.request_events import WaitEnded
 from yaoki.core.model import Run, State, Task, TaskId
 from yaoki.engine.commands.extend import suggest_next
 from yaoki.errors import NotNow

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import Event, JournalNote, Planned
+from yaoki.core.machine.events import Event, Planned
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import (
     REPLANS_MAX,
     PlannedBy,

@@ -16,7 +16,9 @@ TASK_ID = lazy_compile(r"[a-z0-9]{8}-\d+")
 
 
 class RunLookup:
-    """`archived_hint` gives the command that shows an archived run, or nothing."""
+    """`archived_hint` gives the command that shows an archived run, or nothing; for an empty name
+    the command that shows all of them.
+    """
 
     def __init__(self, store: Reads, archived_hint: Callable[[str], str]) -> None:
         self._store, self._archived_hint = store, archived_hint
@@ -24,11 +26,13 @@ class RunLookup:
     def find_run(self, text: str = "") -> Run:
         """Find a run by id, the beginning of an id, or branch; the newest when `text` is empty."""
         runs = self._store.runs()
+        if not text and runs:
+            return runs[-1]
         archived = self._archived_hint(text)
         if not runs and not archived:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")
         if not text:
-            return runs[-1]
+            raise Unknown("every run of this repository is archived", hint=archived)
         matches = [run for run in runs if run.id == text or run.branch == text]
         matches = matches or [run for run in runs if run.id.startswith(text)]
         if len(matches) != 1:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yaoki.core.graph import downstream
-from yaoki.core.machine.events import Event, RecallRequested, UndoRequested
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.request_events import RecallRequested, UndoRequested
 from yaoki.core.model import Run, State, Task, TaskId, TaskKind
 from yaoki.core.text import format_count
 from yaoki.engine.branch_guard import BranchGuard

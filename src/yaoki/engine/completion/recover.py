@@ -12,15 +12,14 @@ from yaoki.core.decide.recovery import (
     subtasks_to_leave_out,
 )
 from yaoki.core.machine.events import (
-    Cancelled,
-    CancelRequested,
     Event,
-    JournalNote,
     LandingReverted,
     Rationale,
     RecoveryStarted,
     RerunGranted,
 )
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import Cancelled, CancelRequested
 from yaoki.core.model import RecoveryStrategy, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.ports import Clock, CompletionStore, TaskRow, Workspace

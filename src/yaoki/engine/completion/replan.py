@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from yaoki.core.graph import downstream
-from yaoki.core.machine.events import Cancelled, CancelRequested, Event, JournalNote
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.request_events import Cancelled, CancelRequested
 from yaoki.core.model import (
     REPLANS_MAX,
     PlanningBrief,

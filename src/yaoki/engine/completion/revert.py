@@ -10,15 +10,9 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
-from yaoki.core.machine.events import (
-    Event,
-    LandingReverted,
-    Replaced,
-    UndoCompleted,
-    UndoDropped,
-    UndoRequested,
-)
+from yaoki.core.machine.events import Event, LandingReverted, Replaced
 from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.request_events import UndoCompleted, UndoDropped, UndoRequested
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.required_checks import (

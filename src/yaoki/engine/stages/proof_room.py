@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import CheckRun, checks_ran_note
+from yaoki.core.machine.journal_notes import CheckRun, checks_ran_note
 from yaoki.core.model import CheckRunPurpose, CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.core.model.check_types import PROGRAM_CHECKS
 from yaoki.engine.claim_context import ClaimContext

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import AttemptStarted, Claimed, Event, JournalNote
+from yaoki.core.machine.events import AttemptStarted, Claimed, Event
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
 from yaoki.core.text import one_line
 from yaoki.errors import Refused, Unknown

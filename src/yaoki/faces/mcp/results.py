@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, TEXT_MAX, WAIT_MAX_S, ResultStatus
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.machine.events import Event, JournalNote
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import replace_lone_surrogates
 from yaoki.errors import OverLimit, Unknown

@@ -17,7 +17,7 @@ from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.line_wrap import cell_width, terminal_width, wrap_line
-from yaoki.views.tasks import OFF_BRANCH
+from yaoki.views.tasks import OFF_BRANCH, is_proof
 from yaoki.views.wait_text import describe_wait, describe_wait_and_command
 
 if TYPE_CHECKING:
@@ -185,13 +185,21 @@ def task_names(view: RunView) -> dict[str, str]:
     return {task.row.id: task.row.name for task in view.tasks}
 
 
+def without_replaced_proofs(view: RunView) -> list[TaskView]:
+    """A final check that a later one replaced says nothing about the run any more."""
+    return [
+        task for task in view.tasks if task.row.state is not State.REPLACED or not is_proof(task)
+    ]
+
+
 def most_important_tasks(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
     """All tasks of a small run; of a big one the most important, in their order."""
-    if len(view.tasks) <= limit:
-        return list(view.tasks)
+    tasks = without_replaced_proofs(view)
+    if len(tasks) <= limit:
+        return tasks
     order = [State.ESCALATED, State.ACTIVE, State.CANCELLED, State.WAITING, State.DONE]
     places = {state: place for place, state in enumerate(order)}
-    ranked = sorted(view.tasks, key=lambda task: places.get(task.row.state, len(order)))
+    ranked = sorted(tasks, key=lambda task: places.get(task.row.state, len(order)))
     return sorted(ranked[:limit], key=lambda task: task.row.n)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model import PERSON_AGENT
 from yaoki.ports import JournalEntry
 from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
 from yaoki.views.history.entry_values import read_agent_run

@@ -35,7 +35,8 @@ from yaoki.adapters.agents.structured_output import identify_agent, read_summary
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import EscalationDecided, JournalNote, RetryDecided
+from yaoki.core.machine.events import EscalationDecided, RetryDecided
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Outcome, Stage, Work
 from yaoki.core.model.stage_report import CandidateVerified
 from yaoki.errors import FatalCode

@@ -128,13 +128,12 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
     from yaoki.core.machine.events import (
         AgentFinished,
         AgentSwitched,
-        Answered,
         Claimed,
         EscalationDecided,
         Judged,
         RetryDecided,
-        WaitEnded,
     )
+    from yaoki.core.machine.request_events import Answered, WaitEnded
 
     own = before.account
     for event in events:

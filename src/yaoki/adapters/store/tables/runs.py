@@ -20,7 +20,8 @@ from yaoki.adapters.store.tables.task_loader import (
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
 from yaoki.adapters.store.task_rows import tally_from_rows
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.machine.events import ChecksRevised, Replaced
+from yaoki.core.machine.events import Replaced
+from yaoki.core.machine.request_events import ChecksRevised
 from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import (
     CheckRevision,

@@ -19,7 +19,8 @@ from yaoki.adapters.store.tables.task_loader import (
     unknown_task,
 )
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.machine.events import Cancelled, CancelRequested, Event
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.request_events import Cancelled, CancelRequested
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow
 

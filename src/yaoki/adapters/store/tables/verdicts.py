@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.database import Database, retries_reads
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.core.machine.events import JournalNote
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 
 if TYPE_CHECKING:

@@ -16,16 +16,15 @@ from yaoki.adapters.store.tables.task_loader import TaskLoader, load_run
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.codec import event_to_data
 from yaoki.core.machine.events import (
-    Answered,
     AttemptStarted,
     CulpritFound,
     Event,
     Planned,
     Replaced,
     Submitted,
-    UndoRequested,
     event_name,
 )
+from yaoki.core.machine.request_events import Answered, UndoRequested
 from yaoki.core.model import Catalogue, Reason, Run, State, Task, TaskId, TaskKind, TaskSpec
 
 if TYPE_CHECKING:

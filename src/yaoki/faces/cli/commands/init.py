@@ -190,10 +190,14 @@ def _explain_own_check(text: str) -> str:
 
 
 def _choose_next(app: App, survey: ProjectSurvey, otherwise: str, *, has_checks: bool) -> str:
-    """The remedy of a check that misses a file, or of the first check where there is no other."""
+    """The remedy of a check that misses a file, of tests that cannot run, or of the first check
+    where there is no other.
+    """
     red = [one for one in survey.trials if one.state is TrialState.RED]
     unable = [one for one in survey.trials if not one.state.is_usable]
-    remedies = [one.next_command for one in (*red, *(() if has_checks else unable))]
+    is_tested = any(o.check.kind == "tests" and o.state.is_usable for o in survey.trials)
+    tests = [one for one in unable if one.check.kind == "tests" and not is_tested]
+    remedies = [one.next_command for one in (*red, *(() if has_checks else unable), *tests)]
     if remedy := next(filter(None, remedies), ""):
         return clean_line(remedy)
     return otherwise if has_checks else edit_command(app.repository.top)

@@ -83,7 +83,7 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
         branches = "the branches of its tasks" if done.refs_kept else "its branches"
         print_wrapped(f"run {found.id}: {branches} are deleted{_branch_note(done)}")
         print_wrapped(f"archived, {size}: {clean_line(str(done.file))}")
-        print_next_command("yaoki status --all")
+        print_next_command("yaoki status --all" if app.reads.runs() else "yaoki run PLAN")
     return 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.open_app import open_app
+from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.quick_command import JSON, REPO, Argument, Option, quick_command
 from yaoki.faces.text.render import (
     QUESTION_CHARS,
@@ -19,7 +20,9 @@ from yaoki.faces.text.render import (
     print_wrapped,
     task_lines,
     task_names,
+    without_replaced_proofs,
 )
+from yaoki.views.tasks import IdleReason
 from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
@@ -80,8 +83,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     shown = most_important_tasks(view)
     for text in task_lines(shown, app.clock.now(), task_names(view)):
         print_wrapped(f"  {text}")
-    if len(shown) < len(view.tasks):
-        print_wrapped(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
+    if left_out := len(without_replaced_proofs(view)) - len(shown):
+        print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
     for text in worker_lines(app.services.list_live_workers(), app.clock.now()) if workers else ():
         print_wrapped(text)
     if view.partial_merge_note:
@@ -100,7 +103,17 @@ def _merged_into(app: App, run: Run) -> str:
 
 
 def print_head(view: RunView) -> None:
-    print_wrapped(f"run {view.run.id}: {view.status.value}  {clean_line(view.run.goal, 120)}")
+    words = f"{view.status.value}{_status_detail(view)}"
+    print_wrapped(f"run {view.run.id}: {words}  {clean_line(view.run.goal, 120)}")
+
+
+def _status_detail(view: RunView) -> str:
+    """What the status alone does not say: nobody works, or only a part is missing."""
+    if view.status is RunStatus.ACTIVE and not view.is_carried:
+        return f" ({IdleReason.NOBODY})"
+    if view.status is RunStatus.CANCELLED and view.landable_tasks_landed:
+        return f" ({_landed_words(view)})"
+    return ""
 
 
 def _show_workers(repo: Path, *, as_json: bool) -> int:
@@ -134,7 +147,7 @@ def _list_runs(app: App, *, as_json: bool) -> int:
         )
         for view in reversed(runs)
     ]
-    for text in align_columns(rows) or ["no run yet"]:
+    for text in align_columns(rows) or ["no run here"]:
         print_wrapped(text)
     print_next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
     return 0

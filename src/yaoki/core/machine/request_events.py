@@ -1,0 +1,108 @@
+"""Events of the requests that end or take back a task's work, and of a person's answers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model import CheckRevision, Choice, Counts, Failure, Question
+from yaoki.core.model.stored_word import stored_as
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    NAME: ClassVar[str] = "ESCALATION_ANSWERED"
+    choice: Choice
+    words: str = ""
+    check: str = ""
+    forgiven: Counts = field(default_factory=Counts)
+    how: str = ""
+    # The work that a waiver holds for; empty in journals of earlier versions.
+    waived_work: str = field(default="", metadata=stored_as("work"))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitEnded:
+    """A person ended the wait of a task: it is due now.
+
+    `account` is the closed account that it waited for; its next task tries at once.  A task that
+    was delayed by the same account is due as well, and `retried_task` is the one that the person
+    named; empty for that task itself.
+    """
+
+    NAME: ClassVar[str] = "WAIT_ENDED"
+    account: str = ""
+    words: str = ""
+    how: str = ""
+    retried_task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    NAME: ClassVar[str] = "CANCEL_REQUESTED"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    NAME: ClassVar[str] = "TASK_CANCELLED"
+    why: str = ""
+    saved_ref: str = field(default="", metadata=stored_as("kept"))
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequested:
+    """Work that this task is based on is being reverted, so its worker must stop."""
+
+    NAME: ClassVar[str] = "RECALL_REQUESTED"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The worker stopped and the task waits again; its work is saved."""
+
+    NAME: ClassVar[str] = "TASK_RECALLED"
+    why: str = ""
+    saved_ref: str = field(default="", metadata=stored_as("kept"))
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequested:
+    """A revert is requested; recorded before the branch moves, so that a crash cannot lose it.
+
+    With a `revert_cause` a final check requests it; otherwise a person does.
+    """
+
+    NAME: ClassVar[str] = "UNDO_REQUESTED"
+    commit: str
+    revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoDropped:
+    """Later work makes the revert impossible, so the landing stays; a person is asked elsewhere."""
+
+    NAME: ClassVar[str] = "UNDO_DROPPED"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoCompleted:
+    """The landed work was reverted because a person asked for it."""
+
+    NAME: ClassVar[str] = "TASK_UNDONE"
+    commit: str
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksRevised:
+    """A person took over the checks and the set-up of the changed plan.
+
+    What was proven before this event was proven with the checks before it.
+    """
+
+    NAME: ClassVar[str] = "CHECKS_REVISED"
+    revision: CheckRevision

@@ -1,0 +1,31 @@
+"""The tasks that a screen shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.views.test_views import RUN, a_row
+from yaoki.core.model import State
+from yaoki.faces.text.render import most_important_tasks
+from yaoki.views import build_run_view
+
+pytestmark = pytest.mark.spec("12.4")
+
+
+def test_a_final_check_that_a_later_one_replaced_is_not_shown() -> None:
+    rows = [
+        a_row(1, State.DONE),
+        a_row(2, State.REPLACED),
+        a_row(3, State.REPLACED, kind="check", name="done_when"),
+        a_row(4, State.DONE, kind="check", name="done_when-2"),
+    ]
+    view = build_run_view(RUN, rows, {}, is_idle=True)
+
+    assert [task.row.n for task in most_important_tasks(view)] == [1, 2, 4]
+
+
+def test_of_a_big_run_the_tasks_that_need_attention_are_shown_in_their_order() -> None:
+    rows = [a_row(1, State.DONE), a_row(2, State.WAITING), a_row(3, State.ESCALATED)]
+    view = build_run_view(RUN, rows, {}, is_idle=True)
+
+    assert [task.row.n for task in most_important_tasks(view, limit=2)] == [2, 3]
