@@ -42,6 +42,8 @@ GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
 MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
+# Without the name of the product: tests look for it in the paths that a check sees.
+MEMORY_PREFIX = "dev-py-tests-"
 # mypy makes no garbage worth the search: without it the types take a tenth less time.
 MYPY = "import gc, runpy; gc.disable(); runpy.run_module('mypy', run_name='__main__')"
 TYPES = (("python", "-c", MYPY), ("lint-imports", "--no-logo"))
@@ -366,13 +368,13 @@ def run_tests(*words: str) -> None:
 
     A test may still run for an earlier process, so only folders without one are removed.
     """
-    for folder in MEMORY.glob("yaoki-[0-9]*"):
-        if not Path("/proc", folder.name[6:]).exists():
+    for folder in MEMORY.glob(f"{MEMORY_PREFIX}[0-9]*"):
+        if not Path("/proc", folder.name[len(MEMORY_PREFIX) :]).exists():
             shutil.rmtree(folder, ignore_errors=True)
     if not has_room(MEMORY):
         call("pytest", *words)
         return
-    folder = MEMORY / f"yaoki-{os.getpid()}"
+    folder = MEMORY / f"{MEMORY_PREFIX}{os.getpid()}"
     folder.mkdir()
     # A short path: the address of a socket has at most 107 characters.
     call("pytest", "--basetemp", str(folder / "t"), *words, TMPDIR=str(folder))

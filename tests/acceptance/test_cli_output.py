@@ -174,7 +174,10 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
 def test_a_terminal_shows_a_live_table_ends_with_the_report_and_has_colours_unless_no_color(
     project: Project, tmp_path: Path
 ) -> None:
-    """Agent and check of `slow` continue once they were shown."""
+    """Agent and check of `slow` continue once they were shown.
+
+    `bad` has asked before: behind `slow` in the merge queue it would wait for that check.
+    """
     work, proof = tmp_path / "work", tmp_path / "proof"
     looks = waits_for(proof)["run"][-1]
     plan = a_plan(
@@ -185,7 +188,7 @@ def test_a_terminal_shows_a_live_table_ends_with_the_report_and_has_colours_unle
         ],
         {"a": {"shell": f"test -e a.txt || exit 1; {looks}"}, "b": file_contains("b.txt")},
     )
-    cues = {work: ("agent actor",), proof: ("check a", "yaoki answer")}
+    cues = {work: ("agent actor", "yaoki answer"), proof: ("check a",)}
 
     code, shown = _on_a_terminal(project, "run", project.plan(plan), cues=cues)
 

@@ -236,7 +236,10 @@ def test_a_store_without_trust_marks_asks_once(own: UntrustedClone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     database = own.repo / ".yaoki" / "state.db"
     run_sql(database, "DROP TABLE trust_marks")
-    # Migration 10 is applied again with migration 9.
+    # The later migrations are applied again with migration 9.
+    run_sql(database, "DROP TABLE hidden_files")
+    run_sql(database, "DROP TABLE verdicts")
+    run_sql(database, "ALTER TABLE tasks RENAME COLUMN queued TO refused")
     for column in ("problem", "since_ms", "probes", "promised_ms", "asking"):
         run_sql(database, f"ALTER TABLE accounts DROP COLUMN {column}")
     run_sql(database, "ALTER TABLE tasks DROP COLUMN next_account")
