@@ -263,3 +263,56 @@ def test_a_task_behind_waived_work_in_the_merge_queue_is_verified_again_once_tha
         "b"
     )
     assert results(project, "b", "tests")[-1]["outcome"] == "WAIVED"
+
+
+# `w` fails one test, and two more with what the base gets later, or without `a`.
+PARTS = """import pathlib, unittest
+
+PARTS = {path.stem for path in pathlib.Path().glob('*.txt')}
+
+
+class Whole(unittest.TestCase):
+    def test_fine(self):
+        self.assertTrue(True)
+
+    def test_waived(self):
+        self.assertNotIn('w', PARTS)
+
+    def test_new_in_merge(self):
+        self.assertFalse({'w', 'later'} <= PARTS)
+
+    def test_new_in_undo(self):
+        self.assertFalse('w' in PARTS and 'a' not in PARTS)
+"""
+
+
+@pytest.mark.spec("10.4", "16.6", "0.1")
+@pytest.mark.parametrize("way", ["merge", "undo"])
+def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
+    project: Project, way: str
+) -> None:
+    (project.repo / "test_whole.py").write_text(PARTS)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    script = {name: [writes(f"{name}.txt")] for name in ("a", "c", "w")}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["tests"]},
+        {"id": "c", "checks": ["tests"]},
+        {"id": "w", "checks": ["tests"], "priority": -3, "retry": {"max_retries": 0}},
+    ]
+    plan = a_plan(script, tasks, {"tests": NAMED})
+    assert project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "1").code == 4
+    assert project.yaoki("answer", "w", "waive", "--check", "tests").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
+    if way == "merge":
+        (project.repo / "later.txt").write_text("later\n")
+        project.git("add", "-A")
+        project.git(*GIT_IDENTITY, "commit", "-qm", "later")
+    before = project.git("rev-parse", "main", project.status()["run_branch"])
+
+    done = project.yaoki("merge") if way == "merge" else project.yaoki("undo", "a")
+
+    assert done.code == 6, done.out
+    assert f"test_new_in_{way}" in done.err
+    assert project.git("rev-parse", "main", project.status()["run_branch"]) == before

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES, as_baseline
-from yaoki.core.decide.waived_failures import WAIVED_FOR, weigh_waived
+from yaoki.core.decide.waived_failures import WAIVED_FOR, is_explained, weigh_waived
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.model import CheckSpec, Finding, FindingItem, HiddenFiles, Outcome
 
@@ -104,3 +104,26 @@ def test_a_hidden_check_names_the_waiver_and_no_value() -> None:
     assert waived.message == "waived for a by a person, fails on its base too"
     assert waived.params[KNOWN_FAILURES] == ["test_add"]
     assert "fails since a, for which a person waived it" in unnamed.message
+
+
+@pytest.mark.parametrize(
+    ("now", "explained"),
+    [
+        pytest.param(failing("x"), True, id="one of the waived"),
+        pytest.param(failing("x", "z"), True, id="of two landings"),
+        pytest.param(failing("x", "new"), False, id="a new one beside it"),
+        pytest.param(failing("x", message="TypeError: no"), False, id="in another way"),
+    ],
+)
+def test_a_waiver_explains_only_the_failures_of_its_own_landing(
+    now: Finding, explained: bool
+) -> None:
+    assert is_explained(now, [failing("x", "y"), failing("z"), PASSING]) is explained
+
+
+@pytest.mark.parametrize(("message", "explained"), [("2 errors", True), ("3 errors", False)])
+def test_failures_without_names_must_be_the_same_as_a_whole(message: str, explained: bool) -> None:
+    waived = Finding("types", Outcome.FAILED, message="2 errors")
+
+    assert is_explained(replace(waived, message=message), [waived]) is explained
+    assert not is_explained(waived, [replace(waived, outcome=Outcome.PASSED)])

@@ -191,6 +191,7 @@ def _check_facts(app: App, run: Run, one: LandedCommit) -> CheckFacts:
         commit=proof.landed_commit,
         base=proof.onto,
         onto=proof.onto,
+        verified_below=proof.onto,
         baseline_commit=proof.onto,
         changed=tuple(path for _, path in changed),
         scope=task.spec.scope,

@@ -26,6 +26,9 @@ class CheckFacts:
     base: str
     # The commit below `commit`: `changed` are the paths in which the two differ.
     onto: str
+    # The verified commit of the branch below `commit`.  For a joint commit that is not `onto`,
+    # which contains the work of other tasks.
+    verified_below: str
     # The commit whose failures are known and do not count.
     baseline_commit: str
     changed: Sequence[str]
@@ -61,6 +64,7 @@ def commit_facts(
         commit=commit,
         base=commit,
         onto=commit,
+        verified_below=commit,
         baseline_commit=commit,
         changed=(),
         scope=(),

@@ -107,3 +107,20 @@ def test_a_link_to_another_interpreter_is_noticed(tmp_path: Path, environ: dict[
     os.utime(tmp_path / "more", ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
     assert identity(environ, "node", "--test") != before
+
+
+@pytest.mark.parametrize("words", [("tool",), ("sh", "-c", "tool --all")])
+def test_a_tool_with_another_content_of_the_same_size_and_time_is_noticed(
+    tmp_path: Path, environ: dict[str, str], words: tuple[str, ...]
+) -> None:
+    """As images of whole systems have it, which give all files one time."""
+    tool = tmp_path / "env" / "bin" / "tool"
+    tool.write_text("exit 0\n")
+    facts = tool.stat()
+    shell = words[-1] if len(words) > 1 else ""
+    before = identity(environ, *(() if shell else words), shell=shell)
+
+    tool.write_text("exit 1\n")
+    os.utime(tool, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    assert identity(environ, *(() if shell else words), shell=shell) != before

@@ -1,7 +1,8 @@
 """Identifies the tools that a check starts, so that another version is another identity.
 
-The programs of a command are known, those that they start in turn are not.  So every program on the
-search path counts, the packages beside an interpreter, and the variables that a check gets.
+The programs of a command are known and count by their content; those that they start in turn are
+not.  So every program on the search path counts by size and time, the packages beside an
+interpreter, and the variables that a check gets.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from yaoki.core.commands.needed_programs import list_needed_programs
@@ -22,6 +24,7 @@ from yaoki.core.environment import (
 )
 from yaoki.core.model import CheckSpec
 
+PROGRAMS_MAX = 256
 # Where interpreters keep packages, relative to the folder above that of the program.
 PACKAGE_FOLDERS = (
     *("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"),
@@ -47,7 +50,7 @@ def identify_tools(
         surroundings,
         sorted(filter_environment(environ, COMMAND_VARIABLES).items()),
         [_list_folder(folder) for folder in folders],
-        [_facts(file.resolve()) for file in files],
+        [_identify_program(file.resolve()) for file in files],
         sorted({_facts(found) for file in files for found in _list_package_folders(file)}),
     )
     return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
@@ -78,6 +81,23 @@ def _list_package_folders(program: Path) -> Iterator[Path]:
     for top in {program.parent.parent, program.resolve().parent.parent}:
         for pattern in PACKAGE_FOLDERS:
             yield from top.glob(pattern)
+
+
+def _identify_program(path: Path) -> tuple[str, int, int, str]:
+    """By its content as well: images of systems give all files the same time."""
+    try:
+        facts = path.stat()
+        state = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        return (*_facts(path), _hash_content(path, state))
+    except OSError:
+        return (*_facts(path), "")
+
+
+@lru_cache(maxsize=PROGRAMS_MAX)
+def _hash_content(path: Path, _state: tuple[int, ...]) -> str:
+    """Read again only when the state of the file differs; nobody can set the last change of it."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _facts(path: Path) -> tuple[str, int, int]:

@@ -15,6 +15,7 @@ from yaoki.core.decide.baseline import (
     has_all_names,
     weigh,
 )
+from yaoki.core.decide.fingerprint import fingerprint
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.text import list_some
@@ -52,6 +53,23 @@ def weigh_waived(
     others = list_some(sorted(known), NAMES_SHOWN)
     words = f"not counted, since waived for {', '.join(tasks)} by a person: {others}"
     return replace(weighed, message=f"{weighed.message}; {words}")
+
+
+def is_explained(now: Finding, landings: Sequence[Finding]) -> bool:
+    """Did each failure of the check fail in the same way at a landing with a waiver for it?
+
+    `landings` are the findings at these landings, `as_baseline`.  Failures without names must be
+    the same as a whole.
+    """
+    failing = [one for one in landings if _fails(one)]
+    if all(map(has_all_names, (now, *failing))):
+        waived = {_key(item) for one in failing for item in one.items}
+        return all(_key(item) in waived for item in now.items)
+    return any(_words(now) == _words(one) for one in failing)
+
+
+def _words(finding: Finding) -> str:
+    return fingerprint("", finding.pattern, finding.check, finding.message, finding.items)
 
 
 def describe_waiver(finding: Finding) -> str:

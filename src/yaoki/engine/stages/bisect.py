@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yaoki.core.bisect import find_partners, first_red
 from yaoki.core.decide.baseline import KNOWN_FAILURES, as_baseline, weigh
+from yaoki.core.decide.waived_failures import is_explained
 from yaoki.core.model import (
     CheckRunPurpose,
     CheckSpec,
@@ -54,7 +55,7 @@ class LandingBisection:
                 result = self._bisect(branch, steps, probe) if steps else None
                 if result is None or not self._is_waived(result.culprit, check):
                     return result
-                return self._waived_result(result, branch, steps, probe)
+                return self._waived_result(result, verdict, branch, steps, probe)
             except InconclusiveCheck:
                 return None
 
@@ -69,25 +70,27 @@ class LandingBisection:
     ) -> tuple[str, ...]:
         """The tasks whose waiver explains why the first failing check fails on the commit.
 
-        It does only if the check passes on the commit without their landings.
+        It does only if the check passes on the commit without their landings, and has no failure
+        that it did not have at one of them.
         """
         check = _failing_check(task, verdict)
         if check is None:
             return ()
         steps = without_undone(self._workspace.branches.list_landings(run))
         steps = [step for step in steps if step.task_id not in commit.without]
-        waived = [step.task_id for step in steps if self._is_waived(step.task_id, check)]
-        rest = [step.commit for step in steps if step.task_id not in waived]
+        waived = [step for step in steps if self._is_waived(step.task_id, check)]
+        rest = [step.commit for step in steps if step not in waived]
         other = self._workspace.branches.combine_landings(commit.base, rest) if waived else ""
         if not other:
             return ()
         with self._sessions.session(run, task, home, claim) as session:
+            probe = _Probe(session, run, task, check, home, claim)
             try:
-                if _Probe(session, run, task, check, home, claim).fails(other):
+                if probe.fails(other) or not probe.is_explained(verdict, waived):
                     return ()
             except InconclusiveCheck:
                 return ()
-        return tuple(self._find_task(one).spec.name for one in waived)
+        return tuple(self._find_task(step.task_id).spec.name for step in waived)
 
     def is_finally_waived(
         self,
@@ -145,22 +148,23 @@ class LandingBisection:
         return bool(task_id) and check.name in self._find_task(task_id).waivers
 
     def _waived_result(
-        self, result: BisectResult, branch: Run, steps: Sequence[LandedStep], probe: _Probe
+        self,
+        result: BisectResult,
+        verdict: Verdict,
+        branch: Run,
+        steps: Sequence[LandedStep],
+        probe: _Probe,
     ) -> BisectResult | None:
-        """The waiver explains the failure only if the check passes without the waived landings.
+        """The waiver explains the failure only if the check passes without the waived landings, and
+        has no failure that it did not have at one of them.
 
         Otherwise another landing may have broken it as well, and a person decides.
         """
-        undone = {step.undoes for step in steps}
-        rest = [
-            step.commit
-            for step in steps
-            if not step.undoes
-            and step.commit not in undone
-            and not self._is_waived(step.task_id, probe.check)
-        ]
+        left = without_undone(steps)
+        waived = [step for step in left if self._is_waived(step.task_id, probe.check)]
+        rest = [step.commit for step in left if step not in waived]
         commit = self._workspace.branches.combine_landings(branch.base, rest)
-        if not commit or probe.fails(commit):
+        if not commit or probe.fails(commit) or not probe.is_explained(verdict, waived):
             return None
         return replace(result, waived_for=self._find_task(result.culprit).spec.name)
 
@@ -243,6 +247,15 @@ class _Probe:
         if self._outcome(commit, f"look-{self.count}-again") is Outcome.PASSED:
             raise InconclusiveCheck
         return True
+
+    def is_explained(self, verdict: Verdict, landings: Sequence[LandedStep]) -> bool:
+        """Is each failure of the check in the verdict one of these landings, too?"""
+        failing = next(one for one in verdict.all_failing if one.check == self.check.name)
+        found = [
+            as_baseline(self.run(step.branch_commit, f"landing-{n}"))
+            for n, step in enumerate(landings)
+        ]
+        return is_explained(failing, found)
 
     def _outcome(self, commit: str, name: str) -> Outcome:
         return self.run(commit, name).outcome

@@ -241,7 +241,7 @@ class CandidateVerifier:
                 failed = True
                 continue
             self._comparison.save_pass(check, finding, facts.commit)
-            fewer = self._fewer_tests(run, check, finding, facts, reviewed, candidate.predecessor)
+            fewer = self._fewer_tests(run, check, finding, facts, reviewed)
             if fewer is not None:
                 failed = True
                 yield conceal_details(fewer, spec)
@@ -274,7 +274,6 @@ class CandidateVerifier:
         finding: Finding,
         facts: CheckFacts,
         reviewed: ReviewedChange,
-        predecessor: str,
     ) -> Finding | None:
         """Are there fewer tests than without the task, or for a check task, than before the run?
 
@@ -284,7 +283,7 @@ class CandidateVerifier:
         task = check.task
         if reviewed.by_agent:
             tests = reviewed.definition.parametrized
-            before = predecessor or facts.onto
+            before = facts.verified_below
             return self._comparison.fewer_tests(check, finding, facts, before, lambda: tests)
         if task.spec.kind is not TaskKind.CHECK or self._may_weaken_tests(run):
             return None
@@ -305,6 +304,7 @@ class CandidateVerifier:
             commit=candidate.commit,
             base=task.work.base,
             onto=candidate.onto,
+            verified_below=candidate.predecessor or candidate.onto,
             baseline_commit=before,
             changed=candidate.changed,
             scope=task.spec.scope,

@@ -36,14 +36,18 @@ class WaivedLandings:
         facts: CheckFacts,
         comparison: BaselineComparison,
     ) -> Finding:
-        """Failures that a person waived for landed work do not count."""
+        """Failures that a person waived for landed work do not count.
+
+        A joint commit is compared with the branch below it, where the failure must still be: the
+        work that is taken along is not landed.
+        """
         task = check.task
         if finding.outcome is not Outcome.FAILED or task.spec.kind in AGENTLESS_KINDS:
             return finding
         steps = list(self._steps(run, check.spec))
         if not steps or check.claim.stop_reason():
             return finding
-        base = comparison.baseline(check, facts, facts.onto)
+        base = comparison.baseline(check, facts, facts.verified_below)
         landings = {}
         for landed, commit in steps:
             place = check.folder.with_name(f"{check.folder.name}-landed-{commit[:12]}")

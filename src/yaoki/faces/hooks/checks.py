@@ -174,6 +174,7 @@ def _facts(inspection: StopInspection, tree: WorkingTree) -> CheckFacts:
         commit=tree.head,
         base=tree.head,
         onto=tree.head,
+        verified_below=tree.head,
         baseline_commit=tree.head,
         changed=tree.changed_files,
         scope=(),
