@@ -139,7 +139,7 @@ def test_the_folder_of_a_test_run_that_ended_is_removed_by_the_next(
 ) -> None:
     ended = subprocess.Popen((sys.executable, "-c", ""))
     ended.wait()
-    left, other = tmp_path / f"yaoki-{ended.pid}", tmp_path / "yaoki-1"
+    left, other = tmp_path / f"dev-py-tests-{ended.pid}", tmp_path / "dev-py-tests-1"
     left.mkdir()
     other.mkdir()
     called = tmp_path / "called"
@@ -149,5 +149,5 @@ def test_the_folder_of_a_test_run_that_ended_is_removed_by_the_next(
 
     dev.run_tests()
 
-    assert called.read_text().startswith(f"{tmp_path}/yaoki-")
+    assert called.read_text().startswith(f"{tmp_path}/dev-py-tests-")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["called", other.name]
