@@ -245,7 +245,7 @@ def test_the_next_agent_is_named_and_uses_no_retry() -> None:
 
     decided = after_limit(working(a_spec(agents=agents)), AgentLimit.AUTH)
 
-    assert decided.reasoning == "one cannot be used; second continues"
+    assert decided.reasoning == "the service of one is refusing the key; second continues"
     assert decided.why.rule == "18.1"
     assert decided.why.otherwise == ("no further agent would ask a person",)
     assert (decided.current_retry_count, decided.max_retries) == (0, 0)

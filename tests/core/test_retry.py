@@ -34,7 +34,9 @@ from yaoki.core.model import (
     Backoff,
     BackoffType,
     Counts,
+    FailOverCause,
     FailureKind,
+    GivenUpAgent,
     Reason,
     RetryPolicy,
     RetryRule,
@@ -324,6 +326,9 @@ def task_with_same_failures(same: int, *, agents: int = 1, index: int = 0) -> Ta
         failed_work_digest="tree",
         same_work_failures=same,
         agent_index=index,
+        given_up_agents=tuple(
+            GivenUpAgent(n, f"agent{n}", FailOverCause.REPEATED_FAILURE) for n in range(index)
+        ),
     )
 
 

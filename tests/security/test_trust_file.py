@@ -240,9 +240,9 @@ def test_a_store_without_trust_marks_asks_once(own: UntrustedClone) -> None:
     run_sql(database, "DROP TABLE hidden_files")
     run_sql(database, "DROP TABLE verdicts")
     run_sql(database, "ALTER TABLE tasks RENAME COLUMN queued TO refused")
-    for column in ("problem", "since_ms", "probes", "promised_ms", "asking"):
+    for column in ("problem", "since_ms", "probes", "promised_ms", "asking", "avoided"):
         run_sql(database, f"ALTER TABLE accounts DROP COLUMN {column}")
-    run_sql(database, "ALTER TABLE tasks DROP COLUMN next_account")
+    run_sql(database, "ALTER TABLE tasks DROP COLUMN other_accounts")
     run_sql(database, "DELETE FROM schema_version WHERE version >= 9")
 
     assert own.yaoki("resume").code == REFUSED

@@ -101,7 +101,9 @@ class PlainAgent:
         words = (folder / OUT).read_text() if (folder / OUT).exists() else ""
         if not words.startswith(REFUSED):
             return exit_
-        return replace(exit_, code=1, limit=AgentLimit(words.removeprefix(REFUSED)))
+        limit, _, hours = words.removeprefix(REFUSED).partition(":")
+        wait = timedelta(hours=int(hours)) if hours else None
+        return replace(exit_, code=1, limit=AgentLimit(limit), retry_after=wait)
 
     def pending_question(self, folder: Path) -> str:
         return ""

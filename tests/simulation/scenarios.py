@@ -389,15 +389,16 @@ KEY_REFUSED = story(
     person=answers("a"),
     listens=True,
 )
-FAIL_OVER = story(
-    26,
-    tuple(
+
+
+def goes_on(seed: int, first: str) -> Scenario:
+    """The first agent of a chain ends like this; the second one continues, for all tasks."""
+    tasks = tuple(
         replace(task(name, *needs), agents=(LOCKED, AGENT))
         for name, needs in (("a", ()), ("b", ("a",)), ("c", ("a",)))
-    ),
-    {"a": ["refused:auth", "good"]},
-    listens=True,
-)
+    )
+    return story(seed, tasks, {"a": [first, "good"]}, listens=True)
+
 
 WHOLE_RUNS: Mapping[str, Scenario] = {
     "rerun": RERUN,
@@ -418,5 +419,7 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "budget": BUDGET,
     "account-outage": OUTAGE,
     "account-refused": KEY_REFUSED,
-    "account-fail-over": FAIL_OVER,
+    "account-fail-over": goes_on(26, "refused:auth"),
+    "account-left": goes_on(27, "refused:rate:3"),
+    "account-unusable-agent": goes_on(28, "refused:refusal"),
 }

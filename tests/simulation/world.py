@@ -14,7 +14,7 @@ Tree = Mapping[str, str]
 EMPTY: Tree = {}
 # What an agent does whose name the story does not know.
 ANYBODY = "*"
-# What an agent says whose service refused: the limit follows.
+# What an agent says whose service refused: the limit follows, and the hours of a wait.
 REFUSED = "refused:"
 
 

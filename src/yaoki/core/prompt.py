@@ -5,7 +5,7 @@ The same task in the same state gets the same bytes, so a repeat after a rate li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
@@ -20,7 +20,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.text import as_sentence, bullet_some, clip_bytes
+from yaoki.core.text import as_sentence, bullet_some, clip_bytes, first_line
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -30,6 +30,7 @@ BUDGETS: Mapping[str, int] = {
     "checked": 8_000,
     "context": 24_000,
     "answer": 4_000,
+    "handover": 4_000,
 }
 ITEMS_SHOWN = 20
 PLAIN_COMMAND = lazy_compile(r"[\w@%+=:./-]+(?: [\w@%+=:./-]+)*")
@@ -62,6 +63,19 @@ SEVERAL_CHECKS: Mapping[str, str] = {
     "en": "{count} checks failed, and all of them must pass: {names}",
     "ja": "{count} 個のチェックが失敗しました。すべてに合格する必要があります: {names}",
 }
+HAND_OVER: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "tried": "You take over from an agent that could not continue:",
+        "work": "Its unverified work is in this directory; read it before you go on. It changed:",
+        "nothing": "It left no changes: this directory is as the task begins.",
+    },
+    "ja": {
+        "tried": "続行できなくなったエージェントからこのタスクを引き継ぎます:",
+        "work": "未検証の変更がこのディレクトリに残っています。"
+        "続ける前に確認してください。変更されたファイル:",
+        "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
+    },
+}
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
 
@@ -93,12 +107,13 @@ def compose_prompt(
     *,
     session_resumed: bool = False,
     can_ask: bool = False,
+    changed_files: Sequence[str] = (),
 ) -> Prompt:
     """The whole prompt, with a generic text about the failure if its template cannot be used.
 
     `context` is what a planner may name.  An agent that continues its conversation
     (`session_resumed`) gets only the failure and the words of a person.  `can_ask`: the agent has
-    yaoki's MCP server.
+    yaoki's MCP server.  `changed_files`: what earlier attempts left in the worktree.
     """
     failed, fault = "", ""
     if task.feedback is not None:
@@ -111,6 +126,7 @@ def compose_prompt(
         ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task, can_ask)),
         ("Task", "task", task.spec.goal),
         ("Context", "context", context),
+        ("What other agents left", "handover", hand_over(task, changed_files)),
         ("What failed in the last attempt", "failed", failed),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else _check_lines(task)),
@@ -124,6 +140,17 @@ def compose_prompt(
         if body.strip()
     ]
     return Prompt("\n\n".join(blocks) + "\n", fault)
+
+
+def hand_over(task: Task, changed_files: Sequence[str]) -> str:
+    """What an agent reads that takes over: who tried before, what stopped them, what is left."""
+    tried = [one for one in task.given_up_agents if one.index != task.agent_index]
+    if not tried:
+        return ""
+    words = HAND_OVER.get(task.spec.language, HAND_OVER["en"])
+    lines = [f"- {one.name} ({one.cause.value}): {first_line(one.message, 300)}" for one in tried]
+    work = [words["work"], *bullet_some(changed_files, ITEMS_SHOWN)]
+    return "\n".join([words["tried"], *lines, "", *(work if changed_files else [words["nothing"]])])
 
 
 def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:

@@ -50,7 +50,7 @@ RULES: Mapping[str, str] = {
     "8.4": "one re-run from the run branch's head, once per lineage, if others have landed",
     "10.4": "what a person took over is verified, not retried",
     "10.6": "past its budget no further agent is started",
-    "18.1": "an agent whose account needs a person is replaced by the next one of the chain",
+    "18.1": "while the chain has an agent that may succeed, it continues and nobody is asked",
     "18.6": "a service that does not answer closes its account: one task tries, no retry is used",
     "5.7": "what was reported as not safe to retry is never retried by itself",
 }

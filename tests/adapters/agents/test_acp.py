@@ -639,7 +639,7 @@ def test_an_error_is_classified_by_its_structured_fields(
     [
         ("max_tokens", "turns"),
         ("max_turn_requests", "turns"),
-        ("refusal", "unknown"),
+        ("refusal", "refusal"),
         ("", "unknown"),
     ],
 )

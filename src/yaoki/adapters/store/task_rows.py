@@ -38,6 +38,7 @@ TASK_DOC_FIELDS = (
     "same_fingerprint_failures",
     "failure_kinds",
     "agent_index",
+    "given_up_agents",
     "needs_fresh_worktree",
     "question",
     "answer_text",
@@ -64,6 +65,11 @@ NOTHING_SPENT = Spend()
 NO_PROBLEM = AccountProblem.NONE
 
 
+def join_accounts(names: Iterable[str]) -> str:
+    """Each name between bars, so that SQL can take names out of the list."""
+    return "".join(f"|{name}|" for name in names if "|" not in name)
+
+
 def task_columns(task: Task) -> dict[str, Any]:
     """The columns that an event can change."""
     return {
@@ -77,7 +83,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "due_ms": to_ms(task.due_at),
         "agent": task.agent.name if task.agent else "",
         "account": task.account,
-        "next_account": task.next_account,
+        "other_accounts": join_accounts(task.other_accounts),
         "reason": task.reason.value if task.reason else "",
         "cancel_wanted": int(task.cancel_requested),
         "recall_wanted": int(task.recall_requested),

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
 from yaoki.core.decide.retry import RetryAction, RetryDecision, reason_of
-from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     AccountClosure,
     AccountProblem,
     Backoff,
     BackoffType,
     ClosedAccount,
+    FailOverCause,
     Failure,
     FailureKind,
     RetryMethod,
@@ -28,6 +29,12 @@ from yaoki.core.model import (
 from yaoki.core.text import format_count, format_duration
 
 FAIL_OVER_RULE, ACCOUNT_RULE = "18.1", "18.6"
+FAIL_OVER_CAUSES = {
+    AccountProblem.RATE_LIMIT: FailOverCause.LIMIT,
+    AccountProblem.OUTAGE: FailOverCause.OUTAGE,
+    AccountProblem.KEY_REFUSED: FailOverCause.KEY_REFUSED,
+    AccountProblem.NO_CREDIT: FailOverCause.NO_CREDIT,
+}
 _PROBLEMS = {
     AccountProblem.RATE_LIMIT: "at its limit",
     AccountProblem.OUTAGE: "overloaded or out of reach",
@@ -73,11 +80,73 @@ def _is_probe(task: Task, closed: ClosedAccount) -> bool:
     return closed.probe_task == task.id
 
 
+def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime) -> RetryDecision:
+    """Rule 18.1: an agent with another account continues, unless the wait is short.
+
+    `alone` is the decision for a task without another agent.
+    """
+    if not _is_long(task, failure, alone, now):
+        return alone
+    other = _first_usable(task, now)
+    if other is None or (alone.action is RetryAction.RETRY and other.wait >= alone.delay):
+        return replace(alone, account_avoided=True)
+    when = f" in {_duration(other.wait)}" if other.wait else ""
+    return replace(
+        alone,
+        action=RetryAction.RETRY,
+        reasoning=f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}; "
+        f"{task.spec.agents[other.index].name} continues{when}",
+        rule=FAIL_OVER_RULE,
+        otherwise=_explain_fail_over(task, alone),
+        delay=other.wait,
+        reason=None,
+        strategy=RetryMethod.NEXT_AGENT,
+        agent_index=other.index,
+        fail_over=FAIL_OVER_CAUSES[failure.account_problem],
+        account_avoided=True,
+        account_wait=alone.delay,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _UsableAgent:
+    index: int
+    wait: timedelta
+
+
+def _first_usable(task: Task, now: datetime) -> _UsableAgent | None:
+    """The agent with another account that can start first; none if all need a person."""
+    usable = []
+    for index in task.other_agent_indices:
+        account = task.spec.agents[index].billed_account
+        until = task.closed_chain_accounts.get(account, now)
+        if account != task.account and until is not None:
+            usable.append(_UsableAgent(index, max(until - now, timedelta(0))))
+    return min(usable, key=lambda one: one.wait, default=None)
+
+
+def _is_long(task: Task, failure: Failure, alone: RetryDecision, now: datetime) -> bool:
+    """Is waiting for the account no use, or longer than a task with another agent waits?
+
+    The time since the service last answered counts, so a service that is asked again and again
+    does not hold a task up for ever.
+    """
+    if alone.action is RetryAction.ESCALATE or failure.account_problem.needs_person:
+        return True
+    since = failure.closure.since if failure.closure else now
+    return now - since + alone.delay > task.spec.policy.fail_over_after
+
+
+def _explain_fail_over(task: Task, alone: RetryDecision) -> str:
+    if alone.action is RetryAction.ESCALATE:
+        return "no further agent would ask a person"
+    longest = _duration(task.spec.policy.fail_over_after)
+    return f"a wait of at most {longest}, or no further agent, would wait for {task.account}"
+
+
 def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> RetryDecision:
-    """Wait for the account, go on with the next agent, or ask a person about the account."""
+    """Wait for the account, or ask a person about it."""
     closed = task.closed_account
-    if failure.account_problem.needs_person and task.next_account_index is not None:
-        return _next_agent(task, failure, task.next_account_index)
     if closed is not None and closed.asking_task not in {"", task.id}:
         asked = _wait(task, failure, timedelta(0), "")
         words = f"another task asks a person about {task.account}; no retry is used"
@@ -134,19 +203,6 @@ def unanswered_max(policy: RetryPolicy) -> int:
 
 def _duration(time: timedelta) -> str:
     return format_duration(time.total_seconds())
-
-
-def _next_agent(task: Task, failure: Failure, index: int) -> RetryDecision:
-    return RetryDecision(
-        RetryAction.RETRY,
-        failure.kind,
-        0,
-        0,
-        f"{task.account} cannot be used; {task.spec.agents[index].name} continues",
-        FAIL_OVER_RULE,
-        "no further agent would ask a person",
-        strategy=RetryMethod.NEXT_AGENT,
-    )
 
 
 def _wait(task: Task, failure: Failure, wait: timedelta, cause: str) -> RetryDecision:

@@ -39,6 +39,7 @@ MESSAGE_MAX = 500
 # No agent works on these kinds, so no agent would read an answer.
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
+GIVEN_UP_MAX = 160
 
 
 @unique
@@ -212,7 +213,18 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _unfit_check_remedy(task, failure)
         or _account_remedy(task, failure)
     )
-    return f"{task.spec.name} is not done: {issue}.{remedy} {can} or abort?"
+    others = _given_up_words(task)
+    return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
+
+
+def _given_up_words(task: Task) -> str:
+    """What the other agents of the chain met, so that one answer can consider all of it."""
+    words = [
+        f"{one.name}: {first_line(one.message, GIVEN_UP_MAX) or one.cause.value}"
+        for one in task.given_up_agents
+        if one.index != task.agent_index
+    ]
+    return f" Before it: {'; '.join(words)}." if words else ""
 
 
 def _plan_permission(failure: Failure) -> str:

@@ -11,6 +11,7 @@ from yaoki.core.model import (
     AgentExit,
     AgentLimit,
     EndCause,
+    FailOverCause,
     Failure,
     FailureKind,
     Reason,
@@ -100,7 +101,8 @@ def classify_before_verify(exit_: AgentExit) -> Failure | None:
         return make_fault(f"the agent could not be started: {exit_.start_error}", transient=True)
     if exit_.start_error:
         code = FatalCode.PERMISSION_DENIED if exit_.start_denied else FatalCode.RESOURCE_NOT_FOUND
-        return make_fatal(code, f"the agent did not start: {exit_.start_error}")
+        missing = make_fatal(code, f"the agent did not start: {exit_.start_error}")
+        return replace(missing, agent_problem=FailOverCause.MISSING_PROGRAM)
     if not exit_.retry_safe:
         words = f"the agent reported retry_safe: false: {_last_stderr_line(exit_)}"
         failure = make_failure(FailureKind.ESCALATE_REQUIRED, words)
@@ -212,12 +214,13 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if known is not None:
         return known
     if exit_.limit in _REFUSED:
-        return _with_service_message(make_fatal(*_REFUSED[exit_.limit]), exit_)
+        refused = replace(make_fatal(*_REFUSED[exit_.limit]), agent_problem=FailOverCause.UNUSABLE)
+        return _with_service_message(refused, exit_)
     if exit_.code in {126, 127}:
         code = FatalCode.PERMISSION_DENIED if exit_.code == 126 else FatalCode.RESOURCE_NOT_FOUND
-        return _add_stderr(
-            make_fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
-        )
+        words = f"the agent's command ended with exit code {exit_.code}"
+        missing = replace(make_fatal(code, words), agent_problem=FailOverCause.MISSING_PROGRAM)
+        return _add_stderr(missing, exit_)
     if number := _signal_number(exit_):
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
@@ -311,10 +314,17 @@ def _needs_person(exit_: AgentExit) -> Failure:
     """The failure of an agent that was denied permission, or that no rule explains: a person
     decides.
     """
+    if exit_.limit == AgentLimit.REFUSAL:
+        said = exit_.service_message or _last_stderr_line(exit_)
+        words = f"the agent's model declined the task: {first_line(said, ERROR_CHARS)}"
+        declined = make_failure(FailureKind.ESCALATE_REQUIRED, words)
+        return replace(declined, agent_problem=FailOverCause.REFUSAL)
     if exit_.limit == AgentLimit.DENIED:
-        return make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
+        denied = make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
+        return replace(denied, agent_problem=FailOverCause.UNUSABLE)
     words = f"the agent failed for a reason that yaoki does not know: {_last_stderr_line(exit_)}"
-    return replace(make_failure(FailureKind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)
+    unknown = make_failure(FailureKind.ESCALATE_REQUIRED, words)
+    return replace(unknown, reason=Reason.UNKNOWN, agent_problem=FailOverCause.UNUSABLE)
 
 
 def _last_stderr_line(exit_: AgentExit) -> str:

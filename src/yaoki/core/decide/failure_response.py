@@ -61,6 +61,8 @@ def plan_retry_or_escalate(
         if account.account_decides(failure)
         else retry.decide_retry(task, failure, same_work, moment.chance)
     )
+    if failure.account_problem:
+        decision = account.fail_over(task, failure, decision, moment.now)
     failure = _with_promise(failure, decision)
     attempt = _FailedAttempt(
         task=task,
@@ -84,7 +86,8 @@ def plan_retry_or_escalate(
 def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
     task, failure, decision = attempt.task, attempt.failure, attempt.decision
     delay_ms = decision.delay // timedelta(milliseconds=1)
-    next_agent = decision.strategy is RetryMethod.NEXT_AGENT
+    index = task.agent_index if decision.agent_index is None else decision.agent_index
+    next_agent = index != task.agent_index
     # The next account continues the work; only a futile attempt begins anew.
     fresh = decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT}
     return RetryDecided(
@@ -97,21 +100,18 @@ def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
         reasoning=decision.reasoning,
         modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
         strategy=decision.strategy,
-        fresh=fresh and not failure.account_problem,
-        agent_index=_next_agent_index(task, failure) if next_agent else task.agent_index,
+        fresh=fresh and not (failure.account_problem or failure.agent_problem),
+        agent_index=index,
         same_work_failures=attempt.same_work,
         same_fingerprint_failures=0 if next_agent else attempt.same_fingerprint,
         work_digest=attempt.work_digest,
         failure_kinds=attempt.kinds,
         failure_type=failure.kind.value,
+        fail_over=decision.fail_over,
+        account_until=now + decision.account_wait if decision.account_wait else None,
+        account_avoided=decision.account_avoided,
         why=attempt.rationale,
     )
-
-
-def _next_agent_index(task: Task, failure: Failure) -> int:
-    """After a problem of the account only an agent with another account helps."""
-    other = task.next_account_index if failure.account_problem else None
-    return task.agent_index + 1 if other is None else other
 
 
 def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:

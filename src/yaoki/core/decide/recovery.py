@@ -97,10 +97,15 @@ class RerunRound:
 def plan_rerun_round(waiting: Sequence[Task], head: str) -> RerunRound:
     """Rule 8.4: only on a head the task has not started from, continuations first, then by age.
 
+    Another agent of its chain may succeed on the same head (rule 18.1).
     A task that never began, because our own preparation failed, started from no head: landings of
     others are no reason to expect that the preparation works now.
     """
-    able = [task for task in waiting if task.first_base and task.first_base != head]
+    able = [
+        task
+        for task in waiting
+        if task.first_base and (task.first_base != head or task.other_agent_indices)
+    ]
     rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])
     return RerunRound(rerun, tuple(task for task in waiting if task not in able))
 

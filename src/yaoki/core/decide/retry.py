@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum, unique
+from typing import Any
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
 from yaoki.core.decide.waived_failures import needs_answer
@@ -12,6 +13,7 @@ from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
     Backoff,
+    FailOverCause,
     Failure,
     FailureKind,
     Reason,
@@ -39,7 +41,9 @@ class RetryDecision:
     """Retry or escalate, with everything that led to the decision.
 
     `closes_account`: a failure that concerns the account closes it for other tasks.  `promised` is
-    the part of the delay that only the service asked for.
+    the part of the delay that only the service asked for.  With `fail_over` the agent with
+    `agent_index` continues, and the account that it leaves is closed for `account_wait`.
+    `account_avoided`: tasks with another account do not wait for this one.
     """
 
     action: RetryAction
@@ -54,6 +58,10 @@ class RetryDecision:
     strategy: RetryMethod = RetryMethod.CONTINUE
     closes_account: bool = True
     promised: timedelta = timedelta(0)
+    agent_index: int | None = None
+    fail_over: FailOverCause = FailOverCause.NONE
+    account_avoided: bool = False
+    account_wait: timedelta = timedelta(0)
 
 
 # After this many failures with one fingerprint the next agent takes over.
@@ -89,8 +97,7 @@ def choose_retry_strategy(task: Task, same_work: int, alike: int = 1) -> RetryMe
 
     Different work with the same failure is no reason to give up, but to use the next agent.
     """
-    agents_left = len(task.spec.agents) - 1 - task.agent_index
-    if max(same_work, alike) >= FUTILE_FAILURES and agents_left > 0:
+    if max(same_work, alike) >= FUTILE_FAILURES and task.other_agent_indices:
         return RetryMethod.NEXT_AGENT
     if same_work >= FUTILE_FAILURES:
         return None
@@ -106,6 +113,8 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
         return _retry_after_fault(task, failure, policy, chance)
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
+    if failure.agent_problem and not task.taken_over and task.other_agent_indices:
+        return _fail_over(task, failure, current)
     if rule is None:
         return _escalate(
             failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"
@@ -131,6 +140,25 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     if limit is not None:
         return limit
     return _retry(task, failure, same_work, chance, current, rule.retries_max)
+
+
+def _fail_over(task: Task, failure: Failure, current: int) -> RetryDecision:
+    """Rule 18.1: the agent cannot work here, and the chain has another one."""
+    index = task.other_agent_indices[0]
+    before = task.agent.name if task.agent else ""
+    return RetryDecision(
+        RetryAction.RETRY,
+        failure.kind,
+        current,
+        0,
+        f"{before} cannot do this ({failure.agent_problem.value}); "
+        f"{task.spec.agents[index].name} continues",
+        "18.1",
+        "no further agent would ask a person",
+        strategy=RetryMethod.NEXT_AGENT,
+        agent_index=index,
+        fail_over=failure.agent_problem,
+    )
 
 
 def _retry_after_fault(
@@ -298,7 +326,15 @@ def _retry(
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
+        **_next_agent(task, strategy),
     )
+
+
+def _next_agent(task: Task, strategy: RetryMethod) -> dict[str, Any]:
+    if strategy is not RetryMethod.NEXT_AGENT:
+        return {}
+    index = task.other_agent_indices[0]
+    return {"agent_index": index, "fail_over": FailOverCause.REPEATED_FAILURE}
 
 
 def _next_step(task: Task, failure: Failure, same_work: int) -> str:

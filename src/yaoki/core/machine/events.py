@@ -27,6 +27,7 @@ from yaoki.core.machine.request_events import (
 from yaoki.core.model import (
     AgentExit,
     Counts,
+    FailOverCause,
     Failure,
     PlannedBy,
     Question,
@@ -74,7 +75,8 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class AgentSwitched:
-    """The next agent of the chain takes over before it starts: the account of the first is closed.
+    """Another agent of the chain takes over before one starts: the account of the present one is
+    closed.
 
     `why` says what its service refused.
     """
@@ -83,6 +85,7 @@ class AgentSwitched:
     agent_index: int
     agent: str
     why: str
+    cause: FailOverCause = FailOverCause.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,12 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecided:
-    """The attempt failed and another follows at `due_at`."""
+    """The attempt failed and another follows at `due_at`.
+
+    With another `agent_index` that agent of the chain continues, because of `fail_over`.
+    `account_until`: the account that it leaves is closed until then.  `account_avoided`: tasks with
+    another account in their chain do not wait for this one.
+    """
 
     NAME: ClassVar[str] = "RETRY_DECISION"
     failure: Failure
@@ -218,6 +226,9 @@ class RetryDecided:
     failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     decision: str = "RETRY"
     failure_type: str = ""
+    fail_over: FailOverCause = FailOverCause.NONE
+    account_until: datetime | None = None
+    account_avoided: bool = False
     why: Rationale = field(default_factory=Rationale)
 
 
@@ -265,6 +276,8 @@ class RerunGranted:
     head: str
     strategy: RecoveryStrategy | None = None
     why: Rationale = field(default_factory=Rationale)
+    # The agent of the chain that makes it; None for the one that failed.
+    agent_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ from yaoki.core.machine.transitions import (
     apply_row_refused,
     apply_undo_completed,
     apply_wait_ended,
+    switch_agent,
 )
 from yaoki.core.model import (
     Lease,
@@ -138,9 +139,8 @@ def evolve(task: Task, event: Event) -> Task:
                 due_at=None,
                 waiting_for=WaitReason.CLAIM,
             )
-        case AgentSwitched(agent_index=agent_index):
-            # A conversation belongs to one agent.
-            return replace(task, agent_index=agent_index, session="")
+        case AgentSwitched(agent_index=agent_index, cause=cause, why=why):
+            return switch_agent(task, agent_index, cause, why)
         case LeaseExpired(counted=counted):
             return apply_lease_ended(task, deliveries=1 if counted else 0)
         case LeaseReleased(due_at=due_at):
@@ -165,8 +165,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_escalation(task, event)
         case AwaitingRerun():
             return apply_awaiting_rerun(task, event)
-        case RerunGranted():
-            return apply_rerun_granted(task)
+        case RerunGranted(agent_index=agent_index):
+            return apply_rerun_granted(task, agent_index)
         case RecoveryStarted(strategy=RecoveryStrategy.ESCALATE):
             return task
         case RecoveryStarted(strategy=strategy, failed_subtasks=failed):

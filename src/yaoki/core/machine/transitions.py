@@ -22,8 +22,10 @@ from yaoki.core.model import (
     CheckRevision,
     Choice,
     Counts,
+    FailOverCause,
     Failure,
     FailureKind,
+    GivenUpAgent,
     PendingRequest,
     Question,
     Reason,
@@ -35,6 +37,10 @@ from yaoki.core.model import (
     WaitReason,
     Work,
 )
+from yaoki.core.text import shorten
+
+# What a given up agent met, as the next one and a person read it.
+GIVEN_UP_MESSAGE_MAX = 300
 
 
 def apply_lease_ended(task: Task, deliveries: int) -> Task:
@@ -188,10 +194,13 @@ def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
     )
 
 
-def apply_rerun_granted(task: Task) -> Task:
+def apply_rerun_granted(task: Task, agent_index: int | None) -> Task:
+    """The next agent of the chain makes the re-run, if the event names one."""
     counts = replace(task.counts, reruns=task.counts.reruns + 1)
+    index = task.agent_index if agent_index is None else agent_index
+    words = task.failure.message if task.failure else ""
     return replace(
-        task,
+        switch_agent(task, index, FailOverCause.REPEATED_FAILURE, words),
         waiting_for=WaitReason.CLAIM,
         mode=AttemptMode.RERUN,
         first_base="",
@@ -346,15 +355,29 @@ def apply_row_refused(task: Task) -> Task:
 
 
 def apply_retry(task: Task, event: RetryDecided) -> Task:
-    return replace(
+    failed = replace(
         _record_failure(task, event),
         state=State.WAITING,
         due_at=event.due_at,
-        agent_index=event.agent_index,
-        # A conversation belongs to one agent.
-        session=task.session if event.agent_index == task.agent_index else "",
         needs_fresh_worktree=event.fresh or task.needs_fresh_worktree,
     )
+    return switch_agent(failed, event.agent_index, event.fail_over, event.failure.message)
+
+
+def switch_agent(task: Task, index: int, cause: FailOverCause, message: str) -> Task:
+    """Another agent of the chain continues; a conversation belongs to one agent."""
+    if index == task.agent_index:
+        return task
+    before = task.agent
+    assert before is not None, f"{task.id} has no agent"
+    switched = replace(task, agent_index=index, session="")
+    if not cause:
+        # In a journal of an earlier version, whose rows have no such list.
+        return switched
+    words = shorten(message, GIVEN_UP_MESSAGE_MAX)
+    given_up = GivenUpAgent(task.agent_index, before.name, cause, words)
+    others = tuple(one for one in task.given_up_agents if one.index != task.agent_index)
+    return replace(switched, given_up_agents=(*others, given_up))
 
 
 def apply_escalation(task: Task, event: EscalationDecided) -> Task:
@@ -389,6 +412,7 @@ def apply_answer(task: Task, event: Answered) -> Task:
         same_work_failures=0,
         same_fingerprint_failures=0,
         failed_work_digest="",
+        given_up_agents=(),
         # The answer is newer than any request.
         request=PendingRequest.NONE,
         mode=AttemptMode.NORMAL,

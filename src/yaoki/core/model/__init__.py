@@ -14,6 +14,7 @@ from yaoki.core.model.enums import (
     Choice,
     CriterionLevel,
     EndCause,
+    FailOverCause,
     FailureKind,
     FaultSource,
     GitCheck,
@@ -60,6 +61,7 @@ from yaoki.core.model.outcome import (
     Failure,
     Finding,
     FindingItem,
+    GivenUpAgent,
     Verdict,
 )
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
@@ -112,6 +114,7 @@ __all__ = [
     "Counts",
     "CriterionLevel",
     "EndCause",
+    "FailOverCause",
     "FailedCheck",
     "Failure",
     "FailureKind",
@@ -119,6 +122,7 @@ __all__ = [
     "Finding",
     "FindingItem",
     "GitCheck",
+    "GivenUpAgent",
     "HiddenFiles",
     "Lease",
     "OnFailure",

@@ -338,6 +338,34 @@ class AccountProblem(StrEnum):
 
 
 @unique
+class FailOverCause(StrEnum):
+    """Why the next agent of the chain continues instead of the present one."""
+
+    NONE = ""
+    LIMIT = "limit"
+    OUTAGE = "outage"
+    KEY_REFUSED = "key-refused"
+    NO_CREDIT = "no-credit"
+    # Its program is not installed here, or may not be executed.
+    MISSING_PROGRAM = "missing-program"
+    # Its model declined the task.
+    REFUSAL = "refusal"
+    # Its service or its own rules refuse every request like this one.
+    UNUSABLE = "unusable"
+    REPEATED_FAILURE = "repeated-failure"
+
+    @property
+    def is_final(self) -> bool:
+        """Would the same agent fail again, whatever becomes of its account?"""
+        return self in {
+            FailOverCause.MISSING_PROGRAM,
+            FailOverCause.REFUSAL,
+            FailOverCause.UNUSABLE,
+            FailOverCause.REPEATED_FAILURE,
+        }
+
+
+@unique
 class AgentLimit(StrEnum):
     """The limit that stopped an agent, set by its service or by its own bounds."""
 
@@ -363,6 +391,8 @@ class AgentLimit(StrEnum):
     UNFINISHED = "unfinished"
     # The agent was not allowed to use a tool it needs.
     DENIED = "denied"
+    # The model declined the task.
+    REFUSAL = "refusal"
     # The agent failed, and no rule explains why.
     UNKNOWN = "unknown"
 

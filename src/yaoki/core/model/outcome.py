@@ -11,6 +11,7 @@ from yaoki.core.model.enums import (
     AccountProblem,
     AgentLimit,
     EndCause,
+    FailOverCause,
     FailureKind,
     FaultSource,
     OnFailure,
@@ -213,6 +214,16 @@ class AccountClosure:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenUpAgent:
+    """An agent of the chain that another one took over from, and what it met."""
+
+    index: int
+    name: str
+    cause: FailOverCause
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClosedAccount:
     """The account of a task as the store has it when an attempt has failed.
 
@@ -249,6 +260,7 @@ class Failure:
     `account_problem` and `closure` concern the account of the task's own agent; `unanswered`: the
     model never answered in this attempt.  `remedy`: what a person can do about it.
     `agent_end`: how the agent ended and what it reported, beside the failed checks.
+    `agent_problem`: another agent may succeed where this one cannot work at all.
     """
 
     kind: FailureKind
@@ -273,6 +285,7 @@ class Failure:
     unanswered: bool = False
     remedy: str = ""
     agent_end: str = ""
+    agent_problem: FailOverCause = FailOverCause.NONE
     failed_checks: tuple[FailedCheck, ...] = ()
 
     @property

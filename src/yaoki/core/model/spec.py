@@ -57,6 +57,7 @@ class RetryPolicy:
     rate_limit_wait_max: timedelta = timedelta(hours=6)
     account_wait_max: timedelta = timedelta(hours=12)
     account_probe_max: timedelta = timedelta(minutes=10)
+    fail_over_after: timedelta = timedelta(minutes=5)
     hints: Mapping[FailureKind, str] = field(default_factory=dict)
     message_max: int = 500
     trace_link: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
@@ -22,7 +22,7 @@ from yaoki.core.model.enums import (
 )
 from yaoki.core.model.merge_queue import QueueChoice
 from yaoki.core.model.names import RunId, TaskId
-from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure
+from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 
@@ -178,7 +178,10 @@ class Task:
     `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
     later work made the revert impossible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
-    `closed_account` is not a part of its state: the store adds it for a decision about its account.
+    `closed_account` is not a part of its state: the store adds it for a decision about its account,
+    and `closed_chain_accounts` with it: until when no agent can use an account of its chain, None
+    for one that needs a person.
+    `given_up_agents`: those of its chain that another agent took over from, in order.
     `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
     that proved its landed commit, if they were replaced after that.
     """
@@ -203,6 +206,7 @@ class Task:
     same_fingerprint_failures: int = field(default=0, metadata=stored_as("alike_failures"))
     failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     agent_index: int = 0
+    given_up_agents: tuple[GivenUpAgent, ...] = ()
     needs_fresh_worktree: bool = field(default=False, metadata=stored_as("fresh_next"))
     reason: Reason | None = None
     question: Question | None = None
@@ -225,6 +229,7 @@ class Task:
     spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
     forgiven_spend: Spend = field(default_factory=Spend)
     closed_account: ClosedAccount | None = None
+    closed_chain_accounts: Mapping[str, datetime | None] = field(default_factory=dict)
     check_revision: CheckRevision | None = None
     earlier_checks: CheckRevision | None = None
 
@@ -261,20 +266,37 @@ class Task:
         return self.agent.billed_account if self.agent else ""
 
     @property
-    def next_account_index(self) -> int | None:
-        """The next agent in the chain that bills another account."""
-        later = range(self.agent_index + 1, len(self.spec.agents))
-        return next((i for i in later if self.spec.agents[i].billed_account != self.account), None)
+    def other_agent_indices(self) -> tuple[int, ...]:
+        """The agents of the chain that may continue: those after the present one, then those
+        before it, without those that would fail again.
+        """
+        count = len(self.spec.agents)
+        given_up = {one.index for one in self.given_up_agents if one.cause.is_final}
+        circle = ((self.agent_index + step) % count for step in range(1, count))
+        return tuple(index for index in circle if index not in given_up)
+
+    @property
+    def other_accounts(self) -> tuple[str, ...]:
+        """The accounts of these agents, without the present one."""
+        accounts = (self.spec.agents[index].billed_account for index in self.other_agent_indices)
+        return tuple(dict.fromkeys(name for name in accounts if name != self.account))
+
+    def next_agent_index(self, unusable_accounts: Collection[str]) -> int | None:
+        """The next agent of the chain whose account is not one of these."""
+        agents = self.spec.agents
+        return next(
+            (
+                index
+                for index in self.other_agent_indices
+                if agents[index].billed_account not in unusable_accounts
+            ),
+            None,
+        )
 
     @property
     def can_switch_agent(self) -> bool:
         """Would its next step start an agent?  A person who took it over is not replaced."""
         return self.stage is Stage.PREPARE and not self.taken_over
-
-    @property
-    def next_account(self) -> str:
-        index = self.next_account_index
-        return "" if index is None else self.spec.agents[index].billed_account
 
     @property
     def awaiting_rerun(self) -> bool:

@@ -91,6 +91,11 @@ class RetrySettings:
     account_probe_max_s: float = setting(
         600.0, "longest time between two tries of such a service", low=0.01, high=SECONDS_MAX
     )
+    fail_over_after_s: float = setting(
+        300.0,
+        "longest wait for an account while the chain has an agent with another one",
+        high=SECONDS_MAX,
+    )
 
     def settings_for(self, kind: FailureKind) -> KindRetrySettings:
         """The settings for one kind: the user's part, then the default."""

@@ -182,7 +182,13 @@ def _revert_landing(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
 def _grant_rerun(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task], Sequence[Event]]:
     inputs = {"head": head, "strategy": strategy.value if strategy else ""}
     reason = Rationale("8.3" if strategy else "8.4", inputs)
-    return lambda task: (RerunGranted(head, strategy, reason),) if task.awaiting_rerun else ()
+
+    def grant(task: Task) -> Sequence[Event]:
+        # Where the chain has another agent, the one that failed makes no further attempt.
+        index = next(iter(task.other_agent_indices), None)
+        return (RerunGranted(head, strategy, reason, index),) if task.awaiting_rerun else ()
+
+    return grant
 
 
 def _no_rerun_reason(task: Task) -> str:

@@ -157,7 +157,12 @@ class WorkStage:
             return texts[-1].text
 
         prompt = compose_prompt(
-            task, write_failure, context, session_resumed=resumed, can_ask=can_ask
+            task,
+            write_failure,
+            context,
+            session_resumed=resumed,
+            can_ask=can_ask,
+            changed_files=self._left_files(task),
         )
         # Statistics about templates count the one of the first failed check.
         text = texts[0] if texts else None
@@ -170,6 +175,13 @@ class WorkStage:
             fault=text.fault if text else "",
         )
         return replace(prompt, text=clip_bytes(prompt.text, self._settings.prompt_bytes_max)), sent
+
+    def _left_files(self, task: Task) -> tuple[str, ...]:
+        """The files that an agent changed before another one took over."""
+        if not task.given_up_agents or task.needs_fresh_worktree:
+            return ()
+        files = self._workspace.contents.files_between(task.work.base, task.work.tree)
+        return tuple(path for _, path in files)
 
     def _idle_reason(self, agent: AgentDriver, folder: Path) -> str:
         """The reason to end a running agent: it asks a question, or announced too long a wait."""

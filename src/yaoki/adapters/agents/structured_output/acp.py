@@ -52,7 +52,7 @@ _STATUS_FIELDS = ("statusCode", "status_code", "httpStatusCode", "status", "code
 _BY_STOP_REASON = {
     "max_tokens": (AgentLimit.TURNS, "its answer was cut off by length"),
     "max_turn_requests": (AgentLimit.TURNS, "its turns are used up"),
-    "refusal": (AgentLimit.UNKNOWN, "it refused to continue"),
+    "refusal": (AgentLimit.REFUSAL, "it refused to continue"),
     "cancelled": (AgentLimit.UNFINISHED, "its turn was cancelled"),
 }
 

@@ -96,6 +96,8 @@ def _classify(final: AgentEvent, output: AgentOutput, message: str) -> AgentLimi
 def _classify_success(final: AgentEvent) -> AgentLimit:
     if value_at(final, "permission_denials"):
         return AgentLimit.DENIED
+    if text_at(final, "stop_reason") == "refusal":
+        return AgentLimit.REFUSAL
     return AgentLimit.NONE if text_at(final, "result").strip() else AgentLimit.UNFINISHED
 
 

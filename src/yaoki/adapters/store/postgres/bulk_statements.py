@@ -20,7 +20,7 @@ FROM json_populate_recordset(NULL::journal, CAST(:rows AS json)) incoming
 _COLUMNS = (
     *("state", "stage", "attempt", "epoch", "holder", "lease_ms", "due_ms", "agent", "account"),
     *("reason", "cancel_wanted", "recall_wanted", "landed", "doc", "held", "undo_wanted"),
-    *("place", "queued", "next_account"),
+    *("place", "queued", "other_accounts"),
 )
 _UNCHANGED_IF_NULL = ("rank", "claimed_ms")
 _UPDATE_TASKS = f"""

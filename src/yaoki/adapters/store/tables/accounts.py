@@ -19,7 +19,6 @@ from yaoki.core.model import (
     ClosedAccount,
     Failure,
     FailureKind,
-    RetryMethod,
     Task,
 )
 from yaoki.ports import AccountRow, ClaimScope
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from yaoki.core.machine.events import AgentSwitched, Event
 
 MILLISECOND = timedelta(milliseconds=1)
+# How long a task with a choice waits for the result of a probe.
+PROBE_WAIT = timedelta(seconds=30)
 
 SELECT = """
 SELECT a.*,
@@ -38,13 +39,14 @@ SELECT a.*,
 FROM accounts a
 """
 CLOSE = """
-INSERT INTO accounts (name, until_ms, why, problem, since_ms, probes, promised_ms, asking)
-VALUES (:name, :until_ms, :why, :problem, :since_ms, :probes, :promised_ms, :asking)
+INSERT INTO accounts
+    (name, until_ms, why, problem, since_ms, probes, promised_ms, asking, avoided)
+VALUES (:name, :until_ms, :why, :problem, :since_ms, :probes, :promised_ms, :asking, :avoided)
 ON CONFLICT (name) DO UPDATE SET why = excluded.why,
     until_ms = CASE WHEN excluded.until_ms > accounts.until_ms
                     THEN excluded.until_ms ELSE accounts.until_ms END,
     problem = excluded.problem, since_ms = excluded.since_ms, probes = excluded.probes,
-    promised_ms = excluded.promised_ms,
+    promised_ms = excluded.promised_ms, avoided = excluded.avoided,
     asking = CASE WHEN excluded.asking = '' THEN accounts.asking ELSE excluded.asking END
 """
 # An agent that started before the limit says nothing about it.
@@ -55,12 +57,13 @@ AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 
 """
 # A person answered: the account is tried at once, and its time without an answer begins anew.
 ANSWERED = """
-UPDATE accounts SET asking = '', until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0
+UPDATE accounts SET asking = '', until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0,
+    avoided = 0
 WHERE asking = :task
 """
 # A person ended the wait: the same for an account about which no task asks.
 END_WAIT = """
-UPDATE accounts SET until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0
+UPDATE accounts SET until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0, avoided = 0
 WHERE name = :name AND until_ms > :now
 """
 
@@ -75,13 +78,14 @@ class ClaimFilter:
     """The accounts whose tasks a claim may take.  An account whose wait is over admits one task,
     the probe.
 
-    `tags`, `place` and `scope` are those of the worker that claims.  `unusable_accounts` need a
-    person: a task whose chain has an agent with another account goes on with that one.
+    `tags`, `place` and `scope` are those of the worker that claims.  `avoided_accounts` need a
+    person or a long wait: a task whose chain has an agent with another account goes on with that
+    one.
     """
 
     closed_accounts: frozenset[str]
     accounts_to_probe: frozenset[str]
-    unusable_accounts: dict[str, str]
+    avoided_accounts: dict[str, SqlRow]
     accounts_probed: set[str]
     tags: frozenset[str]
     place: str
@@ -96,8 +100,10 @@ class ClaimFilter:
             r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"] or r["asked"]
         )
         to_probe = frozenset(r["name"] for r in rows if r["name"] not in closed)
-        unusable = {r["name"]: r["why"] for r in rows if AccountProblem(r["problem"]).needs_person}
-        return cls(closed, to_probe, unusable, set(), tags, place, scope)
+        avoided = {
+            r["name"]: r for r in rows if _needs_person(r) or (r["avoided"] and r["name"] in closed)
+        }
+        return cls(closed, to_probe, avoided, set(), tags, place, scope)
 
     def admits(self, task: Task) -> bool:
         account = task.account
@@ -109,16 +115,18 @@ class ClaimFilter:
         return True
 
     def switch(self, task: Task) -> AgentSwitched | None:
-        """The next agent with a usable account, if the present one needs a person first."""
+        """The next agent with a usable account, if the present one is avoided."""
+        from yaoki.core.decide.account import FAIL_OVER_CAUSES
         from yaoki.core.machine.events import AgentSwitched
 
-        index = task.next_account_index
-        if index is None or task.account not in self.unusable_accounts or not task.can_switch_agent:
+        row = self.avoided_accounts.get(task.account)
+        if row is None or not task.can_switch_agent:
             return None
-        if task.next_account in {*self.closed_accounts, *self.unusable_accounts}:
+        index = task.next_agent_index({*self.closed_accounts, *self.avoided_accounts})
+        if index is None:
             return None
-        why = self.unusable_accounts[task.account]
-        return AgentSwitched(index, task.spec.agents[index].name, why)
+        cause = FAIL_OVER_CAUSES[AccountProblem(row["problem"])]
+        return AgentSwitched(index, task.spec.agents[index].name, row["why"], cause)
 
 
 def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
@@ -150,13 +158,15 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 # A judge at its limit gives no judgment, so these accounts are open.
                 for name in sorted(_judge_accounts(before)):
                     tx.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
-            case RetryDecided(failure=failure, due_at=due, strategy=strategy):
-                switched = strategy is RetryMethod.NEXT_AGENT
-                _close(tx, own, failure, now if switched else due, now)
+            case RetryDecided(failure=failure, due_at=due, account_until=until):
+                switched = event.agent_index != before.agent_index
+                closed_until = until or (now if switched else due)
+                avoided = event.account_avoided
+                _close(tx, own, failure, closed_until, now, avoided=avoided)
             case EscalationDecided(failure=failure):
                 asking = before.id if failure.closure else ""
                 until = now if asking else now + DEFAULT_LIMIT_WAIT
-                _close(tx, own, failure, until, now, asking)
+                _close(tx, own, failure, until, now, asking, avoided=bool(asking))
             case Answered() if before.failure is not None and before.failure.account_problem:
                 tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
             case WaitEnded(account=account) if account:
@@ -179,7 +189,14 @@ def _judge_accounts(task: Task) -> set[str]:
 
 
 def _close(
-    tx: Transaction, own: str, failure: Failure, until: datetime, now: datetime, asking: str = ""
+    tx: Transaction,
+    own: str,
+    failure: Failure,
+    until: datetime,
+    now: datetime,
+    asking: str = "",
+    *,
+    avoided: bool,
 ) -> None:
     """Close the account of the task's agent, or that of a judge at its limit."""
     account = failure.account or own
@@ -197,6 +214,7 @@ def _close(
         "probes": closure.probes,
         "promised_ms": closure.promised // MILLISECOND,
         "asking": asking,
+        "avoided": int(avoided),
     }
     tx.enqueue(CLOSE, params)
 
@@ -226,6 +244,31 @@ def closed_account(tx: Transaction, task: Task) -> ClosedAccount | None:
     asking = row["asking"] if row["asked"] else ""
     problem = AccountProblem(row["problem"])
     return ClosedAccount(problem, closure, from_ms(row["until_ms"]), row["probe"], asking)
+
+
+def closed_chain_accounts(tx: Transaction, task: Task, now: datetime) -> dict[str, datetime | None]:
+    """Until when no agent can use an account of the task's chain; None for one that needs a person.
+
+    While a task probes an account, its result is awaited for a moment.
+    """
+    if not task.other_accounts:
+        return {}
+    closed: dict[str, datetime | None] = {}
+    for row in tx.rows(SELECT):
+        name, until = row["name"], from_ms(row["until_ms"])
+        if name not in task.other_accounts:
+            continue
+        if row["asked"] or _needs_person(row):
+            closed[name] = None
+        elif row["probing"]:
+            closed[name] = max(until, now + PROBE_WAIT)
+        elif until > now:
+            closed[name] = until
+    return closed
+
+
+def _needs_person(row: SqlRow) -> bool:
+    return AccountProblem(row["problem"]).needs_person
 
 
 def account_from_row(row: SqlRow) -> AccountRow:

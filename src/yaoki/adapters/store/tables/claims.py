@@ -199,10 +199,8 @@ class ClaimQueries:
         params = {"run_id": run_id, "now": to_ms(now), "limit": limit, "place": claim_filter.place}
         if closed:
             names = ", ".join(f":a{i}" for i in range(len(closed)))
-            switches = (
-                f"(account IN ({sql.UNUSABLE_ACCOUNTS}) AND next_account <> ''"
-                f" AND next_account NOT IN ({names}))"
-            )
+            others = sql.other_account_condition(len(closed))
+            switches = f"(account IN ({sql.AVOIDED_ACCOUNTS}) AND {others})"
             condition = f"AND NOT (stage = 'PREPARE' AND account IN ({names}) AND NOT {switches})"
             statement = statement.replace("ORDER BY", f"{condition} ORDER BY")
             params.update({f"a{i}": name for i, name in enumerate(closed)})

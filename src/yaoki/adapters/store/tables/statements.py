@@ -23,11 +23,11 @@ INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
                    recall_wanted, landed, doc, account, held, undo_wanted, parent, phase, tags,
-                   place, queued, next_account)
+                   place, queued, other_accounts)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
         :recall_wanted, :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags,
-        :place, :queued, :next_account)
+        :place, :queued, :other_accounts)
 """
 
 UPDATE_TASK = """
@@ -36,7 +36,7 @@ UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :ep
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
                  recall_wanted = :recall_wanted, landed = :landed, doc = :doc, held = :held,
                  undo_wanted = :undo_wanted, place = :place, queued = :queued,
-                 next_account = :next_account, rank = coalesce(:rank, rank),
+                 other_accounts = :other_accounts, rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
 """
@@ -124,20 +124,34 @@ SPEC = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER BY seq LIMIT 1
 """
 
-# Accounts whose problem only a person can solve.
-UNUSABLE_ACCOUNTS = f"""
+# Accounts that are not waited for where the chain has another one.
+AVOIDED_ACCOUNTS = f"""
 SELECT name FROM accounts
-WHERE problem IN ({_quoted_list(p for p in AccountProblem if p.needs_person)})
+WHERE avoided = 1 OR problem IN ({_quoted_list(p for p in AccountProblem if p.needs_person)})
 """
 # Accounts about which a task asks a person: nothing of them can start before the answer.
 ASKED_ACCOUNTS = """
 SELECT a.name FROM accounts a JOIN tasks q ON q.id = a.asking WHERE q.state = 'ESCALATED'
 """
+# Is every other account of the chain one of these?  Each stands between two bars in the list.
+_OTHERS_ASKED = f"""
+length(other_accounts) = (
+    SELECT coalesce(sum(length(o.name) + 2), 0) FROM ({ASKED_ACCOUNTS}) o
+    WHERE replace(other_accounts, '|' || o.name || '|', '') <> other_accounts)
+"""
 _STARTS_LATER = f"""
 (stage = 'PREPARE' AND account IN ({ASKED_ACCOUNTS})
- AND (next_account = '' OR next_account IN ({ASKED_ACCOUNTS})
-      OR account NOT IN ({UNUSABLE_ACCOUNTS})))
+ AND ({_OTHERS_ASKED} OR account NOT IN ({AVOIDED_ACCOUNTS})))
 """
+
+
+def other_account_condition(count: int) -> str:
+    """Has the chain an account besides those named `:a0`, `:a1` and so on?"""
+    others = "other_accounts"
+    for n in range(count):
+        others = f"replace({others}, '|' || :a{n} || '|', '')"
+    return f"{others} <> ''"
+
 
 READY = """
 SELECT * FROM tasks

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import ROW_READ_ERRORS
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.accounts import closed_account, closes_account
+from yaoki.adapters.store.tables.accounts import (
+    closed_account,
+    closed_chain_accounts,
+    closes_account,
+)
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
     fold_task_journal,
@@ -63,7 +67,14 @@ class TaskChanges:
             events = decide(task)
             if closes_account(events):
                 # The same decision, knowing what other tasks have met at this account.
-                events = decide(replace(task, closed_account=closed_account(tx, task)))
+                now = self._clock.row_time()
+                events = decide(
+                    replace(
+                        task,
+                        closed_account=closed_account(tx, task),
+                        closed_chain_accounts=closed_chain_accounts(tx, task, now),
+                    )
+                )
             after = self._writer.write(tx, task, events)
             self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
             return after

@@ -1,0 +1,176 @@
+"""A chain of agents goes on by cause: nobody is asked while an agent is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import SETTINGS, Project
+from tests.acceptance.test_closed_accounts import (
+    NO_CREDIT,
+    OVERLOADED,
+    REFUSED,
+    Service,
+    entries,
+    make_plan,
+)
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.1")]
+
+DISTANT_LIMIT = "API Error: 429 rate_limit_error: Retry-After: 7200"
+# A fail-over after half a second instead of five minutes; a service is tried every 200 ms.
+QUICK = """
+[retry]
+fail_over_after_s = 0.5
+account_probe_max_s = 0.2
+[retry.cause_specific.INCOMPLETE.backoff]
+initial_delay_ms = 10
+[retry.cause_specific.QUALITY_FAILURE.backoff]
+initial_delay_ms = 10
+"""
+SESSION = "0d0e0f00-0000-4000-8000-000000000000"
+REFUSAL = "\n".join(
+    json.dumps({"session_id": SESSION, **event})
+    for event in (
+        {"type": "system", "subtype": "init"},
+        {"type": "result", "is_error": False, "stop_reason": "refusal", "result": "I cannot."},
+    )
+)
+
+
+def fails(calls: Path, act: str) -> dict[str, Any]:
+    return {"command": ["sh", "-c", f"echo x >> {calls}; {act}"]}
+
+
+def count_calls(file: Path) -> int:
+    return len(file.read_text().split()) if file.exists() else 0
+
+
+def test_for_every_cause_the_next_agent_lands_the_work_and_nobody_is_asked(
+    project: Project, tmp_path: Path
+) -> None:
+    """Each task has a first agent of its own that cannot go on, and the same second one."""
+    causes = {
+        "limit": f"echo '{DISTANT_LIMIT}' >&2; exit 1",
+        "key": f"echo '{REFUSED}' >&2; exit 1",
+        "credit": f"echo '{NO_CREDIT}' >&2; exit 1",
+        "overloaded": f"echo '{OVERLOADED}' >&2; exit 1",
+        "missing": "exit 127",
+        "refusal": f"echo '{REFUSAL}'",
+        "repeated": "echo bad > repeated.txt",
+    }
+    calls = {name: tmp_path / name for name in causes}
+    first = {f"{name}-agent": fails(calls[name], act) for name, act in causes.items()}
+    claude = tmp_path / "bin" / "claude"
+    claude.parent.mkdir()
+    version = 'case "$*" in *--version*) echo 2.0.0; exit;; esac'
+    claude.write_text(f"#!/bin/sh\n{version}\necho x >> {calls['refusal']}\necho '{REFUSAL}'\n")
+    claude.chmod(0o755)
+    project.env["PATH"] = f"{claude.parent}:{project.env['PATH']}"
+    first["refusal-agent"] = {"preset": "claude"}
+    second = {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]}
+    plan = make_plan({**first, "second": second}, "second", list(causes))
+    for task in plan["tasks"]:
+        task["agent"] = [f"{task['id']}-agent", "second"]
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 4") + QUICK)
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert entries(project, "ESCALATE_DECISION") == []
+    runs = {name: count_calls(file) for name, file in calls.items()}
+    assert runs.pop("repeated") == 3
+    assert runs.pop("overloaded") >= 2, "a short outage is waited for"
+    assert runs == dict.fromkeys(runs, 1), "nothing else is called twice"
+    switched = {
+        entry["failure"]["message"]: entry["fail_over"]
+        for entry in entries(project, "RETRY_DECISION")
+        if entry["fail_over"]
+    }
+    assert sorted(switched.values()) == sorted(
+        ("limit", "key-refused", "no-credit", "outage", "missing-program", "refusal",
+         "repeated-failure")
+    )  # fmt: skip
+
+
+def test_an_agent_that_takes_over_is_told_what_is_there(project: Project, tmp_path: Path) -> None:
+    begins = f"echo half > begun.txt; echo '{DISTANT_LIMIT}' >&2; exit 1"
+    agents = {
+        "first": fails(tmp_path / "first", begins),
+        "second": {"command": ["sh", "-c", "cat begun.txt > one.txt; echo good >> one.txt"]},
+    }
+    plan = make_plan(agents, ["first", "second"], ["one"])
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    prompt = project.prompt(project.task("one"), 2)
+    assert "You take over from an agent that could not continue" in prompt
+    assert "- first (limit): " in prompt
+    assert "- begun.txt" in prompt
+    assert project.show(project.status()["run_branch"], "one.txt") == "half\ngood"
+
+
+@pytest.mark.spec("18.6")
+def test_other_tasks_leave_an_account_with_a_distant_reset_and_it_stays_closed(
+    project: Project, tmp_path: Path
+) -> None:
+    limited = Service(tmp_path / "limited", DISTANT_LIMIT)
+    agents = {
+        "first": limited.agent(),
+        "second": {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]},
+    }
+    names = ["one", "two", "three"]
+    plan = make_plan(agents, ["first", "second"], names)
+
+    done = project.yaoki("run", "--parallel", "1", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert limited.requests == ["one"], "nobody tries the account before its reset"
+    assert [entry["cause"] for entry in entries(project, "AGENT_SWITCHED")] == ["limit", "limit"]
+    (left,) = entries(project, "RETRY_DECISION")
+    assert left["account_until"] > left["due_at"], "the reset is kept"
+
+
+def test_with_nobody_left_one_question_names_all_causes(project: Project, tmp_path: Path) -> None:
+    agents = {
+        "first": fails(tmp_path / "first", "echo 'no such model: huge' >&2; exit 127"),
+        "second": fails(tmp_path / "second", f"echo '{REFUSED}' >&2; exit 1"),
+    }
+    plan = make_plan(agents, ["first", "second"], ["one"])
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 4, done.out + done.err
+    assert len(entries(project, "ESCALATE_DECISION")) == 1
+    question = project.task("one")["question"]
+    assert "refused the credentials" in question
+    assert "Before it: first: the agent's command ended with exit code 127" in question
+
+
+@pytest.mark.spec("18.2")
+def test_the_large_agent_is_called_at_the_fourth_attempt_whatever_else_lands(
+    project: Project, tmp_path: Path
+) -> None:
+    """The small one leaves something else each time; other tasks land beside it."""
+    small = tmp_path / "small"
+    act = "echo bad > hard.txt; date +%N > other.txt"
+    agents = {
+        "small": fails(small, act),
+        "large": {"command": ["sh", "-c", "echo good > hard.txt"]},
+        "quick": {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]},
+    }
+    names = ["hard", "a", "b", "c"]
+    plan = make_plan(agents, "quick", names)
+    plan["tasks"][0]["agent"] = ["small", "large"]
+    project.settings(SETTINGS + QUICK)
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert count_calls(small) == 3
+    attempts = project.yaoki("why", "hard", "--json").document["attempts"]
+    assert [one["agent"] for one in attempts] == ["small", "small", "small", "large"]
