@@ -12,10 +12,12 @@ from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AccountClosure,
     AccountProblem,
+    FailedCheck,
     Failure,
     FailureKind,
     Stage,
 )
+from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.errors import FatalCode
 
 K, CLOSED = FailureKind, AccountClosure(NOW)
@@ -43,6 +45,41 @@ def test_a_question_about_a_check_at_fault_names_the_command_that_replaces_it(
 
     assert (RECHECK in text) is said
     assert ("recheck" in text) is said
+
+
+@pytest.mark.spec("10.3", "10.4")
+@pytest.mark.parametrize(
+    ("doubtful", "subject"),
+    [
+        ((), ""),
+        (("tests",), "the check itself"),
+        (("tests", "lint"), "check tests itself"),
+        (("", "lint"), "check lint itself"),
+        (("", ""), ""),
+    ],
+)
+def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
+    doubtful: tuple[str, ...], subject: str
+) -> None:
+    names = ("tests", "lint")
+    marks = [{DOUBTFUL_PARAM: True} if one else {} for one in doubtful]
+    failed = tuple(
+        FailedCheck(name, "exit code 4", params=mark)
+        for name, mark in zip(names, marks, strict=False)
+    )
+    failure = a_failure(
+        K.QUALITY_FAILURE,
+        "exit code 4",
+        check="tests",
+        params=marks[0] if marks else {},
+        failed_checks=failed if len(failed) > 1 else (),
+    )
+
+    text = report(failure).question.text
+
+    hint = f"{subject} is wrong, change it in the plan or yaoki.toml, then: yaoki plan recheck"
+    assert (f" If {hint} run00001. " in text) is bool(subject)
+    assert ("recheck" in text) is bool(subject)
 
 
 @pytest.mark.spec("10.3", "18.6")

@@ -13,6 +13,7 @@ from yaoki.adapters.checks.readers import CommandOutput, count_tests, split_outp
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.ports import commit_facts
 
 CHECKS = CheckDispatcher(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
@@ -394,6 +395,31 @@ def test_a_suite_that_did_not_run_completely_is_marked(
     check_run: CheckRun, text: str, key: str
 ) -> None:
     assert check_run.run("run", env=check_run.tool("run", text, 1)).params[key]
+
+
+@pytest.mark.spec("10.4")
+@pytest.mark.parametrize(
+    ("text", "is_doubtful"),
+    [
+        ("ERROR: file or directory not found: tests/test_a.py", True),
+        ("ERROR: not found: tests/test_a.py::test_b", True),
+        ("ERROR: usage: pytest [options]", True),
+        ("pytest: error: unrecognized arguments: --fast", True),
+        ("Error: No such option: --fast", True),
+        ("python3: can't open file '/x/check.py': [Errno 2] No such file or directory", True),
+        ("bash: check.sh: No such file or directory", True),
+        ("============ 12 deselected in 0.01s ============", True),
+        ("E   assert 1 == 2", False),
+        ("No such file or directory", False),
+        ("FAILED test_a.py::test_b - x: No such file or directory\n1 failed in 0.1s", False),
+    ],
+)
+def test_a_check_that_may_be_wrong_itself_is_marked(
+    check_run: CheckRun, text: str, is_doubtful: bool
+) -> None:
+    finding = check_run.run("pytest", env=check_run.tool("pytest", text, 1))
+
+    assert finding.params.get(DOUBTFUL_PARAM, False) is is_doubtful, finding
 
 
 @pytest.mark.spec("16.5")

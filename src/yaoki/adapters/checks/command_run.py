@@ -15,6 +15,7 @@ from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line
@@ -115,6 +116,8 @@ class CommandCheckRun:
         if reading.failure_count:
             names = f"{message}; {_describe_failures(self.spec, reading)}".removeprefix("; ")
             return make_failed(self.spec, names, reading.pattern, items=reading.items, **fields)
+        if suite.is_doubtful:
+            fields["params"] |= {DOUBTFUL_PARAM: True}
         line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
         is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line
         remark = " (its output was not understood)" if is_unread else ""

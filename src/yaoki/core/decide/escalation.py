@@ -25,6 +25,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.core.text import (
     as_sentence,
     first_line,
@@ -211,6 +212,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     remedy = (
         _plan_permission(failure)
         or _unfit_check_remedy(task, failure)
+        or _doubtful_check_remedy(task, failure)
         or _account_remedy(task, failure)
     )
     others = _given_up_words(task)
@@ -246,6 +248,16 @@ def _is_check_at_fault(failure: Failure) -> bool:
     """Is the check itself the obstacle: unfit, or without its program?"""
     permanent = failure.is_our_fault and failure.kind is FailureKind.FATAL_ERROR
     return failure.code is FatalCode.CHECK_UNFIT or (permanent and bool(failure.check))
+
+
+def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
+    """Work that a wrong check rejects can be right: only a person may change the check."""
+    doubtful = [one.check for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
+    if not doubtful:
+        return ""
+    subject = "the check itself" if not failure.failed_checks else f"check {doubtful[0]} itself"
+    command = f"yaoki plan recheck {task.run_id}"
+    return f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:

@@ -24,6 +24,9 @@ from yaoki.errors import FatalCode
 
 # In the params of a finding: the command that a shell did not find.
 MISSING_COMMAND_PARAM = "missingCommand"
+# In the params of a finding: the check may be wrong itself.  It names a file or an option that does
+# not exist, or it found no test.
+DOUBTFUL_PARAM = "checkDoubtful"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +35,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_command(args[0]), ctx)
+            plan = self.get_command(ctx, "plan")
+            below = plan.commands if isinstance(plan, click.Group) else {}
+            raise click.UsageError(_unknown_command(args[0], below), ctx)
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
@@ -51,9 +54,11 @@ class LazyGroup(click.Group):
         ]
 
 
-def _unknown_command(name: str) -> str:
+def _unknown_command(name: str, plan_commands: Collection[str]) -> str:
     from yaoki.core.text import did_you_mean
 
+    if name in plan_commands:
+        return f"there is no command {name!r}; did you mean 'yaoki plan {name}'?"
     return f"there is no command {name!r}{did_you_mean(name, COMMANDS)}"
 
 

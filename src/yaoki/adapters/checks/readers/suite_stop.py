@@ -35,6 +35,16 @@ _LOAD = tuple(
         r"An error occurred while loading \S+",
     )
 )
+# A command that names a file or an option that does not exist.
+_WRONG_CALL = tuple(
+    re.compile(shape)
+    for shape in (
+        r"ERROR: (?:file or directory not found|not found|usage|found no collectors for)",
+        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|[Nn]o such option|unknown option)\b",
+        r"\S{1,200}: can't open file ",
+        r".{1,300}: No such file or directory$",
+    )
+)
 _EARLY = tuple(
     re.compile(shape)
     for shape in (
@@ -120,25 +130,33 @@ class MissingPackage:
 
 @dataclass(frozen=True, slots=True)
 class SuiteStop:
-    """`load_error`: the line that reports it.  `early_stop`: where the suite stopped early."""
+    """`load_error`: the line that reports it.  `early_stop`: where the suite stopped early.
+    `wrong_call`: the line about a file or an option of the command that does not exist.
+    """
 
     load_error: str = ""
     early_stop: str = ""
+    wrong_call: str = ""
     missing_packages: tuple[MissingPackage, ...] = ()
 
 
 def find_suite_stop(lines: Iterable[str], command: CommandOutput, load: str = "") -> SuiteStop:
     """`load`: the load error that a report or an exit code has already shown."""
     lines = tuple(lines)
-    load_error = load or next((line for line in lines if _is_load_error(line)), "")
+    load_error = load or next((line for line in lines if _matches(line, _LOAD)), "")
     hits = (hit for line in lines for shape in _EARLY if (hit := shape.match(line)))
     early = next((hit[1] or hit[0].strip("! ") for hit in hits), "")
     missing = find_missing_packages(lines, command)
-    return SuiteStop(load_error or (missing[0].name if missing else ""), early, missing)
+    return SuiteStop(
+        load_error or (missing[0].name if missing else ""),
+        early,
+        next((line for line in lines if _matches(line, _WRONG_CALL)), ""),
+        missing,
+    )
 
 
-def _is_load_error(line: str) -> bool:
-    return any(shape.match(line) for shape in _LOAD)
+def _matches(line: str, shapes: Iterable[re.Pattern[str]]) -> bool:
+    return any(shape.match(line) for shape in shapes)
 
 
 def find_missing_packages(

@@ -64,6 +64,7 @@ def answer(
 
     WORDS go to the agent of the next attempt.  `done` verifies your own work in its worktree like
     any other.  A waiver holds for the work that you saw: an attempt with other changes asks again.
+    If a check is wrong, change it in the plan or yaoki.toml first, then: yaoki plan recheck.
     A paused RUN is answered with go, or ended with abort.
     """
     with open_app(repo) as app:

@@ -1,0 +1,58 @@
+"""A check that is wrong itself: the person who is asked learns the cause and the way out."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, writes
+
+pytestmark = pytest.mark.acceptance
+
+MISSING = "ERROR: file or directory not found: tests/test_extra_color.py"
+
+
+def ask_about_missing_file(project: Project) -> str:
+    """The check names a test file that no task writes."""
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    check = {"run": [*pytest_, "tests/test_extra_color.py"], "env": WITHOUT_PLUGINS}
+    task = {"id": "colour", "checks": ["colour"], "retry": {"max_retries": 0}}
+    plan = a_plan({"colour": [writes("colour.txt")]}, [task], {"colour": check})
+    ran = project.yaoki("run", project.plan(plan))
+    assert ran.code == 4, ran.out + ran.err
+    return ran.out
+
+
+@pytest.mark.spec("10.3", "10.4")
+def test_a_question_names_the_command_that_takes_over_a_corrected_check(project: Project) -> None:
+    said = ask_about_missing_file(project)
+
+    command = f"yaoki plan recheck {project.status()['run']}"
+    hint = f"If the check itself is wrong, change it in the plan or yaoki.toml, then: {command}."
+    assert hint in " ".join(said.split())
+    for words in (["status"], ["why", "colour"], ["answer", "colour"]):
+        assert command in " ".join(project.yaoki(*words).out.split()), words
+    assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
+
+
+@pytest.mark.spec("10.4")
+def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) -> None:
+    """Output of the work with the words of a wrong call: the tests ran, and one failed."""
+    text = "def test_it():\n    assert 0, 'No such file or directory'\n"
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    task = {"id": "it", "checks": ["it"], "retry": {"max_retries": 0}}
+    check = {"run": pytest_, "env": WITHOUT_PLUGINS}
+    plan = a_plan({"it": [writes("test_it.py", text)]}, [task], {"it": check})
+
+    assert project.yaoki("run", project.plan(plan)).code == 4
+
+    assert "recheck" not in project.task("it")["question"]
+
+
+@pytest.mark.spec("12.1")
+def test_a_command_of_plan_without_plan_is_suggested(project: Project) -> None:
+    unknown = project.yaoki("recheck")
+
+    assert unknown.code == 2
+    assert "there is no command 'recheck'; did you mean 'yaoki plan recheck'?" in unknown.err
