@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, writes
+from tests.acceptance.test_agent_failures import event_data
 
 pytestmark = pytest.mark.acceptance
 
@@ -34,6 +35,35 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(project:
     for words in (["status"], ["why", "colour"], ["answer", "colour"]):
         assert command in " ".join(project.yaoki(*words).out.split()), words
     assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
+
+
+@pytest.mark.spec("10.4", "6.2")
+def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(project: Project) -> None:
+    """pytest writes the cause to standard error, and only `no tests ran` to standard output."""
+    said = ask_about_missing_file(project)
+
+    cause = f"exit code 4: {MISSING}"
+    assert " ".join(said.split()).count(cause) >= 2, said
+    assert cause in project.task("colour")["question"]
+    for words in (["status"], ["why", "colour"], ["answer", "colour"]):
+        assert cause in " ".join(project.yaoki(*words).out.split()), words
+    assert cause in event_data(project.events("colour"), "CHECK_FINISHED")[0]["message"]
+
+
+@pytest.mark.spec("12.1")
+def test_the_log_of_a_check_shows_both_channels(project: Project) -> None:
+    ask_about_missing_file(project)
+
+    shown = project.yaoki("logs", "colour", "--check", "colour")
+
+    assert "no tests ran" in shown.out
+    assert MISSING not in shown.out, "standard output may go into a file"
+    assert MISSING in shown.err
+    assert "on standard error: yaoki logs" in shown.err
+    assert "--check colour --attempt 1 --err" in shown.err
+    errors = project.yaoki("logs", "colour", "--check", "colour", "--err")
+    assert MISSING in errors.out
+    assert "yaoki logs" not in errors.err
 
 
 @pytest.mark.spec("10.4")

@@ -403,7 +403,7 @@ def test_a_suite_that_did_not_run_completely_is_marked(
     [
         ("ERROR: file or directory not found: tests/test_a.py", True),
         ("ERROR: not found: tests/test_a.py::test_b", True),
-        ("ERROR: usage: pytest [options]", True),
+        ("pytest: error: argument -n/--numprocesses: expected one argument", True),
         ("pytest: error: unrecognized arguments: --fast", True),
         ("Error: No such option: --fast", True),
         ("python3: can't open file '/x/check.py': [Errno 2] No such file or directory", True),

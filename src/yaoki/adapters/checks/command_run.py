@@ -11,6 +11,8 @@ from yaoki.adapters.checks.findings import make_broken, make_failed
 from yaoki.adapters.checks.output import ERR, OUT, read_channel, read_excerpt, read_tails
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract, interpret_output
 from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
+from yaoki.adapters.checks.readers.locations import list_worktree_paths, remove_paths
+from yaoki.adapters.checks.readers.suite_stop import find_wrong_call
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
@@ -116,9 +118,13 @@ class CommandCheckRun:
         if reading.failure_count:
             names = f"{message}; {_describe_failures(self.spec, reading)}".removeprefix("; ")
             return make_failed(self.spec, names, reading.pattern, items=reading.items, **fields)
-        if suite.is_doubtful:
+        wrong_call = find_wrong_call(self.last_lines())
+        if wrong_call or (suite.tally is not None and suite.tally.total == 0):
             fields["params"] |= {DOUBTFUL_PARAM: True}
         line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
+        if wrong_call and (suite.stop.load_error or suite.idle_reason):
+            # A runner prints its counts or its folder below it, or on the other channel.
+            line = remove_paths(wrong_call, list_worktree_paths(self.output()))
         is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line
         remark = " (its output was not understood)" if is_unread else ""
         return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)

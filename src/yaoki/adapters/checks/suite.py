@@ -83,11 +83,6 @@ class SuiteRun:
         return params
 
     @property
-    def is_doubtful(self) -> bool:
-        """May the check be wrong itself?  Asked only if it named no failure."""
-        return bool(self.stop.wrong_call) or (self.tally is not None and self.tally.total == 0)
-
-    @property
     def passed_names(self) -> tuple[str, ...]:
         return self.tally.passed_names if self.tally is not None else ()
 

@@ -39,8 +39,8 @@ _LOAD = tuple(
 _WRONG_CALL = tuple(
     re.compile(shape)
     for shape in (
-        r"ERROR: (?:file or directory not found|not found|usage|found no collectors for)",
-        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|[Nn]o such option|unknown option)\b",
+        r"ERROR: (?:file or directory not found|not found|found no collectors for)",
+        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|argument -|[Nn]o such option)",
         r"\S{1,200}: can't open file ",
         r".{1,300}: No such file or directory$",
     )
@@ -130,13 +130,10 @@ class MissingPackage:
 
 @dataclass(frozen=True, slots=True)
 class SuiteStop:
-    """`load_error`: the line that reports it.  `early_stop`: where the suite stopped early.
-    `wrong_call`: the line about a file or an option of the command that does not exist.
-    """
+    """`load_error`: the line that reports it.  `early_stop`: where the suite stopped early."""
 
     load_error: str = ""
     early_stop: str = ""
-    wrong_call: str = ""
     missing_packages: tuple[MissingPackage, ...] = ()
 
 
@@ -147,12 +144,12 @@ def find_suite_stop(lines: Iterable[str], command: CommandOutput, load: str = ""
     hits = (hit for line in lines for shape in _EARLY if (hit := shape.match(line)))
     early = next((hit[1] or hit[0].strip("! ") for hit in hits), "")
     missing = find_missing_packages(lines, command)
-    return SuiteStop(
-        load_error or (missing[0].name if missing else ""),
-        early,
-        next((line for line in lines if _matches(line, _WRONG_CALL)), ""),
-        missing,
-    )
+    return SuiteStop(load_error or (missing[0].name if missing else ""), early, missing)
+
+
+def find_wrong_call(lines: Iterable[str]) -> str:
+    """The line about a file or an option of the command that does not exist."""
+    return next((line for line in lines if _matches(line, _WRONG_CALL)), "")
 
 
 def _matches(line: str, shapes: Iterable[re.Pattern[str]]) -> bool:

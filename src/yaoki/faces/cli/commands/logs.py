@@ -78,6 +78,8 @@ def logs(
             # On standard error, because the log may go into a file.
             click.echo(_empty_log_words(app, found, number, name, check), err=True)
             click.echo(f"next: {_next_command(app, found, number, check)}", err=True)
+        elif check and (lines := _error_lines(app, found, number, name, check)):
+            click.echo("\n".join(lines), err=True)
     return 0
 
 
@@ -96,23 +98,28 @@ def _next_command(app: App, task: Task, attempt: int, check: str) -> str:
 
 def _empty_log_words(app: App, task: Task, attempt: int, name: str, check: str) -> str:
     """Some agents and most shells write to standard error only, so its end follows."""
-    from yaoki.app.attempt_files import find_log_file, read_log_tail
-
     subject = f"check {check} in attempt {attempt}" if check else f"attempt {attempt}"
     words = f"{subject} of {task.id} wrote nothing"
+    head, *lines = _error_lines(app, task, attempt, name, check) or [""]
+    return "\n".join((f"{words} on standard output; {head}", *lines)) if head else words
+
+
+def _error_lines(app: App, task: Task, attempt: int, name: str, check: str) -> list[str]:
+    """The end of standard error below the command that shows all of it; empty if there is none."""
+    from yaoki.app.attempt_files import find_log_file, read_log_tail
+
     if name != "out":
-        return words
+        return []
     try:
         errors, _ = read_log_tail(find_log_file(app, task, attempt, "err", check), 0)
     except Unknown:
-        errors = ""
-    lines = clean_text(errors).splitlines()
+        return []
+    lines = clean_text(errors).rstrip().splitlines()
     if not lines:
-        return words
+        return []
     options = f"{f' --check {shlex.quote(check)}' if check else ''} --attempt {attempt} --err"
     counted = f"{format_count(len(lines), 'line')} on standard error"
-    head = f"{words} on standard output; {counted}: yaoki logs {task.id}{options}"
-    return "\n".join((head, *lines[-ERROR_LINES_SHOWN:]))
+    return [f"{counted}: yaoki logs {task.id}{options}", *lines[-ERROR_LINES_SHOWN:]]
 
 
 def _missing_attempt_error(task: Task, attempt: int) -> Unknown:
