@@ -60,6 +60,33 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
     assert project.yaoki("verify").code == 0
 
 
+@pytest.mark.spec("10.4")
+def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
+    project: Project,
+) -> None:
+    start_with_unfit_check(project)
+    task = project.task("late")["id"]
+    asked = project.task("late")["question"]
+
+    for number, shell in enumerate(("test -s LICENCE", "test -s README"), start=2):
+        project.settings(SETTINGS + RULES.format(json.dumps(shell)))
+        assert project.yaoki("plan", "recheck").code == 0
+
+        note = (
+            f"Its checks were changed since (revision {number}): yaoki answer {task} done verifies "
+            "the work as it is, without an agent."
+        )
+        assert project.task("late")["question"] == f"{note}\n{asked}"
+        for words in (["status"], ["why", "late"], ["answer", "late"], ["resume"]):
+            said = " ".join(project.yaoki(*words).out.split())
+            assert said.count(note) == 1, (words, said)
+            assert "after working in" not in said
+    shown = project.yaoki("answer", "late").out
+    assert f"yaoki answer {task} done  # verifies the work as it is in " in shown
+    assert project.yaoki("answer", "late", "done").code == 0
+    assert project.yaoki("resume").code == 0
+
+
 @pytest.mark.spec("0.1", "16.14")
 def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project: Project) -> None:
     """The changed check of `early` also counts at the end of the run."""

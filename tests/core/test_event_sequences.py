@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import NOW, a_task, an_active_task
+from tests.builders import NOW, a_failure, a_spec, a_task, an_active_task
 from tests.core.event_makers import ESCALATED, EVENT_MAKERS, QUESTION
 from yaoki.core.machine.events import (
     AwaitingRerun,
@@ -36,6 +36,7 @@ from yaoki.core.model import (
     CheckSpec,
     Choice,
     PendingRequest,
+    Question,
     Stage,
     State,
     Task,
@@ -105,6 +106,46 @@ def test_a_verdict_of_earlier_checks_lands_only_while_a_worker_lands_it(
     assert revised.check_revision_number == 2
     assert revised.proof_spec.checks == (landing if verified else revised).spec.checks
     assert landing.check_revision_number == 0
+
+
+@pytest.mark.spec("10.4", "2.6")
+@pytest.mark.parametrize(
+    ("check", "choice", "checks", "note"),
+    [
+        (
+            "tests",
+            Choice.DONE,
+            (CheckSpec("lint"),),
+            "Its checks were changed since (revision 2): yaoki answer run00001-1 done verifies "
+            "the work as it is, without an agent.",
+        ),
+        (
+            "tests",
+            Choice.RETRY,
+            (),
+            "Its set-up was changed since (revision 2): yaoki answer run00001-1 retry runs its "
+            "checks again.",
+        ),
+        ("", Choice.DONE, (CheckSpec("lint"),), ""),
+    ],
+)
+def test_an_open_question_about_a_check_says_that_its_checks_were_changed(
+    check: str, choice: Choice, checks: tuple[CheckSpec, ...], note: str
+) -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(checks=()))
+    asked = Question("Try again?", (choice, Choice.ABORT), "Its checks were changed before.")
+    asking = replace(
+        task,
+        state=State.ESCALATED,
+        lease=None,
+        question=asked,
+        failure=a_failure(check=check),
+    )
+
+    revised = evolve(asking, ChecksRevised(CheckRevision(2, checks, (("make",),))))
+
+    assert revised.question == replace(asked, note=note or asked.note)
+    assert evolve(replace(asking, question=None), ChecksRevised(CheckRevision(2))).question is None
 
 
 @pytest.mark.spec("10.4", "9.5")

@@ -228,7 +228,7 @@ def _screen_fields(stored: str) -> dict[str, Any]:
     try:
         data = json.loads(stored)
         return {
-            "question": (data.get("question") or {}).get("text", ""),
+            "question": _question_text(data.get("question") or {}),
             "session": data.get("session", ""),
             "spend": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
             "onto": data["work"].get("onto", "") if "work" in data else "",
@@ -237,6 +237,11 @@ def _screen_fields(stored: str) -> dict[str, Any]:
         }
     except ROW_READ_ERRORS:
         return {}
+
+
+def _question_text(question: Mapping[str, Any]) -> str:
+    note, text = question.get("note", ""), question.get("text", "")
+    return f"{note}\n{text}" if note else str(text)
 
 
 def to_screen_row(row: SqlRow) -> TaskRow:

@@ -330,7 +330,12 @@ def apply_checks_revised(task: Task, revision: CheckRevision) -> Task:
     """The task has new checks.  A verdict that waits to land was made with the old ones and counts
     no more, unless a worker is landing it at this moment.
     """
-    revised = replace(task, spec=revision.apply_to(task.spec), check_revision=revision)
+    revised = replace(
+        task,
+        spec=revision.apply_to(task.spec),
+        check_revision=revision,
+        question=_question_after_revision(task, revision),
+    )
     if task.state is State.DONE or (task.state is State.ACTIVE and task.stage is Stage.LAND):
         old = task.spec
         before = CheckRevision(task.check_revision_number, old.checks, old.setup, old.setup_inputs)
@@ -339,6 +344,23 @@ def apply_checks_revised(task: Task, revision: CheckRevision) -> Task:
         return revised
     unproven = replace(task.work, verified_commit="", onto="")
     return replace(revised, stage=Stage.VERIFY, work=unproven)
+
+
+def _question_after_revision(task: Task, revision: CheckRevision) -> Question | None:
+    """The open question is about a verdict of the old checks."""
+    if task.question is None or task.failure is None or not task.failure.check:
+        return task.question
+    what = "set-up was" if revision.checks == task.spec.checks else "checks were"
+    can_verify = Choice.DONE in task.question.choices
+    answer = (
+        "done verifies the work as it is, without an agent"
+        if can_verify
+        else "retry runs its checks again"
+    )
+    note = (
+        f"Its {what} changed since (revision {revision.number}): yaoki answer {task.id} {answer}."
+    )
+    return Question(task.question.text, task.question.choices, note)
 
 
 def apply_row_refused(task: Task) -> Task:

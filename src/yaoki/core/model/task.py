@@ -158,10 +158,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to a person, and the answers it accepts."""
+    """A question to a person, and the answers it accepts.
+
+    `note`: what changed after it was asked; screens show it above the text.
+    """
 
     text: str
     choices: tuple[Choice, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True)

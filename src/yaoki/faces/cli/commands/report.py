@@ -277,21 +277,23 @@ def print_question(app: App, task: TaskView) -> None:
         print_wrapped(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
         return
     failing = held.failure.check if held.failure else ""
+    as_it_is = bool(held.question and held.question.note)
     for choice in task.choices:
-        print_wrapped(f"    {_answer_command(row, choice, held.work.worktree, failing)}")
+        command = _answer_command(row, choice, held.work.worktree, failing, as_it_is=as_it_is)
+        print_wrapped(f"    {command}")
 
 
-def _answer_command(row: TaskRow, choice: str, worktree: str, check: str) -> str:
+def _answer_command(
+    row: TaskRow, choice: str, worktree: str, check: str, *, as_it_is: bool = False
+) -> str:
+    """`as_it_is`: its checks were changed, so even unchanged work may pass now."""
     base = f"yaoki answer {row.id} {choice}"
     match Choice(choice):
         case Choice.RETRY:
             return f'{base} "words for the agent"' if agent_reads_words(row) else base
         case Choice.DONE:
-            return (
-                f"{base}  # after working in {shlex.quote(clean_line(worktree))}"
-                if worktree
-                else base
-            )
+            how = "verifies the work as it is in" if as_it_is else "after working in"
+            return f"{base}  # {how} {shlex.quote(clean_line(worktree))}" if worktree else base
         case Choice.WAIVE:
             return f"{base} --check {clean_line(check)}" if check else f"{base} --check NAME"
         case Choice.ABORT:
