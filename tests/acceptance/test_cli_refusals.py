@@ -41,6 +41,36 @@ def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("log",), "there is no command 'log'; did you mean 'logs'?"),
+        (("recheck",), "there is no command 'recheck'; did you mean 'yaoki plan recheck'?"),
+        (("waive", "one"), "there is no command 'waive'; did you mean 'yaoki answer TASK waive'?"),
+        (("go",), "there is no command 'go'; did you mean 'yaoki answer RUN go'?"),
+        (
+            ("stop",),
+            "there is no command 'stop'; Ctrl-C stops a run in its terminal, 'yaoki down' the "
+            "background worker; 'yaoki cancel' ends a run",
+        ),
+        (
+            ("answer", "one", "yes"),
+            "'yes' is no answer: a task is answered with retry, done, waive or abort, "
+            "a paused run with go or abort",
+        ),
+        (("answer", "one", "retyr"), "'retyr' is no answer; did you mean 'retry'?"),
+    ],
+)
+def test_an_unknown_command_or_answer_names_what_exists(
+    project: Project, words: tuple[str, ...], said: str
+) -> None:
+    refused = project.yaoki(*words)
+
+    assert refused.code == 2
+    assert said in " ".join(refused.err.split())
+
+
 @pytest.mark.spec("15", "12.1")
 def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Project) -> None:
     run_good_plan(project)

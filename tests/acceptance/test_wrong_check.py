@@ -78,11 +78,3 @@ def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) ->
     assert project.yaoki("run", project.plan(plan)).code == 4
 
     assert "recheck" not in project.task("it")["question"]
-
-
-@pytest.mark.spec("12.1")
-def test_a_command_of_plan_without_plan_is_suggested(project: Project) -> None:
-    unknown = project.yaoki("recheck")
-
-    assert unknown.code == 2
-    assert "there is no command 'recheck'; did you mean 'yaoki plan recheck'?" in unknown.err

@@ -13,6 +13,14 @@ from yaoki.faces.cli import help
 from yaoki.faces.cli.quick_command import QuickCommand
 from yaoki.faces.cli.table import COMMANDS
 
+# Words that people try, and the commands that do it.
+_SUGGESTIONS = {
+    **{word: f"did you mean 'yaoki answer TASK {word}'?" for word in ("waive", "done", "abort")},
+    "go": "did you mean 'yaoki answer RUN go'?",
+    "stop": "Ctrl-C stops a run in its terminal, 'yaoki down' the background worker; "
+    "'yaoki cancel' ends a run",
+}
+
 
 class LazyGroup(click.Group):
     """Knows names and one-line helps from a table; the rest is imported on use."""
@@ -57,9 +65,12 @@ class LazyGroup(click.Group):
 def _unknown_command(name: str, plan_commands: Collection[str]) -> str:
     from yaoki.core.text import did_you_mean
 
+    words = f"there is no command {name!r}"
     if name in plan_commands:
-        return f"there is no command {name!r}; did you mean 'yaoki plan {name}'?"
-    return f"there is no command {name!r}{did_you_mean(name, COMMANDS)}"
+        return f"{words}; did you mean 'yaoki plan {name}'?"
+    if name in _SUGGESTIONS:
+        return f"{words}; {_SUGGESTIONS[name]}"
+    return f"{words}{did_you_mean(name, COMMANDS)}"
 
 
 @click.group(

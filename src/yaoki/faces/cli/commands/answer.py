@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yaoki.core.model import Choice, Stage, State, TaskId
-from yaoki.core.text import format_bytes
+from yaoki.core.text import did_you_mean, format_bytes
 from yaoki.errors import NotNow
 from yaoki.faces.cli.commands import report
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
@@ -36,9 +36,21 @@ GO = "go"
 NAMES_SHOWN = 5
 
 
+class AnswerWord(click.Choice[str]):
+    """Says which answers a task has, and which a run."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self.choices:
+            return str(value)
+        near = did_you_mean(str(value), self.choices)
+        task, run = "retry, done, waive or abort", "go or abort"
+        rest = near or f": a task is answered with {task}, a paused run with {run}"
+        raise click.UsageError(f"{value!r} is no answer{rest}", ctx)
+
+
 @click.command()
 @click.argument("task", metavar="TASK|RUN")
-@click.argument("choice", required=False, type=click.Choice([*(c.value for c in Choice), GO]))
+@click.argument("choice", required=False, type=AnswerWord([*(c.value for c in Choice), GO]))
 @click.argument("words", nargs=-1)
 @click.option("--check", metavar="NAME", default="", help="The check to waive.")
 @click.option(
