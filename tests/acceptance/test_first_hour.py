@@ -57,6 +57,23 @@ def test_init_names_worktreeinclude_for_a_generated_module_that_git_ignores(
 
 
 @pytest.mark.spec("12.3", "15")
+def test_init_separates_an_ignored_file_from_a_package_that_is_not_installed(
+    project: Project,
+) -> None:
+    env = a_generated_module(project)
+    commit_again(project, {"tests/test_frozen.py": "import not_installed_lib\n"})
+
+    first = project.yaoki("init", env=env)
+
+    both = (
+        "src/pkg/_version.py is ignored by git, so worktrees lack it; "
+        "besides, No module named 'not_installed_lib'"
+    )
+    assert both in " ".join(first.out.split()), first.out
+    assert next_command(first.out) == f"{INCLUDE} && python -m pip install not_installed_lib"
+
+
+@pytest.mark.spec("12.3", "15")
 def test_the_command_for_worktreeinclude_does_not_join_two_patterns(project: Project) -> None:
     """An editor may leave the last line without its end."""
     env = a_generated_module(project)

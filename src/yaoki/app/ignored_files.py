@@ -16,7 +16,8 @@ from pathlib import Path
 from yaoki.adapters.git.checkout import list_ignored_files
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.workspace.worktrees.included_files import FILE
-from yaoki.app.remedies import REMEDY
+from yaoki.app.remedies import REMEDY, find_own_python
+from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.text import list_some
 
@@ -64,9 +65,23 @@ def explain_ignored_files(
     named = list_some(files, SHOWN_MAX)
     old = finding.message.removesuffix(f": {finding.params.get(REMEDY, '')}")
     cause = old.removeprefix("cannot run: ")
-    message = f"{named} {is_} ignored by git, so worktrees lack {it}: {cause}"
+    between = ": "
+    if _lacks_packages_too(finding, spec, files):
+        # The files are not the cause that the message names.
+        between = "; besides, "
+        if VIRTUAL_ENV in spec.env or not find_own_python():
+            remedy = f"{remedy} && {finding.params[REMEDY]}"
+    message = f"{named} {is_} ignored by git, so worktrees lack {it}{between}{cause}"
     params = {**finding.params, IGNORED_FILES: list(files), REMEDY: remedy}
     return replace(finding, message=message, params=params)
+
+
+def _lacks_packages_too(finding: Finding, spec: CheckSpec, files: Sequence[str]) -> bool:
+    """Are modules missing that no ignored file provides, and is it known how to install them?"""
+    paths = [f"{file}__init__.py" if file.endswith("/") else file for file in files]
+    modules = [str(name) for name in finding.params.get("missingModules", ())]
+    provided = any(_choose(_module_globs(name, spec), paths) for name in modules)
+    return bool(modules and finding.params.get(REMEDY)) and not provided
 
 
 def suggest_including(top: Path, files: Iterable[str]) -> str:
