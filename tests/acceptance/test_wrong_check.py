@@ -66,6 +66,35 @@ def test_the_log_of_a_check_shows_both_channels(project: Project) -> None:
     assert "yaoki logs" not in errors.err
 
 
+@pytest.mark.spec("6.4")
+def test_the_plan_separates_tests_that_a_task_creates_from_checks_that_cannot_run(
+    project: Project,
+) -> None:
+    """`spec/test_far.py` is in no scope, so no task may create it."""
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    checks = {
+        "new": {"run": [*pytest_, "tests/test_new.py::test_it"], "env": WITHOUT_PLUGINS},
+        "module": {"run": [sys.executable, "-m", "unittest", "tests.test_module"]},
+        "outside": {"run": [*pytest_, "spec/test_far.py"], "env": WITHOUT_PLUGINS},
+        "option": {"run": [*pytest_, "--fast"], "env": WITHOUT_PLUGINS},
+    }
+    tasks = [{"id": name, "checks": [name], "scope": ["src/**", "tests/**"]} for name in checks]
+    plan = project.plan(a_plan({}, tasks, checks))
+
+    shown = " ".join(project.yaoki("plan", plan, "--baseline").out.split())
+    document = project.yaoki("plan", plan, "--baseline", "--json").document
+
+    creates = "does not exist at the base, so a task has to create it"
+    assert f"FAILED new: tests/test_new.py {creates}; affects new" in shown
+    assert f"FAILED module: tests/test_module.py {creates}; affects module" in shown
+    assert "BROKEN outside: cannot run: its tests did not load: exit code 4: ERROR: file" in shown
+    assert "BROKEN option: cannot run: its tests did not load: exit code 4" in shown
+    assert {one["check"]: one["outcome"] for one in document["baseline"]} == {
+        **dict.fromkeys(("new", "module"), "FAILED"),
+        **dict.fromkeys(("outside", "option"), "BROKEN"),
+    }
+
+
 @pytest.mark.spec("10.4")
 def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) -> None:
     """Output of the work with the words of a wrong call: the tests ran, and one failed."""

@@ -94,16 +94,22 @@ class PlanPreflight:
         specs = [c for c in plan.catalogue.checks.values() if c.type in FILE_CHECKS]
         findings: dict[str, Finding] = {}
         for setup, checks in _group_by_setup(plan, specs).items():
-            findings |= self._run_checks_on_base(commit, setup, checks, progress)
+            findings |= self._run_checks_on_base(commit, setup, checks, plan.specs, progress)
         return {spec.name: findings[spec.name] for spec in specs}
 
     def _run_checks_on_base(
-        self, commit: str, setup: BaseSetup, checks: Sequence[CheckSpec], progress: Progress
+        self,
+        commit: str,
+        setup: BaseSetup,
+        checks: Sequence[CheckSpec],
+        tasks: Sequence[TaskSpec],
+        progress: Progress,
     ) -> dict[str, Finding]:
         import tempfile
 
         from yaoki.adapters.checks import CheckDispatcher
         from yaoki.app.base_checks import open_base_room
+        from yaoki.app.new_tests import explain_new_tests
         from yaoki.app.trust import is_called_by_attempt
         from yaoki.core.decide.baseline import as_displayed_baseline
         from yaoki.core.hidden_checks import conceal_details
@@ -123,7 +129,8 @@ class PlanPreflight:
                 with progress(f"check {spec.name}"):
                     finding = room.run_check(spec, Path(logs) / spec.name)
                 shown = conceal_details(finding, spec) if is_called_by_attempt() else finding
-                findings[spec.name] = as_displayed_baseline(shown)
+                explained = explain_new_tests(shown, spec, tasks, room.room.files)
+                findings[spec.name] = explained or as_displayed_baseline(shown)
         return findings
 
     def check_programs(self, plan: Plan, *, with_agents: bool) -> None:
