@@ -305,3 +305,37 @@ def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(project: 
 
     assert done.code == 0, done.out + done.err
     assert count_events_by_task(project, "LAND_REFUSED")[project.task("idle")["id"]] == 0
+
+
+@pytest.mark.spec("17.7", "3.4", "12.3")
+def test_work_behind_a_failed_task_in_the_queue_is_verified_again_for_that_cause(
+    project: Project,
+) -> None:
+    """`good` is verified on top of `bad`, which then fails.  The branch has not moved, and nobody
+    may say so.
+    """
+    project.settings(PATIENT)
+    here = project.folder
+    acts = {
+        "bad": [writes("bad.txt", "wrong\n"), writes("bad.txt", "right\n")],
+        "good": [[waits_for(started(here, "bad")), *writes("good.txt")]],
+    }
+    behind = wait_in_shell(f"test -f {started(here, 'good')}")
+    checks = {
+        "c-bad": {**announced(here, "bad", f"{behind} && grep -x right bad.txt"), "rerun": False},
+        "c-good": announced(here, "good", "test -f good.txt"),
+    }
+    tasks = [{"id": name, "checks": [f"c-{name}"]} for name in acts]
+
+    done = project.yaoki("run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "2")
+
+    assert done.code == 0, done.out + done.err
+    assert count_events_by_task(project, "LAND_REFUSED")[project.task("good")["id"]] == 1
+    cause = "the task ahead in the merge queue did not land"
+    assert f"{cause}; verifying again" in done.out
+    assert "the run branch moved" not in done.out
+    report = project.yaoki("report", "--format", "markdown").out
+    assert f"1 proof made again: {cause}" in report
+    assert "other work landed first" not in report
+    numbers = project.query("report", "--json").document["numbers"]
+    assert (numbers["verified_again"], numbers["verified_again_causes"]) == (1, {"predecessor": 1})

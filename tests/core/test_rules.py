@@ -60,9 +60,9 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.stage_report import (
     AgentLost,
-    BranchMoved,
     CandidateVerified,
     CommitLanded,
+    CommitNotLanded,
     MergeConflicted,
     StageFaulted,
     StageReport,
@@ -435,14 +435,16 @@ def test_a_landing_after_failures_is_recorded_as_a_successful_retry() -> None:
 
 @pytest.mark.spec("3.4")
 def test_a_branch_that_moved_is_verified_again() -> None:
-    assert decide_events(an_active_task(Stage.LAND), BranchMoved("new")) == (LandingRefused("new"),)
+    assert decide_events(an_active_task(Stage.LAND), CommitNotLanded("new")) == (
+        LandingRefused("new"),
+    )
 
 
 @pytest.mark.spec("3.4", "0.4", "4.8")
 def test_a_branch_that_always_moves_becomes_a_system_fault() -> None:
     task = an_active_task(Stage.LAND, work=Work(verified_commit="c0ffee", landing_refusals=10))
 
-    refused, retry = decide_events(task, BranchMoved("new"))
+    refused, retry = decide_events(task, CommitNotLanded("new"))
 
     assert refused == LandingRefused("new")
     assert isinstance(retry, RetryDecided)
@@ -497,7 +499,7 @@ def test_an_interrupted_agent_is_restarted_in_a_fresh_worktree(report: StageRepo
         (Stage.VERIFY, PASSED),
         (Stage.VERIFY, FAILED),
         (Stage.VERIFY, MergeConflicted(("a.py",), "onto", "tree")),
-        (Stage.LAND, BranchMoved("new")),
+        (Stage.LAND, CommitNotLanded("new")),
         (Stage.LAND, StageFaulted("disk", transient=True)),
     ],
 )

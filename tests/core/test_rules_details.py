@@ -53,6 +53,7 @@ from yaoki.core.model import (
     PendingRequest,
     Reason,
     RecoveryStrategy,
+    RefusalCause,
     Stage,
     State,
     Task,
@@ -64,9 +65,9 @@ from yaoki.core.model import (
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
-    BranchMoved,
     CandidateVerified,
     CommitLanded,
+    CommitNotLanded,
     MergeConflicted,
     PlanAccepted,
     StageDeferred,
@@ -577,14 +578,16 @@ def test_a_branch_that_moves_each_time_becomes_a_system_fault() -> None:
     most = task.spec.policy.landing_refusals_max
     tired = replace(task, work=replace(task.work, landing_refusals=most))
 
-    assert decide_events(task, BranchMoved("h2", "moved")) == (LandingRefused("h2", "moved"),)
+    behind = CommitNotLanded("h2", RefusalCause.PREDECESSOR)
+    refusal = LandingRefused("h2", cause=RefusalCause.PREDECESSOR)
+    assert decide_events(task, behind) == (refusal,)
     last = replace(task, work=replace(task.work, landing_refusals=most - 1))
-    assert decide_events(last, BranchMoved("h2")) == (LandingRefused("h2"),)
-    refused, again = decide_events(tired, BranchMoved("h2", "moved"))
-    assert refused == LandingRefused("h2", "moved")
+    assert decide_events(last, CommitNotLanded("h2")) == (LandingRefused("h2"),)
+    refused, again = decide_events(tired, behind)
+    assert refused == refusal
     assert isinstance(again, RetryDecided)
     assert again.failure.message == (
-        f"its landing was refused {most + 1} times, because other tasks land on the same branch"
+        f"its landing was refused {most + 1} times, because of other tasks on the same branch"
     )
     assert (again.stage, again.failure.is_our_fault) == (Stage.VERIFY, True)
 

@@ -53,9 +53,9 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.stage_report import (
     AgentLost,
-    BranchMoved,
     CandidateVerified,
     CommitLanded,
+    CommitNotLanded,
     MergeConflicted,
     StageFaulted,
     StageReport,
@@ -207,7 +207,7 @@ def a_failing_report(task: Task, dice: Random, exits: tuple[AgentExit, ...]) -> 
             changed = ("a.py",) if dice.random() < 0.7 else ()
             return CandidateVerified(Verdict((a_finding_of(dice),)), "bad", "onto", changed)
         case Stage.LAND:
-            return BranchMoved("elsewhere")
+            return CommitNotLanded("elsewhere")
 
 
 def any_report(task: Task, dice: Random) -> StageReport:
@@ -337,7 +337,7 @@ def test_a_branch_that_moves_at_every_landing_ends_in_an_escalation() -> None:
         Stage.PREPARE: WorktreePrepared("ba5e", "/w", "host", True),
         Stage.WORK: WorkCommitted(an_exit(), "head", "tree", ("a.py",)),
         Stage.VERIFY: CandidateVerified(passed, "commit", "onto", ("a.py",)),
-        Stage.LAND: BranchMoved("elsewhere"),
+        Stage.LAND: CommitNotLanded("elsewhere"),
     }
     while life.task.state in {State.WAITING, State.ACTIVE}:
         life.step()

@@ -15,7 +15,13 @@ CLASSES: Mapping[str, str] = {
         "A check failed on the work of several tasks together. Whose work it was is unknown, so "
         "the task is verified again, alone; no attempt is counted."
     ),
-    "LAND_REFUSED": "The target branch has moved in the meantime; the work is verified again.",
+    "LAND_REFUSED": (
+        "The verified commit cannot land, so the work is verified again. `cause` says why: the "
+        "branch `moved`, the `predecessor` in the merge queue did not land, nothing landed while "
+        "the task `waited` beside the queue, a `companion` that was verified with it was "
+        "withdrawn, the `answer` of a plan task names a task that is gone, or `unknown`. Older "
+        "journals have `why` for a companion."
+    ),
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",
     "ESCALATE_DECISION": "The attempt failed and a person is asked `question`.",

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.model import PERSON_AGENT
+from yaoki.core.model import PERSON_AGENT, RefusalCause
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DecisionKind
+from yaoki.views.entry_text import describe_entry
 from yaoki.views.history import (
     AgentUsage,
     AttemptEnd,
@@ -22,6 +23,7 @@ from yaoki.views.history import (
     build_run_history,
 )
 from yaoki.views.history.check_runs import describe_check_runs, sum_check_runs
+from yaoki.views.plain_words import REFUSALS
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
@@ -90,6 +92,26 @@ def test_executions_for_a_commit_that_could_not_land_are_void() -> None:
     ]
 
     assert [run.is_void for run in build_history(story).check_runs] == [True, False]
+
+
+@pytest.mark.spec("12.3")
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({}, "the run branch moved to 0123456789"),
+        ({"cause": "predecessor"}, "the task ahead in the merge queue did not land"),
+        ({"why": "of an older journal"}, "a task that was verified with it was withdrawn"),
+    ],
+)
+def test_a_refused_landing_says_its_cause(data: dict[str, str], words: str) -> None:
+    refused = entry(1, "LAND_REFUSED", 1, head="0123456789abcdef", **data)
+
+    assert describe_entry(refused) == f"{words}; verifying again"
+
+
+@pytest.mark.spec("12.3")
+def test_every_cause_of_a_refused_landing_has_words() -> None:
+    assert set(REFUSALS) == set(RefusalCause)
 
 
 @pytest.mark.spec("12.1")

@@ -77,7 +77,7 @@ METRIC_FAMILIES: Mapping[str, MetricFamily] = {
     "yaoki_answers_total": MetricFamily(COUNTER, "Answers of persons.", ("choice",)),
     "yaoki_landings_total": MetricFamily(COUNTER, "Landings on a run branch."),
     "yaoki_landings_refused_total": MetricFamily(
-        COUNTER, "Landings refused: the branch had moved."
+        COUNTER, "Landings refused because of other tasks on the branch."
     ),
     "yaoki_checks_total": MetricFamily(COUNTER, "Checks that ran.", ("outcome",)),
     "yaoki_check_seconds": MetricFamily(HISTOGRAM, "How long checks took.", buckets=CHECK_BUCKETS),

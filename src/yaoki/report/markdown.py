@@ -18,7 +18,7 @@ from yaoki.report.wording import (
     stop_reasons,
 )
 from yaoki.views.outcomes import mutant_numbers, outcome_numbers
-from yaoki.views.plain_words import describe_cause
+from yaoki.views.plain_words import REFUSALS, describe_cause
 from yaoki.views.tasks import OFF_BRANCH
 
 LIMITS = {"LANDED_MAX": 100, "SMALL_MAX": 30, "CHECKS_MAX": 8, "FAILURES_MAX": 60}
@@ -115,8 +115,8 @@ def _failures(report: Data) -> Iterator[str]:
         yield f"{number} not tried again: {_cause(one)}"
     if n := numbers["workers_lost"]:
         yield f"{format_count(n, 'claim')} taken back from lost workers; nothing was lost"
-    if n := numbers["verified_again"]:
-        yield f"{format_count(n, 'proof')} made again because other work landed first"
+    for cause, n in numbers["verified_again_causes"].items():
+        yield f"{format_count(n, 'proof')} made again: {REFUSALS[cause]}"
     if n := numbers["results_refused"]:
         yield f"{format_count(n, 'late result')} refused"
     if n := numbers["taken_back"]:

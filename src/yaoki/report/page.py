@@ -24,7 +24,7 @@ from yaoki.report.wording import (
     one_line_text,
 )
 from yaoki.views.outcomes import mutant_numbers, outcome_numbers
-from yaoki.views.plain_words import describe_cause
+from yaoki.views.plain_words import REFUSALS, describe_cause
 
 Data = Mapping[str, Any]
 SMALL_MAX, PROOFS_MAX, CHECKS_MAX = 50, 200, 30
@@ -154,7 +154,10 @@ def _failures(report: Data) -> Iterator[str]:
         yield f"{format_count(one['count'], 'attempt')} not tried again: {cause}"
     counts = (
         (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
-        (n["verified_again"], "time", "verified again because other work had landed first"),
+        *(
+            (number, "proof", f"made again: {REFUSALS[cause]}")
+            for cause, number in n["verified_again_causes"].items()
+        ),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),
     )

@@ -50,6 +50,7 @@ def count_tasks(view: RunView, history: RunHistory, landed: frozenset[str]) -> D
         "workers_lost": history.event_counts["LEASE_EXPIRED"],
         "results_refused": history.event_counts["RESULT_REFUSED"],
         "verified_again": history.event_counts["LAND_REFUSED"],
+        "verified_again_causes": dict(sorted(history.refusal_counts.items())),
         "taken_back": history.event_counts["TASK_UNLANDED"] + history.event_counts["TASK_UNDONE"],
         **_usage(history.usage),
     }

@@ -12,9 +12,11 @@ from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
 from yaoki.views.plain_words import (
     LAST_TRY,
+    REFUSALS,
     describe_agent_end,
     describe_pattern,
     describe_reason,
+    read_refusal_cause,
 )
 
 if TYPE_CHECKING:
@@ -135,8 +137,8 @@ def _landing_words(data: Data) -> str:
 
 
 def _refusal_reason(data: Data) -> str:
-    """The journal may give a reason; usually another task landed first."""
-    return str(data.get("why") or f"the run branch moved to {data['head'][:10]}")
+    cause = read_refusal_cause(data)
+    return f"the run branch moved to {data['head'][:10]}" if cause == "moved" else REFUSALS[cause]
 
 
 def _blocking_words(data: Data) -> str:

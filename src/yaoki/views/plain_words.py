@@ -42,6 +42,21 @@ CHOICES: Mapping[str, str] = {
     "abort": "a person gave it up",
 }
 
+# Why verified work could not land and is verified again.
+REFUSALS: Mapping[str, str] = {
+    "moved": "other work landed first",
+    "predecessor": "the task ahead in the merge queue did not land",
+    "waited": "nothing landed while it waited beside the merge queue",
+    "companion": "a task that was verified with it was withdrawn",
+    "answer": "a task that its answer names is gone",
+    "unknown": "the branch did not take its verified commit",
+}
+
+
+def read_refusal_cause(data: Mapping[str, Any]) -> str:
+    """The cause in a LAND_REFUSED entry; older journals have `why` instead of `companion`."""
+    return str(data.get("cause") or ("companion" if data.get("why") else "moved"))
+
 
 def describe_pattern(pattern: str) -> str:
     """The pattern in words; a user's own pattern keeps its name."""

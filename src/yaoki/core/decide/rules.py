@@ -42,9 +42,9 @@ from yaoki.core.model import (
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
-    BranchMoved,
     CandidateVerified,
     CommitLanded,
+    CommitNotLanded,
     JointCandidateFailed,
     MergeConflicted,
     PlanAccepted,
@@ -100,8 +100,8 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             pause = str(report.pause) if report.pause else ""
             planned = Planned(names, report.replaces, pause, specs=report.specs)
             return (planned, *_after_landing(task, CommitLanded(report.commit)))
-        case BranchMoved():
-            return _after_branch_moved(task, report, moment)
+        case CommitNotLanded():
+            return _after_refused_landing(task, report, moment)
         case StageFaulted(message=message, transient=transient, code=code, source=source):
             fault = make_fault(message, transient=transient, code=code)
             return plan_retry_or_escalate(task, replace(fault, source=source), moment)
@@ -392,14 +392,14 @@ def _recovery_note(group: Task, strategy: RecoveryStrategy) -> JournalNote:
     return JournalNote("RECOVERY_COMPLETE", data)
 
 
-def _after_branch_moved(
-    task: Task, report: BranchMoved, moment: ClockAndChance
+def _after_refused_landing(
+    task: Task, report: CommitNotLanded, moment: ClockAndChance
 ) -> tuple[Event, ...]:
-    """Verify again on the new head; a branch that moves each time is a fault of ours."""
-    refused = LandingRefused(report.head, report.reason)
+    """Verify again; a landing that is refused each time is a fault of ours."""
+    refused = LandingRefused(report.head, cause=report.cause)
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)
     times = format_count(task.work.landing_refusals + 1, "time")
-    words = f"its landing was refused {times}, because other tasks land on the same branch"
+    words = f"its landing was refused {times}, because of other tasks on the same branch"
     failure = make_fault(words, transient=True)
     return (refused, *plan_retry_or_escalate(replace(task, stage=Stage.VERIFY), failure, moment))

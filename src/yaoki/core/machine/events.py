@@ -34,6 +34,7 @@ from yaoki.core.model import (
     QueueChoice,
     Reason,
     RecoveryStrategy,
+    RefusalCause,
     RetryMethod,
     Spend,
     Stage,
@@ -186,9 +187,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class LandingRefused:
+    """`why`: only older journals have it, where a task that was verified with it was withdrawn."""
+
     NAME: ClassVar[str] = "LAND_REFUSED"
     head: str
     why: str = ""
+    cause: RefusalCause = RefusalCause.MOVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import AgentExit, FaultSource, Pause, QueueChoice, TaskId, TaskSpec, Verdict
+from yaoki.core.model import (
+    AgentExit,
+    FaultSource,
+    Pause,
+    QueueChoice,
+    RefusalCause,
+    TaskId,
+    TaskSpec,
+    Verdict,
+)
 from yaoki.errors import FatalCode
 
 
@@ -124,11 +133,11 @@ class CommitLanded:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchMoved:
-    """The run branch moved to `head`, or is about to; nothing landed."""
+class CommitNotLanded:
+    """The verified commit cannot land on the branch, which is at `head`: verify again."""
 
     head: str
-    reason: str = ""
+    cause: RefusalCause = RefusalCause.MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +185,7 @@ StageReport = (
     | MergeConflicted
     | CommitLanded
     | PlanAccepted
-    | BranchMoved
+    | CommitNotLanded
     | StageFaulted
     | AgentLost
     | WorkInterrupted

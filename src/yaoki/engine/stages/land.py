@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from yaoki.core.model import FINAL_CHECK_NAME, Run, Stage, Task, TaskKind
+from yaoki.core.model import FINAL_CHECK_NAME, RefusalCause, Run, Stage, Task, TaskKind
 from yaoki.core.model.stage_report import (
-    BranchMoved,
     CommitLanded,
+    CommitNotLanded,
     StageDeferred,
     StageReport,
     WorkInterrupted,
@@ -68,14 +68,14 @@ class LandStage:
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         if joint and not claim.queue.are_waiting(joint.parts):
-            return BranchMoved(predecessor, "a task that was verified with it was withdrawn")
+            return CommitNotLanded(predecessor, RefusalCause.COMPANION)
         # A worker that was cut off does not know that another worker has the task by now.
         claim.confirm_claim()
         head = self._workspace.landings.land(run, commit, onto)
         if head == commit or self._has_landed(run, task, commit):
             return CommitLanded(commit, was_there_before=commit == onto)
         if task.work.is_queued or commit == onto:
-            return BranchMoved(head)
+            return CommitNotLanded(head, self._refusal_cause(run, predecessor, head))
         return self._wait_for_company(run, task, claim)
 
     def _wait_for_company(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
@@ -95,7 +95,16 @@ class LandStage:
             )
         if stopped is StopReason.STOP:
             return StageDeferred("stopped before it landed", DEFERRED_WAIT)
-        return BranchMoved(self._workspace.branches.head(run))
+        head = self._workspace.branches.head(run)
+        waited = head == task.work.onto
+        return CommitNotLanded(head, RefusalCause.WAITED if waited else RefusalCause.MOVED)
+
+    def _refusal_cause(self, run: Run, predecessor: str, head: str) -> RefusalCause:
+        if head == predecessor:
+            return RefusalCause.UNKNOWN
+        if self._workspace.branches.branch_contains(run, predecessor):
+            return RefusalCause.MOVED
+        return RefusalCause.PREDECESSOR
 
     def _landed_before(self, run: Run, commit: str) -> CommitLanded:
         """The commit is on the branch: another task took it along, or a kill hid its landing."""

@@ -12,11 +12,17 @@ from yaoki.core.model import (
     Pause,
     PauseCause,
     PlanningRole,
+    RefusalCause,
     Run,
     Task,
     Verdict,
 )
-from yaoki.core.model.stage_report import BranchMoved, CandidateVerified, PlanAccepted, StageReport
+from yaoki.core.model.stage_report import (
+    CandidateVerified,
+    CommitNotLanded,
+    PlanAccepted,
+    StageReport,
+)
 from yaoki.core.text import format_count
 from yaoki.ports import PlannerAnswer, PlanReader, Workspace
 
@@ -44,7 +50,7 @@ class PlanTaskStages:
         answer = self._reader.read(run, task, folder)
         if answer.defects:
             # A task that the answer names is gone meanwhile: the verify stage reports it.
-            return BranchMoved(self._workspace.branches.head(run))
+            return CommitNotLanded(self._workspace.branches.head(run), RefusalCause.ANSWER)
         brief = task.spec.planning_brief
         needs_approval = (
             brief is not None and brief.role is PlanningRole.GOAL and bool(answer.specs)

@@ -15,6 +15,7 @@ from yaoki.views.history.entry_values import read_agent_run
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer
 from yaoki.views.history.warnings import RunWarnings
+from yaoki.views.plain_words import read_refusal_cause
 
 if TYPE_CHECKING:
     from yaoki.core.model import Catalogue
@@ -90,6 +91,7 @@ class RunHistory:
     tasks: dict[str, TaskHistory] = field(default_factory=dict)
     usage: AgentUsage = field(default_factory=AgentUsage)
     event_counts: Counter[str] = field(default_factory=Counter)
+    refusal_counts: Counter[str] = field(default_factory=Counter)
     answers: list[RecordedAnswer] = field(default_factory=list)
     answers_left_out: int = 0
     warnings: RunWarnings = field(default_factory=RunWarnings)
@@ -108,6 +110,8 @@ class RunHistory:
             self.plan.add(entry)
         if entry.event in COUNTED_EVENTS:
             self.event_counts[entry.event] += 1
+        if entry.event == "LAND_REFUSED":
+            self.refusal_counts[read_refusal_cause(entry.data)] += 1
         if entry.event == "RUN_MERGED":
             self.merged_into = str(entry.data.get("branch", ""))
         if entry.task_id:

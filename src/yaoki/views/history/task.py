@@ -34,7 +34,7 @@ from yaoki.views.history.values import (
     Wait,
     WaitCause,
 )
-from yaoki.views.plain_words import LAST_TRY, describe_cause
+from yaoki.views.plain_words import LAST_TRY, REFUSALS, describe_cause, read_refusal_cause
 
 # The decision of a person who undid a task; an answer has its choices.
 UNDO = "undo"
@@ -227,7 +227,7 @@ def _fail_jointly(history: TaskHistory, _: Timeline, __: JournalEntry) -> None:
 def _refuse_landing(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     history.check_run_log.refuse()
     if timeline.attempts:
-        timeline.begin_stage(entry, Stage.VERIFY, error="the run branch had moved")
+        timeline.begin_stage(entry, Stage.VERIFY, error=REFUSALS[read_refusal_cause(entry.data)])
 
 
 def _land(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

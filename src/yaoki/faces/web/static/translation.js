@@ -78,7 +78,7 @@ const PARTS = {
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
   JOINT_PROOF_FAILED: ({ tasks }) => ["", { n: tasks.length }],
-  LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: shortCommit(head) }],
+  LAND_REFUSED: ({ head, why, cause = why ? "companion" : "moved" }) => [cause === "moved" ? "" : `.${cause}`, { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
   PLAN_RECHECKED: ({ revision, checks }) => ["", { revision, checks: checks.join(t("comma")) }],

@@ -1,0 +1,80 @@
+"""The land stage: why a verified commit could not land."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tests.builders import a_run, an_active_task
+from yaoki.core.model import RefusalCause, Run, Stage, Work
+from yaoki.core.model.stage_report import CommitNotLanded
+from yaoki.engine.claim_context import unclaimed_context
+from yaoki.engine.stages.company_wait import CompanyWait
+from yaoki.engine.stages.land import LandStage
+from yaoki.engine.stages.plan_task import PlanTaskStages
+from yaoki.engine.stages.predecessor_wait import PredecessorWait
+from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.ports import Workspace
+
+
+class Branch:
+    """A branch at `commits[-1]` that takes no commit; nobody is in its merge queue."""
+
+    def __init__(self, commits: list[str]) -> None:
+        self._commits = commits
+
+    def head(self, run: Run) -> str:
+        return self._commits[-1]
+
+    def branch_contains(self, run: Run, commit: str) -> bool:
+        return commit in self._commits
+
+    def is_in_merge_queue(self, run: Run, commit: str, queue_members: object) -> bool:
+        return False
+
+    def read_joint(self, commit: str) -> None:
+        return None
+
+    def land(self, run: Run, commit: str, onto: str) -> str:
+        return self._commits[-1]
+
+
+def land_stage(branch: Branch) -> LandStage:
+    workspace = cast(Workspace, SimpleNamespace(branches=branch, landings=branch))
+    company = SimpleNamespace(is_taken_along=lambda *_: False, wait=lambda *_: None)
+    waits = SimpleNamespace(wait_for_predecessor=lambda *_: None)
+    return LandStage(
+        workspace,
+        cast(AttemptProcesses, None),
+        cast(PredecessorWait, waits),
+        cast(CompanyWait, company),
+        cast(PlanTaskStages, None),
+    )
+
+
+@pytest.mark.spec("17.7", "3.4")
+@pytest.mark.parametrize(
+    ("is_queued", "commits", "cause"),
+    [
+        (True, ["base", "below", "other"], RefusalCause.MOVED),
+        (True, ["base"], RefusalCause.PREDECESSOR),
+        (True, ["base", "other"], RefusalCause.PREDECESSOR),
+        (True, ["base", "below"], RefusalCause.UNKNOWN),
+        (False, ["base", "below", "other"], RefusalCause.MOVED),
+        (False, ["base", "below"], RefusalCause.WAITED),
+    ],
+)
+def test_a_refused_landing_has_its_true_cause(
+    is_queued: bool, commits: list[str], cause: RefusalCause
+) -> None:
+    """The work was verified on `below`, which is the branch or a candidate of the queue."""
+    work = Work(verified_commit="verified", onto="below", landing_refusals=int(is_queued))
+    task = an_active_task(Stage.LAND, work=work)
+    claim = replace(unclaimed_context(lambda _n, _d: None), confirm_claim=lambda: None)
+
+    report = land_stage(Branch(commits)).land(a_run(), task, claim)
+
+    assert report == CommitNotLanded(commits[-1], cause)
