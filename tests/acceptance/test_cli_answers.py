@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,29 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
     report = project.yaoki("report", "--json").document
     assert report["numbers"]["waived"] == 1
     assert "1 with checks that a person waived" in report["verdict"]
+
+
+@pytest.mark.spec("10.4", "12.3")
+def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
+    """A waived task looked like a proven one."""
+    project, _ = prepared.after(run_with_failed_base)
+    before = project.task("base")["waived"]
+    assert project.yaoki("answer", "base", "waive", "--check", "base").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+    base, status = project.task("base"), project.yaoki("status").out
+    why, document = project.yaoki("why", "base"), project.yaoki("why", "base", "--json").document
+    merged = project.yaoki("merge")
+
+    assert (before, base["waived"], project.task("top")["waived"]) == ([], ["base"], [])
+    assert f"{base['landed'][:10]}  waived: base" in status
+    assert status.count("waived: base") == 1
+    (answer,) = document["answers"]
+    assert (answer["choice"], answer["check"], answer["how"]) == ("waive", "base", "command line")
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.search(rf"a person answered on {when} \(command line\): waive base", why.out)
+    assert merged.code == 0, merged.err
+    assert "landed with checks that a person waived: base (base)" in merged.out
 
 
 @pytest.mark.spec("10.4", "12.3")

@@ -62,6 +62,8 @@ class TaskRow:
     agent_exit: str = ""
     # Set for a task that asks a person about the account of its agent.
     account_problem: AccountProblem = AccountProblem.NONE
+    # The checks that a person waived for its work.
+    waivers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from yaoki.core.run_status import RunStatus
 from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
 from yaoki.views.decisions import ExplainedDecision
+from yaoki.views.history import RecordedAnswer
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.why import AttemptSummary, Explanation
@@ -86,6 +87,7 @@ def _task(view: TaskView) -> Document:
         "cancel_wanted": row.cancel_requested,
         "landed": row.landed_commit or None,
         "agent_ended": row.agent_exit or None,
+        "waived": list(row.waivers),
         "on_branch": view.on_branch,
         "session": row.session or None,
         **_spend(row.spend),
@@ -110,6 +112,7 @@ def explanation_document(explanation: Explanation) -> Document:
         "headline": explanation.headline,
         "waits_for": explanation.wait_words or None,
         "decisions": [_decision(decision) for decision in explanation.decisions],
+        "answers": [_answer(answer) for answer in explanation.answers],
         "attempts": [_attempt(one) for one in explanation.attempts],
         "proven": dict(explanation.proof),
         "survivors": list(explanation.survivors),
@@ -129,6 +132,17 @@ def _decision(decision: ExplainedDecision) -> Document:
         "rule_words": decision.rule_words,
         "inputs": dict(decision.inputs),
         "otherwise": list(decision.alternatives),
+    }
+
+
+def _answer(answer: RecordedAnswer) -> Document:
+    return {
+        "at": answer.at.isoformat(),
+        "attempt": answer.attempt,
+        "choice": answer.choice,
+        "check": answer.check or None,
+        "words": answer.words or None,
+        "how": answer.channel or None,
     }
 
 
@@ -248,7 +262,7 @@ def _task_properties() -> Document:
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
         **dict.fromkeys(("group", "phase", "session", "agent_ended"), _MAYBE),
         **_SPENT,
-        **dict.fromkeys(("needs", "choices"), _TEXTS),
+        **dict.fromkeys(("needs", "choices", "waived"), _TEXTS),
     }
 
 

@@ -19,6 +19,7 @@ from yaoki.views.wait_text import describe_wait, end_wait_command
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
     from yaoki.views.decisions import ExplainedDecision
+    from yaoki.views.history.values import RecordedAnswer
 
 WARNINGS_SHOWN = 10
 
@@ -69,6 +70,8 @@ class Explanation:
     proof_revision: int = 0
     # The mutants of the landed commit that no test noticed.
     survivors: tuple[str, ...] = ()
+    # What people answered; the newest is first.
+    answers: tuple[RecordedAnswer, ...] = ()
 
 
 def explain(
@@ -106,6 +109,7 @@ def explain(
         history.check_revision,
         proof.check_revision if proof else 0,
         tuple(words for check in (proof.checks if proof else ()) for words in check.survivors),
+        tuple(reversed(history.answers)),
     )
 
 

@@ -234,6 +234,7 @@ def _screen_fields(stored: str) -> dict[str, Any]:
             "onto": data["work"].get("onto", "") if "work" in data else "",
             "agent_exit": _agent_exit(data),
             "account_problem": _account_problem(data),
+            "waivers": tuple(data.get("waivers", ())),
         }
     except ROW_READ_ERRORS:
         return {}
@@ -285,6 +286,7 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         account_problem=data.get("account_problem", NO_PROBLEM)
         if state is State.ESCALATED
         else NO_PROBLEM,
+        waivers=data.get("waivers", ()),
     )
 
 

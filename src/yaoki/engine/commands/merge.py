@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Verdict
 from yaoki.core.run_status import RunStatus
+from yaoki.core.text import list_some
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.engine.required_checks import (
@@ -19,6 +20,8 @@ from yaoki.engine.required_checks import (
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 from yaoki.ports import CompletionStore, MergeResult, Workspace
+
+WAIVED_SHOWN = 10
 
 
 class MergeCommand:
@@ -69,7 +72,15 @@ class MergeCommand:
             self._store.note(run.id, "WARNING", {"message": words})
         passed = [one.check for one in verdict.findings if _is_proof_of_plan(one)]
         self._record(run, result, status, passed, unproven=unproven and result.how != "already")
+        if waived := self._waived_tasks(run):
+            names = list_some(waived, WAIVED_SHOWN)
+            notes.append(f"landed with checks that a person waived: {names}")
         return replace(result, notes=tuple(notes))
+
+    def _waived_tasks(self, run: Run) -> list[str]:
+        """The landed tasks for which a person waived checks, each with these."""
+        rows = rows_on_run_branch(self._store.rows(run.id))
+        return [f"{row.name} ({', '.join(row.waivers)})" for row in rows if row.waivers]
 
     def _refuse_incomplete_branch(self, run: Run, into: str) -> None:
         """Refuse while the run branch has drifted, lacks landed work, or is half undone."""

@@ -17,6 +17,9 @@ from yaoki.faces.text.render import (
 
 if TYPE_CHECKING:
     from yaoki.views import AttemptSummary, ExplainedDecision, Explanation
+    from yaoki.views.history import RecordedAnswer
+
+ANSWERS_SHOWN = 5
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:
@@ -40,6 +43,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield f"  checks: those of revision {explanation.check_revision} of the plan"
     for words in explanation.warnings:
         yield f"  warning: {clean_line(words)}"
+    yield from map(_answer_line, explanation.answers[:ANSWERS_SHOWN])
     if explanation.decisions:
         yield from _decision_lines(explanation.decisions[0])
         yield from _decision_before(explanation.decisions)
@@ -49,6 +53,13 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield _attempt_line(attempt)
         details = (attempt.queue_words, attempt.check_run_words)
         yield from (f"     {words}" for words in details if words)
+
+
+def _answer_line(answer: RecordedAnswer) -> str:
+    how = f" ({clean_line(answer.channel)})" if answer.channel else ""
+    parts = (answer.choice, answer.check, answer.words)
+    words = clean_line(" ".join(part for part in parts if part))
+    return f"  a person answered on {local_date_time(answer.at)}{how}: {words}"
 
 
 def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:

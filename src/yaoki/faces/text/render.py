@@ -164,8 +164,9 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
             ended = f"  {agent_end_words(row)}" if row.agent_exit else ""
+            waived = f"  waived: {clean_line(', '.join(row.waivers))}" if row.waivers else ""
             undo = f"  {describe_wait(view, now, names)}" if row.undo_requested else ""
-            return f"{row.landed_commit[:10]}{lost}{ended}{undo}"
+            return f"{row.landed_commit[:10]}{lost}{waived}{ended}{undo}"
         case State.WAITING:
             return clean_line(describe_wait_and_command(view, now, names))
         case State.ACTIVE:

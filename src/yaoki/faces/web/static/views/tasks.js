@@ -64,6 +64,7 @@ function cells(node, task) {
 function whyOf(task) {
   if (task.state === "ESCALATED") return task.question || named("reason", task.reason);
   if (task.state === "WAITING") return waitWords(task);
+  if (task.landed && task.waived?.length) return `${named("outcome", "WAIVED")}: ${task.waived.join(t("comma"))}`;
   if (task.agent_ended) return `${t("agent.ended")}: ${task.agent_ended}`;
   return task.reason ? named("reason", task.reason) : "";
 }
