@@ -85,7 +85,7 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prep
     assert resumed.code == 0, resumed.out + resumed.err
     why = project.yaoki("why", base["id"], "--json").document
     assert why["attempts"][1]["agent"] == "person"
-    assert "base  attempt 2  takes the work of a person" in resumed.out
+    assert "base  attempt 2  continues with the worktree as a person left it" in resumed.out
     assert "base  attempt 2  a person changed 1 file" in resumed.out
     assert why["proven"] == {"base": "PASSED"}
     assert project.show(stands["run_branch"], "base.txt") == "good"

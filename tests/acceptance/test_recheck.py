@@ -87,6 +87,32 @@ def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
     assert project.yaoki("resume").code == 0
 
 
+@pytest.mark.spec("10.4", "12.3")
+def test_work_that_a_person_only_had_verified_again_stays_that_of_the_agent(
+    project: Project,
+) -> None:
+    """A person changed the check and no file."""
+    start_with_unfit_check(project)
+    asked = project.yaoki("why", "late", "--json").document["attempts"][-1]
+    project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
+    assert project.yaoki("plan", "recheck").code == 0
+    assert project.yaoki("answer", "late", "done").code == 0
+
+    ended = project.yaoki("resume")
+
+    assert ended.code == 0, ended.out + ended.err
+    assert (
+        "no file changed since the last attempt; verified again because a person asked" in ended.out
+    )
+    assert "a person changed" not in ended.out
+    assert "the work of a person" not in ended.out
+    first, second = project.yaoki("why", "late", "--json").document["attempts"]
+    assert first["ended"] == asked["ended"]
+    assert first["ended"].startswith("needs you: ")
+    assert (first["agent"], second["agent"]) == (asked["agent"], None)
+    assert "finished by a person" not in project.yaoki("report", "--format", "html").out
+
+
 @pytest.mark.spec("0.1", "16.14")
 def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project: Project) -> None:
     """The changed check of `early` also counts at the end of the run."""

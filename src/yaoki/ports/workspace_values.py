@@ -32,6 +32,7 @@ class CommittedAttempt:
     commits could be saved.  `diff_digest` identifies the changes, on every machine the same.
     `left_out_files` are new files outside the task's scope: they are saved beside the work and are
     not part of it.  `sandbox_refusals` are acts of the agent that the sandbox refused.
+    `person_file_count` are the files that a person who took over has changed.
     """
 
     head: str
@@ -43,6 +44,7 @@ class CommittedAttempt:
     left_out_files: tuple[str, ...] = ()
     sandbox_refusals: tuple[str, ...] = ()
     size_excess: tuple[str, ...] = ()
+    person_file_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def failure_subject(failure: Data) -> str:
 
 def _start_words(data: Data) -> str:
     if data["agent"] == PERSON_AGENT:
-        return "takes the work of a person"
+        return "continues with the worktree as a person left it"
     where = "in a fresh worktree" if data["fresh"] else "in its worktree"
     return f"started {where}" + (f" with {data['agent']}" if data["agent"] else "")
 
@@ -68,7 +68,10 @@ def _start_words(data: Data) -> str:
 def _agent_words(data: Data) -> str:
     exit_ = data["exit"]
     if data.get("by_person"):
-        return f"a person changed {format_count(data.get('changed', 0), 'file')}"
+        changed = data.get("person_file_count", data.get("changed", 0))
+        if not changed:
+            return "no file changed since the last attempt; verified again because a person asked"
+        return f"a person changed {format_count(changed, 'file')}"
     if cause := exit_.get("ended_by"):
         how = describe_agent_end(cause)
     elif exit_.get("signal"):

@@ -45,7 +45,9 @@ def answered(world: World, task: Task) -> tuple[Task, Candidate]:
     taken = replace(task, mode=AttemptMode.TAKEN_OVER)
     place = world.workspace.worktrees.prepare(world.run, taken, taken.attempt + 1)
     world.workspace.worktrees.take_snapshot(taken, taken.attempt + 1)
-    work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
+    work = replace(
+        taken.work, base=place.base, head="", worktree=str(place.worktree), tree=place.tree
+    )
     begun = replace(taken, attempt=taken.attempt + 1, work=work)
     kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     assert world.workspace.worktrees.commit_attempt(world.run, begun) == kept
@@ -90,6 +92,38 @@ def test_a_merge_made_by_hand_is_verified(world: World, how: Callable[[Path], No
     assert parents == [world.workspace.branches.head(world.run), proved.work.head]
     assert not (world.repo / ADMIN / "MERGE_HEAD").exists()
     assert git(at, "status", "--porcelain") == ""
+
+
+def edit_and_commit(at: Path) -> None:
+    write(at, mine="p\n")
+    commit(at, "by hand")
+    write(at, other="p\n")
+
+
+@pytest.mark.spec("12.3")
+@pytest.mark.parametrize("has_candidate", [True, False])
+@pytest.mark.parametrize(
+    ("how", "count"),
+    [(lambda _: None, 0), (lambda at: write(at, mine="p"), 1), (edit_and_commit, 2)],
+)
+def test_only_the_files_that_the_person_changed_are_counted(
+    world: World, how: Callable[[Path], None], count: int, has_candidate: bool
+) -> None:
+    """The worktree has the agent's files and, after it was verified, those that landed before."""
+    task = run_attempt(world, world.task(1), lambda at: write(at, agent="a\n"))
+    land_task(world, world.task(2), lambda at: write(at, landed="l\n"))
+    if has_candidate:
+        world.workspace.landings.build_candidate(world.run, task)
+    how(Path(task.work.worktree))
+    taken = replace(task, mode=AttemptMode.TAKEN_OVER)
+
+    place = world.workspace.worktrees.prepare(world.run, taken, 2)
+    work = replace(taken.work, base=place.base, head="", tree=place.tree)
+    begun = replace(taken, attempt=2, work=work)
+    committed = world.workspace.worktrees.commit_attempt(world.run, begun)
+
+    assert committed.person_file_count == count
+    assert "agent" in committed.changed
 
 
 def test_a_merge_resolved_with_ours_is_a_merge(world: World) -> None:

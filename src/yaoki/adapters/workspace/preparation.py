@@ -6,7 +6,7 @@ import shlex
 
 from yaoki.adapters.git.conflict_tree import ConflictTrees
 from yaoki.adapters.git.filters import Filters
-from yaoki.adapters.git.ref_names import task_branch_ref
+from yaoki.adapters.git.ref_names import candidate_ref, task_branch_ref
 from yaoki.adapters.git.refs import GitCommit, require_commit
 from yaoki.adapters.workspace.parts import WorkspaceParts
 from yaoki.adapters.workspace.proof_rooms.submodules import check_out_submodules
@@ -111,7 +111,17 @@ class WorktreePreparation:
             if task.feedback and task.feedback.kind is FailureKind.CONFLICT:
                 head = self._check_out_conflict(task, worktree, head, run_head)
         base = self._commits.merge_base(head.sha, run_head) or task.work.base or run.base
-        return PreparedWorktree(worktree.path, base, head.tree, fresh=False)
+        left = self._left_for_person(task, head, run_head) if task.taken_over else head
+        return PreparedWorktree(worktree.path, base, left.tree, fresh=False)
+
+    def _left_for_person(self, task: Task, head: GitCommit, run_head: str) -> GitCommit:
+        """The commit at which yaoki left the worktree: a person's own commits come after it."""
+        if not task.work.head or self._refs.is_ancestor(head.sha, run_head):
+            return head
+        candidate, left = self._refs.read_commits(candidate_ref(task.id), task.work.head)
+        if candidate and task.work.head in candidate.parents:
+            left = candidate
+        return left if left and self._refs.is_ancestor(left.sha, head.sha) else head
 
     def _check_out_conflict(
         self, task: Task, worktree: Worktree, head: GitCommit, run_head: str

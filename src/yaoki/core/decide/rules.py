@@ -173,6 +173,7 @@ def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
         report.left_out_files,
         report.queue_choice,
         by_person=task.taken_over,
+        person_file_count=report.person_file_count,
     )
     notes = (
         [_checkout_note(report.changed_checkout)]

@@ -158,6 +158,8 @@ class AgentFinished:
     queue_choice: QueueChoice | None = None
     # The work is that of a person, who answered `done`; no agent ran.
     by_person: bool = False
+    # The files that this person changed since the last attempt; None in older journals.
+    person_file_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class WorkCommitted:
     `diff_digest` identifies the changes of the attempt.  `changed_git_config` names changed files
     of git's own configuration, `changed_checkout` files of the user's checkout that changed
     meanwhile, by the agent or by anyone else.  `left_out_files` are new files outside the scope,
-    `size_excess` sentences about files beyond the size limits of a change.
+    `size_excess` sentences about files beyond the size limits of a change.  `person_file_count`
+    are the files that a person who took over has changed since the last attempt.
     """
 
     exit: AgentExit
@@ -54,6 +55,7 @@ class WorkCommitted:
     left_out_files: tuple[str, ...] = ()
     size_excess: tuple[str, ...] = ()
     queue_choice: QueueChoice | None = None
+    person_file_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,7 @@ class WorkStage:
             saved.size_excess,
             # Work without changes has no place in a queue: nothing is built on it.
             claim.queue.choose_entry() if saved.changed and task.spec.kind.is_change else None,
+            saved.person_file_count,
         )
 
     def _ignored_warnings(self, task: Task) -> Iterator[str]:

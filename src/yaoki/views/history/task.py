@@ -170,6 +170,9 @@ def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     run = read_agent_run(entry)
     runs = (*timeline.attempts[-1].agent_runs, run)
     timeline.begin_stage(entry, Stage.VERIFY, agent_run=run, agent_runs=runs)
+    if entry.data.get("person_file_count") == 0:
+        # A person asked for another proof of the work as it is: nobody worked in this attempt.
+        timeline.change_attempt(agent="")
 
 
 def _count_check_runs(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
@@ -296,8 +299,10 @@ def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
         timeline.end_attempt(entry, AttemptEnd.CANCELLED)
         history.removal = Removal(entry.at, entry.event, "CANCELLED: a person answered abort")
         return
-    if choice in {Choice.DONE, Choice.WAIVE}:
+    if choice == Choice.WAIVE:
         timeline.stage = Stage.VERIFY
+    elif choice == Choice.DONE:
+        timeline.stage = Stage.PREPARE
     timeline.begin_wait(entry, WaitCause.SLOT)
 
 

@@ -101,7 +101,16 @@ class WorkSaver:
             left_out_files=tuple(printable_path(path) for path in left_out),
             sandbox_refusals=imported.refused_acts,
             size_excess=excess,
+            person_file_count=self._count_person_files(task, files),
         )
+
+    def _count_person_files(self, task: Task, files: FolderTree) -> int | None:
+        """The files that a person changed since the last attempt; None for an agent's attempt."""
+        if not task.taken_over:
+            return None
+        if not task.work.tree:
+            return len(files.changes)
+        return len(self._trees.diff_trees(task.work.tree, files.tree))
 
     def _import_agent_commits(self, task: Task, worktree: Worktree) -> AgentCommits:
         """Put commits that the agent made in the sandbox on the task's branch.
