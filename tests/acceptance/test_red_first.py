@@ -57,7 +57,8 @@ def test_a_fix_lands_with_the_test_that_fails_without_it_in_its_receipt(faulty: 
     assert "no test was added or changed" in failures[0]["message"]
     assert "check tests passes without the change" in failures[1]["message"]
     assert "Write a test first that fails because of the fault" in faulty.prompt(task, 1)
-    assert "test_zero" in faulty.prompt(task, 3)
+    assert "test_half.py::test_zero" in faulty.prompt(task, 3)
+    assert "test_half.py" not in faulty.prompt(task, 2), "no test is part of the change"
     why = faulty.yaoki("why", "a").out
     assert "red-first PASSED, 1 test fails without the change" in why
     faulty.yaoki("report", "--receipt", str(faulty.folder / "receipt"))
@@ -84,6 +85,27 @@ def test_a_test_that_cannot_be_loaded_without_the_fix_shows_nothing(faulty: Proj
     assert "does not fail by an assertion without the change" in checked["message"]
     assert faulty.yaoki("answer", "a", "waive", "red-first").code == 0
     assert faulty.yaoki("resume").code == 0
+
+
+def test_a_new_feature_with_red_is_asked_about_with_the_whole_reason(faulty: Project) -> None:
+    """The test of a new module cannot run without it; the tests of other files say nothing."""
+    test = "from whole.color import red\n\n\ndef test_red():\n    assert red() == 1\n"
+    files = {"whole/__init__.py": "", "whole/color.py": "def red():\n    return 1\n"}
+    code, task, _ = run_fix(
+        faulty,
+        {**files, "test_color.py": test},
+        {**files, "test_color.py": test, "note.txt": "again\n"},
+        kind="change",
+        red=True,
+        retry={"max_retries": 1},
+    )
+
+    assert code == 4
+    assert "No module named 'whole'" in task["question"]
+    assert "…" not in task["question"]
+    assert "pip install" not in task["question"]
+    assert "red is for a fix of existing code" in task["question"]
+    assert "test_even" not in faulty.prompt(task, 2), "it is not a test of this change"
 
 
 @pytest.mark.full

@@ -11,6 +11,7 @@ from yaoki.core.model import CriterionLevel, Finding, FindingItem, Outcome
 
 pytestmark = pytest.mark.spec("17.1")
 NOW = a_finding(Outcome.PASSED, check="tests", passing_tests=("test_a", "test_b"))
+FILES = ("tests/test_x.py",)
 
 
 def failed(*items: tuple[str, str], **params: object) -> Finding:
@@ -30,7 +31,7 @@ def failed(*items: tuple[str, str], **params: object) -> Finding:
     ],
 )
 def test_a_test_that_fails_without_the_change_is_red(message: str) -> None:
-    evidence = compare_without_change(failed(("test_a", message)), NOW)
+    evidence = compare_without_change(failed(("test_a", message)), NOW, FILES)
 
     assert evidence.red_tests == ("test_a",)
     assert not evidence.why_not
@@ -52,39 +53,70 @@ def test_a_test_that_fails_without_the_change_is_red(message: str) -> None:
     ],
 )
 def test_a_test_that_cannot_be_loaded_shows_nothing(message: str) -> None:
-    evidence = compare_without_change(failed(("test_a", message)), NOW)
+    evidence = compare_without_change(failed(("test_a", message)), NOW, FILES)
 
     assert not evidence.red_tests
     assert evidence.why_not == "does not fail by an assertion without the change: it failed"
 
 
 def test_only_tests_that_pass_with_the_change_count() -> None:
-    evidence = compare_without_change(failed(("gone", "assert 0"), ("test_b", "assert 0")), NOW)
+    evidence = compare_without_change(
+        failed(("gone", "assert 0"), ("test_b", "assert 0")), NOW, FILES
+    )
 
     assert evidence.red_tests == ("test_b",)
-    assert not compare_without_change(failed(("gone", "assert 0")), NOW).red_tests
+    assert not compare_without_change(failed(("gone", "assert 0")), NOW, FILES).red_tests
 
 
 def test_a_passing_suite_names_the_tests_that_pass_anyway() -> None:
     before = a_finding(Outcome.PASSED, passing_tests=("test_b", "other"))
 
-    evidence = compare_without_change(before, NOW)
+    evidence = compare_without_change(before, NOW, FILES)
 
     assert evidence == RedEvidence(
         "tests", green_tests=("test_b",), why_not="passes without the change"
     )
 
 
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        (("tests/test_x.py",), ("tests/test_x.py::test_a", "test_x.Case.test_b")),
+        (("pkg/test_z.py",), ()),
+        ((), ()),
+    ],
+)
+def test_only_tests_of_the_files_of_the_change_are_named(
+    files: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    """The whole suite passes without the change; most of it has nothing to do with it."""
+    tests = ("tests/test_x.py::test_a", "test_x.Case.test_b", "tests/test_y.py::test_x")
+    new = ("pkg/test_z.py::test_new",)
+    now = a_finding(Outcome.PASSED, check="tests", passing_tests=(*tests, *new))
+    before = a_finding(Outcome.PASSED, passing_tests=tests)
+
+    assert set(compare_without_change(before, now, files).green_tests) == set(named)
+
+
+def test_a_module_that_the_change_adds_is_none_to_install() -> None:
+    before = failed(missingModules=["whole"], remedy="pip install whole")
+
+    evidence = compare_without_change(before, NOW, FILES)
+
+    missing = "does not fail by an assertion without the change: No module named 'whole'"
+    assert evidence.why_not == missing
+
+
 def test_a_check_that_cannot_run_without_the_change_shows_nothing() -> None:
     before = a_finding(Outcome.BROKEN, message="no program")
 
-    evidence = compare_without_change(before, NOW)
+    evidence = compare_without_change(before, NOW, FILES)
 
     assert evidence == RedEvidence("tests", why_not="cannot run without the change: no program")
 
 
 def test_a_suite_that_did_not_load_shows_nothing() -> None:
-    evidence = compare_without_change(failed(loadError=True), NOW)
+    evidence = compare_without_change(failed(loadError=True), NOW, FILES)
 
     assert not evidence.red_tests
     assert "its tests did not load" in evidence.why_not
@@ -98,7 +130,7 @@ def test_the_tests_that_pass_anyway_are_named_beside_the_failed_ones(
 ) -> None:
     before = replace(failed(("test_a", message)), passing_tests=("test_b", "other"))
 
-    evidence = compare_without_change(before, NOW)
+    evidence = compare_without_change(before, NOW, FILES)
 
     assert (evidence.check, evidence.red_tests, evidence.green_tests) == ("tests", red, ("test_b",))
 
@@ -106,7 +138,7 @@ def test_the_tests_that_pass_anyway_are_named_beside_the_failed_ones(
 def test_a_check_without_names_is_one_test() -> None:
     now = a_finding(Outcome.PASSED, check="smoke")
 
-    assert compare_without_change(failed(), now).red_tests == ("check smoke",)
+    assert compare_without_change(failed(), now, FILES).red_tests == ("check smoke",)
 
 
 def test_one_red_test_is_enough_and_is_named() -> None:

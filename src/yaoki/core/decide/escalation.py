@@ -10,6 +10,7 @@ from typing import Any
 from yaoki.core.decide.exit_classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
+from yaoki.core.decide.red_first import NOT_RED_PATTERN
 from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
@@ -205,12 +206,14 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         return shorten("\n".join(lines), QUESTION_MAX)
     if failure.check == NO_CHANGE_CHECK:
         return _acceptance_question(task, failure)
-    # A fault of ours includes the command that fixes it, which must not be cut.
-    issue = first_line(issue, 800 if failure.is_our_fault else 240)
+    # A fault of ours includes the command that fixes it, and red first its reason at the end.
+    is_whole = failure.is_our_fault or failure.pattern == NOT_RED_PATTERN
+    issue = first_line(issue, 800 if is_whole else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     remedy = (
         _plan_permission(failure)
+        or _red_first_remedy(task, failure)
         or _unfit_check_remedy(task, failure)
         or _doubtful_check_remedy(task, failure)
         or _account_remedy(task, failure)
@@ -234,6 +237,13 @@ def _plan_permission(failure: Failure) -> str:
     if failure.pattern != WEAKENED:
         return ""
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
+
+
+def _red_first_remedy(task: Task, failure: Failure) -> str:
+    """A test of a new feature cannot run without it, so the plan asks for the impossible."""
+    if failure.pattern != NOT_RED_PATTERN or task.spec.kind is TaskKind.FIX:
+        return ""
+    return " The key red is for a fix of existing code; a new feature needs a check of its own."
 
 
 def _unfit_check_remedy(task: Task, failure: Failure) -> str:

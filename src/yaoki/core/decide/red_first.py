@@ -30,6 +30,8 @@ _MISSING_NAME = lazy_compile(
     r"|.{0,200}Cannot find (?:module|package)\b|.{0,200}does not provide an export named\b"
 )
 
+_WORD = lazy_compile(r"[\w-]+")
+
 
 @dataclass(frozen=True, slots=True)
 class RedEvidence:
@@ -41,11 +43,14 @@ class RedEvidence:
     why_not: str = ""
 
 
-def compare_without_change(before: Finding, now: Finding) -> RedEvidence:
-    """`before`: the check with the new tests and without the change; `now`: it passes with it."""
+def compare_without_change(before: Finding, now: Finding, test_files: Sequence[str]) -> RedEvidence:
+    """`before`: the check with the new tests and without the change; `now`: it passes with it.
+
+    `test_files`: those that the change adds or changes.  Only their tests are named as passing.
+    """
     # Only tests that exist with the change count; all do where their names are unknown.
     passing = frozenset(now.passing_tests)
-    green = tuple(sorted(passing & set(before.passing_tests)))[:TESTS_MAX]
+    green = tuple(sorted(_tests_of(test_files, passing) & set(before.passing_tests)))[:TESTS_MAX]
     if before.outcome is Outcome.PASSED:
         why = "passes without the change"
         return RedEvidence(now.check, green_tests=green, why_not=why)
@@ -57,13 +62,28 @@ def compare_without_change(before: Finding, now: Finding) -> RedEvidence:
     if red or not (before.items or incomplete_suite_reason(before)):
         # A check without named failures is one test itself.
         return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",), green)
-    reason = incomplete_suite_reason(before) or before.message
-    why = f"does not fail by an assertion without the change: {reason}"
+    why = f"does not fail by an assertion without the change: {_load_failure(before)}"
     return RedEvidence(now.check, green_tests=green, why_not=why)
+
+
+def _tests_of(files: Sequence[str], tests: frozenset[str]) -> frozenset[str]:
+    """The tests of these files; all tests where the runner names no file."""
+    if not files:
+        return frozenset()
+    stems = {path.rpartition("/")[2].partition(".")[0] for path in files}
+    own = (name for name in tests if stems & set(_WORD.findall(name.partition("::")[0])))
+    return frozenset(own) or tests
 
 
 def _is_load_error(message: str) -> bool:
     return exception_kind(message) in _LOAD_ERRORS or _MISSING_NAME.match(message) is not None
+
+
+def _load_failure(before: Finding) -> str:
+    """Why no test could fail; a missing module is one that the change adds, so none to install."""
+    if missing := before.params.get("missingModules", ()):
+        return f"No module named {', '.join(map(repr, missing))}"
+    return incomplete_suite_reason(before) or before.message
 
 
 def judge_red_first(

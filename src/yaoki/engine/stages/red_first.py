@@ -42,7 +42,7 @@ class RedFirst:
             if check.claim.stop_reason():
                 return
             before = self._run(check, facts, without, own=bool(tests))
-            evidence.append(compare_without_change(before, finding))
+            evidence.append(compare_without_change(before, finding, tests))
             if evidence[-1].red_tests:
                 break
         yield judge_red_first(evidence, level, tests)
