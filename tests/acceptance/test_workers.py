@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -152,10 +153,14 @@ def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -
         wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         worker.send_signal(signal.SIGTERM)
         wait_until(lambda: is_stopping(project), "it says that it stops")
+        status = project.yaoki("status").out
         marker.touch()
         out, _ = worker.communicate(timeout=BOUND_S)
 
     assert worker.returncode == 0, out
+    assert re.search(r"1 of 1 slots busy.*, stopping and takes nothing new", status), status
+    assert re.search(r"b +WAITING +its worker is stopping and takes nothing new", status), status
+    assert "free slot" not in status
     assert [task["state"] for task in project.status(run)["tasks"]] == ["DONE", "WAITING"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,14 +81,14 @@ NO_CALLS: dict[str, Any] = {
 }
 
 
-def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
+def a_pool(store: Any, worker: Any, heartbeat: timedelta = SOON, **more: Any) -> Pool:
     calls = {"complete": lambda _: not worker.tasks, **NO_CALLS, **more}
     return Pool(
         store,
         worker,
         HandClock(),
         PoolSettings(
-            slots=2, lease=timedelta(minutes=1), heartbeat=SOON, park_after=timedelta(hours=6)
+            slots=2, lease=timedelta(minutes=1), heartbeat=heartbeat, park_after=timedelta(hours=6)
         ),
         **calls,
     )
@@ -106,6 +107,32 @@ def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
         a_pool(Heart(), worker, upkeep=PoolUpkeep(scan=broken)).serve([RUN])
 
     assert worker.stopped_by is StopReason.STOP
+
+
+@pytest.mark.spec("11.8", "12.3")
+def test_a_stop_is_announced_at_once() -> None:
+    """A heartbeat may be far away, and people look right after they asked for the stop."""
+    worker, beats = FakeWorker(an_active_task()), []
+    announced = threading.Event()
+
+    def beat(*, idle_reason: str, stopping: bool) -> None:
+        beats.append((idle_reason, stopping))
+        if stopping:
+            announced.set()
+
+    presence = SimpleNamespace(beat=beat, leave=lambda: None)
+    pool = a_pool(Heart(), worker, heartbeat=timedelta(hours=1), presence=presence)
+    serving = threading.Thread(target=pool.serve, args=([RUN],))
+    serving.start()
+    worker.running.wait(10)
+
+    pool.stop.escalate()
+    is_announced = announced.wait(10)
+    worker.may_end.set()
+    serving.join()
+
+    assert is_announced
+    assert beats == [("", False), ("", True)], "once"
 
 
 @pytest.mark.spec("0.6")

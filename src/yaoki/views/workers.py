@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 TASKS_SHOWN = 5
+STOPPING_WORDS = "its worker is stopping and takes nothing new"
 
 
 def why_not_taken(
@@ -44,6 +45,8 @@ def why_not_taken(
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
         return f"waits for a worker with the tags {names}; none is running"
+    if fit and all(seen.worker.activity is WorkerActivity.STOPPING for seen in fit):
+        return STOPPING_WORDS
     waits = [seen.worker.idle_reason for seen in fit]
     if waits and all(waits) and row.stage == Stage.PREPARE:
         return f"waits: {waits[0]}"
@@ -100,7 +103,7 @@ def _extras(seen: WorkerSeen) -> str:
         "in the background" if worker.background else "",
         f"only run {', '.join(worker.runs)}" if worker.runs else "",
         f"tags {one_line(', '.join(worker.tags), 120)}" if worker.tags else "",
-        "stopping" if worker.activity is WorkerActivity.STOPPING else "",
+        "stopping and takes nothing new" if worker.activity is WorkerActivity.STOPPING else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 

@@ -77,6 +77,7 @@ class _State:
     # Changes of the store in a row that left nothing to claim.
     vain_claims: int = 0
     admission: AdmissionDecision = field(default_factory=AdmissionDecision)
+    is_stop_announced: bool = False
 
 
 class Pool:
@@ -136,6 +137,7 @@ class Pool:
         heartbeat.start()
         try:
             while not is_over():
+                self._announce_stop()
                 self._state.runs = runs()
                 self._fill(self._state.runs)
                 self._start_background_tasks()
@@ -270,6 +272,12 @@ class Pool:
         if self._presence is not None:
             reason = self._state.admission.reason
             self._presence.beat(idle_reason=reason, stopping=self.stop.drain)
+
+    def _announce_stop(self) -> None:
+        """Tell people at once that nothing new is taken, not only with the next heartbeat."""
+        if self.stop.drain and not self._state.is_stop_announced:
+            self._state.is_stop_announced = True
+            self._announce()
 
     def _start(self, task: Task) -> None:
         assert task.lease is not None, f"{task.id} was not claimed"
