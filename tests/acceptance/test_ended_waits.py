@@ -6,13 +6,15 @@ The time that a service names may be read wrongly, or the person bought more of 
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Project
+from tests.acceptance.project import SETTINGS, Project, remaining_output, wait_until
 from tests.acceptance.test_closed_accounts import YAOKI, Service, entries, make_plan
+from tests.acceptance.test_workers import workers
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.6")]
 LIMIT = "API Error: 429 rate_limit_error: try again in 9000s"
@@ -201,3 +203,31 @@ def test_a_worker_that_waits_takes_the_task_at_once_and_its_output_announced_the
 
     assert worker.returncode == 0, out + rest
     assert (out + rest).count("waits for its account") == 1
+
+
+def test_the_summary_after_an_interrupt_says_until_when_a_task_waits_for_its_account(
+    project: Project, tmp_path: Path
+) -> None:
+    """The other tasks only wait for a worker, which the next command starts."""
+    service = Service(tmp_path / "service", LIMIT)
+    park(project, service, ("one",))
+    project.settings(SETTINGS)
+    plan = make_plan({"a": service.agent()}, "a", ("other", "late"))
+    plan["tasks"][1]["needs"] = ["other"]
+    worker = project.start("run", project.plan(plan))
+    assert worker.stdout is not None
+    read_until(worker.stdout, "waits for its account")
+    wait_until(lambda: bool(workers(project)), "it handles signals")
+
+    worker.send_signal(signal.SIGINT)
+    rest = remaining_output(worker)
+
+    assert worker.returncode == 130
+    task = project.task("other")["id"]
+    waits = r"waiting: other: waits for its account a: its limit is reached; one task tries at"
+    assert re.search(rf"{waits} \d\d:\d\d.*, in 2 h 2\d min: yaoki retry {task}", flat(rest)), rest
+    assert "waiting: late" not in rest
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())

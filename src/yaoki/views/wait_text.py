@@ -71,8 +71,14 @@ def end_wait_command(view: TaskView, now: datetime) -> str:
     row = view.row
     if row.state is not State.WAITING or view.blocked or row.awaiting_rerun:
         return ""
-    until = max(row.due_at or now, account_wait_end(view, now) or now)
-    return f"yaoki retry {row.id}" if until - now >= COMMAND_FROM else ""
+    until = wait_end(view, now)
+    return f"yaoki retry {row.id}" if until and until - now >= COMMAND_FROM else ""
+
+
+def wait_end(view: TaskView, now: datetime) -> datetime | None:
+    """Until when the task waits for its account or a delay; None when for neither."""
+    until = max(view.row.due_at or now, account_wait_end(view, now) or now)
+    return until if until > now else None
 
 
 def account_wait_end(view: TaskView, now: datetime) -> datetime | None:

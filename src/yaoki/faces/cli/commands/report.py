@@ -30,7 +30,7 @@ from yaoki.faces.text.render import (
 from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import agent_reads_words
-from yaoki.views.wait_text import describe_wait_and_command
+from yaoki.views.wait_text import describe_wait_and_command, wait_end
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -152,8 +152,8 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
         print_question(app, task)
     _print_names("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _print_blocked(view)
-    if view.status is RunStatus.ACTIVE and not stopped:
-        _print_waiting(app, view)
+    if view.status is RunStatus.ACTIVE:
+        _print_waiting(app, view, stopped=stopped)
     for note in view.unlanded_optional_tasks[:SHOWN]:
         print_wrapped(f"  note: {_unlanded_note(note, view)}")
     _print_warnings(app, view)
@@ -163,10 +163,19 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
 
 
-def _print_waiting(app: App, view: RunView) -> None:
-    """Why an unfinished run stops here: what its tasks wait for."""
+def _print_waiting(app: App, view: RunView, *, stopped: bool) -> None:
+    """Why an unfinished run stops here: what its tasks wait for.
+
+    After a stop all wait for a worker; then only those are shown that would wait with one as well.
+    """
     names, now = task_names(view), app.clock.now()
-    waits = [t for t in view.tasks if t.row.state is State.WAITING and not t.blocked]
+    waits = [
+        task
+        for task in view.tasks
+        if task.row.state is State.WAITING
+        and not task.blocked
+        and not (stopped and wait_end(task, now) is None)
+    ]
     for task in waits[:WAITS_SHOWN]:
         words = clean_line(describe_wait_and_command(task, now, names))
         print_wrapped(f"  waiting: {clean_line(task.row.name, NAME_CHARS)}: {words}")
