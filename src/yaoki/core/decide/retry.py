@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum, unique
-from typing import Any
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
 from yaoki.core.decide.waived_failures import needs_answer
@@ -315,6 +314,7 @@ def _retry(
     if wait > task.spec.policy.rate_limit_wait_max:
         strategy = RetryMethod.PARK
     time = format_duration(wait.total_seconds())
+    next_agent = strategy is RetryMethod.NEXT_AGENT
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
@@ -326,15 +326,9 @@ def _retry(
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
-        **_next_agent(task, strategy),
+        agent_index=task.other_agent_indices[0] if next_agent else None,
+        fail_over=FailOverCause.REPEATED_FAILURE if next_agent else FailOverCause.NONE,
     )
-
-
-def _next_agent(task: Task, strategy: RetryMethod) -> dict[str, Any]:
-    if strategy is not RetryMethod.NEXT_AGENT:
-        return {}
-    index = task.other_agent_indices[0]
-    return {"agent_index": index, "fail_over": FailOverCause.REPEATED_FAILURE}
 
 
 def _next_step(task: Task, failure: Failure, same_work: int) -> str:
