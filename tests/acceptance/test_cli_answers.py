@@ -134,6 +134,28 @@ def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
     assert "landed with checks that a person waived: base (base)" in merged.out
 
 
+@pytest.mark.spec("12.3")
+def test_the_explanation_of_a_landed_task_begins_with_its_end(prepared: Prepared) -> None:
+    """It began with the question, and the answer that resolved it was missing."""
+    project, _ = prepared.after(run_with_failed_base)
+    asked = project.yaoki("why", "base").out
+    assert project.yaoki("answer", "base", "retry", "write good").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+    lines = project.yaoki("why", "base").out.splitlines()
+
+    marks = (
+        "DONE: landed",
+        "a person answered",
+        "attempts, newest",
+        "last decision before it landed",
+    )
+    places = [next(n for n, line in enumerate(lines) if mark in line) for mark in marks]
+    assert places == sorted(places), lines
+    assert lines[places[1]].endswith("(command line): retry write good")
+    assert asked.index("last decision, at") < asked.index("attempts, newest first")
+
+
 @pytest.mark.spec("10.4", "12.3")
 def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> None:
     """Once the work has landed, the waived check fails for them, too: its tests are waived there,

@@ -145,13 +145,10 @@ def _queue_words(choice: Mapping[str, Any]) -> str:
     """The choice of rule 17.7; without a task ahead there was nothing to choose."""
     if not choice.get("ahead"):
         return ""
-    where = "in the merge queue" if choice.get("enters") else "by an early look, beside the queue"
+    where = "in the merge queue" if choice.get("enters") else "beside the merge queue"
     proofs = format_count(choice["ahead"], "proof")
-    return (
-        f"first verified {where}: {proofs} ahead, all pass with a chance of"
-        f" {choice['land_chance']:.0%}; expected executions in vain {choice['queue_cost']:.2f}"
-        f" in the queue, {choice['look_cost']:.2f} after an early look"
-    )
+    chance = f"{choice['land_chance']:.0%}"
+    return f"first verified {where}: {proofs} ahead; chance that all pass: {chance}"
 
 
 def _because(reason: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
+from yaoki.core.model import State
 from yaoki.core.text import bullet_some, format_duration
 from yaoki.faces.text.render import (
     clean_line,
@@ -44,12 +45,23 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
     for words in explanation.warnings:
         yield f"  warning: {clean_line(words)}"
     yield from map(_answer_line, explanation.answers[:ANSWERS_SHOWN])
+    decided, tried = _last_decision_lines(explanation), _attempt_lines(explanation.attempts)
+    # Once a task has landed, what was decided before is history.
+    yield from (*tried, *decided) if row.state is State.DONE else (*decided, *tried)
+
+
+def _last_decision_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.decisions:
-        yield from _decision_lines(explanation.decisions[0])
+        is_done = explanation.view.row.state is State.DONE
+        title = "last decision before it landed" if is_done else "last decision"
+        yield from _decision_lines(explanation.decisions[0], title)
         yield from _decision_before(explanation.decisions)
-    if explanation.attempts:
+
+
+def _attempt_lines(attempts: Sequence[AttemptSummary]) -> Iterator[str]:
+    if attempts:
         yield "attempts, newest first:"
-    for attempt in list(reversed(explanation.attempts))[:ATTEMPTS_SHOWN]:
+    for attempt in list(reversed(attempts))[:ATTEMPTS_SHOWN]:
         yield _attempt_line(attempt)
         details = (attempt.queue_words, attempt.check_run_words)
         yield from (f"     {words}" for words in details if words)
@@ -71,9 +83,9 @@ def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:
         yield f"  reasoning {clean_line(last.reasoning)}"
 
 
-def _decision_lines(decision: ExplainedDecision) -> Iterator[str]:
+def _decision_lines(decision: ExplainedDecision, title: str) -> Iterator[str]:
     after = f" after attempt {decision.attempt}" if decision.attempt else ""
-    yield f"last decision, at {local_time(decision.at)}{after}: {decision.decision}"
+    yield f"{title}, at {local_time(decision.at)}{after}: {decision.decision}"
     if decision.failure:
         yield f"  because   {clean_line(decision.failure)}"
     yield f"  rule      {decision.rule}: {clean_line(decision.rule_words)}"
