@@ -27,6 +27,7 @@ from yaoki.core.model import (
     HiddenFiles,
     Outcome,
     Reason,
+    RefusalCause,
     Stage,
     Task,
     TaskKind,
@@ -106,6 +107,31 @@ def test_questions_of_yaoki_are_translated() -> None:
     assert {words for words in can if not is_translated(words)} == set()
 
 
+@pytest.mark.spec("12.5", "17.1")
+def test_the_remedy_of_red_first_is_translated_in_its_question() -> None:
+    """The general pattern matches as well, and would leave the remedy in English."""
+    task = a_stuck_task(failed=50)
+    failure = a_failure(FailureKind.QUALITY_FAILURE, "none", pattern="not-red", check="red-first")
+    decision = decide_retry(task, failure, 1, 0.5)
+    asked = build_escalation(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
+
+    matches = (compile_pattern(pattern).fullmatch(asked) for pattern, _ in SAID)
+    first = next(match for match in matches if match)
+
+    assert "red is for a fix" in asked
+    assert first["issue"] == "check red-first: none"
+
+
+@pytest.mark.spec("12.5", "12.3")
+def test_refused_landings_and_the_work_of_a_person_are_translated() -> None:
+    words = json.loads((WORDS / "server.ja.json").read_text())
+
+    causes = {f"story.LAND_REFUSED.{cause}" for cause in RefusalCause if cause != "moved"}
+    ends = {f"story.AGENT_FINISHED.{end}" for end in ("person", "unchanged")}
+
+    assert {*causes, *ends, "story.LAND_REFUSED", "story.ATTEMPT_STARTED.person"} <= set(words)
+
+
 def test_warnings_repairs_and_waivers_are_translated() -> None:
     warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
     told = (warned, "waived by a person", "orphan worktree", "saved and removed", "stale lease")
@@ -162,7 +188,7 @@ def test_the_messages_of_hidden_checks_are_translated() -> None:
 def test_the_reasons_of_red_first_are_translated(files: tuple[str, ...]) -> None:
     failed = a_finding(Outcome.FAILED, params={"loadError": True}, message="no module")
     before = [a_finding(), failed, a_finding(Outcome.BROKEN, message="no pytest")]
-    evidence = [compare_without_change(one, a_finding()) for one in before]
+    evidence = [compare_without_change(one, a_finding(), files) for one in before]
     groups = (evidence[:0], evidence[:1], evidence[1:2], evidence[2:], evidence)
 
     said = {judge_red_first(group, CriterionLevel.TOLD, files).message for group in groups}

@@ -74,7 +74,7 @@ def why(context: CallContext, arguments: of.WhyArguments) -> Document:
     with context.open_app("why") as app:
         task_id = app.lookup.find_task(arguments.task, context.find_run(app, arguments.run).id)
         document = explanation_document(explain_task(app, task_id))
-    newest = {"decisions": document["decisions"][:ATTEMPTS_SHOWN]}
+    newest = {name: document[name][:ATTEMPTS_SHOWN] for name in ("decisions", "answers")}
     return {**document, **newest, "attempts": document["attempts"][-ATTEMPTS_SHOWN:]}
 
 

@@ -78,6 +78,12 @@ DECISION = object_of(
     inputs=OPEN,
     otherwise=array_of(TEXT),
 )
+ANSWER = object_of(
+    at=INSTANT,
+    attempt=INTEGER,
+    choice=TEXT,
+    **dict.fromkeys(("check", "words", "how"), nullable(TEXT)),
+)
 TRY = object_of(
     attempt=INTEGER,
     at=INSTANT,

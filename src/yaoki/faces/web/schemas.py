@@ -8,6 +8,7 @@ from yaoki.core.model import AccountProblem
 from yaoki.faces.web.graph import NODE_FIELDS as GRAPH_FIELDS
 from yaoki.faces.web.schema_parts import (
     ACT,
+    ANSWER,
     ANY,
     BOOLEAN,
     BUDGET,
@@ -132,6 +133,7 @@ SCHEMAS: Mapping[str, Schema] = {
         headline=TEXT,
         waits_for=nullable(TEXT),
         decisions=array_of(DECISION),
+        answers=array_of(ANSWER),
         attempts=array_of(TRY),
         proven=OPEN,
         survivors=array_of(TEXT),

@@ -66,11 +66,12 @@ function describeFailure(failure) {
 const translateReason = (words) => serverWords(`why.${words}`) || line(words);
 
 const PARTS = {
-  AGENT_FINISHED: ({ exit, changed = 0 }) => {
+  AGENT_FINISHED: ({ exit, changed = 0, by_person: byPerson, person_file_count: n = changed }) => {
+    if (byPerson) return [n ? ".person" : ".unchanged", { n }];
     const how = exit.ended_by ? ".ended" : exit.signal ? ".signal" : ".code";
     return [how, { by: exit.ended_by, signal: exit.signal, code: String(exit.code), time: duration(exit.seconds || 0), n: changed }];
   },
-  ATTEMPT_STARTED: ({ fresh, agent }) => [`${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
+  ATTEMPT_STARTED: ({ fresh, agent }) => [agent === "person" ? ".person" : `${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
   BUDGET_WARNING: ({ message }) => ["", { message }],
   CHECKOUT_CHANGED: ({ message }) => ["", { message: translate(message) }],
   CHECKS_REVISED: ({ revision }) => ["", { revision: revision.number }],
