@@ -18,10 +18,12 @@ from yaoki.core.model import (
     Failure,
     FailureKind,
     Finding,
+    FindingItem,
     Outcome,
 )
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import Mutant
 from yaoki.errors import NoticeFailed
 from yaoki.ports import AttemptRequest, CheckFacts, Launch, Notice, ProcessPhase, ProcessState
@@ -150,6 +152,17 @@ class NoCriteria:
 
     def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
         return ()
+
+    def find_process_access(
+        self, changes: Sequence[Change], paths: Sequence[str]
+    ) -> tuple[FindingItem, ...]:
+        return ()
+
+    def is_python_test_file(self, path: str) -> bool:
+        return False
+
+    def make_tests_fail(self, path: str, text: str) -> FailingTests | None:
+        return None
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         return False

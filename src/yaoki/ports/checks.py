@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import Mutant
 from yaoki.ports.proof_rooms import RoomFolders
 
@@ -54,6 +55,8 @@ class CheckFacts:
     findings: Sequence[Finding] = ()
     # The private folders of one run of a check in a proof room.
     room: RoomFolders | None = None
+    # Another text for each hidden file, by its path; the texts are those of the check without it.
+    rewrite_hidden: Callable[[str, str], str] | None = None
 
 
 def commit_facts(
@@ -139,6 +142,17 @@ class QualityCriteria(Protocol):
 
     def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
         """Faults in the changed lines of the program, at most this many."""
+
+    def find_process_access(
+        self, changes: Sequence[Change], paths: Sequence[str]
+    ) -> tuple[FindingItem, ...]:
+        """Code that could rewrite the result of its tests; `paths` are all changed files."""
+
+    def is_python_test_file(self, path: str) -> bool:
+        """True for a Python file that holds tests by its name."""
+
+    def make_tests_fail(self, path: str, text: str) -> FailingTests | None:
+        """The test file with tests that fail; None where it has none or cannot be read."""
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         """True when only blank lines, comments or empty files were changed."""

@@ -82,6 +82,8 @@ class CheckDispatcher:
             content = self._hidden_content(spec)
             if content is None:
                 return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
+            if facts.rewrite_hidden is not None:
+                content = content.rewritten(facts.rewrite_hidden)
             with content.laid_over(worktree.absolute()):
                 finding = _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
             return _keep_declared_names(finding, content)

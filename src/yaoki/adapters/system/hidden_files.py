@@ -10,7 +10,7 @@ import re
 import secrets
 import stat
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
@@ -70,6 +70,12 @@ class HiddenContent:
             names.update(found[2].strip() for found in _TITLE.finditer(text))
         return frozenset(name for name in names if not _NUMBER.search(name))
 
+    def rewritten(self, rewrite: Callable[[str, str], str]) -> HiddenContent:
+        """With other texts; a file that is not UTF-8 stays as it is."""
+        return HiddenContent(
+            {path: _with_text(path, file, rewrite) for path, file in self.files.items()}
+        )
+
     def to_text(self) -> str:
         data = {
             path: [int(file.is_executable), base64.b64encode(file.content).decode("ascii")]
@@ -99,6 +105,14 @@ class HiddenContent:
         finally:
             for one in reversed(placed):
                 one.restore()
+
+
+def _with_text(path: str, file: HiddenFile, rewrite: Callable[[str, str], str]) -> HiddenFile:
+    try:
+        text = file.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return file
+    return HiddenFile(rewrite(path, text).encode("utf-8"), file.is_executable)
 
 
 def read_hidden_folder(folder: Path) -> HiddenContent:

@@ -28,11 +28,14 @@ RED_FIRST_CHECK = "red-first"
 MUTANTS_CHECK = "mutants"
 # Code that satisfies a check instead of the task.
 GAMED_CHECK = "gamed"
+# Does a check fail when its tests are made to fail?
+NEGATIVE_CONTROL_CHECK = "negative-control"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links"),
     *(GAMED_CHECK, "secrets", RED_FIRST_CHECK, MUTANTS_CHECK),
+    NEGATIVE_CONTROL_CHECK,
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )

@@ -36,6 +36,7 @@ from yaoki.engine.stages.check_rerun import CheckRerun
 from yaoki.engine.stages.missing_files import MissingFiles
 from yaoki.engine.stages.missing_setup import MissingSetup
 from yaoki.engine.stages.mutants import MutantRuns
+from yaoki.engine.stages.negative_control import NegativeControl
 from yaoki.engine.stages.own_findings import (
     built_in_findings,
     report_finding,
@@ -97,6 +98,7 @@ class CandidateVerifier:
         self._definitions = DefinitionGuard(workspace, quality)
         self._red_first = RedFirst(workspace, quality, self._comparison)
         self._mutants = MutantRuns(quality, checker)
+        self._negative_control = NegativeControl(workspace, quality)
         self._check_rerun = CheckRerun(checker)
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
@@ -218,7 +220,7 @@ class CandidateVerifier:
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
-        passed: list[tuple[ProofCheck, Finding]] = []
+        proving: list[tuple[ProofCheck, Finding]] = []
         facts, failed = self._facts(run, task, candidate, claim), False
         for n, spec in self._durations.in_order(task, facts.onto):
             if spec.name in task.waivers:
@@ -248,14 +250,20 @@ class CandidateVerifier:
             elif (
                 spec.type is CheckType.COMMAND
                 and spec.required
-                and finding.outcome in {Outcome.PASSED, Outcome.WAIVED}
+                and finding.outcome in {Outcome.PASSED, Outcome.WAIVED, Outcome.FLAKY}
             ):
-                passed.append((check, finding))
+                proving.append((check, finding))
         if failed:
             return
         yield from self._comparison.unmatched_fixes(
             run, task, findings, home, facts, claim, session
         )
+        if reviewed.by_agent:
+            for control in self._negative_control.findings(task, proving, reviewed.changes, facts):
+                yield control
+                if not control.is_acceptable:
+                    return
+        passed = [one for one in proving if one[1].outcome is not Outcome.FLAKY]
         proofs = [check for check, _ in passed]
         yield from self._definitions.check_with_base_definition(
             proofs, reviewed.definition, facts, partial(self._weigh, run)

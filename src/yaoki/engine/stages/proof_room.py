@@ -189,15 +189,19 @@ class ProofCheck:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
         return self.session.run_check(self.spec, commit, folder, facts, add_files, purpose=purpose)
 
-    def run_with(self, commit: str, facts: CheckFacts, replaced: Mapping[str, str]) -> Finding:
+    def run_with(
+        self,
+        commit: str,
+        facts: CheckFacts,
+        replaced: Mapping[str, str],
+        suffix: str = "",
+        *,
+        purpose: CheckRunPurpose = CheckRunPurpose.MUTANT,
+    ) -> Finding:
         """Run it with other texts of these tracked files."""
+        folder = self.folder.with_name(f"{self.folder.name}{suffix}")
         return self.session.run_check(
-            self.spec,
-            commit,
-            self.folder,
-            facts,
-            replaced=replaced,
-            purpose=CheckRunPurpose.MUTANT,
+            self.spec, commit, folder, facts, replaced=replaced, purpose=purpose
         )
 
 

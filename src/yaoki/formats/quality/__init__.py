@@ -8,6 +8,8 @@ from __future__ import annotations
 from yaoki.formats.quality.criteria import judge_criteria
 from yaoki.formats.quality.definition import review_definition
 from yaoki.formats.quality.definition.roles import list_test_files
+from yaoki.formats.quality.failing_tests import is_python_test_file, make_tests_fail
+from yaoki.formats.quality.gaming.process_access import find_process_access
 from yaoki.formats.quality.model import Change, ChangeContext
 from yaoki.formats.quality.mutants import list_mutants
 from yaoki.formats.quality.tell_tales import find_gaming
@@ -17,9 +19,12 @@ __all__ = [
     "Change",
     "ChangeContext",
     "find_gaming",
+    "find_process_access",
+    "is_python_test_file",
     "is_trivial",
     "judge_criteria",
     "list_mutants",
     "list_test_files",
+    "make_tests_fail",
     "review_definition",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 Literal = Any
@@ -90,6 +90,39 @@ def _constructed(func: ast.expr, args: list[ast.expr]) -> Literal:
     if name in _COLLECTIONS and len(values) == 1 and isinstance(values[0], tuple):
         return values[0]
     return ("call", name, *values) if name in _CONSTRUCTORS or name[:1].isupper() else UNKNOWN
+
+
+def fold_text(node: ast.AST) -> str | None:
+    """The text that an expression of constants gives: `"_ex" + "it"`, `"".join(["_", "exit"])`."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _joined("", [left, right])
+        case ast.JoinedStr(values=parts):
+            return _joined("", parts)
+        case ast.FormattedValue(value=value):
+            return fold_text(value)
+        case ast.Call(func=ast.Name(id="chr"), args=[ast.Constant(value=int(code))]):
+            return chr(code) if 0 <= code < 0x110000 else None
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(value=str(between)), attr="join"),
+            args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
+        ):
+            return _joined(between, parts)
+        case ast.Subscript(
+            value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(op=ast.USub()))
+        ):
+            turned = fold_text(value)
+            return turned[::-1] if turned is not None else None
+        case _:
+            return None
+
+
+def _joined(between: str, parts: Sequence[ast.expr]) -> str | None:
+    texts = [fold_text(part) for part in parts]
+    known = [text for text in texts if text is not None]
+    return between.join(known) if len(known) == len(texts) else None
 
 
 def is_trivial(value: Literal) -> bool:
