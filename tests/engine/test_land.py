@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_run, an_active_task
 from yaoki.core.model import RefusalCause, Run, Stage, Work
-from yaoki.core.model.stage_report import CommitNotLanded
+from yaoki.core.model.stage_report import CommitLanded, CommitNotLanded
 from yaoki.engine.claim_context import unclaimed_context
 from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.land import LandStage
@@ -21,10 +21,10 @@ from yaoki.ports import Workspace
 
 
 class Branch:
-    """A branch at `commits[-1]` that takes no commit; nobody is in its merge queue."""
+    """A branch at `commits[-1]`; nobody is in its merge queue.  It takes a commit if `takes`."""
 
-    def __init__(self, commits: list[str]) -> None:
-        self._commits = commits
+    def __init__(self, commits: list[str], *, takes: bool = False) -> None:
+        self._commits, self._takes = commits, takes
 
     def head(self, run: Run) -> str:
         return self._commits[-1]
@@ -39,6 +39,8 @@ class Branch:
         return None
 
     def land(self, run: Run, commit: str, onto: str) -> str:
+        if self._takes and onto == self._commits[-1]:
+            self._commits.append(commit)
         return self._commits[-1]
 
 
@@ -78,3 +80,18 @@ def test_a_refused_landing_has_its_true_cause(
     report = land_stage(Branch(commits)).land(a_run(), task, claim)
 
     assert report == CommitNotLanded(commits[-1], cause)
+
+
+@pytest.mark.spec("17.7", "3.4")
+def test_a_task_lands_without_another_proof_when_those_ahead_of_it_did_not_land() -> None:
+    """It was verified beside the queue and waited to be taken along; the branch is as it was."""
+    ahead = iter([True, False])
+    task = an_active_task(Stage.LAND, work=Work(verified_commit="verified", onto="below"))
+    claim = replace(unclaimed_context(lambda _n, _d: None), confirm_claim=lambda: None)
+    claim = replace(claim, queue=replace(claim.queue, must_yield=lambda: next(ahead)))
+    branch = Branch(["base", "below"], takes=True)
+
+    report = land_stage(branch).land(a_run(), task, claim)
+
+    assert report == CommitLanded("verified")
+    assert branch.head(a_run()) == "verified"

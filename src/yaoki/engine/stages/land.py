@@ -69,19 +69,24 @@ class LandStage:
             raise ClaimSuperseded
         if joint and not claim.queue.are_waiting(joint.parts):
             return CommitNotLanded(predecessor, RefusalCause.COMPANION)
-        # A worker that was cut off does not know that another worker has the task by now.
-        claim.confirm_claim()
-        head = self._workspace.landings.land(run, commit, onto)
+        head = self._move_branch(run, task, claim)
         if head == commit or self._has_landed(run, task, commit):
             return CommitLanded(commit, was_there_before=commit == onto)
         if task.work.is_queued or commit == onto:
             return CommitNotLanded(head, self._refusal_cause(run, predecessor, head))
         return self._wait_for_company(run, task, claim)
 
+    def _move_branch(self, run: Run, task: Task, claim: ClaimContext) -> str:
+        """The head of the branch afterwards: the verified commit, unless the branch has moved."""
+        # A worker that was cut off does not know that another worker has the task by now.
+        claim.confirm_claim()
+        return self._workspace.landings.land(run, task.work.verified_commit, task.work.onto)
+
     def _wait_for_company(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         """Verified, but the branch has moved: wait until a queued task takes the work along.
 
-        If nobody does, the task enters the queue itself.
+        If nobody does, the task enters the queue itself.  Where those ahead of it have left the
+        queue without landing, it lands at once: its proof is of the branch as it still is.
         """
         commit = task.work.verified_commit
         stopped = self._company.wait(run, task, claim)
@@ -96,6 +101,10 @@ class LandStage:
         if stopped is StopReason.STOP:
             return StageDeferred("stopped before it landed", DEFERRED_WAIT)
         head = self._workspace.branches.head(run)
+        if head == task.work.onto and not claim.queue.must_yield():
+            head = self._move_branch(run, task, claim)
+            if head == commit:
+                return CommitLanded(commit)
         waited = head == task.work.onto
         return CommitNotLanded(head, RefusalCause.WAITED if waited else RefusalCause.MOVED)
 
