@@ -90,7 +90,7 @@ class DictBranches:
             task = TaskId("" if commit.undo else commit.task)
             # Landings by others in a scenario are no foreign commits.
             if task or commit.undo:
-                steps.append(LandedStep(task, at, commit.undo))
+                steps.extend(LandedStep(task, at, undone) for undone in commit.undo or ("",))
             for other, part in self._parts(at).items():
                 steps.append(LandedStep(other, part, joint_commit=at))
             at = commit.parents[0]
@@ -121,19 +121,28 @@ class DictBranches:
         self.touch("landed")
         return self.head(run)
 
-    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
-        """A commit that takes it back; twice is once."""
+    def undo(
+        self, run: Run, landings: Mapping[TaskId, str], approve: Callable[[str, str], None]
+    ) -> str:
+        """One commit that takes all of them back; twice is once."""
         self.touch("undo")
         world, head = self.world, self.head(run)
-        if landed not in world.ancestors(head):
-            raise NotNow(f"{run.branch} does not hold {task_id}")
-        before = world.tree(self._own_base(landed))
-        tree, clashes = merged(world.tree(landed), world.tree(head), before)
-        if clashes:
-            raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
-        if tree != world.tree(head):
-            made = world.commit(tree, (head,), task=task_id, undo=landed)
+        undone = {step.undoes for step in self.list_landings(run)}
+        left = {task_id: landed for task_id, landed in landings.items() if landed not in undone}
+        tree = world.tree(head)
+        for task_id, landed in left.items():
+            if landed not in world.ancestors(head):
+                raise NotNow(f"{run.branch} does not hold {task_id}")
+            before = world.tree(self._own_base(landed))
+            tree, clashes = merged(world.tree(landed), tree, before)
+            if clashes:
+                raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
+        if left:
+            made = world.commit(tree, (head,), task=[*left][-1], undo=tuple(left.values()))
             approve(made, head)
+            self.touch("approved")
+            if world.refs[run.branch] != head:
+                return self.undo(run, landings, approve)
             world.refs[run.branch] = made
         self.touch("undone")
         return self.head(run)

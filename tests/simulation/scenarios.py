@@ -329,6 +329,18 @@ BLAMED = story(
     done_when=("together",),
 )
 UNDONE = story(19, (task("one"), task("two", "one"), task("three", "two")), person=undoes("one"))
+# `three` needs the file of `one`, which its plan does not say: nothing of the cascade is reverted.
+UNDO_REFUSED = story(
+    27,
+    (
+        task("one"),
+        task("two", "one"),
+        task("three", checks=(check("three"), check("one there", "there", "one"))),
+    ),
+    person=undoes("one"),
+)
+# `two` and `one` are reverted, and the check of `three` is verified without them.
+UNDO_PROVEN = story(28, (task("one"), task("two", "one"), task("three")), person=undoes("one"))
 
 # ------------------------------------------------------------------ runs with bounds
 
@@ -413,6 +425,8 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "goal": GOAL,
     "blamed": BLAMED,
     "undone": UNDONE,
+    "undone-refused": UNDO_REFUSED,
+    "undone-proven": UNDO_PROVEN,
     "continuous": CONTINUOUS,
     "continuous-planned": CONTINUOUS_PLANNED,
     "failing": FAILING,

@@ -16,6 +16,7 @@ from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow
 
 TWO = story(50, (task("one"), task("two")))
+CHAIN = story(51, (task("one"), task("two", "one"), task("three")))
 
 
 class Interruption(Accesses):
@@ -85,6 +86,51 @@ def test_a_refusal_after_another_worker_has_reverted_it_drops_nothing() -> None:
             check_invariants(life)
         finally:
             life.close()
+
+
+@pytest.mark.spec("9.6", "0.1", "0.3")
+@pytest.mark.parametrize("moment", ["undo", "check", "approved", "undone"])
+def test_a_cascade_that_another_worker_carries_out_meanwhile_is_done_once(moment: str) -> None:
+    """The second worker finds the request and finishes it, at each step of the first one."""
+    touch = Interruption(moment)
+    with CHAIN.begin() as scene:
+        life = WorkerLife(scene, "host:0", touch)
+        try:
+            life.submit(CHAIN)
+            life.live()
+            found = row(life, "one")
+            assert found is not None
+            landed = {_landed(life, name) for name in ("one", "two")}
+
+            seen: list[str] = []
+
+            def finish() -> None:
+                seen.append(moment)
+                other = WorkerLife(scene, "host:1", Accesses())
+                other.closing.complete(other.run().id)
+                other.close()
+
+            touch.act = finish
+            life.control.undo(found.id, cascade=True)
+
+            events = [entry.event for entry in journal(life.real)]
+            assert seen == [moment], "the second worker was there"
+            assert (events.count("TASK_UNDONE"), events.count("TASK_UNLANDED")) == (1, 1)
+            steps = life.workspace.list_landings(life.run())
+            undone = [step for step in steps if step.undoes]
+            assert len({step.commit for step in undone}) == 1, "one commit reverts both"
+            assert {step.undoes for step in undone} == landed
+            assert undone[0].commit in life.world.proven
+            assert {*life.world.tree(undone[0].commit)} == {"README", "three"}
+            check_invariants(life)
+        finally:
+            life.close()
+
+
+def _landed(life: WorkerLife, name: str) -> str:
+    found = row(life, name)
+    assert found is not None
+    return found.landed_commit
 
 
 @pytest.mark.spec("9.6", "0.1", "0.2")

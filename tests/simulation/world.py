@@ -75,12 +75,12 @@ class Process:
 
 @dataclass(frozen=True)
 class Commit:
-    """`task` landed here; with `undo` this takes that landing back."""
+    """`task` landed here; with `undo` this takes those landings back."""
 
     tree: Tree
     parents: tuple[str, ...]
     task: str = ""
-    undo: str = ""
+    undo: tuple[str, ...] = ()
 
 
 @dataclass
@@ -116,7 +116,12 @@ class World:
         self.base = self.base or self.commit({"README": "hello"}, ())
 
     def commit(
-        self, tree: Tree, parents: tuple[str, ...], *, task: str = "", undo: str = ""
+        self,
+        tree: Tree,
+        parents: tuple[str, ...],
+        *,
+        task: str = "",
+        undo: tuple[str, ...] = (),
     ) -> str:
         name = f"c{len(self.commits)}"
         self.commits[name] = Commit(dict(tree), parents, task, undo)

@@ -152,8 +152,9 @@ class TaskEvidence:
 class RunEvidence:
     """The folded journal of a run, with the commits that may be on the run branch.
 
-    After a revert in several steps the journal names only the last commit.  After a repair of the
-    store the latest landing may be missing in the journal and be found on the branch.
+    Earlier versions reverted several tasks in as many steps, of which the journal names only the
+    last.  After a repair of the store the latest landing may be missing in the journal and be found
+    on the branch.
     """
 
     tasks: dict[str, TaskEvidence] = field(default_factory=dict)

@@ -117,10 +117,14 @@ class Landings(Protocol):
         It landed when the head is `commit` or contains it; otherwise the branch had moved.
         """
 
-    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
+    def undo(
+        self, run: Run, landings: Mapping[TaskId, str], approve: Callable[[str, str], None]
+    ) -> str:
         """Revert landed work on the run branch; returns its new head.  Repeating changes nothing.
 
-        `approve` is called with the new commit and the head before the branch moves; it raises
+        `landings` are the landed commits of the tasks in the order in which they are reverted; the
+        last task is the one that was asked for.  All are reverted by one commit, or none is.
+        `approve` is called with that commit and the head before the branch moves; it raises
         to refuse.
         """
 

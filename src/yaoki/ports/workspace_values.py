@@ -120,8 +120,9 @@ class SavedWork:
 class LandedStep:
     """A step of a branch: the task that landed there, empty for a step that is no landing.
 
-    `undoes` is the landing that the step reverts.  `joint_commit` is the commit of the branch that
-    landed it together with others; empty for a landing of its own.
+    `undoes` is the landing that the step reverts; a commit that reverts several is one step for
+    each.  `joint_commit` is the commit of the branch that landed it together with others; empty
+    for a landing of its own.
     """
 
     task_id: TaskId
@@ -145,7 +146,7 @@ def without_undone(steps: Sequence[LandedStep]) -> list[LandedStep]:
 class BranchStep:
     """A commit on the first-parent line of the run branch; without a task it is no landing.
 
-    `undoes` is the landing that the commit reverts.  `companions` are the other tasks that landed
+    `undoes` are the landings that the commit reverts.  `companions` are the other tasks that landed
     with the commit, each with its own verified commit.
     """
 
@@ -154,7 +155,7 @@ class BranchStep:
     parent: str
     run: str = ""
     task: str = ""
-    undoes: str = ""
+    undoes: tuple[str, ...] = ()
     companions: tuple[tuple[str, str], ...] = ()
 
 

@@ -84,9 +84,11 @@ def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:
 def _step(step: BranchStep) -> Data:
     """The kind of a step: LANDED, UNDONE, or OTHER for a commit that yaoki did not make."""
     what = "UNDONE" if step.undoes else "LANDED" if step.task else "OTHER"
-    names = {"task": step.task or None, "undoes": step.undoes or None}
+    names = {"task": step.task or None, "undoes": next(iter(step.undoes), None)}
     companions = [{"commit": commit, "task": task} for task, commit in step.companions]
-    more = {"with": companions} if companions else {}
+    more: Data = {"with": companions} if companions else {}
+    if len(step.undoes) > 1:
+        more["also_undoes"] = list(step.undoes[1:])
     return {"commit": step.commit, "tree": step.tree, "what": what, **names, **more}
 
 

@@ -49,6 +49,7 @@ LANDED: Mapping[str, FieldShape] = {
     "tree": _NAME,
 }
 STEP: Mapping[str, FieldShape] = {
+    "also_undoes": Optional([_NAME]),
     "commit": _NAME,
     "sha256": _SUM,
     "task": (str,),

@@ -150,7 +150,7 @@ def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
             return
         if step.parent != before:
             yield f"line {n}: {step.commit} does not follow {before}"
-        if (step.task or None, step.undoes or None) != (part["task"], part["undoes"]):
+        if (step.task or None, list(step.undoes)) != (part["task"], _undone_by(part)):
             yield f"line {n}: {step.commit} says it is of {step.task or 'nobody'}"
         if list(step.companions) != _companions(part):
             yield f"line {n}: {step.commit} landed with other tasks than the receipt says"
@@ -163,7 +163,7 @@ def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
 
 def _landed(receipt: Data, inside: frozenset[str]) -> Iterator[str]:
     """Every landing that was not undone has its task, and every task its landing."""
-    undone = {part["undoes"] for part in receipt["line"] if part["undoes"]}
+    undone = {commit for part in receipt["line"] for commit in _undone_by(part)}
     places = {
         commit: (n, task)
         for n, part in enumerate(receipt["line"], start=1)
@@ -188,6 +188,11 @@ def _landings_of(step: Data) -> list[tuple[str, str]]:
     """The tasks that a step landed, with their commits."""
     own = [(step["task"], step["commit"])] if step["what"] == "LANDED" else []
     return [*own, *_companions(step)]
+
+
+def _undone_by(step: Data) -> list[str]:
+    """The landings that a step reverts; older receipts have one for each step."""
+    return [step["undoes"], *step.get("also_undoes", ())] if step["undoes"] else []
 
 
 def _companions(step: Data) -> list[tuple[str, str]]:

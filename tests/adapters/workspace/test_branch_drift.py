@@ -57,7 +57,7 @@ def test_the_recorded_head_follows_yaokis_moves_of_the_run_branch(tmp_path: Path
     done = land_task(world, world.task(), lambda at: write(at, new="n"))
     after_landing = both(world)
 
-    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+    head = world.workspace.landings.undo(world.run, {done.id: done.landed_commit}, approve=approve)
 
     assert opened == {world.run.base}
     assert after_landing == {done.landed_commit}

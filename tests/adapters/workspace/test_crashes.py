@@ -138,21 +138,23 @@ def test_undo_and_restore_killed_after_any_git_command_succeed_when_repeated(
 ) -> None:
     world = a_world(tmp_path)
     done = land_task(world, world.task(), lambda at: write(at, new="n"))
+    upon = land_task(world, world.task(2), lambda at: write(at, new="n and more"))
     at = Path(done.work.worktree)
     write(at, untracked="u", a__txt="changed\n")
     world.workspace.worktrees.take_snapshot(done, 1)
     write(at, later="l", untracked="other")
     killer = Killer(world, tmp_path)
+    landings = {upon.id: upon.landed_commit, done.id: done.landed_commit}
 
     killer.call("recovery.restore_snapshot", "ab12cd34-1-1", done)
-    head: str = killer.call("landings.undo", world.run, done.landed_commit, done.id, approve)
+    head: str = killer.call("landings.undo", world.run, landings, approve)
 
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
     assert any(
         world.files(work.commit) >= {"later"} for work in world.workspace.recovery.list_saved_work()
     )
-    assert git(world.repo, "rev-list", "--count", f"{done.landed_commit}..{head}") == "1"
+    assert git(world.repo, "rev-list", "--count", f"{upon.landed_commit}..{head}") == "1"
     assert "new" not in world.files(head)
 
 

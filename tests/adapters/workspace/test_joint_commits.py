@@ -10,7 +10,7 @@ import pytest
 
 from tests.adapters.workspace.test_merge_queue import adding, everybody, refused
 from tests.repositories import World, a_world, git, land_task, run_attempt, write
-from yaoki.core.model import Task
+from yaoki.core.model import Task, TaskId
 from yaoki.errors import NotNow
 from yaoki.ports import Candidate, LandedStep
 
@@ -90,13 +90,13 @@ def test_each_task_of_a_joint_commit_is_undone_by_itself(world: World, which: in
     own = (waiting.work.verified_commit, joint.commit)[which]
     task = (waiting, leader)[which]
 
-    head = world.workspace.landings.undo(world.run, own, task.id, lambda *_: None)
+    head = world.workspace.landings.undo(world.run, {task.id: own}, lambda *_: None)
 
     assert {"f2", "f3"} & world.files(head) == {("f3", "f2")[which]}
-    again = world.workspace.landings.undo(world.run, own, task.id, lambda *_: None)
+    again = world.workspace.landings.undo(world.run, {task.id: own}, lambda *_: None)
     assert again == head, "undoing twice changes nothing"
     other = (joint.commit, waiting.work.verified_commit)[which]
-    rest = world.workspace.landings.undo(world.run, other, "other", lambda *_: None)
+    rest = world.workspace.landings.undo(world.run, {TaskId("other"): other}, lambda *_: None)
     assert not {"f2", "f3"} & world.files(rest)
 
 
@@ -178,5 +178,5 @@ def test_later_work_on_a_task_of_a_joint_commit_refuses_its_undo(world: World) -
 
     with pytest.raises(NotNow, match="later work builds on"):
         world.workspace.landings.undo(
-            world.run, waiting.work.verified_commit, waiting.id, lambda *_: None
+            world.run, {waiting.id: waiting.work.verified_commit}, lambda *_: None
         )

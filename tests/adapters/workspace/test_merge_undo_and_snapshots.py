@@ -25,6 +25,7 @@ from yaoki.adapters.workspace import GitWorkspace
 from yaoki.adapters.workspace.attempt_worktrees import PACK_EVERY
 from yaoki.adapters.workspace.worktrees import included_files
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
+from yaoki.ports import without_undone
 
 
 @pytest.fixture
@@ -170,7 +171,9 @@ def test_undo_reverts_exactly_one_task(world: World) -> None:
     first = land_task(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
     second = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
-    head = world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
+    head = world.workspace.landings.undo(
+        world.run, {first.id: first.landed_commit}, approve=approve
+    )
 
     assert world.workspace.branches.head(world.run) == head
     assert git(world.repo, "rev-parse", f"{head}^") == second.landed_commit
@@ -183,11 +186,11 @@ def test_undo_reverts_exactly_one_task(world: World) -> None:
 @pytest.mark.spec("9.6", "0.3")
 def test_undoing_twice_changes_nothing(world: World) -> None:
     done = land_task(world, world.task(1), lambda at: write(at, one="1"))
-    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+    head = world.workspace.landings.undo(world.run, {done.id: done.landed_commit}, approve=approve)
     later = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
     assert (
-        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+        world.workspace.landings.undo(world.run, {done.id: done.landed_commit}, approve=approve)
         == later.landed_commit
     )
     assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
@@ -200,9 +203,70 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
     second = land_task(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
-        world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
+        world.workspace.landings.undo(world.run, {first.id: first.landed_commit}, approve=approve)
 
     assert world.workspace.branches.head(world.run) == second.landed_commit
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_several_landings_are_reverted_by_one_commit_or_not_at_all(world: World) -> None:
+    """The second builds on the lines of the first, so it is reverted before it."""
+    first = land_task(world, world.task(1), lambda at: write(at, a__txt="one\n"))
+    second = land_task(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
+    third = land_task(world, world.task(3), lambda at: write(at, three="3"))
+    both = {second.id: second.landed_commit, first.id: first.landed_commit}
+    seen: list[tuple[str, str]] = []
+
+    def refuse(commit: str, head: str) -> None:
+        seen.append((commit, head))
+        raise NotNow("the rest fails")
+
+    undo = world.workspace.landings.undo
+    with pytest.raises(NotNow, match="the rest fails"):
+        undo(world.run, both, refuse)
+    with pytest.raises(NotNow, match="later work builds on ab12cd34-1"):
+        undo(world.run, dict(reversed(both.items())), approve)
+    assert world.workspace.branches.head(world.run) == third.landed_commit
+    head = undo(world.run, both, lambda *pair: seen.append(pair))
+
+    assert git(world.repo, "rev-parse", f"{head}^") == third.landed_commit
+    assert seen[-1] == (head, third.landed_commit), "the commit that was approved is the head"
+    assert len(seen) == 2
+    assert world.show(head, "a.txt") == "a1\na2\na3"
+    assert world.show(head, "three") == "3"
+    steps = world.workspace.branches.list_landings(world.run)
+    assert [step.undoes for step in steps if step.commit == head] == list(both.values())
+    assert [step.task_id for step in without_undone(steps)] == [third.id]
+    assert undo(world.run, both, refuse) == head, "undoing twice changes nothing"
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_an_undo_that_was_interrupted_between_two_reverts_continues(world: World) -> None:
+    """Earlier versions reverted one task after the other."""
+    first = land_task(world, world.task(1), lambda at: write(at, one="1"))
+    second = land_task(world, world.task(2), lambda at: write(at, two="2"))
+    undo = world.workspace.landings.undo
+    half = undo(world.run, {second.id: second.landed_commit}, approve)
+
+    both = {second.id: second.landed_commit, first.id: first.landed_commit}
+    head = undo(world.run, both, approve)
+
+    assert git(world.repo, "rev-parse", f"{head}^") == half
+    assert not {"one", "two"} & world.files(head)
+    assert undo(world.run, both, approve) == head
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_an_undo_of_changes_that_are_gone_already_is_recorded_on_the_branch(world: World) -> None:
+    """Otherwise the landing would look as if it had not been reverted."""
+    first = land_task(world, world.task(1), lambda at: write(at, one="1"))
+    land_task(world, world.task(2), lambda at: (at / "one").unlink())
+
+    undo = world.workspace.landings.undo
+    head = undo(world.run, {first.id: first.landed_commit}, approve)
+
+    steps = world.workspace.branches.list_landings(world.run)
+    assert (steps[-1].commit, steps[-1].undoes) == (head, first.landed_commit)
 
 
 @pytest.mark.spec("9.6", "0.6")
@@ -210,9 +274,9 @@ def test_undo_of_an_unlanded_task_is_refused(world: World) -> None:
     done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(NotNow, match="does not contain ab12cd34-1"):
-        world.workspace.landings.undo(world.run, done.work.head, done.id, approve=approve)
+        world.workspace.landings.undo(world.run, {done.id: done.work.head}, approve=approve)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.landings.undo(world.run, "0" * 40, done.id, approve=approve)
+        world.workspace.landings.undo(world.run, {done.id: "0" * 40}, approve=approve)
 
 
 @pytest.mark.spec("9.6", "0.2")
@@ -221,7 +285,7 @@ def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+        world.workspace.landings.undo(world.run, {done.id: done.landed_commit}, approve=approve)
 
 
 # ------------------------------------------------------------------ snapshots

@@ -135,7 +135,7 @@ def unreadable_head(world: World) -> None:
         lambda w, task: w.workspace.landings.land(w.run, task.landed_commit, w.run.base),
         lambda w, _: w.workspace.branches.refuse_checked_out(w.run),
         lambda w, _: w.workspace.landings.merge(w.run, approve=approve),
-        lambda w, task: w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve),
+        lambda w, task: w.workspace.landings.undo(w.run, {task.id: task.landed_commit}, approve),
     ],
     ids=["land", "refuse_checked_out", "merge", "undo"],
 )

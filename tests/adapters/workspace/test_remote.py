@@ -534,7 +534,7 @@ def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two_clon
     task = land_task(one, one.task(), adding("new"))
 
     heads = [
-        w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve=approve)
+        w.workspace.landings.undo(w.run, {task.id: task.landed_commit}, approve=approve)
         for w in (other, one)
     ]
 

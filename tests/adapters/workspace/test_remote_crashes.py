@@ -131,9 +131,11 @@ def test_an_undo_killed_between_push_and_copy_counts_once(
     one, _ = two_clones.worlds
     task = land_task(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push("landings.undo", one.run, task.landed_commit, task.id, approve)
+    Killer(one, tmp_path).after_push(
+        "landings.undo", one.run, {task.id: task.landed_commit}, approve
+    )
     head = open_workspace(one.repo, one.root).landings.undo(
-        one.run, task.landed_commit, task.id, approve=approve
+        one.run, {task.id: task.landed_commit}, approve=approve
     )
 
     assert head == two_clones.head()

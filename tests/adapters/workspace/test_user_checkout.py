@@ -122,7 +122,7 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
         step(
             "undo",
             lambda _: workspace.landings.undo(
-                run, tasks["one"].landed_commit, "ab12cd34-1", approve=approve
+                run, {tasks["one"].id: tasks["one"].landed_commit}, approve=approve
             ),
         ),
         step("merge", lambda _: merge_checked_out(world)),

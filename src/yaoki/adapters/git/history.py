@@ -30,9 +30,10 @@ def read_first_parents(git: Git, base: str, head: str) -> tuple[BranchStep, ...]
 def _make_step(row: Sequence[str], joined: Mapping[str, Sequence[str]]) -> BranchStep:
     """The first task of a commit is the one that it was made for."""
     commit, tree, parents, run, tasks, undo = row
-    task, *others = [""] if undo else tasks.split(",")
+    undoes = tuple(undo.split(",")) if undo else ()
+    task, *others = [""] if undoes else tasks.split(",")
     companions = zip(others, joined.get(commit, ()), strict=False)
-    return BranchStep(commit, tree, parents.partition(" ")[0], run, task, undo, tuple(companions))
+    return BranchStep(commit, tree, parents.partition(" ")[0], run, task, undoes, tuple(companions))
 
 
 def _read_joined(git: Git, rows: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -85,4 +86,5 @@ def _landed_steps(step: BranchStep) -> Iterator[LandedStep]:
     """The tasks that land with a joint commit precede the one that it was made for."""
     for task_id, part in step.companions:
         yield LandedStep(TaskId(task_id), part, joint_commit=step.commit)
-    yield LandedStep(TaskId(step.task), step.commit, step.undoes)
+    for undone in step.undoes or ("",):
+        yield LandedStep(TaskId(step.task), step.commit, undone)

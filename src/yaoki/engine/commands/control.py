@@ -148,7 +148,11 @@ class Control:
         """
         run = self._undo.request(task_id, cascade=cascade, how=how)
         self._complete(run.id)
-        return self._store.task(task_id)
+        task = self._store.task(task_id)
+        if task.state is State.DONE and not task.undo_requested:
+            # It was refused, so a run that was finished before is finished again.
+            self._complete(run.id)
+        return task
 
     def merge(
         self,

@@ -1,12 +1,13 @@
 """Carries out undo requests: landed work is reverted on its branch, together with its dependents.
 
-The request is already stored.  The branch moves first; after a crash in between, all of it is
-repeated, and reverting twice equals reverting once.
+The request is already stored.  One commit without all of them is made and verified, then the branch
+moves to it, then the tasks are recorded in one transaction.  After a crash in between, all of it is
+repeated, and reverting twice equals reverting once.  A refusal leaves branch and tasks as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
@@ -46,16 +47,13 @@ class RevertStep:
     def _revert(self, run: Run, task: Task) -> None:
         branch = self._workspace.groups.open_group_branch(run, task.parent) if task.parent else run
         dependents = self.dependents_done(task)
-        head = self._workspace.branches.head(branch)
-        removed = frozenset(one.id for one in (*dependents, task))
-        last = next((one.id for one in (task, *reversed(dependents)) if _has_changes(one)), "")
+        reverted = (*dependents, task)
+        landings = {one.id: one.landed_commit for one in reverted if _has_changes(one)}
+        approve = self._approval(run, task, frozenset(one.id for one in reverted))
         try:
-            for one in (*dependents, task):
-                if _has_changes(one):
-                    approve = self._approval(run, task, removed if one.id == last else None)
-                    head = self._workspace.landings.undo(branch, one.landed_commit, one.id, approve)
+            head = self._workspace.landings.undo(branch, landings, approve)
         except NotNow as refused:
-            if not self._is_reverted(branch, task):
+            if not self._are_reverted(branch, landings.values()):
                 drop = UndoDropped(refused.sentence)
                 self._store.amend(task.id, lambda t: (drop,) if t.undo_requested else ())
                 return
@@ -71,22 +69,22 @@ class RevertStep:
 
         self._store.amend_all([*changes, (task.id, complete)])
 
-    def _is_reverted(self, branch: Run, task: Task) -> bool:
-        """Has another worker reverted it meanwhile?"""
+    def _are_reverted(self, branch: Run, landings: Collection[str]) -> bool:
+        """Has another worker reverted them meanwhile?"""
         steps = self._workspace.branches.list_landings(branch)
-        return any(step.undoes == task.landed_commit for step in steps)
+        return {step.undoes for step in steps}.issuperset(landings)
 
     def _approval(
-        self, run: Run, task: Task, removed: frozenset[TaskId] | None
+        self, run: Run, task: Task, removed: frozenset[TaskId]
     ) -> Callable[[str, str], None]:
         """Verify a person's undo like a landing: the remaining tasks' checks must still pass.
 
-        Skipped after a bisection, because the final check runs again in any case, and for all but
-        the last of several reverts: only that one leaves the final state.
+        Skipped after a bisection, because the final check runs again in any case, and on a group
+        branch, which is verified as a whole before it lands.
         """
 
         def approve(commit: str, head: str) -> None:
-            if task.revert_cause is not None or task.parent or removed is None:
+            if task.revert_cause is not None or task.parent:
                 return
             remaining = self._required_checks.of_landed(run, without=removed)
             if not remaining.checks:

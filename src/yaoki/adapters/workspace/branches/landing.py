@@ -5,7 +5,7 @@ its reversal.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from yaoki.adapters.git.commits import Commits, compose_message, first_line
@@ -248,43 +248,76 @@ class GitLandings:
         refuse_checked_out(self._refs, target_branch_ref(run), error_type=BranchMovedExternally)
 
     @translates_os_errors
-    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
-        """Revert a landed task by a new commit on the run branch; undoing twice changes nothing."""
-        self._mode.fetch_commits(landed)
-        commit = require_commit(self._refs, landed, f"the landed commit {landed[:12]}")
+    def undo(
+        self, run: Run, landings: Mapping[TaskId, str], approve: Callable[[str, str], None]
+    ) -> str:
+        """Revert landed tasks by one new commit on the run branch; twice changes nothing."""
+        if not landings:
+            return self._branch.head(run).sha
+        self._mode.fetch_commits(*landings.values())
+        commits = {
+            task_id: require_commit(self._refs, landed, f"the landed commit {landed[:12]}")
+            for task_id, landed in landings.items()
+        }
+        *_, asked = commits
         self._refuse_checked_out(run)
         for _ in range(RACES_MAX):
             head = self._branch.head(run)
-            if self._commits.is_undone(landed, head.sha):
-                # A second revert would remove what landed in its place.
+            left = self._not_undone(commits, head)
+            if asked not in left:
                 return head.sha
-            if not commit.parents or not self._refs.is_ancestor(commit.sha, head.sha):
-                hint = f"git log {run.branch}"
-                raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
-            reversal = self._make_reversal(run, commit, head, task_id)
-            if reversal == head.sha:
-                return reversal
+            reversal = self._make_reversal(run, left, head)
             approve(reversal, head.sha)
-            if self._branch.move(run, reversal, head.sha, f"yaoki: undo {task_id}"):
+            if self._branch.move(run, reversal, head.sha, f"yaoki: undo {asked}"):
                 return reversal
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
-    def _make_reversal(self, run: Run, landed: GitCommit, head: GitCommit, task_id: str) -> str:
-        """Merge a child of the landing that has the tree before it: the merge base is then the
+    def _not_undone(
+        self, commits: Mapping[TaskId, GitCommit], head: GitCommit
+    ) -> dict[TaskId, GitCommit]:
+        """A second revert of the same landing would remove what landed in its place."""
+        return {
+            task_id: landed
+            for task_id, landed in commits.items()
+            if not self._commits.is_undone(landed.sha, head.sha)
+        }
+
+    def _make_reversal(
+        self, run: Run, landings: Mapping[TaskId, GitCommit], head: GitCommit
+    ) -> str:
+        """One commit on the head: the reverts in between are not on the branch, since nobody
+        verifies them.
+        """
+        tree, below = head.tree, head.sha
+        for task_id, landed in landings.items():
+            if not landed.parents or not self._refs.is_ancestor(landed.sha, head.sha):
+                hint = f"git log {run.branch}"
+                raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
+            tree = self._revert_onto(below, landed, task_id)
+            below = self._commits.make(tree, [below], compose_message(f"without {task_id}"))
+        *dependents, asked = landings
+        subject = f"Undo {asked} with {', '.join(dependents)}" if dependents else f"Undo {asked}"
+        message = compose_message(subject, Run=run.id) + "".join(
+            f"Yaoki-Task: {task_id}\nYaoki-Undo: {landed.sha}\n"
+            for task_id, landed in landings.items()
+        )
+        return self._commits.make(tree, [head.sha], message)
+
+    def _revert_onto(self, below: str, landed: GitCommit, task_id: TaskId) -> str:
+        """The tree of `below` without the landing.
+
+        A child of the landing that has the tree before it is merged: the merge base is then the
         landing itself, so git removes exactly its changes.
         """
         before = require_commit(self._refs, own_base(landed), "the commit before the landing")
         child = self._commits.make(before.tree, [landed.sha], compose_message(f"before {task_id}"))
-        merged = self._commits.merge(head.sha, child)
+        merged = self._commits.merge(below, child)
         if merged.conflicts:
             raise NotNow(
                 f"later work builds on {task_id}: {', '.join(merged.conflicts[:10])}",
                 hint=f"undo the later tasks first, or by hand: {revert_command(landed)}",
             )
-        if merged.tree == head.tree:
-            return head.sha
-        message = compose_message(f"Undo {task_id}", Run=run.id, Task=task_id, Undo=landed.sha)
-        return self._commits.make(merged.tree, [head.sha], message)
+        return merged.tree
 
     # -------------------------------------------------------------- the end of a run
 

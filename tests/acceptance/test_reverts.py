@@ -1,0 +1,105 @@
+"""Reverts of landed work: proven before the branch moves, and all or nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Project, a_plan, file_contains, writes
+
+pytestmark = pytest.mark.acceptance
+
+
+def chain_plan(c_check: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """`b` needs `a`; `c` lands last and needs neither, unless its check says so."""
+    script = {name: [writes(f"{name}.txt")] for name in "abc"}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["a"]},
+        {"id": "b", "checks": ["b"], "needs": ["a"]},
+        {"id": "c", "checks": ["c"], "priority": -5},
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in "abc"}
+    return a_plan(script, tasks, {**checks, "c": c_check or checks["c"]}, **more)
+
+
+def run_chain(project: Project, c_check: dict[str, Any] | None = None) -> str:
+    """Runs the plan, one task after the other; returns the run branch."""
+    plan = project.plan(chain_plan(c_check))
+    done = project.yaoki("run", plan, "--quiet", "--parallel", "1")
+    assert done.code == 0, done.out + done.err
+    branch: str = project.status()["run_branch"]
+    return branch
+
+
+def first_parents(project: Project, branch: str) -> list[str]:
+    return project.git("rev-list", "--first-parent", "--reverse", f"main..{branch}").split()
+
+
+def undone_landings(project: Project, commit: str) -> list[str]:
+    form = "--format=%(trailers:key=Yaoki-Undo,valueonly)"
+    return project.git("log", "-1", form, commit).split()
+
+
+def tracked_files(project: Project, branch: str) -> set[str]:
+    return set(project.git("ls-tree", "-r", "--name-only", branch).split())
+
+
+@pytest.mark.spec("9.6", "16.6", "0.1", "0.3")
+def test_a_refused_cascade_changes_nothing(project: Project) -> None:
+    """The check of `c` needs the file of `a`, which its plan does not say."""
+    branch = run_chain(project, {"shell": "grep -qx good c.txt && grep -qx good a.txt"})
+    refs = project.git("for-each-ref")
+    landed = {task["name"]: task["landed"] for task in project.status()["tasks"]}
+
+    for _ in range(2):
+        refused = project.yaoki("undo", "a", "--cascade")
+
+        assert refused.code == 6, refused.out + refused.err
+        assert "without a the rest fails: check c" in refused.err
+        assert project.git("for-each-ref") == refs
+        assert {task["name"]: task["landed"] for task in project.status()["tasks"]} == landed
+        verified = project.yaoki("verify")
+        assert verified.code == 0, verified.out
+        assert "is not at its end" not in verified.out
+    undone = project.yaoki("undo", "b")
+    assert undone.code == 0, undone.err
+    assert {"a.txt", "c.txt"} <= tracked_files(project, branch)
+    assert "b.txt" not in tracked_files(project, branch)
+    merged = project.yaoki("merge", "--partial")
+    assert merged.code == 0, merged.err
+
+
+@pytest.mark.spec("9.6", "8.5", "16.6", "0.3")
+def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Project) -> None:
+    """Verification, receipt, retry and a second undo work on it as on any other."""
+    log = project.folder / "log"
+    branch = run_chain(project, {"shell": f"grep -qx good c.txt && echo [abc].txt >> {log}"})
+    before = first_parents(project, branch)
+    landed = {task["name"]: task["landed"] for task in project.status()["tasks"]}
+
+    undone = project.yaoki("undo", "a", "--cascade")
+
+    assert undone.code == 0, undone.err
+    *same, revert = first_parents(project, branch)
+    assert same == before
+    assert undone_landings(project, revert) == [landed["b"], landed["a"]]
+    assert tracked_files(project, branch) & {"a.txt", "b.txt", "c.txt"} == {"c.txt"}
+    assert log.read_text().splitlines()[-1] == "c.txt", "the remaining check ran on the revert"
+    assert project.yaoki("verify").code == 0
+    receipt = project.folder / "receipt"
+    assert project.yaoki("report", "--receipt", str(receipt)).code == 0
+    (step,) = [step for step in json.loads(receipt.read_text())["line"] if step["undoes"]]
+    assert [step["undoes"], *step["also_undoes"]] == [landed["b"], landed["a"]]
+    verified = project.yaoki("verify", str(receipt))
+    assert verified.code == 0, verified.out
+
+    assert project.yaoki("retry", "a").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert {"a.txt", "b.txt", "c.txt"} <= tracked_files(project, branch)
+    assert project.yaoki("verify").code == 0
+    again = project.yaoki("undo", "a", "--cascade")
+    assert again.code == 0, again.err
+    assert len(undone_landings(project, branch)) == 2
+    assert project.yaoki("verify").code == 0
