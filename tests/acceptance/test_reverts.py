@@ -103,3 +103,36 @@ def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Projec
     assert again.code == 0, again.err
     assert len(undone_landings(project, branch)) == 2
     assert project.yaoki("verify").code == 0
+
+
+def blame_plan(script: dict[str, Any], checks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The tasks land one after the other, in the order of the script."""
+    tasks = [{"id": name, "checks": [name], "priority": -n} for n, name in enumerate(script)]
+    own = {name: file_contains(f"{name}.txt") for name in script}
+    return a_plan(script, tasks, {**own, **checks}, **more)
+
+
+NOT_LOUD = "! grep -qx loud {} || {{ echo '{} is loud'; exit 1; }}"
+LOUD_FIRST = "good\nloud\n"
+
+
+@pytest.mark.spec("9.3", "0.1")
+def test_a_run_is_not_done_while_a_blamed_landing_cannot_be_reverted(project: Project) -> None:
+    """`b` changes the line after the one that `a` must take back."""
+    plan = blame_plan(
+        {"a": [writes("a.txt", LOUD_FIRST)], "b": [writes("a.txt", LOUD_FIRST + "more\n")]},
+        {
+            "b": {"shell": "grep -qx more a.txt"},
+            "whole": {"shell": NOT_LOUD.format("-s a.txt", "a.txt")},
+        },
+        done_when=["whole"],
+    )
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "1")
+
+    assert done.code == 4, done.out + done.err
+    (dropped,) = [e["data"] for e in project.events("a") if e["event"] == "UNDO_DROPPED"]
+    assert "later work builds on" in dropped["why"]
+    assert project.task("done_when-2")["state"] == "ESCALATED"
+    refused = project.yaoki("merge")
+    assert refused.code == 6, refused.out

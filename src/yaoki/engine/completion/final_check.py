@@ -31,7 +31,7 @@ class FinalCheckStep:
             return False
         last = earlier[-1] if earlier else None
         head = self._workspace.branches.head(run)
-        checked = last if last is not None and self._checked_commit(last) == head else None
+        checked = last if last is not None and self._is_result_for(last, head) else None
         if checked is not None and (run.revision == 1 or checked.state is not State.DONE):
             return False
         spec = self._spec(
@@ -43,9 +43,13 @@ class FinalCheckStep:
         replaces = {spec.name: str(last.id)} if last is not None and failed else {}
         return bool(self._store.add_tasks(run.id, [spec], unless=spec.name, replaces=replaces))
 
-    def _checked_commit(self, row: TaskRow) -> str:
-        """The commit that a final check passed or failed on."""
-        return row.landed_commit or self._store.task(row.id).work.base
+    def _is_result_for(self, row: TaskRow, head: str) -> bool:
+        """Did this final check pass or fail on the head?
+
+        A replaced one is no result: the landing that it blamed may still be there.
+        """
+        checked = row.landed_commit or self._store.task(row.id).work.base
+        return row.state is not State.REPLACED and checked == head
 
     def _covers(self, row: TaskRow, wanted: TaskSpec) -> bool:
         """False if a revision of the plan changed the checks or the set-up after this check."""
