@@ -92,8 +92,9 @@ def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Projec
     assert project.yaoki("report", "--receipt", str(receipt)).code == 0
     (step,) = [step for step in json.loads(receipt.read_text())["line"] if step["undoes"]]
     assert [step["undoes"], *step["also_undoes"]] == [landed["b"], landed["a"]]
-    verified = project.yaoki("verify", str(receipt))
-    assert verified.code == 0, verified.out
+    for what in (str(receipt), "--replay"):
+        verified = project.yaoki("verify", what)
+        assert verified.code == 0, verified.out + verified.err
 
     assert project.yaoki("retry", "a").code == 0
     assert project.yaoki("resume", "--quiet").code == 0
@@ -116,6 +117,40 @@ NOT_LOUD = "! grep -qx loud {} || {{ echo '{} is loud'; exit 1; }}"
 LOUD_FIRST = "good\nloud\n"
 
 
+@pytest.mark.spec("9.3", "16.6", "0.1")
+def test_a_blamed_landing_that_other_landed_work_needs_is_not_reverted(project: Project) -> None:
+    """The check of `b` needs the file of `a`, which its plan does not say: a person decides."""
+    plan = blame_plan(
+        {"a": [writes("a.txt", LOUD_FIRST), writes("a.txt")], "b": [writes("b.txt")]},
+        {
+            "b": {"shell": "grep -qx good b.txt && grep -qx good a.txt"},
+            "whole": {"shell": NOT_LOUD.format("-s a.txt", "a.txt")},
+        },
+        done_when=["whole"],
+    )
+
+    done = project.yaoki("run", project.plan(plan), "--parallel", "1")
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("a")["state"] == project.task("b")["state"] == "DONE"
+    assert project.task("done_when-2")["state"] == "ESCALATED"
+    branch = project.status()["run_branch"]
+    assert not [one for one in first_parents(project, branch) if undone_landings(project, one)]
+    (dropped,) = [e["data"] for e in project.events("a") if e["event"] == "UNDO_DROPPED"]
+    assert "without a the rest fails: check b" in dropped["why"]
+    said = " ".join(done.out.split())
+    assert "whole fails since it landed, but it was not reverted: without a the rest fails" in said
+    assert "also undo what needs it" in said
+    assert project.yaoki("verify").code == 0
+    # What the person then does: both are done again.
+    assert [project.yaoki("undo", name).code for name in ("b", "a")] == [0, 0]
+    assert [project.yaoki("retry", name).code for name in ("a", "b")] == [0, 0]
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert project.show(branch, "a.txt") == "good"
+    assert project.yaoki("verify").code == 0
+
+
 @pytest.mark.spec("9.3", "0.1")
 def test_a_run_is_not_done_while_a_blamed_landing_cannot_be_reverted(project: Project) -> None:
     """`b` changes the line after the one that `a` must take back."""
@@ -136,3 +171,50 @@ def test_a_run_is_not_done_while_a_blamed_landing_cannot_be_reverted(project: Pr
     assert project.task("done_when-2")["state"] == "ESCALATED"
     refused = project.yaoki("merge")
     assert refused.code == 6, refused.out
+
+
+@pytest.mark.spec("9.3", "16.6", "0.1")
+def test_the_revert_of_a_blamed_landing_is_verified_before_the_branch_moves(
+    project: Project,
+) -> None:
+    log = project.folder / "log"
+    plan = blame_plan(
+        {
+            "a": [writes("a.txt")],
+            "b": [writes("b.txt", LOUD_FIRST), writes("b.txt")],
+            "c": [writes("c.txt")],
+        },
+        {
+            "c": {"shell": f"grep -qx good c.txt && echo [abc].txt >> {log}"},
+            "whole": {"shell": NOT_LOUD.format("-s b.txt", "b.txt")},
+        },
+        done_when=["whole"],
+    )
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "1")
+
+    assert done.code == 0, done.out + done.err
+    assert (project.task("b")["attempt"], project.task("c")["attempt"]) == (2, 1)
+    assert "a.txt c.txt" in log.read_text().splitlines(), "the check of c ran without b"
+    assert project.yaoki("verify").code == 0
+
+
+@pytest.mark.spec("9.3", "16.6")
+def test_two_landings_that_broke_the_same_check_are_both_sent_back(project: Project) -> None:
+    """Without the first one the check still fails, as it did before: that is no reason to keep
+    it.
+    """
+    loud_once = {
+        name: [writes(f"{name}.txt", LOUD_FIRST), writes(f"{name}.txt")] for name in ("b", "c")
+    }
+    plan = blame_plan(
+        {"a": [writes("a.txt")], **loud_once}, {"a": {"shell": NOT_LOUD.format("*.txt", "a file")}}
+    )
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "1")
+
+    assert done.code == 0, done.out + done.err
+    attempts = {name: project.task(name)["attempt"] for name in "abc"}
+    assert attempts == {"a": 1, "b": 2, "c": 2}
+    assert "UNDO_DROPPED" not in project.event_names()
+    assert project.yaoki("verify").code == 0

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.decide.baseline import as_baseline, exception_kind, unmatched_fixes, weigh
+from yaoki.core.decide.baseline import (
+    as_baseline,
+    exception_kind,
+    fails_as_before,
+    unmatched_fixes,
+    weigh,
+)
 from yaoki.core.decide.integrity import compare_tests_run, vanished_tests
 from yaoki.core.model import Finding, FindingItem, Outcome
 
@@ -189,3 +195,16 @@ def test_a_test_named_like_the_end_of_a_shortened_list_is_a_test() -> None:
     )
 
     assert unmatched_fixes(("test_a",), (base,)) == ("test_a",)
+
+
+def test_a_check_fails_as_before_if_it_failed_and_names_no_new_failure() -> None:
+    old = suite(failed={"a": "assert 1"})
+
+    assert fails_as_before(old, old)
+    assert fails_as_before(old, suite(failed={"a": "assert 1", "b": "assert 2"}))
+    assert not fails_as_before(suite(failed={"a": "assert 1", "b": "assert 2"}), old)
+    assert not fails_as_before(old, suite(outcome=Outcome.PASSED))
+    assert not fails_as_before(old, suite(outcome=Outcome.WAIVED))
+    nameless = a_finding(Outcome.FAILED)
+    assert fails_as_before(nameless, old), "failures without names cannot be compared"
+    assert fails_as_before(old, nameless)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from tests.simulation.fake_workspace import DictWorkspace
 from tests.simulation.worker_lives import RUN, Scene, WorkerLife
 from tests.simulation.world import Accesses
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import State, TaskKind
-from yaoki.ports import JournalEntry
+from yaoki.ports import JournalEntry, without_undone
 
 # Kills must not change the number of these entries.
 ONCE = frozenset(
@@ -116,6 +117,7 @@ def check_invariants(life: WorkerLife) -> list[JournalEntry]:
     assert all(n == 1 for n in world.starts.values()), "no attempt's agent starts twice"
     assert len(set(world.landings)) == len(world.landings), "no commit lands twice"
     assert set(world.landings) <= world.proven, "nothing lands unproven"
+    check_reverts(life)
     told = journal(store)
     bugs = [e.data["traceback"] for e in told if "traceback" in e.data]
     assert not bugs, bugs
@@ -124,6 +126,19 @@ def check_invariants(life: WorkerLife) -> list[JournalEntry]:
     check_bounds(store, told)
     check_notices(life, told)
     return told
+
+
+def check_reverts(life: WorkerLife) -> None:
+    """A revert on the run branch was verified, unless it left nothing to verify; a commit with the
+    same files counts, as its verdict is reused.
+    """
+    world = life.world
+    proven = [world.tree(commit) for commit in world.proven]
+    steps = DictWorkspace(world, Accesses()).list_landings(life.run())
+    for at, revert in enumerate(steps):
+        last = at + 1 == len(steps) or steps[at + 1].commit != revert.commit
+        if revert.undoes and last and without_undone(steps[: at + 1]):
+            assert world.tree(revert.commit) in proven, f"{revert.commit} reverts unproven"
 
 
 def check_rows(store: SqlStore, told: Sequence[JournalEntry]) -> None:

@@ -323,6 +323,20 @@ BLAMED = story(
         task("left"),
         task("right", "left", checks=(check("there", "there", "right"),)),
         task("upon", "right"),
+        # It stays, on a commit without `right` that no landing had.
+        task("far"),
+    ),
+    {"right": ["loud", "good"]},
+    checks=(TOGETHER,),
+    done_when=("together",),
+)
+# `beside` needs the file of the blamed `right`, which its plan does not say: a person decides.
+BLAMED_KEPT = story(
+    29,
+    (
+        task("left"),
+        task("right", "left", checks=(check("there", "there", "right"),)),
+        task("beside", checks=(check("beside"), check("right there", "there", "right"))),
     ),
     {"right": ["loud", "good"]},
     checks=(TOGETHER,),
@@ -424,6 +438,7 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "mended": MENDED,
     "goal": GOAL,
     "blamed": BLAMED,
+    "blamed-kept": BLAMED_KEPT,
     "undone": UNDONE,
     "undone-refused": UNDO_REFUSED,
     "undone-proven": UNDO_PROVEN,

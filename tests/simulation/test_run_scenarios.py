@@ -138,6 +138,8 @@ def test_every_scenario_reaches_the_event_it_is_about() -> None:
         ("hopeless", "REPLAN_REQUESTED", "", 3),
         ("goal", "RUN_PAUSED", "", 1),
         ("blamed", "TASK_UNLANDED", "upon", 1),
+        ("blamed-kept", "UNDO_DROPPED", "right", 1),
+        ("blamed-kept", "ESCALATE_DECISION", "done_when-2", 1),
         ("undone", "TASK_UNLANDED", "three", 1),
         ("undone-refused", "UNDO_DROPPED", "one", 1),
         ("undone-refused", "TASK_UNLANDED", "two", 0),

@@ -133,6 +133,15 @@ def has_all_names(finding: Finding) -> bool:
     return finding.outcome is Outcome.FAILED and named and not incomplete_suite_reason(finding)
 
 
+def fails_as_before(now: Finding, before: Finding) -> bool:
+    """Did the check fail before, too?  Where both name their failures, each of them must be old."""
+    if before.is_acceptable:
+        return False
+    base = as_baseline(before)
+    comparable = has_all_names(now) and has_all_names(base)
+    return not comparable or weigh(now, base, ()).is_acceptable
+
+
 def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
     missing = set(now.params.get("missingModules", ()))
     if not guard and not missing <= set(now.params.get("declaredModules", ())):

@@ -82,7 +82,10 @@ class UndoRequested:
 
 @dataclass(frozen=True, slots=True)
 class UndoDropped:
-    """Later work makes the revert impossible, so the landing stays; a person is asked elsewhere."""
+    """The landing stays: later work builds on it, or a check of other landed work needs it.
+
+    A person who asked for the revert gets the reason; otherwise the next final check asks one.
+    """
 
     NAME: ClassVar[str] = "UNDO_DROPPED"
     why: str

@@ -8,15 +8,19 @@ repeated, and reverting twice equals reverting once.  A refusal leaves branch an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
+from yaoki.core.decide.baseline import fails_as_before
 from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
 from yaoki.core.machine.events import Event, LandingReverted, Replaced
 from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.request_events import UndoCompleted, UndoDropped, UndoRequested
-from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
+from yaoki.core.model import Choice, Question, Run, State, Task, TaskId, Verdict
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.required_checks import (
+    CheckSet,
     CommitToVerify,
     RequiredChecks,
     VerifyCommit,
@@ -54,8 +58,8 @@ class RevertStep:
             head = self._workspace.landings.undo(branch, landings, approve)
         except NotNow as refused:
             if not self._are_reverted(branch, landings.values()):
-                drop = UndoDropped(refused.sentence)
-                self._store.amend(task.id, lambda t: (drop,) if t.undo_requested else ())
+                dropped = _drop(task, refused)
+                self._store.amend(task.id, lambda t: dropped if t.undo_requested else ())
                 return
             head = self._workspace.branches.head(branch)
         changes = [(one.id, _revert_landing(one, head, task.id)) for one in dependents]
@@ -77,26 +81,21 @@ class RevertStep:
     def _approval(
         self, run: Run, task: Task, removed: frozenset[TaskId]
     ) -> Callable[[str, str], None]:
-        """Verify a person's undo like a landing: the remaining tasks' checks must still pass.
+        """Verify a revert like a landing: the remaining tasks' checks must still pass.
 
-        Skipped after a bisection, because the final check runs again in any case, and on a group
-        branch, which is verified as a whole before it lands.
+        Skipped on a group branch, which is verified as a whole before it lands.
         """
 
         def approve(commit: str, head: str) -> None:
-            if task.revert_cause is not None or task.parent:
-                return
             remaining = self._required_checks.of_landed(run, without=removed)
-            if not remaining.checks:
+            if task.parent or not remaining.checks:
                 return
             goal = f"Verify the run branch without {task.spec.name}."
-            spec = remaining.as_task_spec(run, "undo", goal)
-            waivers = self._required_checks.final_waivers(run)
-            undo = CommitToVerify(commit, head, run.base, removed, waivers)
-            verdict = self._verify(
-                run, spec, undo, lambda name, data: self._store.note(run.id, name, data)
-            )
-            if not verdict.passed:
+            verdict = self._verify_checks(run, remaining, goal, commit, head, removed)
+            blamed = task.revert_cause is not None
+            if not verdict.passed and not (
+                blamed and self._failed_before(run, remaining, verdict, head)
+            ):
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
                     hint=f"also undo what needs it; what landed after it: git log {run.branch}",
@@ -105,6 +104,39 @@ class RevertStep:
                 self._store.note(run.id, "WARNING", {"message": words})
 
         return approve
+
+    def _failed_before(self, run: Run, checks: CheckSet, verdict: Verdict, head: str) -> bool:
+        """Does every failing check fail on the head as well?
+
+        Then the revert of a blamed landing breaks nothing: another landing has broken the check
+        too, and the next final check finds that one.
+        """
+        failing = {one.check: one for one in verdict.findings if not one.is_acceptable}
+        again = replace(checks, checks=tuple(c for c in checks.checks if c.name in failing))
+        if not failing or len(again.checks) < len(failing):
+            return False
+        goal = "Verify the run branch before the revert."
+        before = self._verify_checks(run, again, goal, head, head, frozenset())
+        known = {one.check: one for one in before.findings}
+        return all(
+            name in known and fails_as_before(now, known[name]) for name, now in failing.items()
+        )
+
+    def _verify_checks(
+        self,
+        run: Run,
+        checks: CheckSet,
+        goal: str,
+        commit: str,
+        onto: str,
+        removed: frozenset[TaskId],
+    ) -> Verdict:
+        spec = checks.as_task_spec(run, "undo", goal)
+        waivers = self._required_checks.final_waivers(run)
+        to_verify = CommitToVerify(commit, onto, run.base, removed, waivers)
+        return self._verify(
+            run, spec, to_verify, lambda name, data: self._store.note(run.id, name, data)
+        )
 
     def dependents_done(self, task: Task) -> list[Task]:
         """The done dependents, the furthest first: each is reverted before what it depends on."""
@@ -127,6 +159,18 @@ class RevertStep:
             reverted,
             *decide_after_revert(evolve(now, reverted), read_clock_and_chance(self._clock)),
         )
+
+
+def _drop(task: Task, refused: NotNow) -> Sequence[Event]:
+    """The landing stays.  The next final check fails like the one before and asks a person, who
+    must know why the task that is to blame was not sent back.
+    """
+    dropped, cause = UndoDropped(refused.sentence), task.revert_cause
+    if cause is None:
+        return (dropped,)
+    why = f"it was not reverted: {refused.sentence}; {refused.hint}"
+    words = f"{cause.check} fails since it landed, but {why}"
+    return (dropped, JournalNote("WARNING", {"message": words}))
 
 
 def _has_changes(task: Task) -> bool:
