@@ -11,7 +11,7 @@ import pytest
 from tests.builders import a_run, an_active_task
 from yaoki.core.model import RefusalCause, Run, Stage, Work
 from yaoki.core.model.stage_report import CommitLanded, CommitNotLanded
-from yaoki.engine.claim_context import unclaimed_context
+from yaoki.engine.claim_context import EmptyQueue, unclaimed_context
 from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.land import LandStage
 from yaoki.engine.stages.plan_task import PlanTaskStages
@@ -42,6 +42,16 @@ class Branch:
         if self._takes and onto == self._commits[-1]:
             self._commits.append(commit)
         return self._commits[-1]
+
+
+class LeavingQueue(EmptyQueue):
+    """A task is ahead when it is first asked, and none after that."""
+
+    def __init__(self) -> None:
+        self._ahead = iter([True, False])
+
+    def must_yield(self) -> bool:
+        return next(self._ahead)
 
 
 def land_stage(branch: Branch) -> LandStage:
@@ -85,10 +95,9 @@ def test_a_refused_landing_has_its_true_cause(
 @pytest.mark.spec("17.7", "3.4")
 def test_a_task_lands_without_another_proof_when_those_ahead_of_it_did_not_land() -> None:
     """It was verified beside the queue and waited to be taken along; the branch is as it was."""
-    ahead = iter([True, False])
     task = an_active_task(Stage.LAND, work=Work(verified_commit="verified", onto="below"))
     claim = replace(unclaimed_context(lambda _n, _d: None), confirm_claim=lambda: None)
-    claim = replace(claim, queue=replace(claim.queue, must_yield=lambda: next(ahead)))
+    claim = replace(claim, queue=LeavingQueue())
     branch = Branch(["base", "below"], takes=True)
 
     report = land_stage(branch).land(a_run(), task, claim)
