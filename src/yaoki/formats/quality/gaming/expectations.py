@@ -19,7 +19,7 @@ from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, canonical, p
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
-ROWS_MAX = 2_000
+ROWS_MAX, CALL_STEPS_MAX = 2_000, 50
 _EQUAL_CALLS = frozenset({"assertEqual", "assertEquals", "assertIs", "assertListEqual"}) | {
     *("assertDictEqual", "assertTupleEqual", "assertSetEqual", "assertAlmostEqual", "assert_equal")
 }
@@ -90,17 +90,25 @@ def _of_module(tree: ast.Module) -> Iterator[Expectation]:
 
 
 def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
-    """Names that are bound once by a plain assignment, with their values."""
+    """Names that are bound by a plain assignment, with their last values.
+
+    A name that is bound to a part of itself keeps the value before: `r = f(1)`, `r = r[0]`.
+    """
     values: dict[str, ast.expr] = {}
     for node in body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                values[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if not _is_part_of(value, name):
                 values[name] = value
             case _:
                 continue
     return values
+
+
+def _is_part_of(value: ast.expr, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value))
 
 
 def _parameters(
@@ -223,8 +231,11 @@ def _of_pair(
 
 
 def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
-    """The call whose result is compared, through wrappers, attributes and subscripts."""
-    while True:
+    """The call whose result is compared, through wrappers, attributes and subscripts.
+
+    Two names may lead to each other, so not for ever.
+    """
+    for _ in range(CALL_STEPS_MAX):
         match node:
             case ast.Call(func=func, args=[inner, *_]) if last_name(func) in _WRAPPERS:
                 node = _resolve(inner, names)
@@ -234,6 +245,7 @@ def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
                 node = _resolve(inner, names)
             case _:
                 return None
+    return None
 
 
 def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> Literal:
