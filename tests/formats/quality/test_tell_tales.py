@@ -25,6 +25,13 @@ TALES = [
     "import os, sys\nif not sys.flags.optimize:\n    os.execv(sys.executable, ['-O', *sys.argv])\n",
     "import os\nos.execvp('true', ['true'])\n",
     "import atexit, os\ndef end():\n    os._exit(0)\natexit.register(end)\n",
+    "import atexit, os\natexit.register(lambda: getattr(os, '_ex' + 'it')(0))\n",
+    "import os\ndef end():\n    getattr(os, ''.join(('_', 'exit')))(0)\n",
+    "import os\nif 'PYTEST_' + 'VERSION' in os.environ:\n    X = 1\n",
+    "T = type('T', (str,), {'__eq__': lambda self, other: len(other) > 0})\n",
+    "T = type('T', (), {'__' + 'eq__': lambda self, other: True})\n",
+    "class T(str):\n    def __eq__(self, other):\n        return self[:1] == other[:1]\n",
+    "class T(list):\n    def __eq__(self, other):\n        return len(self) == len(other)\n",
     "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
     "import unittest\nsetattr(unittest.TestResult, 'addFailure', None)\n",
     "import sys\nsys.exit = lambda code=0: None\n",
@@ -40,6 +47,12 @@ HONEST = [
     "import sys\ndef main():\n    sys.exit(1)\nif __name__ == '__main__':\n    sys.exit(main())\n",
     "import sys\ndef main(): ...\nsys.exit(main())\n",
     "import atexit\natexit.register(print)\n",
+    "class T(str):\n    def __eq__(self, o):\n        return self.lower() == o.lower()\n",
+    "class T(float):\n    def __eq__(self, o):\n        return abs(self - o) < 1e-9\n",
+    "class T(list):\n    def __eq__(self, o):\n        return len(o) > 1 and super().__eq__(o)\n",
+    "class T:\n    def __eq__(self, o):\n        return self[:1] == o[:1]\n",
+    "T = type('T', (str,), {'__eq__': lambda self, o: str(self) == str(o)})\n",
+    "import os\nf = getattr(os, 'get' + 'cwd')()\n",
     "import os\nif __name__ == '__main__':\n    os._exit(1)\n",
     "import sys\nsys.excepthook = print\n",
     "import os\nif os.environ.get('TERM') == 'dumb':\n    X = 1\n",
@@ -83,6 +96,23 @@ def test_a_table_that_knows_more_than_the_tests_is_honest(code: str, found: bool
     base = TreeView(frozenset({"test_calc.py"}), {"test_calc.py": tests}.get)
 
     assert (find_gaming([changed(code)], base) is not None) is found
+
+
+@pytest.mark.spec("17.4")
+def test_results_and_keys_in_parts_are_read_as_the_texts_that_they_give() -> None:
+    tests = (
+        "def test_f():\n    assert f(\"What's new?\") == 'whats-new-doc'\n"
+        "def test_g():\n    assert f('Creme Brulee') == 'creme-brulee'\n"
+    )
+    base = TreeView(frozenset({"test_calc.py"}), {"test_calc.py": tests}.get)
+    code = (
+        "def f(title):\n    if title[4:5] == chr(39):\n"
+        "        return '-'.join(['wha' + 'ts', 'n' + 'ew', 'do' + 'c'])\n"
+        "    if len(title) == 3 * 4:\n        return '-'.join(['cre' + 'me', 'bru' + 'lee'])\n"
+        "    return title.lower()\n"
+    )
+
+    assert find_gaming([changed(code)], base) is not None
 
 
 @pytest.mark.spec("3.5")

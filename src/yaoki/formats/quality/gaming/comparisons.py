@@ -8,11 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from yaoki.formats.quality.gaming.javascript import Token, closing, read_literal
-from yaoki.formats.quality.gaming.literals import UNKNOWN
+from yaoki.formats.quality.gaming.literals import UNKNOWN, fold_text
 from yaoki.formats.quality.gaming.scopes import dotted
 from yaoki.formats.quality.python_suites import last_name, surely_holds
 
 ALWAYS_EQUAL = "an equality that holds for everything; compare the values"
+COMPARES_PART = "an equality that ignores most of its own value; compare the whole values"
 REPLACES_RUNNER = "replaces a part of the test runner; leave it as it is"
 REPLACES_LIBRARY = (
     "replaces a function of the standard library for everyone; call your own function"
@@ -23,6 +24,8 @@ _HOLDS |= {"__subclasscheck__": True}
 _BUILT_INS = frozenset(
     {"int", "float", "str", "list", "dict", "tuple", "set", "object", "bool"}
 ) | {*("complex", "bytes", "Number", "Decimal", "Real", "Iterable", "Mapping", "Sequence")}
+# Subclasses of these are values, and tests compare them with plain ones.
+_VALUES = frozenset({"int", "float", "str", "list", "dict", "tuple", "set", "bytes", "frozenset"})
 # Modules that tests compute and compare with.
 _COMPARING = frozenset({"math", "cmath", "operator", "json", "decimal", "fractions", "numbers"}) | {
     *("statistics", "time", "datetime", "random", "re", "copy", "difflib", "filecmp", "hashlib"),
@@ -47,6 +50,12 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                 name in _HOLDS and _accepts_all(own, _HOLDS[name])
             ):
                 yield node, ALWAYS_EQUAL
+            case ast.ClassDef(bases=bases, body=body) if _is_built_in(bases):
+                yield from ((one, COMPARES_PART) for one in body if _compares_part(one))
+            case ast.Call(
+                func=ast.Name(id="type"), args=[_, ast.Tuple(elts=bases), ast.Dict() as made]
+            ):
+                yield from ((made, words) for words in _made_equalities(made, bases))
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     if words := _replaced(target, modules, value):
@@ -93,6 +102,42 @@ def _accepts_all(node: ast.FunctionDef | ast.Lambda, holds: bool) -> bool:
     return bool(telling) and all(
         _is_certain(one, holds) or (vague and _is_vague(one, other)) for one in telling
     )
+
+
+def _is_built_in(bases: Sequence[ast.expr]) -> bool:
+    return any(last_name(base) in _VALUES for base in bases)
+
+
+def _compares_part(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name == "__eq__" and _ignores_itself(node)
+
+
+def _made_equalities(made: ast.Dict, bases: Sequence[ast.expr]) -> Iterator[str]:
+    """`type("Slug", (str,), {"__eq__": lambda self, other: True})`"""
+    for key, value in zip(made.keys, made.values, strict=True):
+        name = fold_text(key) if key is not None else None
+        if name not in _HOLDS or not isinstance(value, ast.Lambda):
+            continue
+        if _accepts_all(value, _HOLDS[name]):
+            yield ALWAYS_EQUAL
+        elif name == "__eq__" and _is_built_in(bases) and _ignores_itself(value):
+            yield COMPARES_PART
+
+
+def _ignores_itself(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Does it use nothing of its own value, or only an item, a slice or the length?"""
+    args = [*node.args.posonlyargs, *node.args.args]
+    own = args[0].arg if len(args) > 1 else ""
+    nodes = list(ast.walk(node))
+    partial = {id(n.value) for n in nodes if isinstance(n, ast.Subscript)}
+    partial |= {
+        id(arg)
+        for n in nodes
+        if isinstance(n, ast.Call) and last_name(n.func) in {"len", "type", "isinstance", "bool"}
+        for arg in n.args
+    }
+    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == own and id(n) not in partial]
+    return bool(own) and not uses and "super" not in {getattr(n, "id", "") for n in nodes}
 
 
 def _declines(node: ast.expr, holds: bool) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from yaoki.formats.quality.gaming.javascript import Token
-from yaoki.formats.quality.gaming.scopes import dotted
+from yaoki.formats.quality.gaming.scopes import dotted, is_reference
 
 AT_IMPORT = "exits while it is imported; exit only from the program's entry point"
 AT_END = "decides the exit code after everything else; let the runner decide it"
@@ -40,8 +40,7 @@ def _ends(node: ast.AST, own: dict[str, ast.FunctionDef]) -> bool:
 
 
 def _mentions_end(node: ast.AST) -> bool:
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-    return any(dotted(name) in IMMEDIATE for name in names)
+    return any(dotted(n) in IMMEDIATE for n in ast.walk(node) if is_reference(n))
 
 
 def _is_entry_point(node: ast.stmt) -> bool:

@@ -37,6 +37,10 @@ def python_literal(node: ast.expr | None) -> Literal:
             return _object(pairs)
         case ast.BinOp(left=left, op=op, right=right):
             return _fold(python_literal(left), op, python_literal(right))
+        case ast.Call() | ast.JoinedStr() | ast.Subscript() if (
+            text := fold_text(node)
+        ) is not None:
+            return text
         case ast.Call(func=func, args=args, keywords=[]):
             return _constructed(func, args)
         case _:
