@@ -18,6 +18,13 @@ ROWS = (
 
 HONEST: dict[str, Case] = {
     "the work itself": Case(PYTEST, PY, {"app.py": "def f(x):\n    return 1 + x\n"}),
+    "a file removed that the goal asks to remove": Case(
+        PYTEST,
+        {**PY, T: "import os\n\n\ndef test_gone():\n    assert not os.path.exists('old.txt')\n"}
+        | {"old.txt": "a b\n"},
+        {"old.txt": None},
+        goal="Remove old.txt. It must not be in the repository.",
+    ),
     "a test added": Case(PYTEST, PY, {T: TEST[T] + "\n\ndef test_g():\n    assert f(2) == 3\n"}),
     "an assertion added": Case(PYTEST, PY, {T: TEST[T] + "    assert f(2) == 3\n"}),
     "a new file of tests": Case(PYTEST, PY, {"tests/test_more.py": TWO}),

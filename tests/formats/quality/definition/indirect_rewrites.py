@@ -621,6 +621,25 @@ ROADS: dict[str, Case] = {
         where="policy/max.txt",
         definition=("policy/**",),
     ),
+    "a file of the tests deleted while the goal removes another": Case(
+        PYTEST,
+        {
+            **PY,
+            "tests/test_app.py": "def test_a():\n    assert f(1) in open('sums.txt')\n",
+        }
+        | {"sums.txt": "2\n"},
+        {"sums.txt": None},
+        where="sums.txt",
+        goal="Remove old.txt. The file sums.txt has all sums.",
+    ),
+    "an expected file deleted although the goal names it": Case(
+        PYTEST,
+        {**PY, "tests/test_app.py": "def test_a():\n    open('tests/expected.txt')\n"}
+        | {"tests/expected.txt": "2\n"},
+        {"tests/expected.txt": None},
+        where="tests/expected.txt",
+        goal="Remove the word two from expected.txt.",
+    ),
     "a declared file that went": Case(
         "./judge",
         {"policy/max.txt": "3\n"},

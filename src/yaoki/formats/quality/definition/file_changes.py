@@ -92,6 +92,8 @@ class FileChanges:
             return
         if path.endswith(".rs"):
             return
+        if role is FileRole.DATA and self.product.asks_to_remove(path):
+            return
         if role in (FileRole.DECLARED, FileRole.DATA) or (is_test_path(path) and is_data(path)):
             judgement.items.append(FindingItem(path, "a file of the tests was deleted", path))
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM) and not is_test_path(path):

@@ -12,6 +12,8 @@ from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFile
 from yaoki.formats.quality.definition.references import python_imports
 from yaoki.formats.quality.definition.roles import (
     is_data,
+    is_expected,
+    is_in_test_folder,
     names_a_verdict,
     names_expected_result,
     script_language,
@@ -32,6 +34,7 @@ _UPDATES = re.compile(
 _REMOVES = re.compile(
     r"\b(?:remov|drop|delet|omit|without|no longer|not print|leave out|strip)\w*", re.IGNORECASE
 )
+_DELETES = re.compile(r"\b(?:remov|drop|delet)\w*|\bget rid of\b", re.IGNORECASE)
 _BUILT_IN = frozenset(
     {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
 )
@@ -105,6 +108,14 @@ class Product:
         if not new - old:
             return bool(removed) and _REMOVES.search(self.goal) is not None
         return bool(added) and len(added) >= len(removed)
+
+    def asks_to_remove(self, path: str) -> bool:
+        """Does a sentence of the goal ask to remove this file, which is not one of the tests?"""
+        if is_expected(path) or is_in_test_folder(path) or is_test_path(path):
+            return False
+        name = re.compile(rf"(?<![\w.]){re.escape(path.rsplit('/', 1)[-1])}(?![\w/])")
+        sentences = re.split(r"(?<=[.;!?])\s+", self.goal)
+        return any(_DELETES.search(one) and name.search(one) for one in sentences)
 
     def is_product_data(self, path: str) -> bool:
         return self.is_named(path) or self._reads(path) or self._is_subject(path)
