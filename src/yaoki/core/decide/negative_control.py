@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum, unique
 
+from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     NEGATIVE_CONTROL_CHECK,
@@ -71,8 +72,9 @@ def judge_control(
         return ControlResult(check, ControlOutcome.UNNOTICED)
     if run.outcome is not Outcome.FAILED:
         return ControlResult(check, ControlOutcome.NOT_RUN, reason="it could not run again")
-    if run.params.get("loadError"):
-        why = "its tests cannot be loaded after that"
+    if run.params.get("loadError") or run.params.get(TIMED_OUT_PARAM):
+        too_long = run.params.get(TIMED_OUT_PARAM)
+        why = "it took too long after that" if too_long else "its tests cannot be loaded after that"
         return ControlResult(check, ControlOutcome.NOT_RUN, reason=why)
     return ControlResult(check, ControlOutcome.HELD, failing)
 
