@@ -453,7 +453,10 @@ def test_concurrent_up_commands_start_one_detached_worker_that_executes_runs(
 def test_an_undo_beside_a_background_worker_is_carried_out_once_and_recorded(
     project_with_worker: Project,
 ) -> None:
-    """The command and the worker both find the request, and verify the same commit."""
+    """The command and the worker both find the request, and verify the same commit.
+
+    If the worker is the first, the command may say that it was requested, and end before it.
+    """
     project = project_with_worker
     plan = simple_plan("a", "b")
     plan["checks"]["slow"] = {"shell": "sleep 1; test -f README"}
@@ -462,6 +465,7 @@ def test_an_undo_beside_a_background_worker_is_carried_out_once_and_recorded(
     done = project.yaoki("run", project.plan(plan), "--json")
 
     undone = project.yaoki("undo", "b")
+    wait_until(lambda: project.task("b")["state"] != "DONE", "the undo")
     task = project.task("b")
     files = project.git("ls-tree", "--name-only", done.document["run_branch"]).split()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id, machine_name
 from yaoki.app.served_runs import ServedRuns
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
     from yaoki.app.build import App
     from yaoki.core.model import Run
+
+# The exit code of a command that a signal ended.
+INTERRUPTED = 130
+STOPPING_NOW = "stopping now; interrupt once more to end this process, nothing is lost"
+SHOW_CURSOR = b"\x1b[?25h"
 
 
 def serve_run(
@@ -169,9 +175,16 @@ def _export_traces(app: App) -> AbstractContextManager[None]:
 def _handle_signals(
     stop: StopRequest, on_stop_request: Callable[[StopRequest], None], hurry: Callable[[], None]
 ) -> None:
-    """A second signal also ends the wait for an unreachable store."""
+    """A second signal also ends the wait for an unreachable store.
+
+    A third one ends the process, as `kill -9` would: a thread that computes for ever hears no
+    request.  The next worker continues with its tasks and its agents.
+    """
 
     def handle(*_: object) -> None:
+        was_stopping = stop.now
+        if was_stopping:
+            _end_process()
         stop.escalate()
         if stop.now:
             hurry()
@@ -179,3 +192,9 @@ def _handle_signals(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handle)
+
+
+def _end_process() -> NoReturn:
+    if os.isatty(sys.stderr.fileno()):
+        os.write(sys.stderr.fileno(), SHOW_CURSOR)
+    os._exit(INTERRUPTED)

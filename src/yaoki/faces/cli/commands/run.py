@@ -261,12 +261,12 @@ def _serve(
     app: App, run: Run, following: RunFollower, *, slots: int, tags: tuple[str, ...]
 ) -> Pool:
     """Run the tasks, and again as long as a person answers while the screen is kept open."""
-    from yaoki.app.serve import serve_run
+    from yaoki.app.serve import STOPPING_NOW, serve_run
 
     def on_stop_request(stop: StopRequest) -> None:
         following.stop_requested = True
         later = "running agents finish first; interrupt again to stop them now"
-        following.note = "stopping now" if stop.now else later
+        following.note = STOPPING_NOW if stop.now else later
 
     app.carried_run_id = run.id
     try:

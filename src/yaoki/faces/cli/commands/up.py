@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 READY_WITHIN = timedelta(seconds=30)
 # After a request to stop now: agents are ended, their work is saved, leases are released.
-STOPPED_WITHIN = timedelta(seconds=60)
+STOPPED_WITHIN, ENDED_WITHIN = timedelta(seconds=30), timedelta(seconds=10)
 # Longer than `down` takes by default.
 DRAINED_WITHIN = timedelta(seconds=120)
 
@@ -174,7 +174,7 @@ def _unfinished_runs(app: App) -> tuple[list[RunId] | None, str]:
 
 
 def _stop(app: App, patience: timedelta) -> bool:
-    """Request a drain, then a stop; false when no worker was there."""
+    """Request a drain, then a stop, then its end; false when no worker was there."""
     daemon = app.services.daemon
     if daemon.find_running() is None:
         return False
@@ -182,11 +182,15 @@ def _stop(app: App, patience: timedelta) -> bool:
     if daemon.wait_until_gone(patience):
         return True
     daemon.send_signal()
-    if not daemon.wait_until_gone(STOPPED_WITHIN):
+    if daemon.wait_until_gone(STOPPED_WITHIN):
+        return True
+    # It is stuck; what it worked at is as after a kill, and the next worker continues.
+    daemon.send_signal()
+    if not daemon.wait_until_gone(ENDED_WITHIN):
         found = daemon.find_running()
         pid = found.pid if found else "?"
         raise NotNow(
-            f"the background worker, process {pid}, has not stopped after two requests",
+            f"the background worker, process {pid}, has not stopped after three requests",
             hint=f"see {daemon.log}; wait, or kill {pid}: another worker takes over its tasks",
         )
     return True

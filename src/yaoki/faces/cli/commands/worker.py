@@ -114,7 +114,7 @@ def _serve(
     store: str,
     tell: PrintLine,
 ) -> int:
-    from yaoki.app.serve import serve_open_runs
+    from yaoki.app.serve import STOPPING_NOW, serve_open_runs
 
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
@@ -131,7 +131,7 @@ def _serve(
             # this is not recorded, and the worker stops all the same.
             with suppress(YaokiError):
                 lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
-        tell("worker: stopping now" if stop.now else "worker: running agents finish first")
+        tell(f"worker: {STOPPING_NOW}" if stop.now else "worker: running agents finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
