@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders import MINUTE, NOW, SECOND
 from tests.views.test_views import RUN, a_row
 from yaoki.core.model import State
-from yaoki.faces.text.render import most_important_tasks
+from yaoki.faces.text.render import most_important_tasks, task_lines
 from yaoki.views import build_run_view
 
 pytestmark = pytest.mark.spec("12.4")
@@ -29,3 +30,14 @@ def test_of_a_big_run_the_tasks_that_need_attention_are_shown_in_their_order() -
     view = build_run_view(RUN, rows, {}, is_idle=True)
 
     assert [task.row.n for task in most_important_tasks(view, limit=2)] == [2, 3]
+
+
+def test_an_active_task_says_when_something_was_last_recorded_about_it() -> None:
+    rows = [a_row(n, State.ACTIVE, stage="VERIFY", attempt=1) for n in (1, 2)]
+    view = build_run_view(RUN, rows, {}, is_idle=False)
+    last = {rows[0].id: NOW - 59 * SECOND, rows[1].id: NOW - 6 * MINUTE}
+
+    busy, silent = task_lines(view.tasks, NOW, {}, last)
+
+    assert "last event" not in busy
+    assert silent.rstrip().endswith("last event 6 min ago")

@@ -7,13 +7,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.line_wrap import cell_width, terminal_width, wrap_line
@@ -33,6 +33,8 @@ COLOURS = {
 NAME_CHARS = 40
 # A question with a command to type must not be cut.
 QUESTION_CHARS = 1000
+# A task without a new entry in the journal for this long is worth a look.
+SILENCE_FROM = timedelta(minutes=1)
 SHOWN_MAX = 60
 
 
@@ -132,15 +134,24 @@ def _pad(row: Sequence[str], sizes: Sequence[int]) -> str:
 # ------------------------------------------------------------------ tasks
 
 
-def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str]) -> list[str]:
-    """Lines of tasks: number, name, state, attempt, and the reason of the state."""
+def task_lines(
+    views: Iterable[TaskView],
+    now: datetime,
+    names: Mapping[str, str],
+    last_events: Mapping[str, datetime] | None = None,
+) -> list[str]:
+    """Lines of tasks: number, name, state, attempt, and the reason of the state.
+
+    `last_events`: when something was last recorded about an active task.
+    """
     views = list(views)
+    recorded = last_events or {}
     rows = [
         (
             str(v.row.n),
             clean_line(v.row.name, NAME_CHARS),
             *_state_words(v),
-            _detail_words(v, now, names),
+            _detail_words(v, now, names) + _silence_words(recorded.get(v.row.id), now),
         )
         for v in views
     ]
@@ -154,6 +165,13 @@ def _state_words(view: TaskView) -> tuple[str, str]:
     row = view.row
     where = f"{row.state.value} {row.stage}" if row.state is State.ACTIVE else row.state.value
     return where, f"attempt {row.attempt}" if row.attempt else ""
+
+
+def _silence_words(last_event: datetime | None, now: datetime) -> str:
+    """For a task about which nothing was recorded for a while: it may be stuck."""
+    if last_event is None or now - last_event < SILENCE_FROM:
+        return ""
+    return f"  last event {format_duration((now - last_event).total_seconds())} ago"
 
 
 def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.open_app import open_app
+from yaoki.core.model import State
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.quick_command import JSON, REPO, Argument, Option, quick_command
 from yaoki.faces.text.render import (
@@ -26,9 +28,11 @@ from yaoki.views.tasks import IdleReason
 from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from yaoki.app.build import App
     from yaoki.core.model import Run
-    from yaoki.views import RunView
+    from yaoki.views import RunView, TaskView
 
 RUNS_SHOWN = 50
 
@@ -81,7 +85,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     if view.last_iteration_words:
         print_wrapped(clean_line(view.last_iteration_words))
     shown = most_important_tasks(view)
-    for text in task_lines(shown, app.clock.now(), task_names(view)):
+    last_events = _last_events(app, shown)
+    for text in task_lines(shown, app.clock.now(), task_names(view), last_events):
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
@@ -90,6 +95,18 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
     print_next_command(view.next_command)
+
+
+def _last_events(app: App, shown: Sequence[TaskView]) -> dict[str, datetime]:
+    """When something was last recorded about each active task; there are few of them."""
+    from yaoki.adapters.store.tables import journal_pages
+
+    active = [task.row.id for task in shown if task.row.state is State.ACTIVE]
+    pages = {
+        task_id: journal_pages.read_newest(app.store.database, task_id=task_id, limit=1)
+        for task_id in active
+    }
+    return {task_id: entries[0].at for task_id, entries in pages.items() if entries}
 
 
 def _merged_into(app: App, run: Run) -> str:
