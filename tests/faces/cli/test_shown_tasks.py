@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from tests.builders import MINUTE, NOW, SECOND
@@ -35,7 +37,7 @@ def test_of_a_big_run_the_tasks_that_need_attention_are_shown_in_their_order() -
 def test_an_active_task_says_when_something_was_last_recorded_about_it() -> None:
     rows = [a_row(n, State.ACTIVE, stage="VERIFY", attempt=1) for n in (1, 2)]
     view = build_run_view(RUN, rows, {}, is_idle=False)
-    last = {rows[0].id: NOW - 59 * SECOND, rows[1].id: NOW - 6 * MINUTE}
+    last: dict[str, datetime] = {rows[0].id: NOW - 59 * SECOND, rows[1].id: NOW - 6 * MINUTE}
 
     busy, silent = task_lines(view.tasks, NOW, {}, last)
 
