@@ -143,7 +143,7 @@ def compose_prompt(
 
 
 def hand_over(task: Task, changed_files: Sequence[str]) -> str:
-    """What an agent reads that takes over: who tried before, what stopped them, what is left."""
+    """The section for an agent that takes over: who tried before, what stopped it, what is left."""
     tried = [one for one in task.given_up_agents if one.index != task.agent_index]
     if not tried:
         return ""

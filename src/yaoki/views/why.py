@@ -70,7 +70,7 @@ class Explanation:
     proof_revision: int = 0
     # The mutants of the landed commit that no test noticed.
     survivors: tuple[str, ...] = ()
-    # What people answered; the newest is first.
+    # The answers of people; the newest is first.
     answers: tuple[RecordedAnswer, ...] = ()
 
 

@@ -223,7 +223,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
 
 
 def _given_up_words(task: Task) -> str:
-    """What the other agents of the chain met, so that one answer can consider all of it."""
+    """The causes that stopped the other agents of the chain, so that one answer covers all."""
     words = [
         f"{one.name}: {first_line(one.message, GIVEN_UP_MAX) or one.cause.value}"
         for one in task.given_up_agents

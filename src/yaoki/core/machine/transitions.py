@@ -39,7 +39,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.text import shorten
 
-# What a given up agent met, as the next one and a person read it.
+# The message of a given up agent is cut to this; the next agent and a person read it.
 GIVEN_UP_MESSAGE_MAX = 300
 
 

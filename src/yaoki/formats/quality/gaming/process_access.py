@@ -20,7 +20,7 @@ PLACES_MAX = 50
 # Python loads these by themselves, and the last ones have no text to read.
 _LOADED_NAMES = frozenset({"sitecustomize.py", "usercustomize.py", "conftest.py"})
 _LOADED_ENDS = (".pth", ".so", ".pyd", ".pyc", ".dll", ".dylib", ".egg")
-# What runs later than the tests, or reads and changes the objects of a process.
+# Modules whose code runs later than the tests, or reads and changes the objects of a process.
 _IN_TESTS = frozenset({"atexit", "gc", "ctypes", "posix", "nt", "_thread", "faulthandler"})
 _MODULES = _IN_TESTS | {
     *("signal", "inspect", "threading", "weakref", "builtins", "importlib", "imp", "linecache"),
