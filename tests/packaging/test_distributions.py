@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlparse
 
 import pytest
 
+from tests.acceptance.demo_story import check_story, last_commands
 from tests.packaging.environments import (
     ROOT,
     TIMEOUT_S,
@@ -145,19 +146,23 @@ def check_as_user(installation: Installation, folder: Path) -> None:
     """Everything that needs a file of the distribution beside its modules."""
     folder.mkdir()
     installation.run("python", "-c", IMPORT_ALL, cwd=folder)
-    story = installation.run("yaoki", "demo", "--folder", "demo", cwd=folder)
-    assert "Your turn:" in story, story
+    story = installation.run("yaoki", "demo", "--folder", "it's here", cwd=folder)
+    check_story(story)
     repository = make_repository(folder / "repository", installation)
     installation.run("yaoki", "init", "--trust", cwd=repository)
     assert (repository / "yaoki.toml").exists()
     for words in (("report", "--format", "html"), ("metrics",), ("trace",)):
-        installation.run("yaoki", *words, cwd=folder / "demo" / "library")
+        installation.run("yaoki", *words, cwd=folder / "it's here" / "library")
+    script = ("bash", "-e", "-o", "pipefail", "-c", last_commands(story))
+    assert "10 of 10 tasks landed" in installation.run(*script, cwd=folder)
+    assert not (folder / "it's here").exists()
     check_page(installation, repository)
     check_mcp(installation, repository)
     check_completion(installation, folder)
 
 
 @pytest.mark.long
+@pytest.mark.spec("12.1")
 def test_the_wheel_alone_plays_the_demo_and_serves_its_page_and_its_tools(tmp_path: Path) -> None:
     wheel = build(tmp_path / "dist", "wheel")
     installation = install_locked(wheel, tmp_path / "installed")
