@@ -27,7 +27,6 @@ pytestmark = [
 GOALS = {
     "add": "Write add.py with a function add that adds two numbers.",
     "twice": "Write twice.py with a function twice that doubles a number.",
-    "note": "Write NOTE.txt that says hello.",
 }
 TESTS = {
     "__gitignore": "__pycache__/\n",
@@ -68,12 +67,10 @@ def the_plan(agent: dict[str, Any]) -> dict[str, Any]:
         "checks": {
             "adds": tests("test_add"),
             "doubles": tests("test_twice"),
-            "greets": {"file": {"path": "NOTE.txt", "contains": "hello"}},
         },
         "tasks": [
             {"id": "add", "goal": GOALS["add"], "checks": ["adds"]},
             {"id": "twice", "goal": GOALS["twice"], "checks": ["doubles"], "needs": ["add"]},
-            {"id": "note", "goal": GOALS["note"], "checks": ["greets"], "needs": ["twice"]},
         ],
     }
 
@@ -108,7 +105,6 @@ def run_false_claim(agent_run: RealAgentRun) -> CompletedRun:
     scripts = {
         GOALS["add"]: (*lie, *fix),
         GOALS["twice"]: write_turns(agent_run, "twice.py", "def twice(a):\n    return a * 2\n"),
-        GOALS["note"]: write_turns(agent_run, "NOTE.txt", "hello\n"),
     }
     with agent_run.model(scripts) as model:
         return CompletedRun(agent_run.run(the_plan(agent_run.agent(model))), model)
@@ -127,19 +123,15 @@ def assert_false_claim_is_fixed(agent_run: RealAgentRun, played: CompletedRun) -
     project = agent_run.project
     assert played.done.code == 0, played.done.out
     status = project.status()
-    add, twice, note = status["tasks"][:3]
-    assert [(t["state"], t["attempt"]) for t in (add, twice, note)] == [
-        ("DONE", 2),
-        ("DONE", 1),
-        ("DONE", 1),
-    ]
+    add, twice = status["tasks"][:2]
+    assert [(t["state"], t["attempt"]) for t in (add, twice)] == [("DONE", 2), ("DONE", 1)]
     agent_run.cells["happy"] = SEEN
     assert "a + b" in project.show(status["run_branch"], "add.py")
     assert_log_is_readable(agent_run)
     assert_prompt_has_only_the_failure(agent_run, played, add)
     first, second = agent_run.why("add")["attempts"]
     assert first["session"] == second["session"] == add["session"] != ""
-    assert len({t["session"] for t in (add, twice, note)}) == 3
+    assert add["session"] != twice["session"] != ""
     agent_run.cells["conv."] = "yes"
     assert_tokens_are_reported_or_unknown(agent_run, status, (first, second))
     assert_cost_is_reported_or_unknown(agent_run, status, (first, second))
@@ -167,7 +159,7 @@ def assert_tokens_are_reported_or_unknown(
     else:
         assert tokens == [TOKENS] * 2
         add = status["tasks"][0]
-        assert (add["tokens"], status["tokens"]) == (2 * TOKENS, 4 * TOKENS)
+        assert (add["tokens"], status["tokens"]) == (2 * TOKENS, 3 * TOKENS)
 
 
 def assert_prompt_has_only_the_failure(
@@ -185,11 +177,11 @@ def assert_cost_is_reported_or_unknown(
     agent_run: RealAgentRun, status: dict[str, Any], tries: tuple[dict[str, Any], ...]
 ) -> None:
     """An unreported cost is unknown, never zero; sums contain only reported costs."""
-    costs = [task["cost"] for task in status["tasks"][:3]]
+    costs = [task["cost"] for task in status["tasks"][:2]]
     if agent_run.name not in PRICED:
-        assert costs == [None] * 3
+        assert costs == [None] * 2
         assert {one["cost"] for one in tries} == {None}
-        assert (status["cost"], status["untold"]) == (None, 4)
+        assert (status["cost"], status["untold"]) == (None, 3)
         return
     agent_run.cells["told"] = "$, tokens"
     assert all(one["cost"] > 0 for one in tries)
@@ -200,7 +192,7 @@ def assert_cost_is_reported_or_unknown(
 
 def assert_report_is_complete(agent_run: RealAgentRun, status: dict[str, Any]) -> None:
     output = agent_run.project.query("report", status["run"]).out
-    for task in status["tasks"][:3]:
+    for task in status["tasks"][:2]:
         assert task["session"] in output
     assert ("unknown" in output) is (agent_run.name not in PRICED)
 

@@ -38,7 +38,8 @@ __all__ = ["real_agent_runs"]
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.agents, pytest.mark.timeout(400)]
 
-TOGETHER, LIMITED = ("left", "right"), "limited"
+LIMITED = "limited"
+TOGETHER = ("other", LIMITED)
 LONG_LIMIT_S = 5400
 # Only these name the time of a limit; Qwen Code half a minute after it began.
 NAMED_WAITS_S = {"claude": LONG_LIMIT_S, "qwen": LONG_LIMIT_S - 30, "qwen-acp": LONG_LIMIT_S - 30}
@@ -77,7 +78,6 @@ def make_plan(agent: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
                 "id": name,
                 "goal": goal(name),
                 "checks": [name],
-                "needs": list(TOGETHER) if name == LIMITED and len(names) > 1 else [],
             }
             for name in names
         ],
@@ -109,26 +109,25 @@ class MeetingModel(ScriptedModel):
 def test_two_tasks_run_at_once_and_a_limit_that_passes_costs_no_question(
     real_agent_runs: RealAgentRuns, name: str
 ) -> None:
-    """Both agents share a home and an account; a third task meets one 429."""
+    """Both agents share a home and an account; one of them meets a 429 first."""
     real_agent_runs.run_each((name,), run_two_tasks, assert_both_met_and_all_landed)
 
 
 def run_two_tasks(agent_run: RealAgentRun) -> tuple[Completed, MeetingModel]:
-    names = (*TOGETHER, LIMITED)
-    scripts = {goal(n): steps_that_write(agent_run, f"{n}.txt", "good\n") for n in names}
+    scripts = {goal(n): steps_that_write(agent_run, f"{n}.txt", "good\n") for n in TOGETHER}
     refused = Fault(429, headers={"retry-after": "1"})
     scripts[goal(LIMITED)] = (refused, *scripts[goal(LIMITED)])
     with MeetingModel(scripts, tools=agent_run.program.has_tools) as model:
         assert isinstance(model, MeetingModel)
-        return agent_run.run(make_plan(agent_run.agent(model), names)), model
+        return agent_run.run(make_plan(agent_run.agent(model), TOGETHER)), model
 
 
 def assert_both_met_and_all_landed(
     agent_run: RealAgentRun, seen: tuple[Completed, MeetingModel]
 ) -> None:
     done, model = seen
-    states = {name: agent_run.project.task(name)["state"] for name in (*TOGETHER, LIMITED)}
-    both = model.met and {states[name] for name in TOGETHER} == {"DONE"}
+    states = {name: agent_run.project.task(name)["state"] for name in TOGETHER}
+    both = model.met and set(states.values()) == {"DONE"}
     agent_run.cells |= dict.fromkeys(("happy", "two tasks"), SEEN if both else FAILED)
     agent_run.cells["429, ok"] = SEEN if states[LIMITED] == "DONE" else FAILED
     assert done.code == 0, done.out
@@ -146,15 +145,14 @@ def assert_both_met_and_all_landed(
 def test_a_limit_of_ninety_minutes_is_waited_for_and_nobody_is_asked(
     real_agent_runs: RealAgentRuns, name: str
 ) -> None:
-    """A second task of the account does not start; without a named time one task tries again."""
+    """The task waits for the named time, or for one that yaoki chooses."""
     real_agent_runs.run_each((name,), run_long_limit, assert_limit_is_waited_for)
 
 
 def run_long_limit(agent_run: RealAgentRun) -> tuple[Completed, ScriptedModel]:
     limited = Fault(429, headers={"retry-after": str(LONG_LIMIT_S)})
-    names = (LIMITED, "other")
-    with agent_run.model({goal(name): (limited,) for name in names}) as model:
-        plan = make_plan(agent_run.agent(model), names[:1])
+    with agent_run.model({goal(LIMITED): (limited,)}) as model:
+        plan = make_plan(agent_run.agent(model), [LIMITED])
         child = agent_run.start(plan)
         wait_until(lambda: has_decided(agent_run, child), "decided", BOUND_S)
         child.send_signal(signal.SIGINT)
