@@ -532,9 +532,25 @@ GROUP, PLAN, CHECK = (
             {"request": PendingRequest.UNDO, "revert_cause": NEW},
         ),
         (
-            {**DONE, "request": PendingRequest.UNDO},
+            {**DONE, "request": PendingRequest.UNDO, "revert_cause": NEW},
             UndoDropped("needed"),
             {"request": PendingRequest.NONE, "revert_cause": None, "revert_failed": True},
+        ),
+        # What a person asked for and did not get is no reason to spare the landing later.
+        (
+            {**DONE, "request": PendingRequest.UNDO, "revert_cause": None},
+            UndoDropped("needed"),
+            {"request": PendingRequest.NONE, "revert_cause": None, "revert_failed": False},
+        ),
+        (
+            {
+                **DONE,
+                "request": PendingRequest.UNDO,
+                "revert_cause": None,
+                "revert_failed": True,
+            },
+            UndoDropped("needed"),
+            {"request": PendingRequest.NONE, "revert_failed": True},
         ),
         (
             {**DONE, "request": PendingRequest.UNDO, "mode": AttemptMode.TAKEN_OVER},

@@ -67,6 +67,7 @@ from yaoki.core.machine.transitions import (
     apply_retry,
     apply_row_refused,
     apply_undo_completed,
+    apply_undo_dropped,
     apply_wait_ended,
     switch_agent,
 )
@@ -194,7 +195,7 @@ def evolve(task: Task, event: Event) -> Task:
         case UndoRequested(revert_cause=blame):
             return replace(task, request=PendingRequest.UNDO, revert_cause=blame)
         case UndoDropped():
-            return replace(task, request=PendingRequest.NONE, revert_cause=None, revert_failed=True)
+            return apply_undo_dropped(task)
         case UndoCompleted(question=question):
             return apply_undo_completed(task, question)
         case ChecksRevised(revision=revision):

@@ -287,6 +287,12 @@ def apply_recalled(task: Task) -> Task:
     )
 
 
+def apply_undo_dropped(task: Task) -> Task:
+    """Only a revert that a final check requested keeps bisection from blaming the landing again."""
+    failed = task.revert_failed or task.revert_cause is not None
+    return replace(task, request=PendingRequest.NONE, revert_cause=None, revert_failed=failed)
+
+
 def apply_undo_completed(task: Task, question: Question) -> Task:
     return replace(
         task,

@@ -180,7 +180,7 @@ class Task:
     its own failed attempts in order.  `lineage` is the first task in a chain of replacements,
     `parent` the group of a subtask.
     `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
-    later work made the revert impossible, so that bisection does not blame this landing forever.
+    such a revert was not possible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     `closed_account` is not a part of its state: the store adds it for a decision about its account,
     and `closed_chain_accounts` with it: until when no agent can use an account of its chain, None
