@@ -183,6 +183,28 @@ def test_failing_tests_are_named_from_the_text(name: str, tmp_path: Path) -> Non
     assert reading.params["errorOutput"]
 
 
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("\"'1.5' == '1.50'\"", "'1.5' == '1.50'"),
+        ("""`'a' is not "b"`""", "'a' is not \"b\""),
+        ("""'say "b"'""", 'say "b"'),
+        ("'it\\'s'", "it's"),
+        ("'it''s'", "it's"),
+        ("'a' is missing", "'a' is missing"),
+        ("'", "'"),
+    ],
+)
+def test_quotation_marks_of_a_value_in_tap_are_not_cut(written: str, message: str) -> None:
+    """node and YAML add one mark at each end; those inside belong to what was compared."""
+    text = f"TAP version 13\nnot ok 1 - price\n  ---\n  error: {written}\n  ...\n1..1\n"
+
+    reading = interpret_output(CommandOutput(1, text))
+
+    assert item_tuples(reading) == [("price", message, "")]
+
+
 TESTS_BY_REPORT: dict[str, tuple[int, int, list[tuple[str, str, str]]]] = {
     "jest": (
         4,

@@ -24,6 +24,8 @@ _DIRECTIVE = re.compile(r" # (?:TODO|SKIP)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,9}")
 _FIRST = ("TAP version", "1..", "ok ", "not ok")
 _BLOCK_MARKS = ("|-", "|", ">-", ">")
+_QUOTATION_MARKS = ("'", '"', "`")
+_ESCAPE = re.compile(r"\\([\\'\"`])")
 _COMPARED = ("expected", "actual")
 _TAPE_KEYS = (*_COMPARED, "operator", "at", "stack")
 
@@ -142,14 +144,23 @@ def _from_yaml(name: str, block: Sequence[str]) -> OutputEntry:
         key, colon, value = text.partition(":")
         if colon and key in ("error", "message"):
             inside = value.strip() in _BLOCK_MARKS
-            lines.append("" if inside else value.strip().strip("'\""))
+            lines.append("" if inside else _unquote(value.strip()))
         elif colon and key in ("location", "at"):
-            file, line = _parse_location(value.strip().strip("'\""))
+            file, line = _parse_location(_unquote(value.strip()))
         elif colon and key in ("code", "name", "expected", "stack", "failureType", "severity"):
             inside = False
         elif inside:
             lines.append(text)
     return OutputEntry(name, "\n".join(lines), file, line)
+
+
+def _unquote(value: str) -> str:
+    """The value without the quotation marks of YAML or JavaScript; those inside belong to it."""
+    mark = value[:1]
+    if len(value) < 2 or mark not in _QUOTATION_MARKS or not value.endswith(mark):
+        return value
+    inner = value[1:-1].replace("''", "'") if mark == "'" else value[1:-1]
+    return _ESCAPE.sub(r"\1", inner)
 
 
 def _describe_tape(title: str, block: Sequence[str]) -> str:
