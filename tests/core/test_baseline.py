@@ -119,6 +119,7 @@ def test_a_known_failure_has_the_same_name_and_exception() -> None:
         ("AssertionError: no", "AssertionError"),
         ("django.core.exceptions.ImproperlyConfiguredError: x", "ImproperlyConfiguredError"),
         ("ModuleNotFoundError: No module named 'x'", "ModuleNotFoundError"),
+        ("does not load: SyntaxError: Unexpected token ';'", "SyntaxError"),
         ("expected 2 to be 3", ""),
         ("", ""),
     ],

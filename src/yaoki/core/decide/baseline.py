@@ -27,6 +27,8 @@ RAW = ("errorOutput", "stdout", "stderr")
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
 COUNT, PASSED = "failureCount", "passedCount"
 TEST = "test-failed"
+# A reader writes this before the error of a test file that could not be loaded.
+DOES_NOT_LOAD = "does not load: "
 _ASSERTION = lazy_compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
 _EXCEPTION = lazy_compile(
     r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault))\b"
@@ -177,7 +179,7 @@ def exception_kind(message: str) -> str:
     """The kind of a failure: the name of an exception, an assertion, or empty if unknown."""
     if _ASSERTION.match(message):
         return "AssertionError"
-    hit = _EXCEPTION.match(message)
+    hit = _EXCEPTION.match(message.removeprefix(DOES_NOT_LOAD))
     return hit[1].rpartition(".")[2] if hit else ""
 
 

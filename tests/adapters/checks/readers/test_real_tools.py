@@ -464,6 +464,72 @@ def test_a_failing_file_of_node_is_named_by_its_place_in_the_checkout(
     assert [item.name for item in finding.items] == ["plain.test.js"]
 
 
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("reporter", ["tap", "spec"])
+def test_a_file_of_node_that_does_not_load_is_named_with_its_reason(
+    check_run: CheckRun, reporter: str
+) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
+    check_run.write(
+        a__test__js="require('./y.js');\n",
+        b__test__js="require('./broken.js');\n",
+        broken__js="const a = 1;\nconst b = ;\n",
+        c__test__mjs="import p from 'no-such-package';\n",
+        d__test__js="throw new TypeError('no tests yet');\n",
+        e__test__js="\nconst a = ;\n",
+        f__test__js="require('./inner.js');\n",
+        inner__js="require('./gone.js');\n",
+    )
+
+    finding = check_run.run("node", "--test", f"--test-reporter={reporter}")
+
+    assert [(item.name, item.message, item.where) for item in finding.items] == [
+        ("a.test.js", "does not load: Cannot find module './y.js'", "a.test.js:1"),
+        (
+            "b.test.js",
+            "does not load: SyntaxError: Unexpected token ';' (broken.js:2)",
+            "b.test.js:1",
+        ),
+        (
+            "c.test.mjs",
+            "does not load: Cannot find package 'no-such-package' imported from c.test.mjs",
+            "c.test.mjs:1",
+        ),
+        ("d.test.js", "TypeError: no tests yet", "d.test.js:1"),
+        ("e.test.js", "does not load: SyntaxError: Unexpected token ';'", "e.test.js:2"),
+        (
+            "f.test.js",
+            "does not load: Cannot find module './gone.js' (required by inner.js)",
+            "f.test.js:1",
+        ),
+    ]
+    assert finding.message.startswith("6 tests failed: a.test.js: does not load: Cannot find"), (
+        finding
+    )
+    assert finding.params["missingModules"] == ["no-such-package"]
+
+
+@pytest.mark.spec("6.2")
+def test_the_junit_report_of_node_says_how_a_file_ended_that_does_not_load(
+    check_run: CheckRun,
+) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
+    check_run.write(a__test__js="require('./y.js');\n")
+
+    finding = check_run.run(
+        "node", "--test", "--test-reporter=junit", "--test-reporter-destination={report}"
+    )
+
+    assert [(item.name, item.message) for item in finding.items] == [
+        (
+            "a.test.js",
+            "its process ended with exit code 1; the junit reporter of node leaves out why",
+        )
+    ]
+
+
 @pytest.mark.full
 @patient
 @pytest.mark.spec("6.2")

@@ -14,6 +14,7 @@ from yaoki.adapters.checks.readers.entries import (
     collect_entries,
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
+from yaoki.adapters.checks.readers.node_files import explain_failed_files
 
 _DENO_PLACE = re.compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")
 _SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
@@ -130,7 +131,9 @@ def _add_vitest_line(entry: OutputEntry, line: str) -> OutputEntry:
 
 def node_text(output: OutputLines) -> ParsedOutput | None:
     """The last part of the `spec` reporter: `test at file:1:2`, `✖ name`, then the error."""
-    return collect_entries(TEST_FAILED, _node(output.lines))
+    return collect_entries(
+        TEST_FAILED, explain_failed_files(_node(output.lines), output.stdout_lines)
+    )
 
 
 def _node(lines: Iterable[str]) -> Iterator[OutputEntry]:

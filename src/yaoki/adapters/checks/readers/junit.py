@@ -23,6 +23,7 @@ from yaoki.adapters.checks.readers.entries import (
     number_or_none,
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
+from yaoki.adapters.checks.readers.node_files import NO_REASON
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import strip_terminal_codes
@@ -47,6 +48,7 @@ _NO_CLASS = {"", "test"}
 _NO_GIST = {"Failed"}
 # pytest writes this for a file that it cannot load, with the reason in lines with an E.
 _NOT_LOADED = "collection failure"
+_NODE_EXIT = re.compile(r"exitCode: (\d{1,3})\b")
 _ASIDE = ("failed on setup with ", "failed on teardown with ")
 _E_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
 _FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
@@ -257,6 +259,9 @@ class JUnitTarget:
             return _last_error(trace + strip_terminal_codes(self._tail)) or strip_terminal_codes(
                 self._fault or ""
             ), trace
+        if self._fault == NO_REASON and (hit := _NODE_EXIT.search(trace)):
+            why = "the junit reporter of node leaves out why"
+            return f"its process ended with exit code {hit[1]}; {why}", trace
         if self._fault and self._fault not in _NO_GIST:
             return strip_terminal_codes(self._fault), trace
         name = f"::{self._case.get('name')}" if self._case else ""

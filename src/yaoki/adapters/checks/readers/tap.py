@@ -16,6 +16,7 @@ from yaoki.adapters.checks.readers.entries import (
     table_or_empty,
     text_or_empty,
 )
+from yaoki.adapters.checks.readers.node_files import explain_failed_files
 from yaoki.core.lazy_dataclass import dataclass
 
 DEPTH_MAX = 40
@@ -62,9 +63,9 @@ def tap(output: OutputLines) -> ParsedOutput | None:
     """Only the innermost failure counts: a group fails because one of its points fails."""
     if not any(line.startswith(_FIRST) for line in output.stdout_lines):
         return None
-    return collect_entries(
-        TEST_FAILED, (*_failures(output.stdout_lines), *_find_bailouts(output.stdout_lines))
-    )
+    lines = output.stdout_lines
+    failures = explain_failed_files(_failures(lines), lines)
+    return collect_entries(TEST_FAILED, (*failures, *_find_bailouts(lines)))
 
 
 def _find_bailouts(lines: Iterable[str]) -> Iterator[OutputEntry]:
