@@ -270,6 +270,22 @@ def test_undo_reverts_a_landed_task_and_escalates_it(prepared: Prepared) -> None
     assert project.show(branch, "two.txt") == "good"
 
 
+@pytest.mark.spec("9.6", "10.3")
+def test_a_task_that_was_undone_and_given_up_says_both_everywhere(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_two_tasks)
+    assert project.yaoki("undo", "two").code == 0
+    asking = project.yaoki("why", "two").out
+
+    assert project.yaoki("answer", "two", "abort").code == 0
+
+    words = "a person undid its landing and then gave it up"
+    (line,) = [text for text in project.yaoki("status").out.splitlines() if "CANCELLED  a" in text]
+    assert line.endswith(words)
+    assert f"CANCELLED: {words}, on 20" in project.yaoki("why", "two").out
+    assert f"| two | CANCELLED | {words} |" in project.yaoki("report").out
+    assert "needs your answer (a person undid its landing)" in asking
+
+
 @pytest.mark.spec("9.6", "12.1")
 def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None:
     project, _ = prepared.after(run_two_tasks)

@@ -272,6 +272,38 @@ def test_a_removed_task_has_its_reason(event: str, data: dict[str, Any], words: 
     assert history.current_wait is None
 
 
+@pytest.mark.parametrize(
+    ("event", "data", "words"),
+    [
+        (
+            "ESCALATION_ANSWERED",
+            {"choice": "abort"},
+            "CANCELLED: a person undid its landing and then gave it up",
+        ),
+        (
+            "TASK_CANCELLED",
+            {"why": "cancelled by ann"},
+            "CANCELLED by ann; a person had undone its landing before",
+        ),
+    ],
+)
+def test_a_task_that_was_undone_and_given_up_says_both(
+    event: str, data: dict[str, Any], words: str
+) -> None:
+    undone = entry(4, "TASK_UNDONE", 1, commit="c" * 40)
+    retried = entry(5, "ESCALATION_ANSWERED", 1, choice="retry")
+    ending = entry(6, event, 1, **data)
+
+    history = build_history([*STORY[:3], undone, ending])
+    after_retry = build_history([*STORY[:3], undone, retried, ending])
+
+    assert history.removal is not None
+    assert history.removal.words == words
+    assert after_retry.removal is not None
+    assert "undid" not in after_retry.removal.words
+    assert "undone" not in after_retry.removal.words
+
+
 def test_an_agent_run_counts_from_its_start_and_an_unreported_cost_is_unknown() -> None:
     usage = AgentUsage()
     for line in STORY:

@@ -9,7 +9,7 @@ from typing import Any
 from yaoki.core.model import State
 from yaoki.core.text import format_count, one_line, strip_terminal_codes
 from yaoki.views.outcomes import run_times
-from yaoki.views.plain_words import describe_reason
+from yaoki.views.plain_words import describe_reason, describe_removal
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -78,6 +78,7 @@ def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -
         return (
             task["replaced"]
             or task["waits_for"]
+            or describe_removal(task["state"], task["reason"])
             or (describe_reason(task["reason"]) if task["reason"] else "")
         )
     needed = one_line_text(names.get(cause, cause), 60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.core.model.enums import Reason, State
 from yaoki.core.model.outcome import END_WORDS
 from yaoki.core.model.patterns import PATTERNS
 
@@ -26,13 +27,15 @@ REASONS: Mapping[str, str] = {
     "CONFLICT": "in conflict with other work",
     "SYSTEM_ERROR_TRANSIENT": "a temporary error persists",
     "SYSTEM_ERROR_PERMANENT": "something is missing or forbidden",
-    "MANUAL": "a person stepped in",
+    "MANUAL": "a person undid its landing",
     "DEPENDENCY_FAILED": "cannot start",
     "NEEDS_HUMAN": "a person must decide",
     "RESOURCE_EXHAUSTED": "its budget is used up",
     "UNKNOWN": "for an unknown reason",
 }
 
+# A cancelled task whose landing a person had undone before.
+UNDONE_AND_GIVEN_UP = "a person undid its landing and then gave it up"
 LAST_TRY = "one last try from the run branch when no other task can run"
 # What a person answered.
 CHOICES: Mapping[str, str] = {
@@ -73,6 +76,15 @@ def describe_cause(kind: str, pattern: str | None) -> str:
 
 def describe_reason(name: str | None) -> str:
     return REASONS.get(name or "UNKNOWN", str(name))
+
+
+def describe_removal(state: str, reason: str | None) -> str:
+    """Why a task is cancelled; empty where its state says all.
+
+    Only an undo sets this reason, and every answer but `abort` clears it.
+    """
+    undone = state == State.CANCELLED and reason == Reason.MANUAL
+    return UNDONE_AND_GIVEN_UP if undone else ""
 
 
 def describe_agent_end(name: str) -> str:

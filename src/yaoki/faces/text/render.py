@@ -192,7 +192,9 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
                 return "being cancelled"
             return f"{row.agent}  {view.not_taken_because}" if view.not_taken_because else row.agent
         case State.CANCELLED | State.REPLACED:
-            return ""
+            from yaoki.views.plain_words import describe_removal
+
+            return describe_removal(row.state, row.reason)
 
 
 def agent_end_words(row: TaskRow) -> str:

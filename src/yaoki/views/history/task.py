@@ -34,7 +34,13 @@ from yaoki.views.history.values import (
     Wait,
     WaitCause,
 )
-from yaoki.views.plain_words import LAST_TRY, REFUSALS, describe_cause, read_refusal_cause
+from yaoki.views.plain_words import (
+    LAST_TRY,
+    REFUSALS,
+    UNDONE_AND_GIVEN_UP,
+    describe_cause,
+    read_refusal_cause,
+)
 
 # The decision of a person who undid a task; an answer has its choices.
 UNDO = "undo"
@@ -291,13 +297,15 @@ def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     data = entry.data
     choice = str(data["choice"])
     texts = (str(data.get(key) or "") for key in ("check", "words", "how"))
+    undone = _is_undone(history)
     history.answers.append(RecordedAnswer(entry.at, entry.task_id, entry.attempt, choice, *texts))
     waits = history.person_waits
     if waits and waits[-1].until is None:
         waits[-1] = replace(waits[-1], until=entry.at, choice=choice)
     if choice == Choice.ABORT:
         timeline.end_attempt(entry, AttemptEnd.CANCELLED)
-        history.removal = Removal(entry.at, entry.event, "CANCELLED: a person answered abort")
+        how = UNDONE_AND_GIVEN_UP if undone else "a person answered abort"
+        history.removal = Removal(entry.at, entry.event, f"CANCELLED: {how}")
         return
     if choice == Choice.WAIVE:
         timeline.stage = Stage.VERIFY
@@ -358,7 +366,13 @@ def _cancel(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     why = str(entry.data.get("why", ""))
     by = why.removeprefix("cancelled by ")
     ending = f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
-    history.removal = Removal(entry.at, entry.event, ending)
+    undone = "; a person had undone its landing before" if _is_undone(history) else ""
+    history.removal = Removal(entry.at, entry.event, ending + undone)
+
+
+def _is_undone(history: TaskHistory) -> bool:
+    """Is the undo of its landing the last that a person decided about the task?"""
+    return bool(history.answers) and history.answers[-1].choice == UNDO
 
 
 def _replace(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

@@ -119,6 +119,7 @@ export function headline({ headline: words, task }) {
   if (language === "en") return words;
   const values = { commit: task.landed && shortCommit(task.landed), reason: named("reason", task.reason), stage: named("stage", task.stage), attempt: task.attempt, cause: task.waits?.names[0] };
   if (task.state === "WAITING") return task.reason === "DEPENDENCY_FAILED" ? fillPattern("headline.BLOCKED", values) : waitWords(task);
-  const ending = task.state === "ACTIVE" && task.cancel_wanted ? ".ending" : "";
+  const undone = task.state === "CANCELLED" && task.reason === "MANUAL";
+  const ending = undone ? ".undone" : task.state === "ACTIVE" && task.cancel_wanted ? ".ending" : "";
   return fillPattern(`headline.${task.state}${ending}`, values);
 }
