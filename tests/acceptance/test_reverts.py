@@ -85,6 +85,7 @@ def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Projec
     *same, revert = first_parents(project, branch)
     assert same == before
     assert undone_landings(project, revert) == [landed["b"], landed["a"]]
+    assert project.git("log", "-1", "--format=%s", revert).strip() == "Undo a: Do a. (with b)"
     assert tracked_files(project, branch) & {"a.txt", "b.txt", "c.txt"} == {"c.txt"}
     assert log.read_text().splitlines()[-1] == "c.txt", "the remaining check ran on the revert"
     assert project.yaoki("verify").code == 0

@@ -35,7 +35,7 @@ def test_a_file_added_and_deleted_again_does_not_land_and_is_saved(project: Proj
     work = project.git("rev-parse", f"{branch}^2")
     assert project.git("rev-parse", f"{branch}^1", f"{work}^1").split() == [base, base]
     words = project.git("show", "-s", "--format=%B", work)
-    assert words.startswith("a: attempt 1\n\nAdd a\n\nBecause.\n\nYaoki-Run:")
+    assert words.startswith("a: Do a. (attempt 1)\n\nAdd a\n\nBecause.\n\nYaoki-Run:")
     assert "Yaoki-Undo" not in words
 
     task = project.task("a")["id"]

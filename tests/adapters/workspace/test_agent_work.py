@@ -51,12 +51,12 @@ def test_an_agents_commits_become_one_and_are_saved_under_a_ref(world: World) ->
 
     assert kept.changed == ("one", "two")
     assert git(world.repo, "log", "--format=%s", f"main..{kept.head}").splitlines() == [
-        "task1: attempt 1"
+        "task1: Do 1. (attempt 1)"
     ]
     assert "my own words" in git(world.repo, "show", "-s", "--format=%b", kept.head)
     history = "refs/yaoki/work/ab12cd34-1/1-history"
     assert git(world.repo, "log", "-1", "--format=%s", history) == "my own words"
-    assert git(at, "log", "-1", "--format=%s") == "task1: attempt 1"
+    assert git(at, "log", "-1", "--format=%s") == "task1: Do 1. (attempt 1)"
 
 
 def test_work_on_another_branch_is_committed_on_the_tasks_branch(world: World) -> None:

@@ -163,7 +163,8 @@ def test_a_run_branch_that_lacks_landings_is_not_merged(world: World) -> None:
         world.workspace.landings.merge(world.run, into="result", approve=approve)
 
     assert refused.value.sentence.startswith(
-        "yaoki/ab12cd34 lacks commits that yaoki landed: 2 commits, first 'task1: attempt 1'"
+        "yaoki/ab12cd34 lacks commits that yaoki landed: 2 commits, "
+        "first 'task1: Do 1. (attempt 1)'"
     )
     assert f"git log yaoki/ab12cd34..{mark[:12]}" in refused.value.hint
     assert "refs/heads/result" not in world.refs()
@@ -215,7 +216,7 @@ def test_a_removed_landing_is_noticed_by_memory_or_by_the_store(world: World) ->
         said
         == [
             f"{world.run.branch} lacks commits that yaoki landed: 2 commits, "
-            "first 'task1: attempt 1'"
+            "first 'task1: Do 1. (attempt 1)'"
         ]
         * 2
     )

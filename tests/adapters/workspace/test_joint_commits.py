@@ -51,6 +51,8 @@ def test_a_joint_commit_follows_the_head_and_contains_the_verified_commit(world:
 
     parents = git(world.repo, "rev-parse", f"{joint.commit}^1", f"{joint.commit}^3").split()
     assert parents == [head, leader.work.head]
+    join = git(world.repo, "log", "-1", "--format=%s", f"{joint.commit}^2")
+    assert join == "Join the verified work of task2"
     assert (joint.predecessor, joint.companions) == (head, (waiting.id,))
     assert joint.changed == ("f3",), "what the others changed is not this task's change"
     assert world.files(joint.commit) >= {"f1", "f2", "f3"}

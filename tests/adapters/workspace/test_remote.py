@@ -540,7 +540,7 @@ def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two_clon
 
     assert heads[0] == heads[1] == two_clones.head()
     assert "new" not in other.files(two_clones.head())
-    assert two_clones.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+    assert two_clones.steps() == ["task1: Do 1.", "Undo task1: Do 1."]
 
 
 @pytest.mark.spec("9.6", "0.2")

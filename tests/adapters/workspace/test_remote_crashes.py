@@ -139,7 +139,7 @@ def test_an_undo_killed_between_push_and_copy_counts_once(
     )
 
     assert head == two_clones.head()
-    assert two_clones.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+    assert two_clones.steps() == ["task1: Do 1.", "Undo task1: Do 1."]
 
 
 @pytest.mark.full

@@ -107,6 +107,14 @@ class Commits:
         stored = self._git.read_object(commit, FILE_BYTES_MAX)
         return stored.content.partition(b"\n\n")[2].decode("utf-8", "replace") if stored else ""
 
+    def read_subject(self, commit: str) -> str:
+        return first_line(self.read_message(commit))
+
+    def read_task_name(self, commit: GitCommit) -> str:
+        """The name in the subject `name: goal` of a task's commit, otherwise the task's id."""
+        name, colon, _ = self.read_subject(commit.sha).partition(": ")
+        return name if colon else commit.task
+
     def read_blob_text(self, blob: str) -> str:
         """A small object as text, such as the target of a link."""
         stored = self._git.read_object(blob, FILE_BYTES_MAX)

@@ -77,7 +77,7 @@ class JointCommits:
             return None
         parts = (*(joined.parts if joined else ()), part)
         parents = [predecessor.sha, *(each.sha for each in parts)]
-        names = ", ".join(each.task for each in parts)
+        names = ", ".join(self._commits.read_task_name(each) for each in parts)
         message = compose_message(f"Join the verified work of {names}", Run=run_id)
         sha = self._commits.make(merged.tree, parents, message)
         return Join(require_commit(self._refs, sha, "the join"), parts)

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from yaoki.adapters.git.commits import Commits, compose_message, first_line
+from yaoki.adapters.git.commits import SUBJECT_MAX, Commits, compose_message, first_line
 from yaoki.adapters.git.conflict_tree import is_conflict_side
 from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base, revert_command
 from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
@@ -30,11 +30,14 @@ from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.model import Run, Task, TaskId
+from yaoki.core.text import one_line
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 from yaoki.ports import Candidate, Companions, JointCommit, MergeResult, QueueMembers
 
 # Other tasks that join the queue at the same time may each be faster once.
 QUEUE_RACES_MAX = 20
+# The names of dependents in the subject of an undo.
+NAMES_CHARS_MAX = 50
 
 
 class GitLandings:
@@ -295,13 +298,21 @@ class GitLandings:
                 raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
             tree = self._revert_onto(below, landed, task_id)
             below = self._commits.make(tree, [below], compose_message(f"without {task_id}"))
-        *dependents, asked = landings
-        subject = f"Undo {asked} with {', '.join(dependents)}" if dependents else f"Undo {asked}"
-        message = compose_message(subject, Run=run.id) + "".join(
+        message = compose_message(self._undo_subject(landings), Run=run.id) + "".join(
             f"Yaoki-Task: {task_id}\nYaoki-Undo: {landed.sha}\n"
             for task_id, landed in landings.items()
         )
         return self._commits.make(tree, [head.sha], message)
+
+    def _undo_subject(self, landings: Mapping[TaskId, GitCommit]) -> str:
+        """`Undo login: Add a login.`, then the names of the dependents."""
+        *dependents, asked = landings
+        subject = f"Undo {self._commits.read_subject(landings[asked].sha) or asked}"
+        if not dependents:
+            return subject
+        names = ", ".join(self._commits.read_task_name(landings[one]) for one in dependents)
+        with_them = f" (with {one_line(names, NAMES_CHARS_MAX)})"
+        return one_line(subject, SUBJECT_MAX - len(with_them)) + with_them
 
     def _revert_onto(self, below: str, landed: GitCommit, task_id: TaskId) -> str:
         """The tree of `below` without the landing.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.adapters.git.commits import Commits, add_trailers
+from yaoki.adapters.git.commits import SUBJECT_MAX, Commits, add_trailers, first_line
 from yaoki.adapters.git.ref_names import (
     run_branch_ref,
     target_branch_ref,
@@ -19,6 +19,7 @@ from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task
+from yaoki.core.text import one_line
 from yaoki.errors import GitFailed
 
 # More of an agent's commit message is cut off.
@@ -136,7 +137,7 @@ class AttemptCommits:
         saved = base.saved_before
         if saved and (saved.tree, saved.parents) == (tree, base.parents):
             return saved.sha
-        subject = f"{task.spec.name}: attempt {task.attempt}"
+        subject = _attempt_subject(task)
         text = f"{subject}\n\n{agent_message}" if agent_message else subject
         message = compose_attempt_message(with_excess(text, excess), task)
         return self._commits.make(tree, base.parents, message)
@@ -147,6 +148,13 @@ class AttemptCommits:
         if (start.tree, start.parents) != (tree, base.parents):
             return False
         return f"Yaoki-Task: {task.id}" in self._commits.read_message(start.sha).splitlines()
+
+
+def _attempt_subject(task: Task) -> str:
+    """`login: Add a login. (attempt 2)`: a landing and its attempt are told apart in the log."""
+    attempt = f" (attempt {task.attempt})"
+    words = f"{task.spec.name}: {first_line(task.spec.goal)}"
+    return one_line(words, SUBJECT_MAX - len(attempt)) + attempt
 
 
 def compose_attempt_message(text: str, task: Task) -> str:
