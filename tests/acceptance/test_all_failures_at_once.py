@@ -91,10 +91,13 @@ def test_a_rerun_for_flakiness_is_told_with_its_time(project: Project) -> None:
     told = r"check good FAILED twice, [\d.]+ s \+ [\d.]+ s: "
     assert re.search(told, done.out), done.out
     assert re.search(told, project.query("trace", "a").out)
-    assert re.search(r"good of a FAILED twice, [\d.]+ s \+ [\d.]+ s", project.yaoki("report").out)
+    assert re.search(
+        r"check good of a failed, also when it was run again \([\d.]+ s\)",
+        project.yaoki("report").out,
+    )
     page = project.folder / "report.html"
     project.yaoki("report", "--format", "html", "--output", str(page))
-    assert "good of a failed twice" in page.read_text()
+    assert "check good of a failed, also when it was run again" in page.read_text()
 
 
 @pytest.mark.spec("3.3", "17.7")

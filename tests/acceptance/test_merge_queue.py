@@ -166,7 +166,8 @@ def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) ->
     words = " ".join(project.yaoki("why", tasks[looked]["id"]).out.split())
     chance = f"{choice['land_chance']:.0%}"
     expected = (
-        f"first verified beside the merge queue: 1 proof ahead; chance that all pass: {chance}"
+        "its checks first ran without the work of 1 other task about to land;"
+        f" chance that all of it lands: {chance}"
     )
     assert expected in words
     assert "in vain" not in words, "that is for the JSON document"
@@ -332,11 +333,11 @@ def test_work_behind_a_failed_task_in_the_queue_is_verified_again_for_that_cause
 
     assert done.code == 0, done.out + done.err
     assert count_events_by_task(project, "LAND_REFUSED")[project.task("good")["id"]] == 1
-    cause = "the task ahead in the merge queue did not land"
-    assert f"{cause}; verifying again" in done.out
+    cause = "the work of another task, on top of which its checks had run, did not land"
+    assert f"{cause}; its checks run again" in done.out
     assert "the run branch moved" not in done.out
     report = project.yaoki("report", "--format", "markdown").out
-    assert f"1 proof made again: {cause}" in report
+    assert f"1 verification repeated: {cause}" in report
     assert "other work landed first" not in report
     numbers = project.query("report", "--json").document["numbers"]
     assert (numbers["verified_again"], numbers["verified_again_causes"]) == (1, {"predecessor": 1})

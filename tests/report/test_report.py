@@ -29,7 +29,7 @@ from yaoki.report import (
     verify_receipt,
 )
 from yaoki.report.canonical import seal
-from yaoki.report.wording import format_cost, verdict_sentence
+from yaoki.report.wording import describe_reruns, format_cost, verdict_sentence
 from yaoki.views import build_run_view
 from yaoki.views.history import build_run_history
 
@@ -556,3 +556,16 @@ def test_foreign_text_is_escaped_in_markdown_and_html() -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("| \\<b")]
     assert row.replace("\\|", "").count("|") == 5, "a name makes no cell"
     assert json.loads(json.dumps(made))["tasks"][0]["name"] == hostile
+
+
+@pytest.mark.spec("6.5", "12.4")
+def test_a_check_that_failed_again_in_several_attempts_is_told_once() -> None:
+    failed = {"name": "login", "check": "tests", "outcome": "FAILED", "seconds": [2.0, 3.0]}
+    flaky = {**failed, "outcome": "FLAKY"}
+    other = {**failed, "name": "logout"}
+
+    assert list(describe_reruns([failed, other, failed, failed, flaky])) == [
+        "check tests of login failed in 3 attempts, also when it was run again (15 s)",
+        "check tests of logout failed, also when it was run again (5 s)",
+        "check tests of login flaky in 2 s, run again 1 time in 3 s",
+    ]

@@ -99,14 +99,20 @@ def test_executions_for_a_commit_that_could_not_land_are_void() -> None:
     ("data", "words"),
     [
         ({}, "the run branch moved to 0123456789"),
-        ({"cause": "predecessor"}, "the task ahead in the merge queue did not land"),
-        ({"why": "of an older journal"}, "a task that was verified with it was withdrawn"),
+        (
+            {"cause": "predecessor"},
+            "the work of another task, on top of which its checks had run, did not land",
+        ),
+        (
+            {"why": "of an older journal"},
+            "a task whose work was checked together with its own was withdrawn",
+        ),
     ],
 )
 def test_a_refused_landing_says_its_cause(data: dict[str, str], words: str) -> None:
     refused = entry(1, "LAND_REFUSED", 1, head="0123456789abcdef", **data)
 
-    assert describe_entry(refused) == f"{words}; verifying again"
+    assert describe_entry(refused) == f"{words}; its checks run again"
 
 
 @pytest.mark.spec("12.3")

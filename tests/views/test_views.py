@@ -261,6 +261,8 @@ def test_a_failure_names_its_first_item() -> None:
 
     assert failure_words(failure) == "test_x: 1 != 2 and 1 more (tests failed)"
     assert failure_words({"kind": "LOST", "message": "cut off"}) == "cut off"
+    unrecognised = {"check": "build", "message": "exit code 1", "pattern": "check-failed"}
+    assert failure_words(unrecognised) == "build: exit code 1 (a check failed)"
 
 
 @pytest.mark.spec("12.4")

@@ -10,7 +10,7 @@ from yaoki.core.text import format_count
 from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
     agent_conversations,
-    describe_rerun,
+    describe_reruns,
     format_cost,
     format_tokens,
     list_some,
@@ -116,7 +116,7 @@ def _failures(report: Data) -> Iterator[str]:
     if n := numbers["workers_lost"]:
         yield f"{format_count(n, 'claim')} taken back from lost workers; nothing was lost"
     for cause, n in numbers["verified_again_causes"].items():
-        yield f"{format_count(n, 'proof')} made again: {REFUSALS[cause]}"
+        yield f"{format_count(n, 'verification')} repeated: {REFUSALS[cause]}"
     if n := numbers["results_refused"]:
         yield f"{format_count(n, 'late result')} refused"
     if n := numbers["taken_back"]:
@@ -125,7 +125,7 @@ def _failures(report: Data) -> Iterator[str]:
         where = one_line_text(list_some(one["tasks"], one["tasks_left_out"]), 240)
         times = format_count(one["times"], "time")
         yield f"flaky: {one_line_text(one['check'], 60)}, {times}, in {where}"
-    yield from map(describe_rerun, report["reruns"])
+    yield from describe_reruns(report["reruns"])
     for one in report["red_before"]:
         words = one_line_text(one["failures"], 200)
         yield f"already failing on the base: {one_line_text(one['check'], 60)}: {words}"

@@ -17,7 +17,7 @@ from yaoki.report.template_engine import Filters, mark_safe, render, template_te
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,
-    describe_rerun,
+    describe_reruns,
     format_cost,
     format_tokens,
     list_some,
@@ -155,7 +155,7 @@ def _failures(report: Data) -> Iterator[str]:
     counts = (
         (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
         *(
-            (number, "proof", f"made again: {REFUSALS[cause]}")
+            (number, "verification", f"repeated: {REFUSALS[cause]}")
             for cause, number in n["verified_again_causes"].items()
         ),
         (n["results_refused"], "late result", "refused"),
@@ -168,8 +168,7 @@ def _failures(report: Data) -> Iterator[str]:
             f"flaky: {one_line_text(one['check'], 60)} failed and then passed on the same commit,"
             f" {times}, in {list_some(one['tasks'], where)}"
         )
-    # The page says it in plain words: names of the wire are for machines.
-    yield from (describe_rerun(one, one["outcome"].lower()) for one in report["reruns"])
+    yield from describe_reruns(report["reruns"])
     for one in report["red_before"]:
         yield (
             f"already failing on the base:  {one_line_text(one['check'], 60)}: "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import State
-from yaoki.core.text import format_count, one_line, strip_terminal_codes
+from yaoki.core.model import Outcome, State
+from yaoki.core.text import format_count, format_duration, one_line, strip_terminal_codes
 from yaoki.views.outcomes import run_times
 from yaoki.views.plain_words import describe_reason, describe_removal
 
@@ -58,11 +58,20 @@ def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
     return f"{shown} and {left_out:,} more" if left_out else shown
 
 
-def describe_rerun(one: Data, outcome: str = "") -> str:
-    """A check that was run again after a failure: `tests of login FAILED twice, 2 s + 3 s`."""
-    first, *again = one["seconds"]
-    words = f"{one['check']} of {one['name']} {outcome or one['outcome']}"
-    return f"{one_line_text(words, 160)}{run_times(one['outcome'], first, again)}"
+def describe_reruns(reruns: Sequence[Data]) -> Iterator[str]:
+    """Checks that were run again after a failure; each check of a task once, with its outcome."""
+    groups: dict[tuple[str, str, str], list[Data]] = {}
+    for one in reruns:
+        groups.setdefault((one["name"], one["check"], one["outcome"]), []).append(one)
+    for (name, check, outcome), runs in groups.items():
+        subject = one_line_text(f"check {check} of {name}", 160)
+        if outcome == Outcome.FAILED:
+            seconds = sum(second for one in runs for second in one["seconds"])
+            failed = f"failed in {format_count(len(runs), 'attempt')}" if runs[1:] else "failed"
+            yield f"{subject} {failed}, also when it was run again ({format_duration(seconds)})"
+        else:
+            first, *again = runs[-1]["seconds"]
+            yield f"{subject} {outcome.lower()}{run_times(outcome, first, again)}"
 
 
 def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:

@@ -278,10 +278,10 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _expiry_words,
     "JOINT_PROOF_FAILED": lambda data: (
-        f"failed together with {', '.join(data['tasks'])} ({one_line(data['why'])}):"
-        " nobody is blamed, it is verified alone"
+        f"its checks failed on its work joined with that of {', '.join(data['tasks'])}"
+        f" ({one_line(data['why'])}); they run again on its work alone"
     ),
-    "LAND_REFUSED": lambda data: f"{_refusal_reason(data)}; verifying again",
+    "LAND_REFUSED": lambda data: f"{_refusal_reason(data)}; its checks run again",
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",

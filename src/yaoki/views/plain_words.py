@@ -34,6 +34,8 @@ REASONS: Mapping[str, str] = {
     "UNKNOWN": "for an unknown reason",
 }
 
+# The pattern of a failed check whose failure has no pattern of its own.
+UNRECOGNISED = "check-failed"
 # A cancelled task whose landing a person had undone before.
 UNDONE_AND_GIVEN_UP = "a person undid its landing and then gave it up"
 LAST_TRY = "one last try from the run branch when no other task can run"
@@ -48,9 +50,9 @@ CHOICES: Mapping[str, str] = {
 # Why verified work could not land and is verified again.
 REFUSALS: Mapping[str, str] = {
     "moved": "other work landed first",
-    "predecessor": "the task ahead in the merge queue did not land",
-    "waited": "nothing landed while it waited beside the merge queue",
-    "companion": "a task that was verified with it was withdrawn",
+    "predecessor": "the work of another task, on top of which its checks had run, did not land",
+    "waited": "it waited to land together with other work, and none landed",
+    "companion": "a task whose work was checked together with its own was withdrawn",
     "answer": "a task that its answer names is gone",
     "unknown": "the branch did not take its verified commit",
 }
@@ -63,6 +65,8 @@ def read_refusal_cause(data: Mapping[str, Any]) -> str:
 
 def describe_pattern(pattern: str) -> str:
     """The pattern in words; a user's own pattern keeps its name."""
+    if pattern == UNRECOGNISED:
+        return "a check failed"
     return PATTERNS[pattern].plain_words if pattern in PATTERNS else pattern
 
 

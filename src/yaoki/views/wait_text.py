@@ -94,7 +94,7 @@ def _landing_words(row: TaskRow) -> str:
     """A queued task waits for its predecessor; any other lands at once or is taken along."""
     if row.is_queued:
         return "lands after the tasks it was verified with"
-    return "verified; lands together with the next task of the merge queue"
+    return "verified; lands together with the next task that lands"
 
 
 def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str]) -> str:

@@ -145,10 +145,13 @@ def _queue_words(choice: Mapping[str, Any]) -> str:
     """The choice of rule 17.7; without a task ahead there was nothing to choose."""
     if not choice.get("ahead"):
         return ""
-    where = "in the merge queue" if choice.get("enters") else "beside the merge queue"
-    proofs = format_count(choice["ahead"], "proof")
+    where = "on top of" if choice.get("enters") else "without"
+    others = format_count(choice["ahead"], "other task")
     chance = f"{choice['land_chance']:.0%}"
-    return f"first verified {where}: {proofs} ahead; chance that all pass: {chance}"
+    return (
+        f"its checks first ran {where} the work of {others} about to land;"
+        f" chance that all of it lands: {chance}"
+    )
 
 
 def _because(reason: str) -> str:
