@@ -153,6 +153,27 @@ def test_init_reports_a_passing_base_and_leaves_the_checkout_unchanged(project: 
 
 
 @pytest.mark.spec("12.3")
+@pytest.mark.parametrize("passing", [8, 9])
+def test_init_says_that_skipped_tests_prove_nothing_if_they_are_many(
+    project: Project, passing: int
+) -> None:
+    """One of nine tests is more than a tenth, one of ten is not."""
+    tests = "".join(f"    def test_{n}(self):\n        pass\n" for n in range(passing))
+    late = "    @unittest.skip('no server')\n    def test_late(self):\n        pass\n"
+    text = f"import unittest\n\n\nclass All(unittest.TestCase):\n{tests}{late}"
+    commit_files(project, {**PLAIN, "tests/test_sum.py": text})
+
+    done = project.yaoki("init", env=programs(project))
+
+    assert f"{passing} tests, 1 skipped" in done.out
+    hint = (
+        "many tests of check tests are skipped: a skipped test proves nothing; "
+        "usually an optional package or a service is missing"
+    )
+    assert (hint in " ".join(done.out.split())) == (passing == 8)
+
+
+@pytest.mark.spec("12.3")
 def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(
     project: Project,
 ) -> None:

@@ -309,6 +309,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
     words = one_line(message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
     passed = int(finding.params.get("passedCount", 0))
+    skipped = int(finding.params.get("skippedCount", 0))
     including = str(finding.params[REMEDY]) if IGNORED_FILES in finding.params else ""
     if ran_no_tests(finding):
         return TrialResult(
@@ -317,7 +318,11 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
     match finding.outcome:
         case Outcome.PASSED:
             return TrialResult(
-                detected, TrialState.GREEN, describe_test_count(finding), passed_tests=passed
+                detected,
+                TrialState.GREEN,
+                describe_test_count(finding),
+                passed_tests=passed,
+                skipped_tests=skipped,
             )
         case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
             return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
@@ -349,6 +354,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 next_command=including,
                 has_comparable_failures=known,
                 passed_tests=passed,
+                skipped_tests=skipped,
             )
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND

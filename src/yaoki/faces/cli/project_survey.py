@@ -103,6 +103,7 @@ def survey_project(
         )
     if not quiet:
         _explain_replacements(tried)
+        _explain_skipped_tests(tried)
         _warn_of_environment(tried)
     return ProjectSurvey(agents, discovery, tuple(tried))
 
@@ -176,6 +177,14 @@ def _explain_replacements(tried: Sequence[TrialResult]) -> None:
         where = f" in {check.env[VIRTUAL_ENV]}" if VIRTUAL_ENV in check.env else ""
         words = f"{check.instead_of} is not installed, so check {check.name} runs {check.tool}"
         print_wrapped(clean_line(f"{words}{where} instead"))
+
+
+def _explain_skipped_tests(tried: Sequence[TrialResult]) -> None:
+    names = [one.check.name for one in tried if one.skips_many]
+    if names:
+        checks = f"check{'' if len(names) == 1 else 's'} {', '.join(names)}"
+        words = "a skipped test proves nothing; usually an optional package or a service is missing"
+        print_wrapped(clean_line(f"many tests of {checks} are skipped: {words}"))
 
 
 def _warn_of_environment(tried: Sequence[TrialResult]) -> None:

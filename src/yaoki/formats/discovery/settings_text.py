@@ -86,7 +86,7 @@ class TrialResult:
     """A check and its result.  `failures` counts named failures; `next_command` is the remedy.
 
     `has_comparable_failures`: the whole suite ran, so new failures can be distinguished from these.
-    `passed_tests` is 0 where the check counts none.
+    `passed_tests` and `skipped_tests` are 0 where the check counts none.
     """
 
     check: FoundCheck
@@ -96,6 +96,13 @@ class TrialResult:
     next_command: str = ""
     has_comparable_failures: bool = False
     passed_tests: int = 0
+    skipped_tests: int = 0
+
+    @property
+    def skips_many(self) -> bool:
+        """Are more than a tenth of its tests skipped?  Failures are few or named elsewhere."""
+        counted = self.passed_tests + self.failures + self.skipped_tests
+        return self.skipped_tests * 10 > counted
 
 
 @dataclass(frozen=True, slots=True)
