@@ -48,15 +48,21 @@ def serve_run(
     """
     app.trust.require_trusted()
     upkeep, row_guard = Upkeep(app), app.services.row_guard
-    upkeep.back_up_if_due()
-    row_guard.run_guarded(lambda: app.control.resume(run))
-    row_guard.run_guarded(lambda: app.control.sweep(run))
-    upkeep.expire_snapshots()
     pool = _build_pool(app, upkeep, slots or run.parallel, tags=tags, run=run.id)
     if receive_stop is not None:
         receive_stop(pool.stop)
     else:
         _handle_signals(pool.stop, on_stop_request, app.store.database.stop_waiting)
+    preparations: tuple[Callable[[], object], ...] = (
+        upkeep.back_up_if_due,
+        lambda: row_guard.run_guarded(lambda: app.control.resume(run)),
+        lambda: row_guard.run_guarded(lambda: app.control.sweep(run)),
+        upkeep.expire_snapshots,
+    )
+    for prepare in preparations:
+        # Each may take long; a pool that has to stop needs none of them.
+        if not pool.stop.drain:
+            prepare()
     with (
         app.services.notifier.in_background(),
         _export_traces(app),

@@ -142,7 +142,7 @@ def _write_receipt(document: dict[str, Any], file: Path) -> None:
 def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     """Only landed work is called a success here."""
     run = view.run
-    told = "stopped; finished work is saved" if stopped else view.status.value
+    told = _stop_words(view) if stopped else view.status.value
     tone = {RunStatus.DONE: "green", RunStatus.ESCALATED: "red"}.get(view.status, "yellow")
     print_wrapped(paint(f"run {run.id}: {told}", tone) + f"  {clean_line(run.goal, 120)}")
     if run.pause_reason:
@@ -161,6 +161,12 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
     print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
+
+
+def _stop_words(view: RunView) -> str:
+    if any(task.row.attempt for task in view.tasks):
+        return "stopped; finished work is saved"
+    return "stopped before a task began; nothing is lost"
 
 
 def _print_waiting(app: App, view: RunView, *, stopped: bool) -> None:

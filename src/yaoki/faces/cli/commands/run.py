@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -91,36 +93,57 @@ def run(
         )
     with open_app(repo, create=True, wait_for_store=True) as app:
         refuse_agents(app)
-        held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
-        view = plans.view_plan(app, held)
-        if dry_run:
-            rights = describe_rights(app, held.catalogue)
-            missing = plans.find_missing(app, held)
-            return _show_plan(view, plan, rights, missing, as_json=as_json)
-        if _is_goal(plan):
-            require_trust(app, trust=trust)
-        else:
-            require_plan_trust(app, plan, held, trust=trust)
-        _require_worktree_folder(app)
-        started = submit_plan(
-            app,
-            held,
-            base=base,
-            parallel=parallel or 0,
-            approved=yes,
-            reuse_verdicts=not no_reuse,
-            tags=tags,
-            file="" if _is_goal(plan) else plan,
-        )
-        if not (quiet or as_json):
-            print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
-            print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
-            _warn_of_uncommitted(app, plan)
-            _print_notes(app, started)
-            print_rights(describe_rights(app, started.catalogue))
-        if detach:
-            return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
-        return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
+        with _report_early_interrupt(plan, as_json=as_json):
+            held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
+            view = plans.view_plan(app, held)
+            if dry_run:
+                rights = describe_rights(app, held.catalogue)
+                missing = plans.find_missing(app, held)
+                return _show_plan(view, plan, rights, missing, as_json=as_json)
+            if _is_goal(plan):
+                require_trust(app, trust=trust)
+            else:
+                require_plan_trust(app, plan, held, trust=trust)
+            _require_worktree_folder(app)
+            started = submit_plan(
+                app,
+                held,
+                base=base,
+                parallel=parallel or 0,
+                approved=yes,
+                reuse_verdicts=not no_reuse,
+                tags=tags,
+                file="" if _is_goal(plan) else plan,
+            )
+        try:
+            if not (quiet or as_json):
+                print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
+                print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
+                _warn_of_uncommitted(app, plan)
+                _print_notes(app, started)
+                print_rights(describe_rights(app, started.catalogue))
+            if detach:
+                return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
+            return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
+        except KeyboardInterrupt:
+            return _report_interrupt(app, started, as_json=as_json)
+
+
+@contextmanager
+def _report_early_interrupt(plan: str, *, as_json: bool) -> Iterator[None]:
+    """No run is stored yet, or nobody was told its name."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not as_json:
+            print_wrapped("interrupted before the run began: nothing was started")
+            print_next_command(f"yaoki run {clean_line(shlex.quote(plan))}")
+        raise
+
+
+def _report_interrupt(app: App, run: Run, *, as_json: bool) -> int:
+    """Until `serve_run` handles signals, an interrupt is an exception, and no task has begun."""
+    return _report_end(app, app.reads.run(run.id), drained=True, as_json=as_json)
 
 
 def _warn_of_uncommitted(app: App, plan: str) -> None:
@@ -219,7 +242,12 @@ def resume(
         refuse_agents(app)
         found = app.lookup.find_run(run)
         require_trust(app, trust=trust)
-        return carry_run(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
+        try:
+            return carry_run(
+                app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json
+            )
+        except KeyboardInterrupt:
+            return _report_interrupt(app, found, as_json=as_json)
 
 
 def carry_run(
