@@ -103,6 +103,9 @@ def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_ne
     words = "check tests waived for a by a person, fails on its base too"
     assert words in " ".join(done.out.split())
     assert words in " ".join(project.yaoki("why", "b").out.split())
+    shown = {line.split()[1]: line for line in project.yaoki("status").out.splitlines()[2:4]}
+    assert shown["a"].endswith("  waived: tests")
+    assert shown["b"].endswith("  waived for earlier work: tests")
     report = project.yaoki("report", "--json").document
     assert report["numbers"]["waived"] == 3, "a, b and the final check"
     assert project.yaoki("why", "b", "--json").document["proven"]["tests"] == "WAIVED"

@@ -139,19 +139,23 @@ def task_lines(
     now: datetime,
     names: Mapping[str, str],
     last_events: Mapping[str, datetime] | None = None,
+    inherited_waivers: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
     """Lines of tasks: number, name, state, attempt, and the reason of the state.
 
-    `last_events`: when something was last recorded about an active task.
+    `last_events`: when something was last recorded about an active task.  `inherited_waivers`: the
+    checks of a landed task whose failures a person waived for work that landed before.
     """
     views = list(views)
-    recorded = last_events or {}
+    recorded, inherited = last_events or {}, inherited_waivers or {}
     rows = [
         (
             str(v.row.n),
             clean_line(v.row.name, NAME_CHARS),
             *_state_words(v),
-            _detail_words(v, now, names) + _silence_words(recorded.get(v.row.id), now),
+            _detail_words(v, now, names)
+            + _inherited_words(inherited.get(v.row.id, ()))
+            + _silence_words(recorded.get(v.row.id), now),
         )
         for v in views
     ]
@@ -165,6 +169,10 @@ def _state_words(view: TaskView) -> tuple[str, str]:
     row = view.row
     where = f"{row.state.value} {row.stage}" if row.state is State.ACTIVE else row.state.value
     return where, f"attempt {row.attempt}" if row.attempt else ""
+
+
+def _inherited_words(checks: Sequence[str]) -> str:
+    return f"  waived for earlier work: {clean_line(', '.join(checks))}" if checks else ""
 
 
 def _silence_words(last_event: datetime | None, now: datetime) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.open_app import open_app
-from yaoki.core.model import State
+from yaoki.core.model import Outcome, State
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.quick_command import JSON, REPO, Argument, Option, quick_command
 from yaoki.faces.text.render import (
@@ -86,7 +86,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(clean_line(view.last_iteration_words))
     shown = most_important_tasks(view)
     last_events = _last_events(app, shown)
-    for text in task_lines(shown, app.clock.now(), task_names(view), last_events):
+    inherited = _inherited_waivers(app, view)
+    for text in task_lines(shown, app.clock.now(), task_names(view), last_events, inherited):
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
@@ -107,6 +108,27 @@ def _last_events(app: App, shown: Sequence[TaskView]) -> dict[str, datetime]:
         for task_id in active
     }
     return {task_id: entries[0].at for task_id, entries in pages.items() if entries}
+
+
+def _inherited_waivers(app: App, view: RunView) -> dict[str, list[str]]:
+    """The waived checks of each landed task that no person waived for its own work.
+
+    Only a waiver for other work of the run can be inherited, so the journal is rarely read.
+    """
+    if not any(task.row.waivers for task in view.tasks):
+        return {}
+    from yaoki.app.run_view import load_last_judgments
+
+    judgments = load_last_judgments(app, view.run)
+    return {
+        task.row.id: [
+            check
+            for check, outcome in judgments[task.row.id].outcomes.items()
+            if outcome == Outcome.WAIVED and check not in task.row.waivers
+        ]
+        for task in view.tasks
+        if task.row.state is State.DONE and task.row.id in judgments
+    }
 
 
 def _merged_into(app: App, run: Run) -> str:
