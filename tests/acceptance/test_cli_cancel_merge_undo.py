@@ -371,7 +371,8 @@ def test_undo_reports_what_it_waits_for_while_it_verifies_the_rest(project: Proj
     undone = project.yaoki("undo", "two")
 
     assert undone.code == 0, undone.err
-    assert f"verifying {done.document['run_branch']} without two ... 5 s\n" in undone.err
+    branch = done.document["run_branch"]
+    assert f"verifying {branch} without two: check slow ... 5 s\n" in undone.err
 
 
 @pytest.mark.full

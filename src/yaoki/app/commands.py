@@ -78,6 +78,12 @@ def describe_undo(app: App, task_id: TaskId) -> str:
     return f"verifying {branch} without {task.spec.name}"
 
 
+def describe_running_checks(app: App) -> str:
+    """The checks that this process runs at the moment; empty if it runs none."""
+    names = dict.fromkeys(app.services.checks.running_checks)
+    return f"check {', '.join(names)}" if names else ""
+
+
 def _undo_refusal(app: App, task: Task) -> str:
     """The reason why an undo was dropped, from the journal."""
     from yaoki.adapters.store.tables import journal_pages

@@ -15,6 +15,7 @@ from yaoki.core.environment import COMMAND_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
 
 if TYPE_CHECKING:
+    from yaoki.adapters.checks import CheckDispatcher
     from yaoki.adapters.processes.daemon import Daemon
     from yaoki.app.planner_answer import PlanAnswerReader
     from yaoki.app.repository import RepositoryContext
@@ -127,7 +128,6 @@ class Services:
     @cached_property
     def stages(self) -> Stages:
         from yaoki.adapters.agents import takes_tool_server
-        from yaoki.adapters.checks import CheckDispatcher
         from yaoki.core.settings.settings import AdoptionMode
         from yaoki.engine.stage_settings import StageSettings
         from yaoki.engine.stages.stages import AgentPorts, CheckPorts, Stages
@@ -166,14 +166,7 @@ class Services:
                 takes_tool_server,
             ),
             CheckPorts(
-                CheckDispatcher(
-                    self._context.processes,
-                    lease,
-                    find_agent=self._context.find_agent,
-                    checkout=self._context.repository.top,
-                    find_hidden=self._context.hidden_checks.find,
-                    surroundings=repr(self._context.settings.sandbox),
-                ),
+                self.checks,
                 self._context.proof_rooms,
                 self._context.store,
                 quality,
@@ -181,6 +174,19 @@ class Services:
             find_task=self._context.store.task,
             free_capacity=self.measure_free_capacity,
             resources=self.resources,
+        )
+
+    @cached_property
+    def checks(self) -> CheckDispatcher:
+        from yaoki.adapters.checks import CheckDispatcher
+
+        return CheckDispatcher(
+            self._context.processes,
+            timedelta(seconds=self._context.settings.limits.lease_s),
+            find_agent=self._context.find_agent,
+            checkout=self._context.repository.top,
+            find_hidden=self._context.hidden_checks.find,
+            surroundings=repr(self._context.settings.sandbox),
         )
 
     def measure_free_capacity(self) -> FreeCapacity:

@@ -58,6 +58,12 @@ class CheckDispatcher:
         self._processes, self._lease, self._environ = processes, lease, environ
         self._find_agent, self._checkout = find_agent, checkout
         self._find_hidden, self._surroundings = find_hidden, surroundings
+        self._running: list[str] = []
+
+    @property
+    def running_checks(self) -> tuple[str, ...]:
+        """The names of the checks that run at this moment, for a person who waits for them."""
+        return tuple(self._running)
 
     def check(
         self,
@@ -78,6 +84,7 @@ class CheckDispatcher:
             facts.passed_names,
             self._checkout,
         )
+        self._running.append(spec.name)
         try:
             content = self._hidden_content(spec)
             if content is None:
@@ -92,6 +99,8 @@ class CheckDispatcher:
             return make_broken(spec, f"it could not run: {fault}", transient=is_transient)
         except Fault as fault:
             return make_broken(spec, fault.sentence, transient=fault.transient)
+        finally:
+            self._running.remove(spec.name)
 
     def _hidden_content(self, spec: CheckSpec) -> HiddenContent | None:
         if spec.hidden is None or not spec.hidden.folder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from yaoki.core.progress import next_report_after
@@ -15,8 +15,11 @@ WORDS_CHARS_MAX = 120
 
 
 @contextmanager
-def report_progress(words: str) -> Iterator[None]:
-    """Print `words` and the seconds to standard error, in growing intervals, until it is done."""
+def report_progress(words: str, step: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Print `words` and the seconds to standard error, in growing intervals, until it is done.
+
+    `step` names what is being done at the moment.
+    """
     over = threading.Event()
 
     def report() -> None:
@@ -24,7 +27,8 @@ def report_progress(words: str) -> Iterator[None]:
         while not over.wait(next_report_after(seconds) - seconds):
             seconds = next_report_after(seconds)
             with suppress(OSError, ValueError):  # nobody reads it any more
-                print(progress_line(words, seconds), file=sys.stderr, flush=True)
+                now = ": ".join(filter(None, (words, step())))
+                print(progress_line(now, seconds), file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=report, name="progress", daemon=True)
     thread.start()

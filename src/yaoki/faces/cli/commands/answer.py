@@ -133,7 +133,8 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     from yaoki.app import commands
 
     require_trust(app)
-    with report_progress(commands.describe_undo(app, task_id)):
+    progress = commands.describe_undo(app, task_id)
+    with report_progress(progress, lambda: commands.describe_running_checks(app)):
         task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
     document = commands.answer_document(app, task, Choice.RETRY)
     if as_json:

@@ -57,10 +57,13 @@ def merge(
     alone, and the merge refused.  There are never conflicts.  If the branch has moved since the run
     started, the merge commit is verified first.
     """
+    from yaoki.app import commands
+
     with open_app(repo) as app:
         refuse_agents(app)
         found = app.lookup.find_run(run)
-        with report_progress(f"verifying the merge of {found.branch}"):
+        words = f"verifying the merge of {found.branch}"
+        with report_progress(words, lambda: commands.describe_running_checks(app)):
             result = app.control.merge(
                 found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
             )
@@ -97,7 +100,8 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         landed = app.reads.task(task_id).landed_commit
         done = _landed_names(app, app.reads.task(task_id).run_id)
         before = commands.read_last_entry(app)
-        with report_progress(commands.describe_undo(app, task_id)):
+        words = commands.describe_undo(app, task_id)
+        with report_progress(words, lambda: commands.describe_running_checks(app)):
             undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
         document = commands.undo_document(undone)
         if as_json:
