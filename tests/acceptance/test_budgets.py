@@ -188,3 +188,80 @@ def test_notices_are_sent_at_the_end_of_the_run_when_configured_and_retried(
     wait_until(sent, "both were sent at the end, and tried again")
     assert [n["event"] for n in notices(heard)] == ["ESCALATE_EXECUTED", "FINAL_SUMMARY"]
     assert project.event_names().count("NOTICE_SENT") == 2
+
+
+# ------------------------------------------------------------------ a running agent
+
+
+def streams(*message_ids: str) -> list[Any]:
+    """Events of a known agent: 600 tokens for each of its messages."""
+    usage = {"input_tokens": 500, "output_tokens": 100}
+    opening = {"type": "system", "subtype": "init", "session_id": "s"}
+    events = [
+        {"type": "assistant", "message": {"id": each, "usage": usage}} for each in message_ids
+    ]
+    return [{"say": json.dumps(event)} for event in (opening, *events)]
+
+
+def plan_with_stream(text: str, second: list[Any], **more: Any) -> dict[str, Any]:
+    """The agent writes, reports 1,200 tokens in three events, and works on for a minute."""
+    acts = [*writes("a.txt", text), *streams("m1", "m1", "m2"), {"sleep": 60}]
+    checks = {"a": file_contains("a.txt")}
+    return a_plan({"a": [acts, second]}, [{"id": "a", "checks": ["a"], **more}], checks)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "10.6", "1.3")
+def test_a_running_agent_is_stopped_at_the_budget_of_its_task_and_its_work_is_saved(
+    project: Project,
+) -> None:
+    plan = plan_with_stream("bad\n", [], budget={"tokens": 1000})
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 4, done.out + done.err
+    assert "the agent reached the budget of its task and was stopped" in done.out
+    task = project.task("a")
+    assert (task["reason"], task["attempt"], task["tokens"]) == ("RESOURCE_EXHAUSTED", 1, 1200)
+    assert "the task used 1,200 of its 1,000 tokens" in task["question"]
+    (finished,) = [e["data"] for e in project.events() if e["event"] == "AGENT_FINISHED"]
+    assert finished["exit"]["ended_by"] == "task-budget"
+    assert finished["exit"]["seconds"] < 30
+    assert "a" in project.yaoki("recover").out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "10.6")
+def test_a_running_agent_is_stopped_at_the_budget_of_the_run_and_continues_after_a_grant(
+    project: Project,
+) -> None:
+    plan = {**plan_with_stream("bad\n", writes("a.txt")), "budget": {"tokens": 1000}}
+
+    paused = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert paused.code == 5, paused.out + paused.err
+    assert "1200 of 1000 tokens of the run are used" in paused.out
+    status = project.status()
+    assert (status["status"], status["tasks"][0]["state"]) == ("PAUSED", "WAITING")
+
+    assert project.yaoki("answer", status["run"], "go").code == 0
+    done = project.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    task = project.task("a")
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    (decision,) = project.query("why", "a", "--json").document["decisions"]
+    assert decision["inputs"]["kind"] == "LOST", "no retry of the work is used"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "0.1")
+def test_work_that_passes_its_checks_lands_although_its_agent_was_stopped(
+    project: Project,
+) -> None:
+    plan = plan_with_stream("good\n", [], budget={"tokens": 1000})
+
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert project.task("a")["state"] == "DONE"

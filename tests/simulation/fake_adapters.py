@@ -20,6 +20,7 @@ from yaoki.core.model import (
     Finding,
     FindingItem,
     Outcome,
+    Usage,
 )
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
@@ -112,6 +113,9 @@ class PlainAgent:
 
     def announced_wait(self, folder: Path) -> timedelta:
         return timedelta(0)
+
+    def usage_so_far(self, folder: Path) -> Usage:
+        return Usage()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event
 from yaoki.core.model import QueueChoice, Task, TaskId
+from yaoki.core.settings.budget import SpendLeft
 
 
 class StopReason(StrEnum):
@@ -81,7 +82,8 @@ class ClaimContext:
     only while the claim is valid: call it before anything that cannot be undone.
     `note` writes a journal note for people, `record` an event that the next worker needs if this
     one dies.  `release_slot` frees the slot while the task only waits.  `queue` is the merge queue
-    of its branch.  `environment` holds the task's own variables.
+    of its branch.  `spend_left` is the rest of each budget of the run and the day, without what
+    running agents use.  `environment` holds the task's own variables.
     """
 
     stop_reason: StopCheck
@@ -90,6 +92,7 @@ class ClaimContext:
     confirm_claim: Callable[[], None]
     queue: QueueView
     release_slot: SlotRelease
+    spend_left: Callable[[], tuple[SpendLeft, ...]]
     environment: Mapping[str, str]
 
     def warn(self, message: str) -> None:
@@ -118,5 +121,6 @@ def unclaimed_context(note: WriteNote) -> ClaimContext:
         confirm_claim=refuse,
         queue=EmptyQueue(),
         release_slot=nullcontext,
+        spend_left=tuple,
         environment={},
     )

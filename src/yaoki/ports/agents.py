@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentExit, AgentSpec, Failure, FailureKind, TaskId
+from yaoki.core.model import AgentExit, AgentSpec, Failure, FailureKind, TaskId, Usage
 from yaoki.ports.processes import Launch, ProcessState
 
 
@@ -60,6 +60,9 @@ class AgentDriver(Protocol):
 
     def announced_wait(self, folder: Path) -> timedelta:
         """The wait that the agent announces; zero while it works."""
+
+    def usage_so_far(self, folder: Path) -> Usage:
+        """The least that an agent which still runs has used, according to its output."""
 
 
 class PromptText(Protocol):

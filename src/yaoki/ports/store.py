@@ -29,6 +29,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 from yaoki.core.run_status import StateCounts
+from yaoki.core.settings.budget import SpendLeft
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
 from yaoki.ports.notices import Notice
@@ -147,6 +148,9 @@ class Claims(Protocol):
 
     def has_dependents(self, task_id: TaskId) -> bool:
         """Does any task need this one?"""
+
+    def spend_left(self, run_id: RunId) -> tuple[SpendLeft, ...]:
+        """The rest of each budget of the run and the day; running agents are not counted."""
 
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult: ...
 

@@ -23,8 +23,8 @@ from yaoki.adapters.agents.preset import (
     shipped_preset_names,
 )
 from yaoki.adapters.agents.preset_agent import PresetAgent
-from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.model import AgentExit, AgentSpec, Permissions, TaskId
+from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, read_usage
+from yaoki.core.model import AgentExit, AgentSpec, Permissions, TaskId, Usage
 from yaoki.errors import Fault, Unknown
 from yaoki.formats.plan import field_values
 from yaoki.formats.plan.model import AgentModel
@@ -483,6 +483,24 @@ def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
 )
 def test_incomplete_usage_is_unknown(tmp_path: Path, events: list[Any], expected: Usage) -> None:
     assert read_usage(write_events(tmp_path / "a", *events), STEP) == expected
+
+
+@pytest.mark.spec("18.7")
+def test_a_running_agent_reports_each_call_of_its_model_once(tmp_path: Path) -> None:
+    def says(call: str | None, tokens: int) -> dict[str, Any]:
+        usage = {"input_tokens": tokens, "output_tokens": 1}
+        return {"type": "assistant", "message": {"id": call, "usage": usage}}
+
+    opening = {"type": "system", "subtype": "init", "session_id": "s"}
+    agent = find_agent("claude")
+    silent = write_events(tmp_path / "silent", opening)
+    talking = write_events(
+        tmp_path / "talking", opening, says("m1", 10), says("m1", 20), says(None, 5), says(None, 6)
+    )
+
+    assert agent.usage_so_far(silent) == UNKNOWN_USAGE
+    assert agent.usage_so_far(talking) == Usage(None, 34, 3)
+    assert agent.usage_so_far(tmp_path) == UNKNOWN_USAGE, "nothing was written yet"
 
 
 @pytest.mark.spec("10.6", "14.4")

@@ -37,13 +37,14 @@ from yaoki.adapters.agents.remedies import describe_run_remedy
 from yaoki.adapters.agents.result_file import AgentResult, ResultStatus, read_result
 from yaoki.adapters.agents.structured_output import (
     OutputSummary,
+    find_output_preset,
     read_announced_wait,
     read_call_record,
     read_summary,
     record_agent_name,
 )
-from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, PromptChannel
+from yaoki.adapters.agents.usage import UNKNOWN_USAGE, read_usage
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, PromptChannel, Usage
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import FatalCode, Fault
@@ -214,13 +215,25 @@ class CommandAgent:
         repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
         return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
 
+    def usage_so_far(self, folder: Path) -> Usage:
+        """The usage in the events so far; unknown if the agent reports it only at its end."""
+        preset = find_output_preset(folder)
+        if preset is None:
+            return UNKNOWN_USAGE
+        rule = preset.live_usage if preset.live_usage.event else preset.usage
+        return read_usage(folder, rule, _earlier_usage(folder))
+
 
 def _read_usage(folder: Path, summary: OutputSummary) -> Usage:
     if not summary.preset_name:
         return UNKNOWN_USAGE
+    return read_usage(folder, load_preset(summary.preset_name).usage, _earlier_usage(folder))
+
+
+def _earlier_usage(folder: Path) -> Usage:
+    """The usage of the conversation before this run."""
     called = read_call_record(folder)
-    before = Usage(called.cost, None if called.tokens is None else int(called.tokens))
-    return read_usage(folder, load_preset(summary.preset_name).usage, before)
+    return Usage(called.cost, None if called.tokens is None else int(called.tokens))
 
 
 def _find_limit(summary: OutputSummary, lines: tuple[str, ...]) -> AgentLimit:

@@ -39,7 +39,8 @@ class UsageRule:
     """The source of an agent's usage: fields of an event, or a pattern over a text file, which is
     its standard output or lies in its outbox.
 
-    `turns` is a field, or `events`: one turn for each event.  `whole_thread` names the values
+    `turns` is a field, or `events`: one turn for each event.  `call` is the field with the id of a
+    model call: of several events about one call the last counts.  `whole_thread` names the values
     that, after a resume, include earlier runs of the conversation; `thread` is the field with its
     id.
     """
@@ -49,6 +50,7 @@ class UsageRule:
     cost: str = ""
     tokens: tuple[str, ...] = ()
     turns: str = ""
+    call: str = ""
     whole_thread: tuple[str, ...] = ()
     thread: str = ""
     file: str = ""
@@ -99,6 +101,7 @@ class AgentPreset:
     `json_env` names variables that hold a JSON object: the objects of preset and plan are merged.
     With the protocol ACP `events` is `acp` too, `model` is one word that is sent over the protocol,
     and `allow` are the kinds of tools that need no confirmation; a plan may add others.
+    `live_usage` is the source of its usage while it runs, if `usage` is known only at its end.
     `exit_codes` and `lines` are its own signals of a limit.  `scratch` are folders that it creates
     in its worktree besides the work; `state` are those below its home, or named by a variable
     (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox each task has a copy of them,
@@ -125,6 +128,7 @@ class AgentPreset:
     tool_server: ToolServerFlags = field(default_factory=ToolServerFlags)
     base_url: EndpointOverride = field(default_factory=EndpointOverride)
     usage: UsageRule = field(default_factory=UsageRule)
+    live_usage: UsageRule = field(default_factory=UsageRule)
     exit_codes: Mapping[int, AgentLimit] = field(default_factory=dict)
     lines: Mapping[str, AgentLimit] = field(default_factory=dict)
     scratch: tuple[str, ...] = ()
@@ -183,8 +187,8 @@ def parse_preset(name: str, text: str) -> AgentPreset:
     values["tool_server"] = ToolServerFlags(
         **_read_table(table.get("tool_server", {}), ToolServerFlags, "tool_server")
     )
-    usage = _read_table(table.get("usage", {}), UsageRule, "usage")
-    values["usage"] = UsageRule(**{**usage, "count": UsageCount(usage.get("count", "last"))})
+    for key in ("usage", "live_usage"):
+        values[key] = _read_usage_rule(table.get(key, {}), key)
     values["prompt"] = PromptChannel(values["prompt"])
     values["protocol"] = AgentProtocol(values.get("protocol", ""))
     limits = {limit.value: limit for limit in AgentLimit}
@@ -193,6 +197,11 @@ def parse_preset(name: str, text: str) -> AgentPreset:
     preset = AgentPreset(name=name, **values)
     _validate(preset)
     return preset
+
+
+def _read_usage_rule(table: Mapping[str, Any], where: str) -> UsageRule:
+    values = _read_table(table, UsageRule, where)
+    return UsageRule(**{**values, "count": UsageCount(values.get("count", "last"))})
 
 
 def _read_table(table: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from yaoki.adapters.agents.command import CommandAgent
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.private_state import PrivateState
 from yaoki.adapters.processes.sandbox import Sandbox
-from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.core.model import AgentExit, AgentSpec, Usage
 from yaoki.errors import FatalCode, Fault
 from yaoki.ports import (
     SANDBOX_VARIABLE,
@@ -119,3 +119,6 @@ class SandboxedAgent:
 
     def announced_wait(self, folder: Path) -> timedelta:
         return self._agent.announced_wait(folder)
+
+    def usage_so_far(self, folder: Path) -> Usage:
+        return self._agent.usage_so_far(folder)

@@ -20,7 +20,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     text_at,
 )
 from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import Usage
 from yaoki.ports import outbox
 
 BYTES_MAX = 256 << 20
@@ -28,15 +28,6 @@ LINE_BYTES_MAX = 4 << 20
 BLOCK_BYTES = 1 << 20
 FILE_BYTES_READ = 1 << 20
 COST_MAX, COUNT_MAX = 1e6, 1e12
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """US dollars, tokens in and out, model calls."""
-
-    cost: float | None = None
-    tokens: int | None = None
-    turns: int | None = None
 
 
 UNKNOWN_USAGE = Usage()
@@ -103,7 +94,7 @@ def _lines_with(mark: bytes, block: bytes) -> Iterator[bytes]:
 
 
 def _sum_events(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
-    used = [event for event in events if _has_usage(event, rule)]
+    used = _last_of_each_call([event for event in events if _has_usage(event, rule)], rule)
     counted = used if rule.count is UsageCount.SUM else used[-1:]
     if not counted:
         return UNKNOWN_USAGE
@@ -115,6 +106,15 @@ def _sum_events(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
         _to_int(_total([_sum(event, rule.tokens) for event in counted])),
         turns,
     )
+
+
+def _last_of_each_call(events: list[AgentEvent], rule: UsageRule) -> list[AgentEvent]:
+    """One event for each call of the model; an event without an id is a call of its own."""
+    if not rule.call:
+        return events
+    path = rule.call.split(".")
+    by_call = {text_at(event, *path) or str(n): event for n, event in enumerate(events)}
+    return list(by_call.values())
 
 
 def _has_usage(event: AgentEvent, rule: UsageRule) -> bool:

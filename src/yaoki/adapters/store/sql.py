@@ -95,6 +95,7 @@ class SqlStore:
         self.competing_tasks = claims.competing_tasks
         self.landing_tasks = claims.landing_tasks
         self.has_dependents = claims.has_dependents
+        self.spend_left = claims.spend_left
         self.heartbeat = claims.heartbeat
         self.expire_claims = claims.expire_claims
 
@@ -230,6 +231,7 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "competing_tasks",
         "landing_tasks",
         "has_dependents",
+        "spend_left",
         "heartbeat",
         "expire_claims",
     ),

@@ -132,6 +132,11 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
         )
         words = f"the agent wrote {format_bytes(exit_.output_bytes)}{limit}"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
+    if exit_.ended_by == EndCause.TASK_BUDGET:
+        words = "the agent was stopped at the budget of its task"
+        return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
+    if exit_.ended_by == EndCause.RUN_BUDGET:
+        return make_failure(FailureKind.LOST, "the agent was stopped at the budget of the run")
     if exit_.limit in _PASSING:
         passing = replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
         return _with_account_problem(passing, exit_)

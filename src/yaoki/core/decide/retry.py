@@ -114,6 +114,8 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     current = task.unforgiven_failures(kind)
     if failure.agent_problem and not task.taken_over and task.other_agent_indices:
         return _fail_over(task, failure, current)
+    if kind is FailureKind.RESOURCE_EXHAUSTED and (spent := _budget_decision(task, failure, 0)):
+        return spent
     if rule is None:
         return _escalate(
             failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"

@@ -64,6 +64,7 @@ from yaoki.core.model.outcome import (
     Finding,
     FindingItem,
     GivenUpAgent,
+    Usage,
     Verdict,
 )
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
@@ -158,6 +159,7 @@ __all__ = [
     "TaskId",
     "TaskKind",
     "TaskSpec",
+    "Usage",
     "Verdict",
     "WaitReason",
     "Work",

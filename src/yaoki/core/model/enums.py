@@ -476,6 +476,9 @@ class EndCause(StrEnum):
     WAITING = "waiting"
     # The agent asked a question and waits for the answer.
     QUESTION = "question"
+    # The agent reports that it used what its task, or what the run or the day, may use.
+    TASK_BUDGET = "task-budget"
+    RUN_BUDGET = "run-budget"
     OTHER = "other"
 
     @classmethod

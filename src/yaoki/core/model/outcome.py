@@ -133,6 +133,8 @@ END_WORDS: Mapping[str, str] = {
     EndCause.STOP: "was stopped on request",
     EndCause.WAITING: "waited too long for its service and was stopped",
     EndCause.QUESTION: "asked a question and was stopped",
+    EndCause.TASK_BUDGET: "reached the budget of its task and was stopped",
+    EndCause.RUN_BUDGET: "reached the budget of the run and was stopped",
     EndCause.OTHER: "was stopped",
 }
 
@@ -144,6 +146,18 @@ def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
     if signal is not None:
         return f"signal {signal}"
     return f"exit code {code}" if code else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The usage of an agent as it reports it: US dollars, tokens in and out, model calls.
+
+    None means unknown, never zero.
+    """
+
+    cost: float | None = None
+    tokens: int | None = None
+    turns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,24 @@ class BudgetMeasure(StrEnum):
     WALL_S = "wall_s"
 
 
+@unique
+class BudgetScope(StrEnum):
+    """The scope of a budget."""
+
+    TASK = "task"
+    RUN = "run"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True)
+class SpendLeft:
+    """The rest of a budget; negative if more than all of it is used."""
+
+    scope: BudgetScope
+    measure: BudgetMeasure
+    amount: float
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
     """Limits of a run or a day: a warning is sent at 80 %, and the run pauses at 100 %."""

@@ -134,6 +134,7 @@ class Worker:
             confirm_claim=lambda: self._confirm(task),
             queue=StoredQueue(self._store, task, self._memory),
             release_slot=release_slot,
+            spend_left=lambda: self._store.spend_left(task.run_id),
             environment={},
         )
         return self._guarded_step(run, task, task.lease, claim)

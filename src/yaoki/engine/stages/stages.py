@@ -25,6 +25,7 @@ from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.proof_room import ProofSessions
 from yaoki.engine.stages.resources import TaskResources
+from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.engine.stages.verify import VerifyStage
 from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.engine.stages.work import WorkStage
@@ -106,6 +107,7 @@ class Stages:
             agents.prompt_writer,
             agents.takes_tool_server,
             plan_task,
+            SpendWatch(clock),
             settings,
         )
         started_at = attempts.agent_started_at

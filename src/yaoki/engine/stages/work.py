@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec
+from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec, Usage
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -22,6 +22,7 @@ from yaoki.engine.stage_settings import StageSettings
 from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.prepare import hash_protected
 from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.ports import (
     AgentDriver,
     AttemptRequest,
@@ -58,12 +59,13 @@ class WorkStage:
         prompt_writer: Callable[[TaskSpec], PromptWriter],
         takes_tool_server: Callable[[str], bool],
         plan_task: PlanTaskStages,
+        spend_watch: SpendWatch,
         settings: StageSettings,
     ) -> None:
         self._workspace, self._processes, self._attempts = workspace, processes, attempts
         self._task_environment, self._find_agent = task_environment, find_agent
         self._prompt_writer, self._plan_task = prompt_writer, plan_task
-        self._takes_tool_server = takes_tool_server
+        self._takes_tool_server, self._spend_watch = takes_tool_server, spend_watch
         self._settings = settings
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
@@ -88,7 +90,10 @@ class WorkStage:
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
         was_alive = state.phase in {ProcessPhase.ABSENT, ProcessPhase.RUNNING}
-        state = self._attempts.wait(folder, claim, lambda: self._idle_reason(agent, folder))
+        with self._spend_watch.watch(task, agent, folder, claim) as reached_cap:
+            state = self._attempts.wait(
+                folder, claim, lambda: reached_cap() or self._idle_reason(agent, folder)
+            )
         if was_alive and state.phase == ProcessPhase.GONE and not claim.stop_reason():
             return self._report_killed_shim(run, task, folder)
         return self._finish(run, task, folder, state, agent, claim)
@@ -212,6 +217,8 @@ class WorkStage:
         exit_ = agent.read(folder, state)
         if state.ended_by == EndCause.OUTPUT:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
+        if state.ended_by in {EndCause.TASK_BUDGET, EndCause.RUN_BUDGET}:
+            exit_ = _with_usage_so_far(exit_, agent.usage_so_far(folder))
         return self._commit_work(run, task, exit_, claim)
 
     def _commit_work(
@@ -305,6 +312,15 @@ def _with_remedy(name: str, before: str) -> str:
     if name != f"{CHECKOUT}stash" or not before:
         return name
     return f"{name} (to restore the old one: git stash store {before})"
+
+
+def _with_usage_so_far(exit_: AgentExit, usage: Usage) -> AgentExit:
+    """Most agents report their usage at their end, which this one was not allowed to reach."""
+    return replace(
+        exit_,
+        cost=usage.cost if exit_.cost is None else exit_.cost,
+        tokens=usage.tokens if exit_.tokens is None else exit_.tokens,
+    )
 
 
 def _ask_person_to_plan(task: Task) -> str:

@@ -10,12 +10,17 @@ from yaoki.adapters.agents.structured_output.call_record import (
     validate_session,
     write_call_record,
 )
-from yaoki.adapters.agents.structured_output.reader import read_announced_wait, read_summary
+from yaoki.adapters.agents.structured_output.reader import (
+    find_output_preset,
+    read_announced_wait,
+    read_summary,
+)
 from yaoki.adapters.agents.structured_output.summary import OutputSummary
 
 __all__ = [
     "CallRecord",
     "OutputSummary",
+    "find_output_preset",
     "identify_agent",
     "read_announced_wait",
     "read_call_record",

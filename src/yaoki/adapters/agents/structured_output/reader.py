@@ -93,16 +93,10 @@ _BY_BOTH_TEXTS = frozenset({"continue", "lines"})
 
 def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary:
     """The summary from the events of the agent; empty for an unknown agent."""
-    agent_name = read_call_record(folder).name
-    preset = load_preset(agent_name) if agent_name in shipped_preset_names() else None
-    opening = _read_opening(folder, banners=preset is not None)
-    name = _identify(opening[0]) if opening else ""
-    if not name:
-        name, opening = preset.events if preset and preset.events in _WITHOUT_EVENTS else "", ()
-    if not name:
-        return _read_without_events(folder, preset, now)
-    if preset is None or preset.events != name:
-        preset = load_preset(name)
+    preset, opening = _find_preset(folder)
+    if preset is None:
+        return _read_without_events(folder, _recorded_preset(folder), now)
+    name = preset.events
     output = _build_output(folder, preset, opening, code, now)
     summary = _READERS[name](output)
     return replace(
@@ -112,6 +106,29 @@ def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary
         preset_name=preset.name,
         model_responded=has_model_activity(name, output.events),
     )
+
+
+def find_output_preset(folder: Path) -> AgentPreset | None:
+    """The preset of the agent whose output this is, if its format is known."""
+    return _find_preset(folder)[0]
+
+
+def _find_preset(folder: Path) -> tuple[AgentPreset | None, tuple[AgentEvent, ...]]:
+    """The preset whose format the output has, and the events at its head."""
+    preset = _recorded_preset(folder)
+    opening = _read_opening(folder, banners=preset is not None)
+    name = _identify(opening[0]) if opening else ""
+    if not name:
+        return (preset, ()) if preset and preset.events in _WITHOUT_EVENTS else (None, ())
+    if preset is None or preset.events != name:
+        preset = load_preset(name)
+    return preset, opening
+
+
+def _recorded_preset(folder: Path) -> AgentPreset | None:
+    """The preset of the agent that was started, if it was recognised."""
+    name = read_call_record(folder).name
+    return load_preset(name) if name in shipped_preset_names() else None
 
 
 def _read_without_events(folder: Path, preset: AgentPreset | None, now: datetime) -> OutputSummary:

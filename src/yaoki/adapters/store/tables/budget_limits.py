@@ -12,7 +12,7 @@ from yaoki.adapters.store.tables.task_loader import load_run
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Pause, PauseCause, Run, RunId, Task
-from yaoki.core.settings.budget import BudgetMeasure
+from yaoki.core.settings.budget import BudgetMeasure, BudgetScope, SpendLeft
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction
@@ -53,10 +53,19 @@ class BudgetLimits:
         remaining = [UNLIMITED]
         for _, use in self._uses(tx, load_run(tx, run_id), now):
             if use.name == BudgetMeasure.ATTEMPTS:
-                all_runs = use.scope is totals.BudgetScope.DAY
+                all_runs = use.scope is BudgetScope.DAY
                 counted = (row["n"] for row in active if all_runs or row["run_id"] == run_id)
                 remaining.append(max(0, int(use.limit - use.used) - sum(counted)))
         return min(remaining)
+
+    def spend_left(self, tx: Transaction, run_id: RunId, now: datetime) -> tuple[SpendLeft, ...]:
+        """The rest of each budget of the run and the day."""
+        if not self._has_budget(tx, run_id):
+            return ()
+        uses = self._uses(tx, load_run(tx, run_id), now)
+        return tuple(
+            SpendLeft(use.scope, BudgetMeasure(use.name), use.limit - use.used) for _, use in uses
+        )
 
     def warn_if_near(
         self, tx: Transaction, task: Task, events: Sequence[Event], now: datetime

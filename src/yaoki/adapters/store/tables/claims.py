@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.clock import StoreClock
     from yaoki.adapters.store.tables.budget_limits import BudgetLimits
     from yaoki.adapters.store.tables.writes import EventWriter
+    from yaoki.core.settings.budget import SpendLeft
 
 CANCELLATIONS_PER_CLAIM = 16
 
@@ -241,6 +242,11 @@ class ClaimQueries:
     def has_dependents(self, task_id: TaskId) -> bool:
         with self._db.read() as tx:
             return tx.row(f"{sql.DEPENDENTS} LIMIT 1", {"id": task_id}) is not None
+
+    @retries_reads
+    def spend_left(self, run_id: RunId) -> tuple[SpendLeft, ...]:
+        with self._db.read() as tx:
+            return self._budgets.spend_left(tx, run_id, self._clock.row_time())
 
     # -------------------------------------------------------------- renew and expire
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import SqlRow, to_ms
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Spend, Task
-from yaoki.core.settings.budget import BudgetMeasure
+from yaoki.core.settings.budget import BudgetMeasure, BudgetScope
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction
@@ -90,13 +89,6 @@ def spend_from_row(row: SqlRow | None) -> Spend:
         return Spend()
     tokens, attempts, unknown = (int(row[name]) for name in ("tokens", "attempts", "unknown"))
     return Spend(float(row["money"]), tokens, float(row["seconds"]), attempts, unknown)
-
-
-class BudgetScope(StrEnum):
-    """The scope of a budget."""
-
-    RUN = "run"
-    DAY = "day"
 
 
 @dataclass(frozen=True, slots=True)
