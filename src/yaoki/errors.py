@@ -49,6 +49,11 @@ class YaokiError(Exception):
         self.sentence = sentence
         self.hint = hint
 
+    @property
+    def with_remedy(self) -> str:
+        """The sentence and the remedy, for a person who is asked."""
+        return f"{self.sentence} (remedy: {self.hint})" if self.hint else self.sentence
+
 
 class PlanInvalid(YaokiError):
     """A plan is refused as a whole; each of `defects` is one line to print.

@@ -96,6 +96,30 @@ def test_for_every_cause_the_next_agent_lands_the_work_and_nobody_is_asked(
     )  # fmt: skip
 
 
+def test_a_program_that_is_removed_during_the_run_has_a_successor(
+    project: Project, tmp_path: Path
+) -> None:
+    """It is found to be missing before the attempt begins."""
+    program = tmp_path / "agent"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    agents = {
+        "first": {"command": [str(program)]},
+        "second": {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]},
+        "remover": {"command": ["sh", "-c", f"rm {program}; echo good > $YAOKI_TASK_NAME.txt"]},
+    }
+    plan = make_plan(agents, ["first", "second"], ["remove", "one"])
+    plan["tasks"][0]["agent"] = "remover"
+    plan["tasks"][1]["needs"] = ["remove"]
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert "first cannot do this (missing-program); second continues" in (
+        project.yaoki("why", "one").out
+    )
+
+
 def test_an_agent_that_takes_over_is_told_what_is_there(project: Project, tmp_path: Path) -> None:
     begins = f"echo half > begun.txt; echo '{DISTANT_LIMIT}' >&2; exit 1"
     agents = {

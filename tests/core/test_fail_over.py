@@ -12,13 +12,14 @@ from tests.core.test_account import closed, ended, escalation_of, retry_of, work
 from yaoki.core.decide import rules
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.machine.events import AgentSwitched, Event
+from yaoki.core.machine.events import AgentSwitched, Event, RetryDecided
 from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import (
     AgentLimit,
     Choice,
     FailOverCause,
+    FaultSource,
     GivenUpAgent,
     Outcome,
     RetryMethod,
@@ -27,8 +28,9 @@ from yaoki.core.model import (
     Task,
     Work,
 )
-from yaoki.core.model.stage_report import CandidateVerified, WorkCommitted
+from yaoki.core.model.stage_report import CandidateVerified, StageFaulted, WorkCommitted
 from yaoki.core.prompt import compose_prompt
+from yaoki.errors import FatalCode
 
 pytestmark = pytest.mark.spec("18.1")
 
@@ -111,6 +113,29 @@ def test_an_agent_that_cannot_work_here_is_followed_by_the_next_and_never_return
     assert after.agent_index == 1
     assert after.other_agent_indices == (), "the first would fail again"
     assert escalation_of(alone).question.choices[0] is Choice.RETRY
+
+
+@pytest.mark.parametrize(
+    ("source", "transient", "follows"),
+    [
+        (FaultSource.AGENT, False, True),
+        (FaultSource.AGENT, True, False),
+        (FaultSource.SETUP, False, False),
+        (None, False, False),
+    ],
+)
+def test_an_agent_that_is_missing_before_the_attempt_is_followed_by_the_next(
+    source: FaultSource | None, transient: bool, follows: bool
+) -> None:
+    report = StageFaulted("no such program", transient, FatalCode.RESOURCE_NOT_FOUND, source)
+    moment = ClockAndChance(NOW, 0.5)
+
+    chain = rules.decide(chained(), report, moment)
+    (alone, *_) = rules.decide(working(), report, moment)
+
+    causes = [event.fail_over for event in chain if isinstance(event, RetryDecided)]
+    assert (causes == [FailOverCause.MISSING_PROGRAM]) is follows
+    assert isinstance(alone, RetryDecided) is transient, "without a chain a person is asked"
 
 
 def _after_exit(task: Task, exit_: dict[str, Any]) -> tuple[Task, tuple[Event, ...]]:

@@ -108,12 +108,12 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     failing test; failures of the work share one more limit; a kind without a rule is not retried.
     """
     policy = task.spec.policy
-    if failure.is_our_fault:
-        return _retry_after_fault(task, failure, policy, chance)
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
     if failure.agent_problem and not task.taken_over and task.other_agent_indices:
         return _fail_over(task, failure, current)
+    if failure.is_our_fault:
+        return _retry_after_fault(task, failure, policy, chance)
     if kind is FailureKind.RESOURCE_EXHAUSTED and (spent := _budget_decision(task, failure, 0)):
         return spent
     if rule is None:

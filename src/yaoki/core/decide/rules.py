@@ -31,8 +31,10 @@ from yaoki.core.model import (
     NO_CHANGE_CHECK,
     PERSON_AGENT,
     AgentExit,
+    FailOverCause,
     Failure,
     FailureKind,
+    FaultSource,
     FindingItem,
     RecoveryStrategy,
     Stage,
@@ -102,9 +104,8 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return (planned, *_after_landing(task, CommitLanded(report.commit)))
         case CommitNotLanded():
             return _after_refused_landing(task, report, moment)
-        case StageFaulted(message=message, transient=transient, code=code, source=source):
-            fault = make_fault(message, transient=transient, code=code)
-            return plan_retry_or_escalate(task, replace(fault, source=source), moment)
+        case StageFaulted():
+            return plan_retry_or_escalate(task, _failure_of_stage(report), moment)
         case AgentLost(reason=reason, counts_as_failure=charged):
             kind = FailureKind.INCOMPLETE if charged else FailureKind.LOST
             return plan_retry_or_escalate(task, make_failure(kind, reason), moment)
@@ -113,6 +114,14 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
         case StageDeferred(reason=reason, wait=wait):
             assert task.lease is not None, f"{task.id} has no lease"
             return (LeaseReleased(task.lease.holder, task.lease.epoch, reason, moment.now + wait),)
+
+
+def _failure_of_stage(report: StageFaulted) -> Failure:
+    """A failure of our own infrastructure; an agent that cannot be started may have a successor."""
+    fault = make_fault(report.message, transient=report.transient, code=report.code)
+    is_missing = report.source is FaultSource.AGENT and not report.transient
+    problem = FailOverCause.MISSING_PROGRAM if is_missing else FailOverCause.NONE
+    return replace(fault, source=report.source, agent_problem=problem)
 
 
 def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:

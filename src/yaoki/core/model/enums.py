@@ -189,6 +189,8 @@ class FaultSource(StrEnum):
 
     GIT = "git"
     SETUP = "setup"
+    # The agent cannot be started here.
+    AGENT = "agent"
 
 
 @unique

@@ -192,9 +192,9 @@ class Worker:
                 self._clear_rejected(run)
             return report
         except Fault as fault:
-            return StageFaulted(_with_remedy(fault), fault.transient, fault.code)
+            return StageFaulted(fault.with_remedy, fault.transient, fault.code)
         except (RemoteUnreachable, DiskFull) as unavailable:
-            return StageDeferred(_with_remedy(unavailable), UNREACHABLE_WAIT)
+            return StageDeferred(unavailable.with_remedy, UNREACHABLE_WAIT)
         except RemoteRejectedPush as rejected:
             return self._defer_rejected(run, rejected)
         except BranchMovedExternally as drift:
@@ -202,14 +202,14 @@ class Worker:
             return StageDeferred(drift.sentence, AT_ONCE)
         except GitFailed as failed:
             return StageFaulted(
-                _with_remedy(failed), transient=failed.transient, source=FaultSource.GIT
+                failed.with_remedy, transient=failed.transient, source=FaultSource.GIT
             )
         except (StoreError, LeaseLost, ClaimSuperseded):
             raise
         except WorkspaceError as failed:
-            return StageFaulted(_with_remedy(failed), transient=False, source=FaultSource.GIT)
+            return StageFaulted(failed.with_remedy, transient=False, source=FaultSource.GIT)
         except YaokiError as error:
-            return StageFaulted(_with_remedy(error), transient=False)
+            return StageFaulted(error.with_remedy, transient=False)
         except OSError as error:
             return _os_report(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
@@ -229,14 +229,14 @@ class Worker:
             since = self._rejected_since.get(run.id)
             self._rejected_since.setdefault(run.id, now)
         if since is None:
-            message = f"{_with_remedy(rejected)}; it will be retried"
+            message = f"{rejected.with_remedy}; it will be retried"
             self._store.note(run.id, "WARNING", {"message": message})
         if since is not None and now - since > REJECTED_PUSH_MAX:
             pause = Pause(PauseCause.REMOTE, f"{rejected.sentence}; {rejected.hint}")
             self._store.pause(run.id, pause)
             self._clear_rejected(run)
             return StageDeferred(rejected.sentence, AT_ONCE)
-        return StageDeferred(_with_remedy(rejected), REJECTED_PUSH_WAIT)
+        return StageDeferred(rejected.with_remedy, REJECTED_PUSH_WAIT)
 
     def _bug_report(self, task: Task, bug: Exception) -> StageFaulted:
         """The journal gets the traceback: without it the bug cannot be fixed."""
@@ -274,11 +274,6 @@ class Worker:
 
     def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
         self._store.note(task.run_id, name, data, task.id, task.attempt)
-
-
-def _with_remedy(error: YaokiError) -> str:
-    """The person who is asked needs the sentence and the remedy."""
-    return f"{error.sentence} (remedy: {error.hint})" if error.hint else error.sentence
 
 
 def _os_report(error: OSError) -> StageReport:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.core.model import GIT_CONFIG_CHECK, Run, Task, TaskKind
+from yaoki.core.model import GIT_CONFIG_CHECK, FaultSource, Run, Task, TaskKind
 from yaoki.core.model.stage_report import StageDeferred, StageFaulted, StageReport, WorktreePrepared
 from yaoki.core.text import list_some
 from yaoki.engine.claim_context import ClaimContext
@@ -16,7 +16,7 @@ from yaoki.engine.stages.dependency_copy import DependencyCopy
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.resources import PORTS_WAIT, TaskResources
 from yaoki.engine.stages.secrets import passed_variables
-from yaoki.errors import FatalCode, WorkspaceError
+from yaoki.errors import FatalCode, Fault, WorkspaceError
 from yaoki.ports import AgentDriver, Workspace
 
 # The wait when this machine lacks disk or memory.
@@ -46,7 +46,7 @@ class PrepareStage:
 
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         environment = self._preflight(task)
-        if isinstance(environment, StageDeferred):
+        if isinstance(environment, StageDeferred | StageFaulted):
             return environment
         claim = replace(claim, environment=environment)
         self._workspace.branches.open_run_branch(run)
@@ -93,16 +93,24 @@ class PrepareStage:
             return ""
         return self._workspace.branches.head(self._workspace.groups.open_group_branch(run, task.id))
 
-    def _preflight(self, task: Task) -> Mapping[str, str] | StageDeferred:
+    def _preflight(self, task: Task) -> Mapping[str, str] | StageDeferred | StageFaulted:
         """The task's variables, or a wait that costs no attempt; runs before any agent call."""
         free, settings = self._free_capacity(), self._settings
         if shortage := free.disk_shortage(settings.disk_free_min):
             return StageDeferred(shortage, SHORTAGE_WAIT)
         if free.memory < settings.memory_free_min:
             return StageDeferred(free.memory_shortage(settings.memory_free_min), SHORTAGE_WAIT)
-        if task.agent is not None and not task.taken_over:
+        return self._find_agent_fault(task) or self.task_environment(task)
+
+    def _find_agent_fault(self, task: Task) -> StageFaulted | None:
+        if task.agent is None or task.taken_over:
+            return None
+        try:
             self._find_agent(task.agent.preset).preflight(task.agent)
-        return self.task_environment(task)
+        except Fault as fault:
+            source = FaultSource.AGENT
+            return StageFaulted(fault.with_remedy, fault.transient, fault.code, source)
+        return None
 
     def task_environment(self, task: Task) -> Mapping[str, str] | StageDeferred:
         """The variables of this worktree, leased once: a later worker finds the same ones."""
