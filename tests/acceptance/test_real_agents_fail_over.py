@@ -120,7 +120,7 @@ def assert_second_landed(agent_run: RealAgentRun, played: PlayedChain) -> None:
     assert {project.task(name)["state"] for name in TASKS} == {"DONE"}
     assert "ESCALATE_DECISION" not in project.event_names()
     for name, cause in CAUSES.items():
-        document = agent_run.why(name)
-        causes = [decision["fail_over"] for decision in document["decisions"]]
-        assert causes[0] == cause, (name, causes)
+        decisions = [e["data"] for e in project.events(name) if e["event"] == "RETRY_DECISION"]
+        causes = [decision["fail_over"] for decision in decisions if decision["fail_over"]]
+        assert causes == [cause], (name, decisions)
     assert all(model.requests_by_script[goal(name)] for name, model in played.refusing.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,32 @@ def test_a_task_is_not_rerun_unless_another_task_has_landed(project: Project) ->
     assert run.code == 4
     assert (project.task("one")["reason"], project.task("one")["attempt"]) == ("MAX_RETRIES", 2)
     assert "no other task has landed since it started" in project.yaoki("why", "one").out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "18.6")
+def test_a_task_out_of_retries_does_not_wait_for_the_limit_of_another_one(
+    project: Project,
+) -> None:
+    """Nothing has landed, so a person is asked at once, and can answer."""
+    plan = a_plan(
+        {"bad": [writes("bad.txt", "bad\n"), writes("bad.txt", "worse\n")]},
+        [
+            {"id": "bad", "checks": ["bad"], **FAST},
+            {"id": "limited", "checks": ["limited"], "agent": "limited"},
+            {"id": "after", "checks": ["after"], "needs": ["bad"]},
+        ],
+        {name: file_contains(f"{name}.txt") for name in ("bad", "limited", "after")},
+    )
+    refusal = "echo 'API Error: 429 rate_limit_error: Retry-After: 7200' >&2; exit 1"
+    plan["agents"]["limited"] = {"command": ["sh", "-c", refusal]}
+
+    run = project.start("run", project.plan(plan))
+    wait_until(project.has_store, "the run is stored")
+    wait_until(lambda: "ESCALATE_EXECUTED" in project.event_names("bad"), "a person is asked")
+
+    assert awaits_rerun(project, "bad")
+    assert project.task("limited")["state"] == "WAITING"
+    assert project.yaoki("answer", "bad", "abort").code == 0
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)

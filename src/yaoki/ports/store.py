@@ -73,6 +73,13 @@ class OpenWork(Protocol):
         """Rows with a state or stage that yaoki does not know."""
 
 
+class DueTasks(Protocol):
+    """Tasks that wait for a time."""
+
+    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None:
+        """The first time at which a task that waits can start; None if none waits."""
+
+
 class Journal(Protocol):
     """The journal, and the copy of it that proves what was recorded."""
 
@@ -162,7 +169,6 @@ class Claims(Protocol):
     def tasks_to_stop(self) -> frozenset[TaskId]:
         """The active tasks that a person wants cancelled."""
 
-    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None: ...
     def version(self) -> int:
         """Changes with every commit of any process; cheap enough to poll."""
 
@@ -333,11 +339,11 @@ class RunStore(JournalReads, Records, Runs, Protocol):
     """The store as commands on runs, and their guards, use it."""
 
 
-class CompletionStore(RunStore, OpenWork, Baselines, Verdicts, Protocol):
+class CompletionStore(RunStore, OpenWork, DueTasks, Baselines, Verdicts, Protocol):
     """The store as the steps use it that follow when nothing can be claimed."""
 
 
-class PoolStore(Claims, Journal, Protocol):
+class PoolStore(Claims, DueTasks, Journal, Protocol):
     """The store as the pool of slots uses it."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from yaoki.core.graph import downstream
 from yaoki.core.lazy_dataclass import dataclass
@@ -84,6 +85,18 @@ def _recover(
 
 
 # ------------------------------------------------------------------ re-runs
+
+# A landing within this time is worth the wait.
+RERUN_PATIENCE = timedelta(minutes=1)
+
+
+def is_worth_waiting(next_due: datetime | None, now: datetime) -> bool:
+    """May another task land soon, so that a re-run should wait for it?
+
+    `next_due` is the time at which the first waiting task of the run can start; None if there is
+    none.  A task that waits for hours, as for an account at its limit, holds up no re-run.
+    """
+    return next_due is not None and next_due - now <= RERUN_PATIENCE
 
 
 @dataclass(frozen=True, slots=True)

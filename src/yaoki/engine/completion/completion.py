@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from yaoki.core.decide.recovery import is_worth_waiting
 from yaoki.core.model import Run, RunId, State
-from yaoki.core.run_status import RunStatus, StateCounts, derive_run_status
+from yaoki.core.run_status import (
+    RunStatus,
+    StateCounts,
+    derive_run_status,
+    has_active_tasks,
+)
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.completion.final_check import FinalCheckStep
 from yaoki.engine.completion.iterate import IterateStep
@@ -51,6 +57,7 @@ class RunCompletion:
 
     def _complete(self, run_id: RunId) -> bool:
         if not self._store.is_idle(run_id):
+            self._rerun_while_others_wait(run_id)
             return False
         run = self._store.run(run_id)
         if run.pause_reason and not run.cancel_requested:
@@ -60,6 +67,14 @@ class RunCompletion:
             return False
         self._summarize(self._store.run(run_id))
         return self._store.is_idle(run_id)
+
+    def _rerun_while_others_wait(self, run_id: RunId) -> None:
+        """Re-run failed tasks, or ask about them, while all others wait for a distant time."""
+        run, tally = self._store.run(run_id), self._store.count_by_state(run_id)
+        if run.pause_reason or run.cancel_requested or has_active_tasks(tally):
+            return
+        if not is_worth_waiting(self._store.next_due((run_id,)), self._clock.now()):
+            self._recover.rerun_ungrouped(run)
 
     def _refuse_illegal(self, run: Run) -> None:
         for illegal in self._store.illegal_rows(run.id) if run.finished_at is None else ():

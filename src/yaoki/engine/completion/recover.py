@@ -40,11 +40,7 @@ class RecoverStep:
 
     def advance(self, run: Run) -> bool:
         """True when something was changed, so that the run may continue."""
-        failed = [
-            task
-            for task in self._store.tasks_awaiting_rerun(run.id)
-            if not task.spec.defers_escalation
-        ]
+        failed = self._failed_tasks(run)
         groups = [self._store.task(one) for one in sorted({t.parent for t in failed if t.parent})]
         ungrouped = [task for task in failed if not task.parent]
         changes = self._rerun_round(run, ungrouped) if ungrouped else []
@@ -57,6 +53,22 @@ class RecoverStep:
         if changes:
             self._apply(changes, [*failed, *groups])
         return bool(changes)
+
+    def rerun_ungrouped(self, run: Run) -> None:
+        """Start the re-runs of tasks outside groups, or ask about them, while others wait.
+
+        A group is recovered only when all its subtasks have ended.
+        """
+        failed = [task for task in self._failed_tasks(run) if not task.parent]
+        if failed:
+            self._apply(self._rerun_round(run, failed), failed)
+
+    def _failed_tasks(self, run: Run) -> list[Task]:
+        return [
+            task
+            for task in self._store.tasks_awaiting_rerun(run.id)
+            if not task.spec.defers_escalation
+        ]
 
     def _apply(self, changes: Sequence[TaskAmendment], based_on: Sequence[Task]) -> None:
         """Apply all changes, or none if a task changed: another worker may have decided already."""
