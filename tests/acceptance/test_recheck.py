@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, wait_until, writes
+from tests.acceptance.project import (
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 from tests.acceptance.test_agent_failures import event_data
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("2.6")]
@@ -215,3 +224,40 @@ def test_a_final_check_that_passed_with_the_old_checks_is_run_again(project: Pro
     finals = [task for task in project.status()["tasks"] if task["kind"] == "check"]
     assert len(finals) == 2
     assert finals[-1]["state"] != "DONE"
+
+
+@pytest.mark.spec("10.4", "8.4")
+def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
+    project: Project, tmp_path: Path
+) -> None:
+    """Its work may pass the new checks; nothing else has to end before."""
+    gate = tmp_path / "gate"
+    plan = a_plan(
+        {
+            "late": [writes("late.txt", "good\n"), writes("late.txt", "good\nmore\n")],
+            "other": [[waits_for(gate), *writes("other.txt")]],
+        },
+        [
+            {"id": "late", "checks": ["wrong"], "retry": {"max_retries": 1}},
+            {"id": "other", "checks": ["other"]},
+        ],
+        {"wrong": {"shell": "test -s nowhere.txt"}, "other": file_contains("other.txt")},
+    )
+    run = project.start("run", project.plan(plan))
+    wait_until(project.has_store, "the run is stored")
+    wait_until(lambda: "RERUN_HELD" in project.event_names("late"), "late awaits its re-run")
+    plan["checks"]["wrong"] = {"shell": "test -s late.txt"}
+    project.plan(plan)
+
+    rechecked = project.yaoki("plan", "recheck")
+
+    assert rechecked.code == 0, rechecked.out + rechecked.err
+    task = project.task("late")
+    assert task["state"] == "ESCALATED"
+    assert "Its checks were changed since (revision 2)" in task["question"]
+    answered = project.yaoki("answer", "late", "done")
+    assert answered.code == 0, answered.out + answered.err
+    gate.touch()
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, out
+    assert project.task("late")["state"] == "DONE"

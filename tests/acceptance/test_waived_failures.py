@@ -319,3 +319,28 @@ def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
     assert done.code == 6, done.out
     assert f"test_new_in_{way}" in done.err
     assert project.git("rev-parse", "main", project.status()["run_branch"]) == before
+
+
+@pytest.mark.spec("0.1", "10.4", "3.5")
+def test_a_waived_check_of_an_idle_agent_is_not_said_to_pass(project: Project) -> None:
+    plan = a_plan(
+        {"lazy": ["nothing"]},
+        [{"id": "lazy", "checks": ["tests"], "retry": {"max_retries": 0}}],
+        {"tests": {"shell": "echo no such file; exit 1"}},
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "lazy", "waive", "--check", "tests").code == 0
+
+    asked = project.yaoki("resume", "--quiet")
+
+    assert asked.code == 4, asked.out + asked.err
+    question = project.task("lazy")["question"]
+    assert "nothing was changed, and its only check, tests, was waived" in question
+    assert project.yaoki("answer", "lazy", "waive").code == 0
+    done = project.yaoki("resume")
+    assert done.code == 0, done.out + done.err
+    assert "nothing was changed; a person waived tests" in done.out
+    page = project.yaoki("report", "--format", "html").out
+    assert "nothing was changed; a person waived tests" in page
+    for words in (["status"], ["why", "lazy"], ["report"]):
+        assert "checks already pass" not in project.yaoki(*words).out

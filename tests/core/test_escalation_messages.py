@@ -90,6 +90,11 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             " why. Accept it as done (waive), try again, take over or abort?",
         ),
         (
+            a_failure(K.INCOMPLETE, check="no-change", params={"waivedChecks": ["tests"]}),
+            "login: nothing was changed, and its only check, tests, was waived. The agent does not"
+            " say why. Accept it as done (waive), try again, take over or abort?",
+        ),
+        (
             a_failure(
                 K.INCOMPLETE,
                 check="no-change",

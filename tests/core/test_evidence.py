@@ -298,8 +298,6 @@ def test_the_evidence_of_a_task_is_folded_from_its_entries() -> None:
         onto=ONTO,
         checks=(tests, skipped),
         landed_commit=COMMIT,
-        checked_commit=COMMIT,
-        checks_so_far={"tests": tests, "slow": skipped},
     )
     assert task.landed_own_commit
     assert not TaskEvidence(landed_commit=ONTO, onto=ONTO).landed_own_commit
@@ -349,6 +347,21 @@ def test_a_judgment_replaces_the_previous_one() -> None:
     task = fold_evidence([*GOOD, judged(OTHER, passed=False)]).tasks["r-1"]
 
     assert (task.verified_commit, task.landed_commit) == ("", "")
+
+
+def test_a_result_of_an_earlier_judgment_of_the_same_commit_counts_no_more() -> None:
+    """A person waived what failed, and the criterion about it has nothing to report."""
+    lines = (
+        submitted(),
+        checked("FAILED"),
+        checked("FAILED", check="Q5"),
+        judged(passed=False),
+        checked("WAIVED"),
+        judged(),
+        landed(),
+    )
+
+    assert find_unproven(fold_evidence(lines), [Row()]) == []
 
 
 def test_the_evidence_of_a_run_is_folded_from_its_entries() -> None:

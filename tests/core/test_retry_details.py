@@ -110,7 +110,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             NO_CHANGE,
             (
                 *(ESCALATE, 1, 3, "3.5"),
-                "the agent changed nothing again, and its checks pass without a change",
+                "the agent changed nothing again, and its checks pass as they are",
                 "a change, or may_change_nothing: true",
             ),
         ),

@@ -115,7 +115,7 @@ class Services:
     def recheck_command(self) -> RecheckCommand:
         from yaoki.engine.commands.recheck import RecheckCommand
 
-        return RecheckCommand(self._context.store)
+        return RecheckCommand(self._context.store, self._context.clock)
 
     @cached_property
     def plan_answers(self) -> PlanAnswerReader:

@@ -141,6 +141,8 @@ class TaskEvidence:
                 if self.checked_commit == self.verified_commit
                 else ()
             )
+        # Each judgment has its own results: an earlier one of the same commit may have more.
+        self.checks_so_far, self.checked_commit = {}, ""
 
     @property
     def landed_own_commit(self) -> bool:

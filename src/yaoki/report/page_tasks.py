@@ -9,7 +9,7 @@ from yaoki.core.model import PERSON_AGENT, TaskKind
 from yaoki.core.text import format_duration
 from yaoki.report.wording import format_cost, one_line_text, stop_reasons
 from yaoki.views import plain_words
-from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
+from yaoki.views.tasks import OFF_BRANCH, describe_unchanged
 
 TASKS_MAX = 400
 Data = Mapping[str, Any]
@@ -86,7 +86,9 @@ def _story(task: Data) -> list[str]:
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
     """The landing of the task in words, where it is notable."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
-        yield UNCHANGED if TaskKind(task["kind"]).is_change else "checked"
+        outcomes = {check["check"]: check["outcome"] for check in task["proof"]["checks"]}
+        is_change = TaskKind(task["kind"]).is_change
+        yield describe_unchanged(outcomes) if is_change else "checked"
     elif task["landed"]:
         by = {one["agent"] for one in task["attempts"] if one["landed"]}
         if by == {PERSON_AGENT}:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from yaoki.views.run_state import build_run_view, summarize_run
     from yaoki.views.tasks import (
         OFF_BRANCH,
-        UNCHANGED,
         IdleReason,
         RunView,
         TaskView,
+        describe_unchanged,
         first_to_answer,
         is_proof,
     )
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OFF_BRANCH",
     "SCHEMA",
-    "UNCHANGED",
     "AttemptSummary",
     "ExplainedDecision",
     "Explanation",
@@ -50,6 +49,7 @@ __all__ = [
     "build_plan_view",
     "build_run_view",
     "describe_entry",
+    "describe_unchanged",
     "describe_wait",
     "entry_document",
     "explain",
@@ -70,7 +70,7 @@ __all__ = [
 _MODULES = {
     "OFF_BRANCH": "tasks",
     "SCHEMA": "documents",
-    "UNCHANGED": "tasks",
+    "describe_unchanged": "tasks",
     "AttemptSummary": "why",
     "ExplainedDecision": "decisions",
     "Explanation": "why",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    NO_CHANGE_CHECK,
+    Outcome,
     Run,
     Spend,
     State,
@@ -20,10 +22,21 @@ from yaoki.core.text import format_count
 if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
 
-# How the agent of a task ended that had nothing to change, or whose commit was removed.
-UNCHANGED = "nothing to change: its checks already pass"
 OFF_BRANCH = "landed, but its commit is no longer on the branch"
+NAMES_SHOWN = 5
 STUCK_STATES = frozenset({State.ESCALATED, State.CANCELLED})
+
+
+def describe_unchanged(outcomes: Mapping[str, str]) -> str:
+    """The landing of a task that changed nothing, by the outcomes of its checks."""
+    waived = [
+        check
+        for check, outcome in outcomes.items()
+        if outcome == Outcome.WAIVED and check != NO_CHANGE_CHECK
+    ]
+    if not waived:
+        return "nothing to change: its checks already pass"
+    return f"nothing was changed; a person waived {', '.join(waived[:NAMES_SHOWN])}"
 
 
 class IdleReason(StrEnum):

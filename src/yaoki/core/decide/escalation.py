@@ -7,7 +7,12 @@ from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any
 
-from yaoki.core.decide.exit_classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM
+from yaoki.core.decide.exit_classification import (
+    AGENT_FAILED_PATTERN,
+    ELSEWHERE_PARAM,
+    WAIVED_PARAM,
+    describe_unchanged_checks,
+)
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.red_first import NOT_RED_PATTERN
@@ -279,6 +284,12 @@ def _account_remedy(task: Task, failure: Failure) -> str:
     return f"{remedy} All tasks that use {task.account} wait for your answer."
 
 
+def _checks_of_unchanged(task: Task, failure: Failure) -> str:
+    return describe_unchanged_checks(
+        tuple(failure.params.get(WAIVED_PARAM, ())), len(task.spec.checks)
+    )
+
+
 def _acceptance_question(task: Task, failure: Failure) -> str:
     """Only a person can say whether a task without changes is done."""
     explanation = last_line(str(failure.params.get("agentSaid", "")), 300)
@@ -296,8 +307,8 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     possible = _choices(task, failure)
     can = ", ".join(text for choice, text in words.items() if choice in possible)
     return shorten(
-        f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and its checks pass "
-        f"as they are.{work}{agent} {can[0].upper()}{can[1:]} or abort?",
+        f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and "
+        f"{_checks_of_unchanged(task, failure)}.{work}{agent} {can[0].upper()}{can[1:]} or abort?",
         QUESTION_MAX,
     )
 

@@ -25,6 +25,8 @@ SAID_CHARS = 500
 SIDE_CHARS = 800
 # The param that says where an agent without changes has worked.
 ELSEWHERE_PARAM = "elsewhere"
+# The param that names the waived checks of an agent without changes.
+WAIVED_PARAM = "waivedChecks"
 PLACES_MAX = 5
 # The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
@@ -191,16 +193,31 @@ def _timeout_words(exit_: AgentExit) -> str:
     return f"the agent was still working at its deadline and was ended after {time}"
 
 
-def classify_needless_run(exit_: AgentExit) -> Failure:
-    """The agent changed nothing, and the checks pass without a change: its work is unknown."""
+def classify_needless_run(exit_: AgentExit, waived: Sequence[str] = ()) -> Failure:
+    """The agent changed nothing, and the checks pass without a change: its work is unknown.
+
+    `waived` names the checks that did not pass, and that a person waived.
+    """
     words = "nothing was changed; if nothing needs changing, say why"
     failure = make_failure(
         FailureKind.INCOMPLETE, words, pattern=NO_CHANGE_CHECK, check=NO_CHANGE_CHECK
     )
-    params = (
-        {"agentSaid": exit_.output_tail.strip()[-SAID_CHARS:]} if exit_.output_tail.strip() else {}
-    )
+    said = exit_.output_tail.strip()[-SAID_CHARS:]
+    params: dict[str, object] = {"agentSaid": said} if said else {}
+    if waived:
+        params[WAIVED_PARAM] = list(waived)
     return replace(failure, params=params, reason=Reason.NEEDS_HUMAN)
+
+
+def describe_unchanged_checks(waived: Sequence[str], count: int) -> str:
+    """The checks of work without a change, `count` in all: they pass, or were waived."""
+    if not waived:
+        return "its checks pass as they are"
+    names = ", ".join(waived)
+    verb = "was" if len(waived) == 1 else "were"
+    if len(waived) < count:
+        return f"its checks pass as they are, except {names}, which {verb} waived"
+    return f"its only check, {names}, was waived" if count == 1 else f"all its checks {verb} waived"
 
 
 def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:

@@ -14,6 +14,7 @@ from yaoki.core.machine.events import (
     RetryDecided,
 )
 from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.transitions import note_revision
 from yaoki.core.model import EndCause, Failure, FailureKind, Reason, RetryMethod, Stage, Task
 from yaoki.errors import FatalCode
 
@@ -225,6 +226,23 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         kinds=task.failure_kinds,
     )
     return _escalate(attempt, task.reason or Reason.UNKNOWN, moment.now)
+
+
+def ask_after_revision(
+    task: Task, moment: ClockAndChance, *, checks_changed: bool
+) -> tuple[Event, ...]:
+    """A task that awaits its re-run becomes a question, because its work may pass new checks."""
+    number = task.check_revision_number
+    events = escalate_without_rerun(task, "its checks or its set-up were changed", moment)
+    return tuple(
+        replace(
+            event,
+            question=note_revision(event.question, task, number, checks_changed=checks_changed),
+        )
+        if isinstance(event, EscalationDecided)
+        else event
+        for event in events
+    )
 
 
 def _inputs(attempt: _FailedAttempt) -> dict[str, object]:

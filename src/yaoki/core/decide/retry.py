@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum, unique
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
+from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchanged_checks
 from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
@@ -205,7 +206,9 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         and task.feedback
         and task.feedback.check == NO_CHANGE_CHECK
     ):
-        reasoning = "the agent changed nothing again, and its checks pass without a change"
+        waived = tuple(failure.params.get(WAIVED_PARAM, ()))
+        checks = describe_unchanged_checks(waived, len(task.spec.checks))
+        reasoning = f"the agent changed nothing again, and {checks}"
         return _escalate(
             failure, current, most, "3.5", reasoning, "a change, or may_change_nothing: true"
         )

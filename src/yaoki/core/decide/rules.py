@@ -36,6 +36,7 @@ from yaoki.core.model import (
     FailureKind,
     FaultSource,
     FindingItem,
+    Outcome,
     RecoveryStrategy,
     Stage,
     Task,
@@ -289,8 +290,9 @@ def _after_verify(
     if report.bisect_result is not None:
         return (*notes, judgment, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
+        waived = [f.check for f in verdict.findings if f.outcome is Outcome.WAIVED]
         failure = exit_classification.add_work_location(
-            exit_classification.classify_needless_run(exit_), report.work_elsewhere
+            exit_classification.classify_needless_run(exit_, waived), report.work_elsewhere
         )
         work = _work_identity(task.work.diff_digest, task.work.tree)
         return (*notes, judgment, *plan_retry_or_escalate(task, failure, moment, work))

@@ -356,17 +356,21 @@ def _question_after_revision(task: Task, revision: CheckRevision) -> Question | 
     """The open question is about a verdict of the old checks."""
     if task.question is None or task.failure is None or not task.failure.check:
         return task.question
-    what = "set-up was" if revision.checks == task.spec.checks else "checks were"
-    can_verify = Choice.DONE in task.question.choices
+    changed = revision.checks != task.spec.checks
+    return note_revision(task.question, task, revision.number, checks_changed=changed)
+
+
+def note_revision(question: Question, task: Task, number: int, *, checks_changed: bool) -> Question:
+    """The question with a note that checks or set-up are others than those it tells of."""
+    what = "checks were" if checks_changed else "set-up was"
+    can_verify = Choice.DONE in question.choices
     answer = (
         "done verifies the work as it is, without an agent"
         if can_verify
         else "retry runs its checks again"
     )
-    note = (
-        f"Its {what} changed since (revision {revision.number}): yaoki answer {task.id} {answer}."
-    )
-    return Question(task.question.text, task.question.choices, note)
+    note = f"Its {what} changed since (revision {number}): yaoki answer {task.id} {answer}."
+    return Question(question.text, question.choices, note)
 
 
 def apply_row_refused(task: Task) -> Task:

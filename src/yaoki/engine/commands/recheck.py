@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from yaoki.core.decide.failure_response import ask_after_revision
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.machine.events import Event
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     CheckRevision,
@@ -17,8 +19,9 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
+from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.errors import NotNow
-from yaoki.ports import RunStore
+from yaoki.ports import Clock, RunStore
 
 _OUT = frozenset({State.CANCELLED, State.REPLACED})
 
@@ -35,8 +38,8 @@ class Recheck:
 class RecheckCommand:
     """A run keeps the checks it began with until a person says otherwise."""
 
-    def __init__(self, store: RunStore) -> None:
-        self._store = store
+    def __init__(self, store: RunStore, clock: Clock) -> None:
+        self._store, self._clock = store, clock
 
     def recheck(
         self, run: Run, checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec], how: str
@@ -58,7 +61,21 @@ class RecheckCommand:
             return revised
 
         tasks, number = self._store.revise_checks(run.id, new, revise, how)
+        for task_id in tasks:
+            self._ask_about_failed(task_id, checks_changed=bool(new))
         return Recheck(number, tuple(sorted(new)), tuple(tasks))
+
+    def _ask_about_failed(self, task_id: TaskId, *, checks_changed: bool) -> None:
+        """Ask about a task that awaits its re-run: the work that failed may pass the new checks."""
+
+        def ask(task: Task) -> Sequence[Event]:
+            failed_check = task.failure is not None and bool(task.failure.check)
+            if not task.awaiting_rerun or task.parent or not failed_check:
+                return ()
+            moment = read_clock_and_chance(self._clock)
+            return ask_after_revision(task, moment, checks_changed=checks_changed)
+
+        self._store.amend(task_id, ask)
 
 
 def _refuse_ended(run: Run, tasks: Sequence[Task]) -> None:

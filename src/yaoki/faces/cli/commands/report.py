@@ -28,7 +28,7 @@ from yaoki.faces.text.render import (
     task_names,
 )
 from yaoki.ports import TaskRow
-from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
+from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_unchanged, is_proof
 from yaoki.views.choices import agent_reads_words
 from yaoki.views.wait_text import describe_wait_and_command, wait_end
 
@@ -221,7 +221,9 @@ def _print_landed(app: App, view: RunView) -> None:
     from yaoki.app.run_view import load_last_judgments
 
     judgments = load_last_judgments(app, view.run)
-    unchanged = {task_id for task_id, judgment in judgments.items() if judgment.unchanged}
+    unchanged = {
+        one: judgment.outcomes for one, judgment in judgments.items() if judgment.unchanged
+    }
     _print_names(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks, made = view.landed_tasks, len(view.counted_tasks), view.landable_tasks_landed
     if done and not made:
@@ -244,7 +246,9 @@ def _print_landed(app: App, view: RunView) -> None:
                 t.row.landed_commit[:10],
                 f"attempt {t.row.attempt}",
             ),
-            UNCHANGED if t.row.id in unchanged else agent_end_words(t.row),
+            describe_unchanged(unchanged[t.row.id])
+            if t.row.id in unchanged
+            else agent_end_words(t.row),
         )
         for t in made[:SHOWN]
     ]
