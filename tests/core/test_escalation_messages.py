@@ -83,6 +83,11 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             " Try again, take over, waive or abort?",
         ),
         (a_failure(K.ESCALATE_REQUIRED, " Which?  \n  - a  \n  - b \n"), "Which?\n  - a\n  - b"),
+        (
+            a_failure(K.CONFLICT, "1 file conflicts"),
+            "login is not done: 1 file conflicts. To take over, run `git merge yaoki/run00001` in"
+            " its worktree and resolve the conflict. Try again, take over or abort?",
+        ),
         (a_failure(K.ESCALATE_REQUIRED, "x" * 2100), f"{'x' * 1999}…"),
         (
             a_failure(K.INCOMPLETE, check="no-change"),

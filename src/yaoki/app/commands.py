@@ -5,7 +5,7 @@ Each returns the document that the command of its name prints with `--json`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,9 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
     app.trust.require_trusted()
     undone = app.control.undo(task_id, cascade=cascade, how=how)
     if undone.state is State.DONE and not undone.undo_requested:
-        why = _undo_refusal(app, undone)
-        raise NotNow(f"{undone.id} was not reverted: {why}", hint=f"yaoki trace {undone.id}")
+        refusal = _undo_refusal(app, undone)
+        remedy = str(refusal.get("remedy") or f"yaoki trace {undone.id}")
+        raise NotNow(f"{undone.id} was not reverted: {refusal.get('why', '')}", hint=remedy)
     return undone
 
 
@@ -84,14 +85,14 @@ def describe_running_checks(app: App) -> str:
     return f"check {', '.join(names)}" if names else ""
 
 
-def _undo_refusal(app: App, task: Task) -> str:
-    """The reason why an undo was dropped, from the journal."""
+def _undo_refusal(app: App, task: Task) -> Mapping[str, object]:
+    """The reason why an undo was dropped, and what helps, from the journal."""
     from yaoki.adapters.store.tables import journal_pages
 
     newest = journal_pages.read_newest(
         app.store.database, task_id=task.id, events=(UndoDropped.NAME,), limit=1
     )
-    return str(newest[0].data["why"]) if newest else ""
+    return newest[0].data if newest else {}
 
 
 def read_last_entry(app: App) -> int:

@@ -202,9 +202,10 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
     first = land_task(world, world.task(1), lambda at: write(at, a__txt="one\n"))
     second = land_task(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
-    with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
+    with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt") as refused:
         world.workspace.landings.undo(world.run, {first.id: first.landed_commit}, approve=approve)
 
+    assert refused.value.hint == f"yaoki undo {second.id}"
     assert world.workspace.branches.head(world.run) == second.landed_commit
 
 

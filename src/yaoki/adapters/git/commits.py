@@ -71,6 +71,12 @@ class Commits:
         options = ("--first-parent", "-F", f"--grep=Yaoki-Undo: {landed}", "--format=%H", "-1")
         return bool(self._git.read_text("log", *options, f"{landed}..{head}").strip())
 
+    def list_later_changes(self, base: str, head: str, names: Sequence[str]) -> tuple[str, ...]:
+        """The commits after `base` that changed one of the files, newest first, without undos."""
+        literal = [f":(literal){name}" for name in names]
+        kinds = ("--first-parent", "-F", "--invert-grep", "--grep=Yaoki-Undo: ", "--format=%H")
+        return tuple(self._git.read_text("log", *kinds, f"{base}..{head}", "--", *literal).split())
+
     def merge_base(self, one: str, other: str) -> str:
         """The newest common ancestor; empty when there is none."""
         result = self._git.run("merge-base", one, other, ok=(0, 1))

@@ -32,6 +32,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.outcome import DOUBTFUL_PARAM
+from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
     as_sentence,
     first_line,
@@ -195,7 +196,10 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     words = ' "words for the agent"' if reads else ""
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
-        merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
+        is_conflict = failure.kind is FailureKind.CONFLICT
+        merge = (
+            f" (git merge {landing_branch(task.run_id, task.parent or '')})" if is_conflict else ""
+        )
         folder = quote_path(task.work.worktree)
         actions.append(f"work in {folder}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
@@ -222,9 +226,18 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _unfit_check_remedy(task, failure)
         or _doubtful_check_remedy(task, failure)
         or _account_remedy(task, failure)
+        or _conflict_remedy(task, failure)
     )
     others = _given_up_words(task)
     return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
+
+
+def _conflict_remedy(task: Task, failure: Failure) -> str:
+    """The worktree is clean for git: it has the work as it was before the conflict."""
+    if failure.kind is not FailureKind.CONFLICT or Choice.DONE not in _choices(task, failure):
+        return ""
+    command = f"git merge {landing_branch(task.run_id, task.parent or '')}"
+    return f" To take over, run `{command}` in its worktree and resolve the conflict."
 
 
 def _given_up_words(task: Task) -> str:

@@ -89,6 +89,8 @@ class UndoDropped:
 
     NAME: ClassVar[str] = "UNDO_DROPPED"
     why: str
+    # The command that helps.
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

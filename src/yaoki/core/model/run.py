@@ -115,11 +115,16 @@ class Run:
 
     @property
     def branch(self) -> str:
-        return f"yaoki/{self.target_group}-group" if self.target_group else f"yaoki/{self.id}"
+        return landing_branch(self.id, self.target_group)
 
     def on_group_branch(self, group: str, base: str = "") -> Run:
         """This run with the branch of one of its groups as target."""
         return replace(self, target_group=group, base=base or self.base) if group else self
+
+
+def landing_branch(run_id: str, group: str = "") -> str:
+    """The run branch, or the branch of one of its groups."""
+    return f"yaoki/{group}-group" if group else f"yaoki/{run_id}"
 
 
 def task_branch(task_id: str) -> str:

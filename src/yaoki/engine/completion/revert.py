@@ -165,7 +165,7 @@ def _drop(task: Task, refused: NotNow) -> Sequence[Event]:
     """The landing stays.  The next final check fails like the one before and asks a person, who
     must know why the task that is to blame was not sent back.
     """
-    dropped, cause = UndoDropped(refused.sentence), task.revert_cause
+    dropped, cause = UndoDropped(refused.sentence, refused.hint), task.revert_cause
     if cause is None:
         return (dropped,)
     why = f"it was not reverted: {refused.sentence}; {refused.hint}"

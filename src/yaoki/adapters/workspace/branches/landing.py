@@ -296,7 +296,7 @@ class GitLandings:
             if not landed.parents or not self._refs.is_ancestor(landed.sha, head.sha):
                 hint = f"git log {run.branch}"
                 raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
-            tree = self._revert_onto(below, landed, task_id)
+            tree = self._revert_onto(below, landed, task_id, head)
             below = self._commits.make(tree, [below], compose_message(f"without {task_id}"))
         message = compose_message(self._undo_subject(landings), Run=run.id) + "".join(
             f"Yaoki-Task: {task_id}\nYaoki-Undo: {landed.sha}\n"
@@ -314,7 +314,7 @@ class GitLandings:
         with_them = f" (with {one_line(names, NAMES_CHARS_MAX)})"
         return one_line(subject, SUBJECT_MAX - len(with_them)) + with_them
 
-    def _revert_onto(self, below: str, landed: GitCommit, task_id: TaskId) -> str:
+    def _revert_onto(self, below: str, landed: GitCommit, task_id: TaskId, head: GitCommit) -> str:
         """The tree of `below` without the landing.
 
         A child of the landing that has the tree before it is merged: the merge base is then the
@@ -324,11 +324,22 @@ class GitLandings:
         child = self._commits.make(before.tree, [landed.sha], compose_message(f"before {task_id}"))
         merged = self._commits.merge(below, child)
         if merged.conflicts:
-            raise NotNow(
-                f"later work builds on {task_id}: {', '.join(merged.conflicts[:10])}",
-                hint=f"undo the later tasks first, or by hand: {revert_command(landed)}",
-            )
+            raise self._refuse_built_upon(landed, task_id, merged.conflicts, head)
         return merged.tree
+
+    def _refuse_built_upon(
+        self, landed: GitCommit, task_id: TaskId, files: Sequence[str], head: GitCommit
+    ) -> NotNow:
+        """Name the task that changed the same files last: it can be undone first."""
+        sentence = f"later work builds on {task_id}: {', '.join(files[:10])}"
+        changes = self._commits.list_later_changes(landed.sha, head.sha, files)
+        for later in self._refs.read_commits(*changes) if changes else ():
+            if later and later.task and not self._commits.is_undone(later.sha, head.sha):
+                name = self._commits.read_task_name(later)
+                changed = f"{sentence} (changed by {name}, which can be undone first)"
+                return NotNow(changed, hint=f"yaoki undo {later.task}")
+        by_hand = f"undo the later tasks first, or by hand: {revert_command(landed)}"
+        return NotNow(sentence, hint=by_hand)
 
     # -------------------------------------------------------------- the end of a run
 
