@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import quick_selection, run_order
+from tests import quick_selection, run_order, started_python
 from tests.acceptance.project import INSTALLED
 from tests.adapters.store import server
 from tests.scripted_model import matrix
@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     # Most tests inspect their agents from outside; tests of the sandbox enable it themselves.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
+    os.environ["PATH"] = started_python.path_to_interpreter(os.environ["PATH"])
     _restore_signals()
     _disable_deadlines()
 
