@@ -97,6 +97,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "wrapped-done": ("command", f"echo '{LIMIT}'; exit 0"),
     "wrapped-changed": ("command", f"echo bad > wrapped-changed.txt; echo '{LIMIT}'; exit 1"),
 }
+DECISIONS = {"RETRY_DECISION", "ESCALATE_DECISION"}
 # The kind of the failure, and its message.
 AUTH = ("FATAL_ERROR", "the agent's service refused the credentials")
 RATE = ("RATE_LIMIT", "the agent's service answered with a rate limit")
@@ -137,22 +138,18 @@ def the_plan(folder: Path) -> dict[str, Any]:
 def decisions_of(project: Project, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The first decision about each task; the run is stopped then, because two tasks wait."""
     running = project.start("run", project.plan(plan))
-    found: dict[str, dict[str, Any]] = {}
 
     def all_are_decided() -> bool:
-        # Before the first task is recorded there is nothing to ask about.
-        if len(project.status().get("tasks", ())) >= len(PROGRAMS):
-            for name in PROGRAMS.keys() - found:
-                if decisions := project.query("why", name, "--json").document["decisions"]:
-                    found[name] = decisions[0]
-        return len(found) == len(PROGRAMS)
+        decided = (e["task"] for e in project.events() if e["event"] in DECISIONS)
+        return len(set(decided)) == len(PROGRAMS)
 
     try:
         wait_until(lambda: running.poll() is not None or all_are_decided(), "all have ended")
     finally:
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=BOUND_S)
-    return found
+    asked = {name: project.query("why", name, "--json").document for name in PROGRAMS}
+    return {name: document["decisions"][0] for name, document in asked.items()}
 
 
 @pytest.mark.spec("4.2", "5.4", "3.10", "4.7")
