@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Completed, Project, a_plan, file_contains, writes
+from tests.acceptance.prepared import Prepared
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    Completed,
+    Project,
+    a_plan,
+    file_contains,
+    tap_script,
+    writes,
+)
 
 TOGETHER = {"shell": "test ! -f left.txt || ! grep -qx loud right.txt 2>/dev/null"}
 
@@ -156,12 +165,12 @@ def test_undo_is_refused_while_dependents_have_landed_unless_it_cascades(project
 QUIET = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }"}
 
 
-def run_with_a_waived_style(project: Project, **more: Any) -> Completed:
+def run_with_a_waived_style(project: Project, z: str = "good\n") -> Completed:
     """`y` lands with the check `style`; then `x` breaks it, and a person waives that."""
     script = {
         "y": [writes("y.txt")],
         "x": [writes("x.txt", "good\nloud\n")],
-        "z": [writes("z.txt", more.pop("z", "good\n"))],
+        "z": [writes("z.txt", z)],
     }
     tasks: list[dict[str, Any]] = [
         {"id": "y", "checks": ["y", "style"]},
@@ -169,7 +178,7 @@ def run_with_a_waived_style(project: Project, **more: Any) -> Completed:
         {"id": "z", "checks": ["z"], "needs": ["x"]},
     ]
     checks = {name: file_contains(f"{name}.txt") for name in script}
-    plan = a_plan(script, tasks, {**checks, "style": QUIET}, **more)
+    plan = a_plan(script, tasks, {**checks, "style": QUIET})
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
     assert project.yaoki("answer", "x", "waive", "--check", "style").code == 0
     return project.yaoki("resume")
@@ -178,9 +187,9 @@ def run_with_a_waived_style(project: Project, **more: Any) -> Completed:
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.4", "0.1")
 def test_a_check_that_a_person_waived_for_landed_work_does_not_blame_it_at_the_end(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    done = run_with_a_waived_style(project)
+    project, done = prepared.after(run_with_a_waived_style)
 
     assert done.code == 0, done.out + done.err
     assert "TASK_BLAMED" not in project.event_names("done_when")
@@ -219,9 +228,9 @@ def move_main(project: Project, path: str, text: str) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.6", "10.4", "0.1")
-def test_merge_and_undo_honour_a_waiver_and_say_so(project: Project) -> None:
+def test_merge_and_undo_honour_a_waiver_and_say_so(prepared: Prepared) -> None:
     """`y` requires the check that a person waived for `x`."""
-    run_with_a_waived_style(project)
+    project, _ = prepared.after(run_with_a_waived_style)
     move_main(project, "other.txt", "quiet\n")
 
     undone = project.yaoki("undo", "z")
@@ -244,8 +253,8 @@ def test_merge_and_undo_honour_a_waiver_and_say_so(project: Project) -> None:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.4", "0.1")
-def test_a_waiver_does_not_cover_what_the_moved_base_broke(project: Project) -> None:
-    run_with_a_waived_style(project)
+def test_a_waiver_does_not_cover_what_the_moved_base_broke(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_with_a_waived_style)
     move_main(project, "other.txt", "loud\n")
 
     refused = project.yaoki("merge")
@@ -315,14 +324,9 @@ def test_undo_honours_a_waiver_on_the_final_check_and_says_so(project: Project) 
 def test_a_waiver_on_the_final_check_does_not_cover_a_new_failure_with_a_name(
     project: Project,
 ) -> None:
-    test = (
-        "import unittest, os\n\n\nclass Whole(unittest.TestCase):\n"
-        "    def test_fine(self):\n        pass\n"
-        "    def test_old(self):\n        self.fail('old')\n"
-        "    def test_other(self):\n        self.assertFalse(os.path.exists('other.txt'))\n"
-    )
-    move_main(project, "test_whole.py", test)
-    run = {"run": ["python3", "-m", "unittest", "-v", "test_whole"], "pattern": "test-failed"}
+    script = tap_script(test_fine="true", test_old="false", test_other="! test -f other.txt")
+    move_main(project, "whole.sh", script)
+    run = {"run": ["sh", "whole.sh"], "pattern": "test-failed"}
     run_with_a_waived_final_check(project, run)
     move_main(project, "other.txt", "quiet\n")
 

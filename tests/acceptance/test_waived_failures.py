@@ -14,6 +14,7 @@ from tests.acceptance.project import (
     a_plan,
     file_contains,
     remaining_output,
+    tap_script,
     wait_until,
     waits_for,
     writes,
@@ -22,34 +23,17 @@ from tests.acceptance.project import (
 pytestmark = pytest.mark.acceptance
 
 # A test of its own for each file that must not contain the line `loud`.
-TESTS = """import pathlib, unittest
-
-
-class Whole(unittest.TestCase):
-    def test_fine(self):
-        self.assertTrue(True)
-
-    def test_a(self):
-        self.assertFalse(is_loud('a.txt'))
-
-    def test_b(self):
-        self.assertFalse(is_loud('b.txt'))
-
-    def test_z(self):
-        self.assertFalse(is_loud('z.txt'))
-
-
-def is_loud(name):
-    path = pathlib.Path(name)
-    return path.exists() and 'loud' in path.read_text().split()
-"""
-NAMED = {"run": ["python3", "-m", "unittest", "-v", "test_whole"], "pattern": "test-failed"}
+TESTS = tap_script(
+    test_fine="true",
+    **{f"test_{name}": f"! grep -qsx loud {name}.txt" for name in ("a", "b", "z")},
+)
+NAMED = {"run": ["sh", "whole.sh"], "pattern": "test-failed"}
 UNNAMED = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }"}
 LOUD = "good\nloud\n"
 
 
-def commit_tests(project: Project) -> None:
-    (project.repo / "test_whole.py").write_text(TESTS)
+def commit_tests(project: Project, script: str = TESTS) -> None:
+    (project.repo / "whole.sh").write_text(script)
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
 
@@ -269,34 +253,19 @@ def test_a_task_behind_waived_work_in_the_merge_queue_is_verified_again_once_tha
 
 
 # `w` fails one test, and two more with what the base gets later, or without `a`.
-PARTS = """import pathlib, unittest
-
-PARTS = {path.stem for path in pathlib.Path().glob('*.txt')}
-
-
-class Whole(unittest.TestCase):
-    def test_fine(self):
-        self.assertTrue(True)
-
-    def test_waived(self):
-        self.assertNotIn('w', PARTS)
-
-    def test_new_in_merge(self):
-        self.assertFalse({'w', 'later'} <= PARTS)
-
-    def test_new_in_undo(self):
-        self.assertFalse('w' in PARTS and 'a' not in PARTS)
-"""
+PARTS = tap_script(
+    test_fine="true",
+    test_new_in_merge="! test -f w.txt || ! test -f later.txt",
+    test_new_in_undo="! test -f w.txt || test -f a.txt",
+    test_waived="! test -f w.txt",
+)
 
 
 @pytest.mark.spec("10.4", "16.6", "0.1")
-@pytest.mark.parametrize("way", ["merge", "undo"])
 def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
-    project: Project, way: str
+    project: Project,
 ) -> None:
-    (project.repo / "test_whole.py").write_text(PARTS)
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    commit_tests(project, PARTS)
     script = {name: [writes(f"{name}.txt")] for name in ("a", "c", "w")}
     tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["tests"]},
@@ -308,17 +277,20 @@ def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
     assert project.yaoki("answer", "w", "waive", "--check", "tests").code == 0
     resumed = project.yaoki("resume", "--quiet")
     assert resumed.code == 0, resumed.out + resumed.err
-    if way == "merge":
-        (project.repo / "later.txt").write_text("later\n")
-        project.git("add", "-A")
-        project.git(*GIT_IDENTITY, "commit", "-qm", "later")
-    before = project.git("rev-parse", "main", project.status()["run_branch"])
+    branch = project.status()["run_branch"]
+    before = project.git("rev-parse", branch)
 
-    done = project.yaoki("merge") if way == "merge" else project.yaoki("undo", "a")
+    undone = project.yaoki("undo", "a")
+    (project.repo / "later.txt").write_text("later\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "later")
+    later = project.git("rev-parse", "main")
+    merged = project.yaoki("merge")
 
-    assert done.code == 6, done.out
-    assert f"test_new_in_{way}" in done.err
-    assert project.git("rev-parse", "main", project.status()["run_branch"]) == before
+    for way, done in (("undo", undone), ("merge", merged)):
+        assert done.code == 6, done.out
+        assert f"test_new_in_{way}" in done.err
+    assert project.git("rev-parse", "main", branch).split() == [later, before]
 
 
 @pytest.mark.spec("0.1", "10.4", "3.5")
