@@ -12,8 +12,9 @@ from typing import IO
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import SETTINGS, Project, remaining_output, wait_until
-from tests.acceptance.test_closed_accounts import YAOKI, Service, entries, make_plan
+from tests.acceptance.test_closed_accounts import YAOKI, Service, entries, make_plan, states
 from tests.acceptance.test_workers import workers
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.6")]
@@ -23,12 +24,21 @@ NAMES = ("one", "two", "three")
 PARKED = 5
 
 
-def park(project: Project, service: Service, names: tuple[str, ...] = NAMES) -> str:
-    """A run whose tasks all wait for their account, and no worker; its output."""
+def park(project: Project, *names: str) -> tuple[Service, str]:
+    """A run whose tasks all wait for their account, and no worker; the service and the output."""
+    service = Service(project.folder / "service", LIMIT)
     project.settings(SETTINGS.replace("parallel = 2", "parallel = 3") + PARKS)
     parked = project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", names)))
     assert parked.code == PARKED, parked.err
-    return parked.out
+    return service, parked.out
+
+
+def park_all(project: Project) -> tuple[Service, str]:
+    return park(project, *NAMES)
+
+
+def park_one(project: Project) -> tuple[Service, str]:
+    return park(project, "one")
 
 
 def read_until(stream: IO[str], words: str) -> str:
@@ -41,12 +51,9 @@ def read_until(stream: IO[str], words: str) -> str:
     raise AssertionError(f"{words!r} was never printed: {read}")
 
 
-def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(prepared: Prepared) -> None:
     """Before: `has no open question: it is WAITING`, and no other command ended the wait."""
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service)
+    project, (service, _) = prepared.after(park_all)
     asked = len(service.requests)
     service.return_now()
 
@@ -56,7 +63,7 @@ def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(
     assert "its wait is over; one task tries the account a when a worker is free" in retried.out
     assert re.search(r"next: yaoki resume", retried.out), retried.out
     assert project.yaoki("resume").code == 0
-    assert [project.task(name)["state"] for name in NAMES] == ["DONE"] * 3
+    assert states(project) == dict.fromkeys(NAMES, "DONE")
     assert len(service.requests) == asked + 3
     ended = entries(project, "WAIT_ENDED")
     assert {entry["account"] for entry in ended} == {"a"}
@@ -65,22 +72,20 @@ def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(
 
 
 def test_one_task_probes_and_the_account_closes_again_if_the_service_still_refuses(
-    project: Project, tmp_path: Path
+    prepared: Prepared,
 ) -> None:
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service)
+    project, (service, _) = prepared.after(park_all)
     asked = len(service.requests)
 
     assert project.yaoki("retry", "one").code == 0
     assert project.yaoki("resume").code == PARKED
 
     assert len(service.requests) == asked + 1, "only one task tried"
-    assert {project.task(name)["state"] for name in NAMES} == {"WAITING"}
+    assert states(project) == dict.fromkeys(NAMES, "WAITING")
 
 
-def test_a_run_is_retried_as_a_whole(project: Project, tmp_path: Path) -> None:
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service)
+def test_a_run_is_retried_as_a_whole(prepared: Prepared) -> None:
+    project, (service, _) = prepared.after(park_all)
     service.return_now()
     run_id = project.status()["run"]
 
@@ -93,8 +98,8 @@ def test_a_run_is_retried_as_a_whole(project: Project, tmp_path: Path) -> None:
     assert "no task of it waits for an account or a delay" in refused.err
 
 
-def test_the_decision_is_in_the_report_once(project: Project, tmp_path: Path) -> None:
-    park(project, Service(tmp_path / "service", LIMIT))
+def test_the_decision_is_in_the_report_once(prepared: Prepared) -> None:
+    project, _ = prepared.after(park_all)
     assert project.yaoki("retry", "two").code == 0
 
     report = project.query("report", "--format", "markdown").out
@@ -105,11 +110,8 @@ def test_the_decision_is_in_the_report_once(project: Project, tmp_path: Path) ->
     assert "a person ended its wait (command line)" in project.query("trace", "two").out
 
 
-def test_a_new_run_that_waits_for_the_same_account_can_end_the_wait(
-    project: Project, tmp_path: Path
-) -> None:
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service, ("one",))
+def test_a_new_run_that_waits_for_the_same_account_can_end_the_wait(prepared: Prepared) -> None:
+    project, (service, _) = prepared.after(park_one)
     service.return_now()
     plan = project.plan(make_plan({"a": service.agent()}, "a", ("other",)))
     assert project.yaoki("run", plan).code == PARKED
@@ -121,8 +123,8 @@ def test_a_new_run_that_waits_for_the_same_account_can_end_the_wait(
     assert project.task("other")["state"] == "DONE"
 
 
-def test_the_wait_names_the_command_that_ends_it(project: Project, tmp_path: Path) -> None:
-    out = park(project, Service(tmp_path / "service", LIMIT), ("one",))
+def test_the_wait_names_the_command_that_ends_it(prepared: Prepared) -> None:
+    project, (_, out) = prepared.after(park_one)
     task = project.task("one")["id"]
 
     shown = [out, project.query("status").out, project.query("why", "one").out]
@@ -131,8 +133,8 @@ def test_the_wait_names_the_command_that_ends_it(project: Project, tmp_path: Pat
         assert f": yaoki retry {task}" in " ".join(text.split()), text
 
 
-def test_an_agent_cannot_end_a_wait(project: Project, tmp_path: Path) -> None:
-    park(project, Service(tmp_path / "service", LIMIT), ("one",))
+def test_an_agent_cannot_end_a_wait(prepared: Prepared) -> None:
+    project, _ = prepared.after(park_one)
     task = project.task("one")["id"]
 
     refused = project.yaoki("retry", task, env={"YAOKI_TASK": task})
@@ -147,10 +149,8 @@ def test_a_task_that_waits_for_another_task_is_not_retried(
     service = Service(tmp_path / "service", "API Error: 401 invalid x-api-key")
     project.settings(SETTINGS)
     assert project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", NAMES))).code
-    asking, waiting = (
-        next(name for name in NAMES if project.task(name)["state"] == state)
-        for state in ("ESCALATED", "WAITING")
-    )
+    found = {state: name for name, state in states(project).items()}
+    asking, waiting = found["ESCALATED"], found["WAITING"]
 
     refused = project.yaoki("retry", waiting)
 
@@ -183,11 +183,10 @@ def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> N
 
 
 def test_a_worker_that_waits_takes_the_task_at_once_and_its_output_announced_the_wait_once(
-    project: Project, tmp_path: Path
+    prepared: Prepared,
 ) -> None:
     """Before, a run in a pipe said nothing of the wait of a task that had not tried itself."""
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service, ("one",))
+    project, (service, _) = prepared.after(park_one)
     project.settings(SETTINGS)
     worker = project.start("run", project.plan(make_plan({"a": service.agent()}, "a", ("other",))))
     assert worker.stdout is not None
@@ -206,11 +205,10 @@ def test_a_worker_that_waits_takes_the_task_at_once_and_its_output_announced_the
 
 
 def test_the_summary_after_an_interrupt_says_until_when_a_task_waits_for_its_account(
-    project: Project, tmp_path: Path
+    prepared: Prepared,
 ) -> None:
     """The other tasks only wait for a worker, which the next command starts."""
-    service = Service(tmp_path / "service", LIMIT)
-    park(project, service, ("one",))
+    project, (service, _) = prepared.after(park_one)
     project.settings(SETTINGS)
     plan = make_plan({"a": service.agent()}, "a", ("other", "late"))
     plan["tasks"][1]["needs"] = ["other"]
