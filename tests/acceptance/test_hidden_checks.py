@@ -73,12 +73,34 @@ def everything_below(folder: Path) -> str:
     return "\n".join(file.read_text(errors="replace") for file in files)
 
 
-@pytest.mark.long
-def test_work_that_fits_only_the_visible_tests_does_not_land(calc: Project) -> None:
-    """The second attempt is told which behaviour fails, and no value of the hidden test."""
-    folder = write_hidden(calc)
+def curious_agent(calc: Project, said: Path) -> dict[str, Any]:
+    """Its second attempt is right, and asks yaoki for the output of the checks of the first."""
+    partial, whole = calc.folder / "partial.py", calc.folder / "whole.py"
+    partial.write_text(PARTIAL)
+    whole.write_text(WHOLE)
+    asks = f"{sys.executable} -m yaoki logs a --attempt 1 --check"
+    script = (
+        f"if ! test -e {said}; then touch {said}; cp {partial} calc.py; exit; fi\n"
+        f"cp {whole} calc.py\n"
+        f"for check in acceptance tests; do {asks} $check >> {said} 2>&1; done\n"
+        "exit 0"
+    )
+    return {"command": ["sh", "-c", script]}
 
-    done = calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": PARTIAL}, {"calc.py": WHOLE})))
+
+@pytest.mark.long
+def test_work_that_fits_only_the_visible_tests_does_not_land_and_its_agent_reads_no_value(
+    calc: Project,
+) -> None:
+    """The second attempt is told which behaviour fails, and no value of the hidden test.
+
+    `yaoki logs` is for agents as well, also outside the sandbox; a person reads the whole output.
+    """
+    folder, said = write_hidden(calc), calc.folder / "said"
+    plan = plan_with(folder, rerun=False)
+    plan |= {"agents": {"curious": curious_agent(calc, said)}, "agent": "curious"}
+
+    done = calc.yaoki("run", calc.plan(plan))
 
     assert done.code == 0, done.out + done.err
     task = calc.task("a")
@@ -89,6 +111,9 @@ def test_work_that_fits_only_the_visible_tests_does_not_land(calc: Project) -> N
     assert "test_adds_any_two_numbers" in second
     for secret in ("42", "20-22", "assert", "test_hidden"):
         assert secret not in second, secret
+    assert_only_people_read_the_output(calc, said.read_text())
+    words = "an agent outside a sandbox can find the files of hidden checks"
+    assert words in " ".join(done.out.split())
     landed = calc.git("ls-tree", "-r", "--name-only", task["landed"])
     assert "acceptance" not in landed
     assert "acceptance PASSED, 2 tests, hidden: files " in calc.yaoki("why", "a").out
@@ -98,6 +123,14 @@ def test_work_that_fits_only_the_visible_tests_does_not_land(calc: Project) -> N
     assert len(check["hidden"]) == 64
     assert calc.yaoki("verify", str(calc.folder / "receipt")).code == 0
     assert calc.yaoki("verify", "--replay").code == 0
+
+
+def assert_only_people_read_the_output(calc: Project, told: str) -> None:
+    assert "only people may read the output of a hidden check" in told
+    assert "yaoki why" in told
+    assert "1 passed" in told, "the output of the visible check"
+    assert "== total" not in told
+    assert "== total" in calc.yaoki("logs", "a", "--attempt", "1", "--check", "acceptance").out
 
 
 @pytest.mark.full
@@ -244,39 +277,6 @@ def test_only_a_command_can_be_hidden(calc: Project) -> None:
 
     assert done.code == 2
     assert "only a command can be hidden" in done.err
-
-
-@pytest.mark.long
-def test_an_agent_outside_the_sandbox_gets_no_output_of_a_hidden_check_from_yaoki(
-    calc: Project,
-) -> None:
-    """`yaoki logs` is for agents as well; a person reads the whole output."""
-    said, agent = calc.folder / "said", calc.folder / "agent.py"
-    agent.write_text(
-        "import pathlib, subprocess, sys\n"
-        f"said = pathlib.Path({str(said)!r})\n"
-        f"pathlib.Path('calc.py').write_text({WHOLE!r} if said.exists() else {PARTIAL!r})\n"
-        "asks = [sys.executable, '-m', 'yaoki', 'logs', 'a', '--attempt', '1', '--check']\n"
-        "with said.open('a') as out:\n"
-        "    for check in ('acceptance', 'tests'):\n"
-        "        subprocess.run([*asks, check], stdout=out, stderr=out)\n"
-    )
-    plan = plan_with(write_hidden(calc))
-    plan["agents"] = {"curious": {"command": [sys.executable, str(agent)]}}
-    plan["agent"] = "curious"
-
-    done = calc.yaoki("run", calc.plan(plan))
-
-    assert done.code == 0, done.out + done.err
-    told = said.read_text()
-    assert "only people may read the output of a hidden check" in told
-    assert "yaoki why" in told
-    assert "1 passed" in told, "the output of the visible check"
-    assert "== total" not in told
-    assert "== total" in calc.yaoki("logs", "a", "--attempt", "1", "--check", "acceptance").out
-    assert "an agent outside a sandbox can find the files of hidden checks" in " ".join(
-        done.out.split()
-    )
 
 
 @pytest.mark.full
