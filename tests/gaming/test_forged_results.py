@@ -168,7 +168,7 @@ def test_an_honest_program_that_uses_the_same_modules_lands(project: Project) ->
 
 
 def test_ordinary_work_costs_no_further_execution(project: Project) -> None:
-    code, entries = run_task(project, FIXED, {"tests": PYTEST})
+    code, entries = run_task(project, FIXED, {"tests": UNITTEST}, UNIT)
 
     assert code == 0
     assert "negative-control" not in results(entries)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, PATIENT, WITHOUT_PLUGINS, Project
 from tests.gaming.corpus import Case, Criterion, Program, all_cases
+from tests.quick_selection import is_quick
 
 pytestmark = pytest.mark.acceptance
 
@@ -31,6 +32,12 @@ def cheats() -> list[Attempt]:
         for n, (program, case) in enumerate(all_cases())
         if case.criterion in {Criterion.HIDDEN, Criterion.RED_FIRST}
     ]
+
+
+def cheats_to_run() -> list[Attempt]:
+    """A quick run tries the first cheat under each criterion."""
+    first = {cheat.criterion: cheat for cheat in reversed(cheats())}
+    return list(first.values()) if is_quick() else cheats()
 
 
 def honest_twins() -> list[Attempt]:
@@ -55,7 +62,8 @@ def run_all(project: Project, attempts: Sequence[Attempt]) -> dict[str, bool]:
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "the programs")
     project.yaoki("run", project.plan(_plan(project, attempts)), "--parallel", "2", "--quiet")
-    return {one.folder: bool(project.task(one.folder)["landed"]) for one in attempts}
+    landed = {task["name"]: bool(task["landed"]) for task in project.status()["tasks"]}
+    return {one.folder: landed[one.folder] for one in attempts}
 
 
 def write_file(file: Path, text: str) -> None:
@@ -92,11 +100,14 @@ def _plan(project: Project, attempts: Sequence[Attempt]) -> dict[str, Any]:
 def test_work_that_only_fits_the_visible_tests_does_not_land(
     project: Project, record_property: Callable[[str, object], None]
 ) -> None:
-    landed = run_all(project, cheats())
+    tried = cheats_to_run()
 
-    for one in cheats():
+    landed = run_all(project, tried)
+
+    for one in tried:
         word = "landed" if landed[one.folder] else "refused"
         record_property("gaming", f"{one.criterion}|{one.case.label}|{word}")
+    assert landed
     assert not any(landed.values()), landed
 
 
