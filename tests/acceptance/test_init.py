@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.project import GIT_IDENTITY, WITHOUT_PLUGINS, Project
 from tests.acceptance.separate_environment import create_clone, create_python_with_pytest
 from tests.repositories import user_state
 
@@ -91,15 +91,22 @@ def commit_files(project: Project, files: Mapping[str, str]) -> None:
     project.git(*GIT_IDENTITY, "commit", "-qm", "a project")
 
 
-def programs(project: Project, *more: str) -> dict[str, str]:
-    """A PATH on which only these, git, a shell and the Python of the tests are found."""
+def programs(project: Project, *more: str, pytest: bool = True) -> dict[str, str]:
+    """A PATH on which only these, git, a shell and the Python of the tests are found.
+
+    Its pytest loads no plugin: those of our environment take longer than the tests of a project.
+    Without pytest, `init` finds unittest, which starts at once.
+    """
     folder = project.folder / "bin"
     folder.mkdir()
     for name in ("git", "sh", "bash", "sleep", *more):
         found = shutil.which(name)
         assert found, name
         (folder / name).symlink_to(found)
-    a_program(folder / "python", f'exec "{sys.executable}" "$@"')
+    variables = " ".join(f"{name}={value}" for name, value in WITHOUT_PLUGINS.items())
+    lacks = 'if [ "$2" = pytest ]; then echo "$0: No module named pytest" >&2; exit 1; fi\n'
+    start = f'{variables} exec "{sys.executable}" "$@"'
+    a_program(folder / "python", start if pytest else lacks + start)
     return {"PATH": str(folder)}
 
 

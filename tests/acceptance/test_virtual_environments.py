@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import Project
+from tests.acceptance.project import WITHOUT_PLUGINS, Project
 from tests.acceptance.test_init import PYTHON, commit_files, programs
 
 pytestmark = pytest.mark.acceptance
@@ -55,6 +55,7 @@ def create_environment(project: Project, *, pytest: bool = True) -> Path:
     (site / "only_in_the_environment.py").touch()
     paths = [str(project.repo), *([sysconfig.get_path("purelib")] if pytest else [])]
     (site / "editable.pth").write_text("\n".join(paths) + "\n")
+    (site / "plugins.pth").write_text(f"import os; os.environ.update({WITHOUT_PLUGINS})\n")
     return home
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import BOUND_S, Project, wait_until
+from tests.acceptance.test_init import programs
 from tests.faces.cli.terminal import run_on_terminal
 from tests.security.untrusted_clone import STOP, UntrustedClone
 
@@ -252,11 +253,12 @@ def test_init_again_after_a_change_shows_the_new_command_and_its_hint_works(
     plain.yaoki("trust")
     commented = "\n# pytest\n# cannot run here: x\n# [checks.tests]\n# run = ['x']\n"
     plain.write("yaoki.toml", f"{plain.settings_text(check='another')}{commented}")
+    env = programs(plain, "touch")
 
-    refused = plain.yaoki("init", "--again", "--seconds", "60")
-    unchanged = plain.yaoki("init", "--trust")
+    refused = plain.yaoki("init", "--again", "--seconds", "60", env=env)
+    unchanged = plain.yaoki("init", "--trust", env=env)
     before = plain.marks
-    done = plain.yaoki("init", "--again", "--seconds", "60", "--trust")
+    done = plain.yaoki("init", "--again", "--seconds", "60", "--trust", env=env)
 
     assert (refused.code, before) == (REFUSED, set())
     assert f"+ check own: touch {plain.mark('another')}" in " ".join(refused.err.split())
