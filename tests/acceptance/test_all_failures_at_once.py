@@ -204,7 +204,7 @@ def test_a_collection_failure_names_its_cause(project: Project) -> None:
     project.git("add", "-A")
     project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "tests")
     run = [project.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml={report}"]
-    checks = {"tests": {"run": run, "env": WITHOUT_PLUGINS}}
+    checks = {"tests": {"run": run, "env": WITHOUT_PLUGINS, "rerun": False}}
     task = {"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}
     plan = a_plan({"a": [writes("a.txt"), writes("b.txt")]}, [task], checks)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.trusted_folders import trust_folder
 from yaoki.core.model import FailureKind, Reason
@@ -42,8 +43,8 @@ def run_with_every_end(project: Project) -> str:
     return ran.out
 
 
-def test_a_run_its_summary_and_its_report_have_words_instead_of_codes(project: Project) -> None:
-    out = run_with_every_end(project)
+def test_a_run_its_summary_and_its_report_have_words_instead_of_codes(prepared: Prepared) -> None:
+    project, out = prepared.after(run_with_every_end)
     report, status = project.yaoki("report").out, project.yaoki("status").out
     whys = {name: project.yaoki("why", name).out for name in ("bad", "fix", "later")}
 
@@ -63,8 +64,8 @@ def test_a_run_its_summary_and_its_report_have_words_instead_of_codes(project: P
     assert "2 retries: " in report
 
 
-def test_paths_with_spaces_are_quoted_in_answers_and_reports(project: Project) -> None:
-    out = run_with_every_end(project)
+def test_paths_with_spaces_are_quoted_in_answers_and_reports(prepared: Prepared) -> None:
+    project, out = prepared.after(run_with_every_end)
 
     worktree = f"{project.folder}/a home/worktrees/"
     pages = [project.yaoki("report", "--format", form).out for form in ("text", "html")]

@@ -190,7 +190,7 @@ def test_the_second_signal_stops_at_once_and_the_next_worker_continues(
 
 @pytest.mark.spec("11.8", "0.3")
 def test_two_workers_share_one_run_and_land_each_task_once(project: Project) -> None:
-    names = [f"t{n}" for n in range(8)]
+    names = [f"t{n}" for n in range(5)]
     project.settings(PATIENT)
     run = submit_plan(project, simple_plan(*names))
     # Slots count per machine, so both together may have four.

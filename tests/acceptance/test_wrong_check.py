@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, writes
 from tests.acceptance.test_agent_failures import event_data
 
@@ -26,8 +27,10 @@ def ask_about_missing_file(project: Project) -> str:
 
 
 @pytest.mark.spec("10.3", "10.4")
-def test_a_question_names_the_command_that_takes_over_a_corrected_check(project: Project) -> None:
-    said = ask_about_missing_file(project)
+def test_a_question_names_the_command_that_takes_over_a_corrected_check(
+    prepared: Prepared,
+) -> None:
+    project, said = prepared.after(ask_about_missing_file)
 
     command = f"yaoki plan recheck {project.status()['run']}"
     hint = f"If the check itself is wrong, change it in the plan or yaoki.toml, then: {command}."
@@ -38,9 +41,9 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(project:
 
 
 @pytest.mark.spec("10.4", "6.2")
-def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(project: Project) -> None:
+def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(prepared: Prepared) -> None:
     """pytest writes the cause to standard error, and only `no tests ran` to standard output."""
-    said = ask_about_missing_file(project)
+    project, said = prepared.after(ask_about_missing_file)
 
     cause = f"exit code 4: {MISSING}"
     assert " ".join(said.split()).count(cause) >= 2, said
@@ -51,8 +54,8 @@ def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(project: Pro
 
 
 @pytest.mark.spec("12.1")
-def test_the_log_of_a_check_shows_both_channels(project: Project) -> None:
-    ask_about_missing_file(project)
+def test_the_log_of_a_check_shows_both_channels(prepared: Prepared) -> None:
+    project, _ = prepared.after(ask_about_missing_file)
 
     shown = project.yaoki("logs", "colour", "--check", "colour")
 
