@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -925,6 +926,24 @@ def test_a_wait_that_an_agent_announces_on_its_error_channel_is_read(
     assert agent.announced_wait(folder) == timedelta(seconds=wait_s)
     exit_ = agent.read(folder, ProcessState(ProcessPhase.EXITED, signal=15))
     assert (exit_.limit, exit_.retry_after) == (limit, timedelta(seconds=wait_s))
+
+
+@pytest.mark.spec("3.10", "5.4")
+def test_a_wait_is_read_if_both_channels_were_written_in_the_same_moment(tmp_path: Path) -> None:
+    """The clock of a file system has steps of some milliseconds."""
+    agent, folder = preset_agent("qwen"), tmp_path / "attempts" / "1"
+    agent.build_launch(an_attempt_request(tmp_path, preset="qwen"))
+    out, err = folder / "out.log", folder / "err.log"
+    out.write_text('{"type": "system", "subtype": "init", "session_id": "q"}\n')
+    err.write_text("[qwen-code] Waiting for API capacity... attempt 1, retry in 5370s\n")
+
+    os.utime(out, ns=(9, 9))
+    os.utime(err, ns=(9, 9))
+    tied = agent.announced_wait(folder)
+    os.utime(out, ns=(10, 10))
+    continued = agent.announced_wait(folder)
+
+    assert (tied, continued) == (timedelta(seconds=5370), timedelta(0))
 
 
 @pytest.mark.spec("4.2", "12.8")

@@ -27,6 +27,7 @@ from yaoki.adapters.agents.output_files import (
     ERR,
     OUT,
     last_write_s,
+    list_newest_logs,
     list_written_logs,
     log_size,
     read_tail,
@@ -194,14 +195,20 @@ class CommandAgent:
         """
         if read_result(folder).question:
             return timedelta(0)
-        newest_log = list_written_logs(folder)[:1]
-        if not newest_log:
-            return timedelta(0)
-        if newest_log[0].name != ERR:
-            return read_announced_wait(folder, self._now())
+        return max(
+            (
+                self._wait_in_error_log(folder)
+                if log.name == ERR
+                else read_announced_wait(folder, self._now())
+                for log in list_newest_logs(folder)
+            ),
+            default=timedelta(0),
+        )
+
+    def _wait_in_error_log(self, folder: Path) -> timedelta:
         lines = [
             line
-            for line in strip_terminal_codes(read_tail(newest_log[0], LOG_BYTES_READ)).splitlines()
+            for line in strip_terminal_codes(read_tail(folder / ERR, LOG_BYTES_READ)).splitlines()
             if line
         ]
         errors = select_error_lines("\n".join(lines[-2:]))

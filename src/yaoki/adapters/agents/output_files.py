@@ -34,6 +34,12 @@ def list_written_logs(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(logs, key=_modified_ns, reverse=True))
 
 
+def list_newest_logs(folder: Path) -> tuple[Path, ...]:
+    """The newest log; both if they were written in the same step of the file system's clock."""
+    logs = list_written_logs(folder)
+    return tuple(file for file in logs if _modified_ns(file) >= _modified_ns(logs[0]))
+
+
 def last_write_s(folder: Path) -> float:
     """The time of the last write to a log, in seconds since the epoch."""
     return max(_modified_ns(folder / OUT), _modified_ns(folder / ERR)) / 1e9
