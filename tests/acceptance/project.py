@@ -279,5 +279,5 @@ def wait_until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S)
     while not holds():
         answered = time.monotonic()
         assert answered < give_up, f"still not: {what}"
-        time.sleep(max(0.05, 3 * (answered - asked)))
+        time.sleep(min(max(0.05, 3 * (answered - asked)), 0.5))
         asked = time.monotonic()
