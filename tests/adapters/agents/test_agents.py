@@ -542,6 +542,23 @@ def test_a_question_is_seen_while_the_agent_waits(attempts: AgentAttempts) -> No
     assert agent.pending_question(attempts.folder) == "Do you want to proceed?"
 
 
+@pytest.mark.spec("3.9")
+def test_a_question_is_seen_if_both_channels_were_written_in_the_same_moment(
+    attempts: AgentAttempts,
+) -> None:
+    """The clock of a file system has steps of some milliseconds."""
+    agent = attempts.start(scripted([{"say": "Working."}, "hang"]))
+    out, err = (attempts.folder / name for name in ("out.log", "err.log"))
+    until(lambda: out.exists() and out.stat().st_size > 0)
+    err.write_text("Do you want to proceed?\n")
+
+    for log in (out, err):
+        os.utime(log, ns=(9, 9))
+    assert agent.pending_question(attempts.folder) == "Do you want to proceed?"
+    os.utime(out, ns=(10, 10))
+    assert agent.pending_question(attempts.folder) == "", "it went on"
+
+
 # ------------------------------------------------------------------ the scripted agent
 
 

@@ -185,7 +185,7 @@ class CommandAgent:
     def pending_question(self, folder: Path) -> str:
         question = read_result(folder).question
         if not question and datetime.now(UTC).timestamp() - last_write_s(folder) >= QUIET_S:
-            question = _find_question_in(list_written_logs(folder)[:1], input_only=False)
+            question = _find_question_in(list_newest_logs(folder), input_only=False)
         return mask(question, secret_values(self._environ))
 
     def announced_wait(self, folder: Path) -> timedelta:
