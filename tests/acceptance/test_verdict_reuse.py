@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.adapters.store.store_actions import run_sql
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("17.5")]
 
@@ -134,16 +133,14 @@ def test_a_check_that_reads_more_than_its_inputs_fails(project: Project) -> None
 
 
 @pytest.mark.full
-@pytest.mark.sqlite
 def test_a_verdict_that_the_journal_does_not_confirm_is_a_miss(project: Project) -> None:
     """Somebody writes a row for the key that the next proof will look for."""
     check = counted(project, "a.txt", inputs=["a.txt"])
     first, second = two_plans(check)
     assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
     assert project.yaoki("merge").code == 0
-    with sqlite3.connect(next(Path(project.repo).glob(".yaoki/*.db"))) as connection:
-        changed = connection.execute("UPDATE verdicts SET commit_id = 'other' || commit_id")
-        assert changed.rowcount == 1
+    change = "UPDATE verdicts SET commit_id = 'other' || commit_id RETURNING commit_id"
+    assert len(run_sql(project.database, change)) == 1
     before = executions(project)
 
     assert project.yaoki("run", project.plan(second, "second.json")).code == 0
