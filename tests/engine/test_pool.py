@@ -81,14 +81,25 @@ NO_CALLS: dict[str, Any] = {
 }
 
 
-def a_pool(store: Any, worker: Any, heartbeat: timedelta = SOON, **more: Any) -> Pool:
+def a_pool(
+    store: Any,
+    worker: Any,
+    heartbeat: timedelta = SOON,
+    clock: HandClock | None = None,
+    stop_at: datetime | None = None,
+    **more: Any,
+) -> Pool:
     calls = {"complete": lambda _: not worker.tasks, **NO_CALLS, **more}
     return Pool(
         store,
         worker,
-        HandClock(),
+        clock or HandClock(),
         PoolSettings(
-            slots=2, lease=timedelta(minutes=1), heartbeat=heartbeat, park_after=timedelta(hours=6)
+            slots=2,
+            lease=timedelta(minutes=1),
+            heartbeat=heartbeat,
+            park_after=timedelta(hours=6),
+            stop_at=stop_at,
         ),
         **calls,
     )
@@ -234,6 +245,7 @@ def test_a_machine_without_capacity_starts_nothing_new_and_warns_once() -> None:
         disk_min=5,
         memory_min=5,
         ports_exhausted=lambda: "",
+        quiet_reason=lambda: "",
         remote_unreachable=lambda: "",
     )
     answers: list[AdmissionDecision] = []
@@ -259,3 +271,37 @@ def test_a_machine_without_capacity_starts_nothing_new_and_warns_once() -> None:
         (RUN, "no new task is started here: disk space is low: 1 byte free, 5 bytes needed"),
         (RUN, "no new task is started here: memory is low: 1 byte free, 5 bytes needed"),
     ]
+
+
+@pytest.mark.spec("18.1")
+def test_a_pool_stops_its_tasks_at_the_given_time() -> None:
+    worker, clock = FakeWorker(an_active_task()), HandClock()
+    pool = a_pool(Heart(), worker, clock=clock, stop_at=clock.now() + timedelta(hours=8))
+    serving = threading.Thread(target=pool.serve, args=([RUN],))
+    serving.start()
+    worker.running.wait(10)
+    assert not pool.stop.drain
+
+    clock.advance(timedelta(hours=8))
+    serving.join(10)
+
+    assert not serving.is_alive()
+    assert worker.stopped_by is StopReason.STOP
+    assert pool.stop.now
+
+
+@pytest.mark.spec("18.1", "11.5")
+def test_nothing_new_starts_in_quiet_hours() -> None:
+    admission = Admission(
+        lambda: FreeCapacity(9, 9),
+        disk_min=5,
+        memory_min=5,
+        ports_exhausted=lambda: "",
+        quiet_reason=lambda: "quiet hours until 18:00",
+        remote_unreachable=lambda: "",
+    )
+
+    decision = admission.decide()
+
+    assert (decision.scope, decision.shortage) == (NOTHING_NEW, "hours")
+    assert decision.reason == "quiet hours until 18:00"

@@ -67,6 +67,7 @@ def test_a_machine_that_cannot_reach_the_remote_leaves_tasks_to_others() -> None
         disk_min=5,
         memory_min=5,
         ports_exhausted=lambda: "",
+        quiet_reason=lambda: "",
         remote_unreachable=lambda: next(words, ""),
     )
     worker, store = Ending(), Passing()

@@ -7,13 +7,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NoReturn
 
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id, machine_name
 from yaoki.app.served_runs import ServedRuns
 from yaoki.app.upkeep import Upkeep
 from yaoki.app.warning_output import print_warning
+from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import Admission
 from yaoki.engine.loop.pool import Pool, PoolSettings, StopRequest
@@ -38,17 +39,19 @@ def serve_run(
     *,
     slots: int = 0,
     tags: Sequence[str] = (),
+    stop_at: datetime | None = None,
     on_stop_request: Callable[[StopRequest], None] = lambda _: None,
     receive_stop: Callable[[StopRequest], None] | None = None,
 ) -> Pool:
-    """Run the tasks until each is finished or needs a person; signals ask it to stop.
+    """Run the tasks until each is finished or needs a person, or until `stop_at`; signals ask it
+    to stop.
 
     `on_stop_request` is called for each signal, inside its handler.  With `receive_stop` the
     caller gets the request that stops the pool, and signals keep their handlers.
     """
     app.trust.require_trusted()
     upkeep, row_guard = Upkeep(app), app.services.row_guard
-    pool = _build_pool(app, upkeep, slots or run.parallel, tags=tags, run=run.id)
+    pool = _build_pool(app, upkeep, slots or run.parallel, tags=tags, run=run.id, stop_at=stop_at)
     if receive_stop is not None:
         receive_stop(pool.stop)
     else:
@@ -127,6 +130,7 @@ def _build_pool(
     tags: Sequence[str] = (),
     run: str = "",
     background: Daemon | None = None,
+    stop_at: datetime | None = None,
 ) -> Pool:
     """`tags` are added to those of the settings; with `run` the pool serves that run only."""
     services, limits = app.services, app.settings.limits
@@ -136,6 +140,7 @@ def _build_pool(
         disk_min=limits.disk_free_bytes,
         memory_min=limits.memory_free_bytes,
         ports_exhausted=lambda: services.resources.exhausted_reason,
+        quiet_reason=lambda: _quiet_reason(limits.quiet_hours, app.clock.now()),
         remote_unreachable=app.workspace.remote.remote_problem,
     )
     worker = WorkerInfo(
@@ -156,6 +161,7 @@ def _build_pool(
             lease=lease,
             heartbeat=timedelta(seconds=limits.heartbeat_s),
             park_after=timedelta(seconds=app.settings.retry.rate_limit_wait_max_s),
+            stop_at=stop_at,
         ),
         complete=services.completion.complete,
         admission=admission.decide,
@@ -166,6 +172,13 @@ def _build_pool(
             prepare_ahead=upkeep.prepare_worktrees_ahead,
         ),
     )
+
+
+def _quiet_reason(setting: str, now: datetime) -> str:
+    """The reason why no agent is started at this hour; empty if it may be."""
+    hours = parse_quiet_hours(setting)
+    until = hours.end_after(now.astimezone().replace(tzinfo=None)) if hours else None
+    return f"quiet hours until {until:%H:%M} (limits.quiet_hours)" if until else ""
 
 
 def _export_traces(app: App) -> AbstractContextManager[None]:

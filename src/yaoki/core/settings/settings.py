@@ -109,6 +109,7 @@ class LimitSettings:
     """Limits on everything.  The times form one ordered table: see `ORDERED_TIMES`."""
 
     parallel: int = setting(2, "tasks at the same time", low=1, high=1_000)
+    quiet_hours: str = setting("", "local time in which no agent is started, such as 09:00-18:00")
     heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its leases")
     lease_s: float = seconds_setting(60.0, "how long a lease lasts without renewal")
     hang_warning_s: float = seconds_setting(

@@ -21,6 +21,8 @@ class Shortage(StrEnum):
     MEMORY = "memory"
     REMOTE = "remote"
     PORTS = "ports"
+    # The settings name hours in which nothing new is started.
+    HOURS = "hours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class AdmissionDecision:
 
 
 class Admission:
-    """Checks free disk and memory, the remote, and free ports."""
+    """Checks the hours of the day, free disk and memory, the remote, and free ports."""
 
     def __init__(
         self,
@@ -44,13 +46,17 @@ class Admission:
         disk_min: int,
         memory_min: int,
         ports_exhausted: Callable[[], str],
+        quiet_reason: Callable[[], str],
         remote_unreachable: Callable[[], str],
     ) -> None:
         self._free_capacity = free_capacity
         self._disk_min, self._memory_min = disk_min, memory_min
         self._ports_exhausted, self._remote_unreachable = ports_exhausted, remote_unreachable
+        self._quiet_reason = quiet_reason
 
     def decide(self) -> AdmissionDecision:
+        if quiet := self._quiet_reason():
+            return AdmissionDecision(NOTHING_NEW, quiet, Shortage.HOURS)
         try:
             free = self._free_capacity()
         except Fault as fault:

@@ -32,13 +32,15 @@ EXTRA_THREADS_MAX = 4
 class PoolSettings:
     """The number of slots, and the times of a lease.
 
-    A run whose next task is due later than `park_after` is not waited for in the foreground.
+    A run whose next task is due later than `park_after` is not waited for in the foreground.  At
+    `stop_at` the pool stops as after two signals: running agents are ended, their work is saved.
     """
 
     slots: int
     lease: timedelta
     heartbeat: timedelta
     park_after: timedelta
+    stop_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -184,7 +186,8 @@ class Pool:
         state.vain_claims = 0
 
     def _is_stopped(self) -> bool:
-        if self._state.error is not None:
+        stop_at = self._settings.stop_at
+        if self._state.error is not None or (stop_at and self._clock.now() >= stop_at):
             self.stop.drain = self.stop.now = True
         return self.stop.drain and not self._state.slots
 

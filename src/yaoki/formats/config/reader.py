@@ -29,6 +29,7 @@ from yaoki.core.settings.settings import (
 )
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.core.text import did_you_mean, nearest
+from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.formats.config.defects import NEEDED_TO_READ, SettingsDefects, documented_fields
 from yaoki.formats.config.retry import read_retry
 from yaoki.formats.config.setup import read_setup
@@ -176,6 +177,10 @@ def _check_workers(settings: Settings, notes: SettingsDefects) -> None:
     for tag in settings.worker.tags:
         if not is_tag(tag):
             notes.add("worker.tags", f"{tag[:80]!r} is not a tag; a tag has {TAG_FORM}")
+    try:
+        parse_quiet_hours(settings.limits.quiet_hours)
+    except ValueError as wrong:
+        notes.add("limits.quiet_hours", str(wrong))
     try:
         settings.resources.port_ranges  # noqa: B018 - asked for what it raises
     except ValueError as wrong:

@@ -139,10 +139,10 @@ def _write_receipt(document: dict[str, Any], file: Path) -> None:
 # ------------------------------------------------------------------ at the end of a run
 
 
-def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
+def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words: str = "") -> None:
     """Only landed work is called a success here."""
     run = view.run
-    told = _stop_words(view) if stopped else view.status.value
+    told = (stop_words or _stop_words(view)) if stopped else view.status.value
     tone = {RunStatus.DONE: "green", RunStatus.ESCALATED: "red"}.get(view.status, "yellow")
     print_wrapped(paint(f"run {run.id}: {told}", tone) + f"  {clean_line(run.goal, 120)}")
     if run.pause_reason:

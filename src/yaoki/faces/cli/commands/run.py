@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_b
 from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
 from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
+from yaoki.faces.cli.stop_time import next_stop, until_option
 from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.faces.text.render import (
     clean_line,
@@ -36,6 +37,8 @@ from yaoki.faces.text.render import (
 from yaoki.views import PlanView, build_plan_view, plan_document, status_document
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from yaoki.app.build import App
     from yaoki.app.missing_programs import MissingProgram
     from yaoki.core.model import Run
@@ -57,6 +60,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
 @click.option("--no-reuse", is_flag=True, help="Run every check; reuse no earlier verdict.")
 @click.option("--detach", is_flag=True, help="Leave it to the background worker; return at once.")
+@until_option
 @tag_option
 @trust_option
 @json_option
@@ -72,6 +76,7 @@ def run(
     continuous: bool,
     no_reuse: bool,
     detach: bool,
+    until: time | None,
     tags: tuple[str, ...],
     trust: bool,
     as_json: bool,
@@ -86,6 +91,8 @@ def run(
 
     if not plan.strip():
         raise click.UsageError("PLAN|GOAL is empty")
+    if detach and until:
+        raise click.UsageError("--until has no effect with --detach; end the worker: yaoki down")
     if detach and (parallel or tags):
         option, way = ("--parallel", "--slots N") if parallel else ("--tag", "--tag TAG")
         raise click.UsageError(
@@ -124,7 +131,7 @@ def run(
                 print_rights(describe_rights(app, started.catalogue))
             if detach:
                 return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
-            return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
+            return carry_run(app, started, tags=tags, until=until, quiet=quiet, as_json=as_json)
         except KeyboardInterrupt:
             return _report_interrupt(app, started, as_json=as_json)
 
@@ -224,6 +231,7 @@ def _is_goal(given: str) -> bool:
 @click.argument("run", default="")
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the summary at the end.")
+@until_option
 @tag_option
 @trust_option
 @json_option
@@ -232,6 +240,7 @@ def resume(
     run: str,
     parallel: int | None,
     quiet: bool,
+    until: time | None,
     tags: tuple[str, ...],
     trust: bool,
     as_json: bool,
@@ -244,7 +253,13 @@ def resume(
         require_trust(app, trust=trust)
         try:
             return carry_run(
-                app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json
+                app,
+                found,
+                slots=parallel or 0,
+                tags=tags,
+                until=until,
+                quiet=quiet,
+                as_json=as_json,
             )
         except KeyboardInterrupt:
             return _report_interrupt(app, found, as_json=as_json)
@@ -256,37 +271,51 @@ def carry_run(
     *,
     slots: int = 0,
     tags: tuple[str, ...] = (),
+    until: time | None = None,
     quiet: bool,
     as_json: bool,
 ) -> int:
     """Run the tasks until the run is finished, needs a person or stops; returns the exit code."""
     outlive_terminal()
+    stop_at = next_stop(until, app.clock.now())
     while True:
         screen = choose_screen(app, run, quiet=quiet or as_json)
         following = RunFollower(app, run, screen, app.reads.last_seq())
-        pool = _serve(app, run, following, slots=slots, tags=tags)
+        pool = _serve(app, run, following, slots=slots, tags=tags, stop_at=stop_at)
         run = app.reads.run(run.id)
         if quiet or as_json or pool.stop.drain or not _ask_approval(app, run):
-            return _report_end(app, run, drained=pool.stop.drain, as_json=as_json)
+            is_late = stop_at is not None and app.clock.now() >= stop_at
+            words = f"stopped at {until:%H:%M} as asked; all work is saved" if is_late else ""
+            drained = pool.stop.drain
+            return _report_end(app, run, drained=drained, stop_words=words, as_json=as_json)
 
 
-def _report_end(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
-    """Report the state of the run; the exit code says whether it was only stopped."""
+def _report_end(app: App, run: Run, *, drained: bool, stop_words: str = "", as_json: bool) -> int:
+    """Report the state of the run; the exit code says whether it was only interrupted.
+
+    `stop_words` say why it stopped, if no interrupt stopped it.
+    """
     view = load_run_view(app, run)
     stopped = drained and view.status is RunStatus.ACTIVE
     if as_json:
         print_document(status_document(view))
     else:
-        report.print_summary(app, view, stopped=stopped)
+        report.print_summary(app, view, stopped=stopped, stop_words=stop_words)
     if not stopped:
         from yaoki.app.retention import prune_one_run
 
         prune_one_run(app, run.id)
-    return INTERRUPTED if stopped else view.exit_code
+    return INTERRUPTED if stopped and not stop_words else view.exit_code
 
 
 def _serve(
-    app: App, run: Run, following: RunFollower, *, slots: int, tags: tuple[str, ...]
+    app: App,
+    run: Run,
+    following: RunFollower,
+    *,
+    slots: int,
+    tags: tuple[str, ...],
+    stop_at: datetime | None,
 ) -> Pool:
     """Run the tasks, and again as long as a person answers while the screen is kept open."""
     from yaoki.app.serve import STOPPING_NOW, serve_run
@@ -300,7 +329,14 @@ def _serve(
     try:
         while True:
             with follow_in_background(following, app.clock):
-                pool = serve_run(app, run, slots=slots, tags=tags, on_stop_request=on_stop_request)
+                pool = serve_run(
+                    app,
+                    run,
+                    slots=slots,
+                    tags=tags,
+                    stop_at=stop_at,
+                    on_stop_request=on_stop_request,
+                )
                 # A stop can come between the last landing and the summary.
                 app.services.completion.complete(run.id)
                 before = following.answers_sent

@@ -1,0 +1,70 @@
+"""Quiet hours, in which no agent starts, and the time at which a run stops."""
+
+from __future__ import annotations
+
+import signal
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, wait_until, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.1")]
+
+
+def hours(first: int, last: int) -> str:
+    """From that many hours after now to that many."""
+    now = datetime.now().astimezone()
+    return "-".join(f"{now + timedelta(hours=n):%H:%M}" for n in (first, last))
+
+
+def a_small_plan(*acts: object) -> dict[str, object]:
+    return a_plan(
+        {"a": [[*acts, *writes("a.txt")]]},
+        [{"id": "a", "checks": ["a"]}],
+        {"a": file_contains("a.txt")},
+    )
+
+
+def test_no_agent_starts_in_quiet_hours_and_the_run_says_so(project: Project) -> None:
+    quiet = hours(-1, 2)
+    project.settings(f'{SETTINGS}quiet_hours = "{quiet}"\n')
+
+    run = project.start("run", project.plan(a_small_plan()))
+    wait_until(project.has_store, "the run is stored")
+    wait_until(lambda: "WARNING" in project.event_names(), "the reason is told")
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+
+    reason = f"quiet hours until {quiet.partition('-')[2]} (limits.quiet_hours)"
+    assert f"no new task is started here: {reason}" in out
+    assert "ATTEMPT_STARTED" not in project.event_names()
+    project.settings(f'{SETTINGS}quiet_hours = "{hours(1, 2)}"\n')
+    done = project.yaoki("resume", "--quiet")
+    assert done.code == 0, done.out + done.err
+
+
+def test_wrong_times_are_refused_with_their_place(project: Project) -> None:
+    assert project.yaoki("run", project.plan(a_small_plan()), "--until", "7").code == 2
+    project.settings(f'{SETTINGS}quiet_hours = "9 to 5"\n')
+
+    refused = project.yaoki("run", project.plan(a_small_plan()))
+
+    assert refused.code == 2, refused.out
+    assert "limits.quiet_hours" in refused.err
+    assert "is not two times such as 09:00-18:00" in refused.err
+
+
+@pytest.mark.full
+@pytest.mark.long
+def test_a_run_stops_at_its_time_and_continues_later(project: Project) -> None:
+    """The next minute: a time of the day has no seconds."""
+    until = datetime.now().astimezone() + timedelta(seconds=65)
+    plan = a_small_plan({"sleep": 200})
+
+    stopped = project.yaoki("run", project.plan(plan), "--until", f"{until:%H:%M}")
+
+    assert stopped.code == 5, stopped.out + stopped.err
+    assert f"stopped at {until:%H:%M} as asked; all work is saved" in stopped.out
+    assert "next: yaoki resume" in stopped.out
+    assert project.task("a")["state"] == "WAITING"
