@@ -249,6 +249,77 @@ def test_undo_of_merged_work_names_the_branch_that_still_contains_it(project: Pr
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
 
 
+@pytest.mark.spec("9.6", "11.7", "12.1")
+def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prepared) -> None:
+    """Merged, undone, given up: nothing else says that main still has the code."""
+    project, stands = prepared.after(run_two_tasks)
+    run = stands["run"]
+    assert project.yaoki("merge", run).code == 0
+    assert project.yaoki("undo", "two").code == 0
+    asking = project.yaoki("status").out
+    assert project.yaoki("answer", "two", "abort").code == 0
+
+    status, every = project.yaoki("status").out, project.yaoki("status", "--all").out
+    summary, report = project.yaoki("resume", run).out, project.yaoki("report", run).out
+    document = project.status()
+    forgotten = project.yaoki("forget", run)
+    reverted = project.yaoki("merge", run, "--partial")
+    after = project.yaoki("status").out
+
+    command = f"yaoki merge {run} --partial"
+    words = f"main still contains the undone work of two: {command}"
+    for shown in (asking, status, summary, report):
+        assert words in " ".join(shown.split())
+    for shown in (status, summary):
+        assert shown.endswith(f"next: {command}\n")
+        assert "not all tasks are done" not in shown
+    assert f"`{command}`" in report
+    assert "1/2 landed, merged; a revert is not merged" in every
+    assert document["next"] == command
+    assert document["unmerged_reverts"] == [
+        {"branch": "main", "tasks": [project.task("two")["id"]], "next": command}
+    ]
+    assert (forgotten.code, words.partition(": ")[0] in forgotten.err) == (6, True)
+    assert f"{command}, or forget it all the same" in forgotten.err
+    assert reverted.code == 0, reverted.err
+    assert "two.txt" not in project.git("ls-tree", "--name-only", "main")
+    assert "still contains" not in after
+    assert project.status()["unmerged_reverts"] == []
+    assert project.yaoki("forget", run).code == 0
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "12.1")
+@pytest.mark.parametrize("way", ["by hand", "into another branch", "with changes"])
+def test_a_revert_is_named_for_the_branch_that_has_the_work(prepared: Prepared, way: str) -> None:
+    """Also if every task is undone, and nothing that landed says any more that it was merged."""
+    project, stands = prepared.after(run_two_tasks)
+    run, branch = stands["run"], stands["run_branch"]
+    if way == "into another branch":
+        assert project.yaoki("merge", run, "--into", "release").code == 0
+    else:
+        project.git("merge", "-q", "--ff-only", branch)
+    assert project.yaoki("undo", "one", "--cascade").code == 0
+    assert project.yaoki("cancel", run).code == 0
+    if way == "with changes":
+        (project.repo / "README").write_text("edited\n")
+
+    document = project.status()
+
+    commands = {
+        "by hand": f"yaoki merge {run} --partial",
+        "into another branch": f"yaoki merge {run} --partial --into release",
+        "with changes": f"git merge {branch}",
+    }
+    (revert,) = document["unmerged_reverts"]
+    assert revert["branch"] == ("release" if way == "into another branch" else "main")
+    assert sorted(revert["tasks"]) == [project.task(name)["id"] for name in ("one", "two")]
+    assert document["next"] == revert["next"] == commands[way]
+    if way != "with changes":
+        assert project.yaoki(*commands[way].split()[1:]).code == 0
+        assert project.status()["unmerged_reverts"] == []
+
+
 @pytest.mark.spec("9.6", "10.4")
 def test_undo_reverts_a_landed_task_and_escalates_it(prepared: Prepared) -> None:
     project, stands = prepared.after(run_two_tasks)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_dataclass import replace
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, WorkspaceError
+from yaoki.views.tasks import UnmergedRevert
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -39,6 +40,50 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
     except GitFailed:
         return run
     return replace(run, merged_commit=head) if head else run
+
+
+def find_merge_target(app: App, run: Run) -> str:
+    """The branch that the journal names; without an entry a person merged it into the base."""
+    from yaoki.adapters.store.tables import journal_pages
+
+    newest = journal_pages.read_newest(
+        app.store.database, run_id=run.id, events=("RUN_MERGED",), limit=1
+    )
+    return str(newest[0].data["branch"]) if newest else run.base_branch
+
+
+def find_unmerged_reverts(
+    app: App, run: Run, rows: Sequence[TaskRow]
+) -> tuple[UnmergedRevert, ...]:
+    """The merged work that was undone since: its revert is only on the run branch.
+
+    `run` is the stored one.  An undone task has an attempt and nothing landed, unless it landed
+    again; that landing then has to be merged as well.
+    """
+    undone = {row.id for row in rows if row.attempt and not row.landed_commit}
+    if not undone:
+        return ()
+    branches = {run.base_branch, find_merge_target(app, run) if run.merged_commit else ""} - {""}
+    git, found = app.context.git_facts, []
+    try:
+        for branch in sorted(branches, key=lambda name: name != run.base_branch):
+            tasks = [task for task in git.find_tasks_to_revert(run, branch) if task in undone]
+            if tasks:
+                found.append(
+                    UnmergedRevert(branch, tuple(tasks), _revert_command(app, run, branch))
+                )
+    except GitFailed:
+        return ()
+    return tuple(found)
+
+
+def _revert_command(app: App, run: Run, branch: str) -> str:
+    command = f"yaoki merge {run.id} --partial"
+    if branch == run.base_branch:
+        return suggest_merge_command(app, run) or command
+    import shlex
+
+    return f"{command} --into {shlex.quote(branch)}"
 
 
 def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[TaskId, bool]:

@@ -8,7 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.app.run_branch import detect_external_merge, find_landed_on_branch, suggest_merge_command
+from yaoki.app.run_branch import (
+    detect_external_merge,
+    find_landed_on_branch,
+    find_unmerged_reverts,
+    suggest_merge_command,
+)
 from yaoki.core.model import PauseCause
 from yaoki.errors import Unknown
 from yaoki.views.run_state import build_run_view, summarize_run
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
     from yaoki.views.history.values import Judgment
     from yaoki.views.history.warnings import RunWarnings
-    from yaoki.views.tasks import RunView
+    from yaoki.views.tasks import RunView, UnmergedRevert
     from yaoki.views.why import Explanation
 
 QUESTIONS_MAX = 1000
@@ -35,11 +40,19 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     landed.
     """
     rows = app.store.rows(run.id)
-    return _view_rows(app, detect_external_merge(app, run, rows), rows, check_branch=check_branch)
+    reverts = find_unmerged_reverts(app, run, rows)
+    known = detect_external_merge(app, run, rows)
+    return _view_rows(app, known, rows, check_branch=check_branch, reverts=reverts)
 
 
 def _view_rows(
-    app: App, run: Run, rows: Sequence[TaskRow], *, check_branch: bool = False, merges: bool = True
+    app: App,
+    run: Run,
+    rows: Sequence[TaskRow],
+    *,
+    check_branch: bool = False,
+    merges: bool = True,
+    reverts: Sequence[UnmergedRevert] = (),
 ) -> RunView:
     on_branch = (
         find_landed_on_branch(app, run, rows)
@@ -48,7 +61,14 @@ def _view_rows(
     )
     questions = load_questions(app, rows)
     return assemble_run_view(
-        app, run, rows, app.store.needs(run.id), questions, on_branch, merges=merges
+        app,
+        run,
+        rows,
+        app.store.needs(run.id),
+        questions,
+        on_branch,
+        merges=merges,
+        reverts=reverts,
     )
 
 
@@ -68,6 +88,7 @@ def assemble_run_view(
     on_branch: Mapping[TaskId, bool],
     *,
     merges: bool = True,
+    reverts: Sequence[UnmergedRevert] = (),
 ) -> RunView:
     """The view of a run with these rows; `there` says which landed tasks the branch holds.
 
@@ -90,6 +111,7 @@ def assemble_run_view(
         spent=app.store.total_spend(run.id),
         on_branch=on_branch,
         merge_instead=lambda: suggest_merge_command(app, run) if merges else "",
+        reverts=reverts,
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import run_changes
-from yaoki.app.run_branch import detect_external_merge, find_landed_on_branch
+from yaoki.app.run_branch import detect_external_merge, find_landed_on_branch, find_unmerged_reverts
 from yaoki.app.run_view import QUESTIONS_MAX, assemble_run_view
 from yaoki.core.model import State
 from yaoki.engine.landed_rows import rows_on_run_branch
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Question, Run, RunId, TaskId
     from yaoki.ports import TaskRow
     from yaoki.views import RunView
+    from yaoki.views.tasks import UnmergedRevert
 
 # With more entries than this, reading everything again is less work.
 LINES_MAX = 2_000
@@ -38,6 +39,7 @@ class RunWatch:
         self.dependency_graph = DependencyGraph({})
         self._known_questions: dict[TaskId, tuple[TaskRow, Question | None]] = {}
         self._on_branch: dict[TaskId, bool] = {}
+        self._reverts: tuple[UnmergedRevert, ...] = ()
         self._branch_read_at: datetime | None = None
         self._merged = self._stored_merged = ""
         self._seq = -1
@@ -54,7 +56,13 @@ class RunWatch:
         run, on_branch = self._read_branch(run, rows)
         questions = self._questions(rows)
         return assemble_run_view(
-            self._app, run, rows, self.dependency_graph.needs, questions, on_branch
+            self._app,
+            run,
+            rows,
+            self.dependency_graph.needs,
+            questions,
+            on_branch,
+            reverts=self._reverts,
         )
 
     def _read_branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
@@ -69,6 +77,7 @@ class RunWatch:
                 now,
             )
             self._on_branch = find_landed_on_branch(self._app, known, rows)
+            self._reverts = find_unmerged_reverts(self._app, run, rows)
         landed = {row.id for row in rows_on_run_branch(rows)} if self._on_branch else ()
         on_branch = {task_id: self._on_branch.get(task_id, True) for task_id in landed}
         return replace(run, merged_commit=run.merged_commit if remote else self._merged), on_branch

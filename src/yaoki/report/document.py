@@ -101,7 +101,14 @@ def report_document(sources: ReportSources) -> Data:
         "decided": _decisions(sources),
         "noticed": _warnings(sources),
         "kept": list_saved_work(view, sources.saved_work, sources.branch.commits, clean),
-        "warnings": [clean(words) for words in (*sources.warnings, *_branch_warnings(sources))],
+        "warnings": [
+            clean(words)
+            for words in (
+                *sources.warnings,
+                *_branch_warnings(sources),
+                *view.unmerged_revert_notes,
+            )
+        ],
         "tasks": tasks,
         "next": view.next_command,
     }

@@ -53,6 +53,10 @@ def _run(view: RunView) -> Document:
         "iteration": run.iteration or None,
         "last_iteration": _iteration(view) if view.last_iteration else None,
         "merged": run.merged_commit or None,
+        "unmerged_reverts": [
+            {"branch": one.branch, "tasks": list(one.task_ids), "next": one.next_command}
+            for one in view.unmerged_reverts
+        ],
         "counts": dict(view.counts),
         **_spend(view.spent),
     }
@@ -238,6 +242,10 @@ def status_schema() -> Document:
         "iteration": {"type": ["integer", "null"]},
         "last_iteration": {"type": ["object", "null"]},
         "merged": _MAYBE,
+        "unmerged_reverts": {
+            "type": "array",
+            "items": _object({"branch": _TEXT, "tasks": _TEXTS, "next": _TEXT}),
+        },
         "counts": {"type": "object", "additionalProperties": _NUMBER},
         **_SPENT,
         "tasks": {"type": "array", "items": _object(_task_properties())},

@@ -18,7 +18,15 @@ from yaoki.core.model import (
     TaskId,
 )
 from yaoki.core.run_status import RunStatus, current_run_status
-from yaoki.views.tasks import STUCK_STATES, IdleReason, RunView, TaskView, first_to_answer, is_proof
+from yaoki.views.tasks import (
+    STUCK_STATES,
+    IdleReason,
+    RunView,
+    TaskView,
+    UnmergedRevert,
+    first_to_answer,
+    is_proof,
+)
 
 if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
@@ -42,6 +50,7 @@ def build_run_view(
     on_branch: Mapping[TaskId, bool] | None = None,
     merge_instead: Callable[[], str] = lambda: "",
     last_iteration: Mapping[str, Any] | None = None,
+    reverts: Sequence[UnmergedRevert] = (),
 ) -> RunView:
     """Build the view of a run.
 
@@ -49,6 +58,7 @@ def build_run_view(
     no task may use them now.  `not_taken_because`: why no worker takes a task that could start.
     `on_branch`: whether a landed commit is still on the branch, where this was checked.
     `merge_instead`: the command to merge the work where `yaoki merge` would be refused.
+    `reverts`: of merged work, on the run branch alone.
     """
     tally = Counter((row.state, row.required) for row in rows)
     unsettled = any(row.awaiting_rerun or row.undo_requested for row in rows)
@@ -58,10 +68,21 @@ def build_run_view(
     context = _TaskContext(by_id, needs, blocked, questions or {}, closed, on_branch or {})
     idle = _idle(run, head.status, worker=is_carried)
     tasks = tuple(context.view(row, not_taken_because(row) or idle) for row in rows)
-    next_ = _next_of_run(run, head.status, tasks, worker=is_carried, merge_instead=merge_instead)
-    iterated = last_iteration or {}
+    next_ = _next_of_run(
+        run,
+        head.status,
+        tasks,
+        worker=is_carried,
+        merge_instead=merge_instead,
+        revert=next((one.next_command for one in reverts), ""),
+    )
     return replace(
-        head, tasks=tasks, next_command=next_, is_carried=is_carried, last_iteration=iterated
+        head,
+        tasks=tasks,
+        next_command=next_,
+        is_carried=is_carried,
+        last_iteration=last_iteration or {},
+        unmerged_reverts=tuple(reverts),
     )
 
 
@@ -150,13 +171,14 @@ def _next_of_run(
     *,
     worker: bool,
     merge_instead: Callable[[], str],
+    revert: str,
 ) -> str:
     match status:
         case RunStatus.ACTIVE:
             return f"yaoki {'watch' if worker else 'resume'} {run.id}"
         case RunStatus.DONE:
             if run.merged_commit:
-                return merge_log_command(run)
+                return revert or merge_log_command(run)
             return merge_instead() or f"yaoki merge {run.id}{_into(run)}"
         case RunStatus.ESCALATED:
             first = first_to_answer(tasks)
@@ -166,6 +188,8 @@ def _next_of_run(
             go = "" if run.pause_cause is PauseCause.BRANCH else " go"
             return f"yaoki answer {run.id}{go}"
         case RunStatus.CANCELLED:
+            if revert:
+                return revert
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))
             if not any(view.row.landed_commit for view in done):
                 started = any(view.row.attempt for view in tasks)

@@ -17,7 +17,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.run_status import RunStatus, exit_code
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, list_some
 
 if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
@@ -71,6 +71,15 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmergedRevert:
+    """Tasks that were undone on the run branch, and a branch that still contains their work."""
+
+    branch: str
+    task_ids: tuple[str, ...]
+    next_command: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """The current state of a run; its status is derived, never stored."""
 
@@ -84,6 +93,7 @@ class RunView:
     is_carried: bool = True
     # For a continuous run: the result of the last finished iteration, and what follows.
     last_iteration: Mapping[str, Any] = field(default_factory=dict)
+    unmerged_reverts: tuple[UnmergedRevert, ...] = ()
 
     @property
     def last_iteration_words(self) -> str:
@@ -140,10 +150,25 @@ class RunView:
         """For a run that ended without being done: what the merge command includes."""
         done, tasks = len(self.landable_tasks_landed), len(self.landable_tasks)
         merges = self.status is RunStatus.CANCELLED and " merge " in self.next_command
-        if not merges or done == tasks:
+        only_reverts = self.unmerged_reverts and (self.run.merged_commit or not done)
+        if not merges or only_reverts or done == tasks:
             return ""
         total = format_count(tasks, "task")
         return f"not all tasks are done: the next command merges {done} of {total}"
+
+    @property
+    def unmerged_revert_notes(self) -> tuple[str, ...]:
+        """For each branch with work that was undone since: the command that reverts it there."""
+        return tuple(
+            f"{self.describe_revert(revert)}: {revert.next_command}"
+            for revert in self.unmerged_reverts
+        )
+
+    def describe_revert(self, revert: UnmergedRevert) -> str:
+        """`main still contains the undone work of login`."""
+        names = [view.row.name for view in self.tasks if view.row.id in revert.task_ids]
+        shown = list_some(names, NAMES_SHOWN)
+        return f"{revert.branch} still contains the undone work of {shown}"
 
     @property
     def unlanded_optional_tasks(self) -> tuple[TaskView, ...]:

@@ -83,6 +83,18 @@ class LocalGitFacts:
         head = self._refs.read_commits(target_branch_ref(run))[0]
         return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
 
+    def find_tasks_to_revert(self, run: Run, branch: str) -> list[str]:
+        """The tasks whose landings the run branch reverts and the given branch still contains."""
+        from yaoki.adapters.git.history import read_undone_landings
+
+        there, head = self._refs.read_commits(f"refs/heads/{branch}", target_branch_ref(run))
+        # A branch that is still at the base contains no landing.
+        if there is None or head is None or there.sha in {run.base, head.sha}:
+            return []
+        undone = read_undone_landings(self._git, there.sha, head.sha)
+        missing = commits_not_reachable(self._git, [*undone], there.sha) if undone else ()
+        return [task for landed, task in undone.items() if landed not in missing]
+
     def refs_containing(self, commit: str, ref: str) -> list[str]:
         if not ref:
             return self._refs.refs_containing(commit, *USER_REFS)

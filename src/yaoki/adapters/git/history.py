@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.git.command import Git
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
+_UNDO_FORM = "%x00".join(_TRAILER.format(key) for key in ("Undo", "Task"))
 _FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
 
 
@@ -25,6 +26,18 @@ def read_first_parents(git: Git, base: str, head: str) -> tuple[BranchStep, ...]
     rows = [row.split("\0") for row in git.read_text("log", *args).split("\n") if row]
     joined = _read_joined(git, rows)
     return tuple(_make_step(row, joined) for row in rows)
+
+
+def read_undone_landings(git: Git, base: str, head: str) -> dict[str, str]:
+    """The landings that commits after `base` up to `head` revert, each with its task."""
+    options = ("--first-parent", "--grep=^Yaoki-Undo: ", f"--format={_UNDO_FORM}")
+    text = git.read_text("log", *options, f"{base}..{head}", "--")
+    rows = (line.split("\0") for line in text.split("\n") if line.strip("\0"))
+    return {
+        landed: task
+        for undone, tasks in rows
+        for landed, task in zip(undone.split(","), tasks.split(","), strict=False)
+    }
 
 
 def _make_step(row: Sequence[str], joined: Mapping[str, Sequence[str]]) -> BranchStep:

@@ -53,7 +53,7 @@ def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
 
 @click.command()
 @click.argument("run")
-@click.option("--force", is_flag=True, help="Also a run whose work is not merged.")
+@click.option("--force", is_flag=True, help="Also a run whose work or revert is not merged.")
 @json_option
 @repo_option
 def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
@@ -73,6 +73,13 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
             raise NotNow(
                 f"the work of run {found.id} is not merged",
                 hint=f"{view.next_command}, or forget it all the same: "
+                f"yaoki forget {found.id} --force",
+            )
+        if view.unmerged_reverts and not force:
+            revert = view.unmerged_reverts[0]
+            raise NotNow(
+                clean_line(view.describe_revert(revert)),
+                hint=f"{revert.next_command}, or forget it all the same: "
                 f"yaoki forget {found.id} --force",
             )
         done = RunArchiver(app).forget(found, unmerged=force)

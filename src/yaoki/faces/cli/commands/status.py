@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from yaoki.app.build import App
-    from yaoki.core.model import Run
     from yaoki.views import RunView, TaskView
 
 RUNS_SHOWN = 50
@@ -75,7 +74,9 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     base = f"{clean_line(run.base_branch)} at" if run.base_branch else "commit"
     print_wrapped(f"branch {run.branch}, from {base} {run.base[:10]}")
     if run.merged_commit:
-        branch = clean_line(_merged_into(app, run))
+        from yaoki.app.run_branch import find_merge_target
+
+        branch = clean_line(find_merge_target(app, run))
         print_wrapped(f"merged into {branch} at {run.merged_commit[:10]}")
     if run.revised_checks:
         names = clean_line(", ".join(sorted(run.revised_checks)), 200)
@@ -95,6 +96,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(text)
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
+    for note in view.unmerged_revert_notes:
+        print_wrapped(paint(clean_line(note), "yellow"))
     print_next_command(view.next_command)
 
 
@@ -129,16 +132,6 @@ def _inherited_waivers(app: App, view: RunView) -> dict[str, list[str]]:
         for task in view.tasks
         if task.row.state is State.DONE and task.row.id in judgments
     }
-
-
-def _merged_into(app: App, run: Run) -> str:
-    """The branch that the journal names; without an entry a person merged it into the base."""
-    from yaoki.adapters.store.tables import journal_pages
-
-    newest = journal_pages.read_newest(
-        app.store.database, run_id=run.id, events=("RUN_MERGED",), limit=1
-    )
-    return str(newest[0].data["branch"]) if newest else run.base_branch
 
 
 def print_head(view: RunView) -> None:
@@ -193,7 +186,8 @@ def _list_runs(app: App, *, as_json: bool) -> int:
 
 
 def _merge_words(view: RunView) -> str:
-    return ", merged" if view.run.merged_commit else ""
+    merged = ", merged" if view.run.merged_commit else ""
+    return f"{merged}; a revert is not merged" if view.unmerged_reverts else merged
 
 
 def _landed_words(view: RunView) -> str:
