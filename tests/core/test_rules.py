@@ -357,6 +357,17 @@ def test_a_task_without_changes_is_incomplete_and_lists_the_failing_checks() -> 
     assert failure.params["exitCode"] == 0, "the agent's, not that of the failing check"
 
 
+@pytest.mark.spec("3.5", "5.1")
+def test_a_task_without_changes_whose_check_fails_has_all_its_retries() -> None:
+    """Only where the checks pass is a person asked after one retry."""
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
+    before = the_retry(decide_events(task, replace(FAILED, changed=()))).failure
+
+    again = the_retry(decide_events(replace(task, feedback=before), replace(FAILED, changed=())))
+
+    assert again.max_retries == 3
+
+
 @pytest.mark.spec("6.8")
 def test_a_check_that_forbids_retries_also_does_so_without_changes() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
