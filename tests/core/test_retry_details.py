@@ -628,7 +628,7 @@ def test_a_dead_letter_is_recorded_before_its_question() -> None:
         (
             "",
             "8.4",
-            "nothing landed, so there is no re-run from the run branch",
+            "nothing landed, so there is no last try from the run branch",
             "another task's landing since this one began",
         ),
         (

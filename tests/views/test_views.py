@@ -265,6 +265,34 @@ def test_a_failure_names_its_first_item() -> None:
     assert failure_words(unrecognised) == "build: exit code 1 (a check failed)"
 
 
+@pytest.mark.spec("8.4", "12.4")
+@pytest.mark.parametrize(
+    ("blocked", "rule", "words"),
+    [
+        ("MAX_RETRIES", "8.4", "out of retries; nothing landed, so there is no last try"),
+        ("MAX_RETRIES", "5.1", "out of retries"),
+        (
+            "MAX_RETRIES_INTEGRATION",
+            "8.4",
+            "out of retries, including the one from the newest work",
+        ),
+    ],
+)
+def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
+    blocked: str, rule: str, words: str
+) -> None:
+    data = {
+        "failure": {"message": "1 != 2"},
+        "blocked": blocked,
+        "reason": {"description": "nothing landed, so there is no last try"},
+        "why": {"rule": rule},
+    }
+
+    line = describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "ESCALATE_DECISION", data))
+
+    assert line == f"needs you: 1 != 2 ({words})"
+
+
 @pytest.mark.spec("12.4")
 def test_an_unknown_event_has_no_description() -> None:
     assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""

@@ -26,6 +26,8 @@ Data = Mapping[str, Any]
 MESSAGE_CHARS = 160
 # A warning may contain a command, which must not be cut.
 WARNING_CHARS = 1000
+# One re-run from the run branch.
+RERUN_RULE = "8.4"
 
 
 def describe_entry(entry: JournalEntry) -> str:
@@ -129,7 +131,18 @@ def _retry_moment(data: Data) -> str:
 def _escalation_words(data: Data) -> str:
     """A question speaks for itself."""
     words, blocked = f"needs you: {failure_subject(data['failure'])}", data["blocked"]
-    return words if blocked == Reason.NEEDS_HUMAN else f"{words} ({describe_reason(blocked)})"
+    if blocked == Reason.NEEDS_HUMAN:
+        return words
+    end = "; ".join(filter(None, (describe_reason(blocked), _no_last_try_words(data))))
+    return f"{words} ({end})"
+
+
+def _no_last_try_words(data: Data) -> str:
+    """Why no try from the run branch follows, where the reason of the question does not say it."""
+    if data["blocked"] == Reason.MAX_RETRIES_INTEGRATION:
+        return ""
+    is_rule = data.get("why", {}).get("rule") == RERUN_RULE
+    return str(data["reason"]["description"]) if is_rule else ""
 
 
 def _landing_words(data: Data) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,11 +15,13 @@ import pytest
 import yaoki.faces.web
 from tests.builders import NOW, a_check, a_failure, a_finding, a_spec, an_active_task
 from yaoki.core.decide.escalation import build_escalation
+from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
 from yaoki.core.decide.red_first import compare_without_change, judge_red_first
 from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
+from yaoki.core.machine.events import EscalationDecided
 from yaoki.core.model import (
     Counts,
     CriterionLevel,
@@ -34,6 +38,7 @@ from yaoki.core.model import (
     Work,
 )
 from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.engine.completion import recover
 from yaoki.formats.quality import gaming, tell_tales
 from yaoki.formats.quality.gaming import copied_results
 from yaoki.formats.quality.mutants.edit import becomes, is_removed
@@ -91,6 +96,25 @@ def test_the_reasoning_of_decisions_is_translated() -> None:
 
     assert len(said) > 20
     assert {words for words in said if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "8.4")
+def test_the_reasons_against_a_last_try_are_translated() -> None:
+    tree = ast.parse(inspect.getsource(recover._no_rerun_reason))
+    given = (node.value for node in ast.walk(tree) if isinstance(node, ast.Return))
+    reasons = {node.value for node in given if isinstance(node, ast.Constant)}
+    task = a_stuck_task(failed=4)
+    stuck = replace(task, failure=a_failure(), reason=Reason.MAX_RETRIES)
+
+    for reason in sorted(map(str, reasons)):
+        (decided, _) = escalate_without_rerun(stuck, reason, ClockAndChance(NOW, 0.5))
+        assert isinstance(decided, EscalationDecided)
+        said = decided.reason["description"]
+
+        matches = (compile_pattern(pattern).fullmatch(said) for pattern, _ in SAID)
+        assert next(match for match in matches if match)["why"] == reason
+        assert is_translated(reason)
+    assert len(reasons) == 2
 
 
 @pytest.mark.spec("12.5")

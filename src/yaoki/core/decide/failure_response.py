@@ -201,7 +201,7 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     failure = task.failure
     assert failure is not None, f"{task.id} awaits a re-run without a failure"
     rule = task.spec.policy.rules.get(failure.kind)
-    alone = f"{why}, so there is no re-run from the run branch"
+    alone = f"{why}, so there is no last try from the run branch"
     decision = retry.RetryDecision(
         retry.RetryAction.ESCALATE,
         failure.kind,
