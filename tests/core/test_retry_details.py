@@ -151,6 +151,16 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             ),
         ),
         (
+            counted(failures={"CONFLICT": 2}),
+            a_failure(FailureKind.CONFLICT),
+            (
+                *(ESCALATE, 2, 2, "5.1"),
+                "retries for CONFLICT: 2 of 2 used; a conflict gets no last try from the "
+                "run branch",
+                "max_retries above 2",
+            ),
+        ),
+        (
             counted(failures={"QUALITY_FAILURE": 2, "INCOMPLETE": 1}),
             a_failure(),
             (

@@ -276,6 +276,11 @@ def test_a_failure_names_its_first_item() -> None:
             "8.4",
             "out of retries, including the one from the newest work",
         ),
+        (
+            "CONFLICT",
+            "5.1",
+            "in conflict with other work; a conflict gets no last try from the run branch",
+        ),
     ],
 )
 def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from yaoki.core.decide.retry import NO_TRY_AFTER_CONFLICT
 from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
@@ -141,8 +142,9 @@ def _no_last_try_words(data: Data) -> str:
     """Why no try from the run branch follows, where the reason of the question does not say it."""
     if data["blocked"] == Reason.MAX_RETRIES_INTEGRATION:
         return ""
-    is_rule = data.get("why", {}).get("rule") == RERUN_RULE
-    return str(data["reason"]["description"]) if is_rule else ""
+    if data.get("why", {}).get("rule") == RERUN_RULE:
+        return str(data["reason"]["description"])
+    return NO_TRY_AFTER_CONFLICT if data["blocked"] == Reason.CONFLICT else ""
 
 
 def _landing_words(data: Data) -> str:

@@ -138,10 +138,12 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:
         return futile
-    limit = _limit_decision(task, failure, policy)
-    if limit is not None:
-        return limit
-    return _retry(task, failure, same_work, chance, current, rule.retries_max)
+    decision = _limit_decision(task, failure, policy) or _retry(
+        task, failure, same_work, chance, current, rule.retries_max
+    )
+    if decision.reason is Reason.CONFLICT:
+        return replace(decision, reasoning=f"{decision.reasoning}; {NO_TRY_AFTER_CONFLICT}")
+    return decision
 
 
 def _fail_over(task: Task, failure: Failure, current: int) -> RetryDecision:
@@ -393,6 +395,8 @@ def reason_of(failure: Failure) -> Reason:
             return Reason.MAX_RETRIES
 
 
+# Each retry after a conflict has the run branch merged in, as a re-run would.
+NO_TRY_AFTER_CONFLICT = "a conflict gets no last try from the run branch"
 # A task that is blocked for one of these reasons may get its one re-run.
 RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
