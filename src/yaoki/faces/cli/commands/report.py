@@ -174,16 +174,15 @@ def _stop_words(view: RunView) -> str:
 def _print_waiting(app: App, view: RunView, *, stopped: bool) -> None:
     """Why an unfinished run stops here: what its tasks wait for.
 
-    After a stop all wait for a worker; then only those are shown that would wait with one as well.
+    After a stop all wait for a worker and are named in one line; then only those have a line of
+    their own that would wait with a worker as well.
     """
     names, now = task_names(view), app.clock.now()
-    waits = [
-        task
-        for task in view.tasks
-        if task.row.state is State.WAITING
-        and not task.blocked
-        and not (stopped and wait_end(task, now) is None)
-    ]
+    waits = [task for task in view.tasks if task.row.state is State.WAITING and not task.blocked]
+    if stopped:
+        counted = [task for task in waits if not is_proof(task)]
+        _print_names(f"{format_count(len(counted), 'task')} waiting", counted)
+        waits = [task for task in waits if wait_end(task, now) is not None]
     for task in waits[:WAITS_SHOWN]:
         words = clean_line(describe_wait_and_command(task, now, names))
         print_wrapped(f"  waiting: {clean_line(task.row.name, NAME_CHARS)}: {words}")
