@@ -569,3 +569,20 @@ def test_a_check_that_failed_again_in_several_attempts_is_told_once() -> None:
         "check tests of logout failed, also when it was run again (5 s)",
         "check tests of login flaky in 2 s, run again 1 time in 3 s",
     ]
+
+
+@pytest.mark.spec("12.1")
+def test_failures_with_the_same_words_are_one_line_of_the_report() -> None:
+    """A conflict has the same words with its pattern and without."""
+    made, _ = report_of(landed(1), a_story(1, 1), a_branch(1))
+    counts = [("CONFLICT", "merge-conflict", 3), ("TIMEOUT", None, 2), ("CONFLICT", None, 1)]
+    listed = [{"kind": kind, "pattern": pattern, "count": n} for kind, pattern, n in counts]
+    made |= {"retries": listed, "not_retried": listed}
+
+    text, page = render_markdown(made), render_page(made)
+
+    assert "- 4 retries: in conflict with other work\n- 2 retries: took too long\n" in text
+    assert text.count("in conflict with other work") == 2
+    assert "- 4 attempts not tried again: in conflict with other work\n" in text
+    assert "4 attempts not tried again: in conflict with other work" in page
+    assert page.count("not tried again: in conflict with other work") == 1

@@ -10,6 +10,7 @@ from yaoki.core.text import format_count
 from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
     agent_conversations,
+    count_causes,
     describe_reruns,
     format_cost,
     format_tokens,
@@ -18,7 +19,7 @@ from yaoki.report.wording import (
     stop_reasons,
 )
 from yaoki.views.outcomes import mutant_numbers, outcome_numbers
-from yaoki.views.plain_words import REFUSALS, describe_cause
+from yaoki.views.plain_words import REFUSALS
 from yaoki.views.tasks import OFF_BRANCH
 
 LIMITS = {"LANDED_MAX": 100, "SMALL_MAX": 30, "CHECKS_MAX": 8, "FAILURES_MAX": 60}
@@ -107,12 +108,10 @@ def _passed_oddly(check: Data) -> bool:
 
 def _failures(report: Data) -> Iterator[str]:
     small, numbers = LIMITS["SMALL_MAX"], report["numbers"]
-    for one in report["retries"][:small]:
-        number = format_count(one["count"], "retry", "retries")
-        yield f"{number}: {_cause(one)}"
-    for one in report["not_retried"][:small]:
-        number = format_count(one["count"], "attempt")
-        yield f"{number} not tried again: {_cause(one)}"
+    for cause, n in count_causes(report["retries"])[:small]:
+        yield f"{format_count(n, 'retry', 'retries')}: {cause}"
+    for cause, n in count_causes(report["not_retried"])[:small]:
+        yield f"{format_count(n, 'attempt')} not tried again: {cause}"
     if n := numbers["workers_lost"]:
         yield f"{format_count(n, 'claim')} taken back from lost workers; nothing was lost"
     for cause, n in numbers["verified_again_causes"].items():
@@ -129,10 +128,6 @@ def _failures(report: Data) -> Iterator[str]:
     for one in report["red_before"]:
         words = one_line_text(one["failures"], 200)
         yield f"already failing on the base: {one_line_text(one['check'], 60)}: {words}"
-
-
-def _cause(one: Data) -> str:
-    return one_line_text(describe_cause(one["kind"], one["pattern"]), 200)
 
 
 FILTERS: Filters = {

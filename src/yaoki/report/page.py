@@ -17,6 +17,7 @@ from yaoki.report.template_engine import Filters, mark_safe, render, template_te
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,
+    count_causes,
     describe_reruns,
     format_cost,
     format_tokens,
@@ -24,7 +25,7 @@ from yaoki.report.wording import (
     one_line_text,
 )
 from yaoki.views.outcomes import mutant_numbers, outcome_numbers
-from yaoki.views.plain_words import REFUSALS, describe_cause
+from yaoki.views.plain_words import REFUSALS
 
 Data = Mapping[str, Any]
 SMALL_MAX, PROOFS_MAX, CHECKS_MAX = 50, 200, 30
@@ -59,12 +60,7 @@ def render_page(report: Data) -> str:
             {"command": f"{answer} abort", "what": "the run is cancelled; its work is saved"},
         ],
         "chart": timeline_chart(report),
-        "causes": bar_lengths(
-            [
-                (describe_cause(one["kind"], one["pattern"]), one["count"])
-                for one in report["retries"][:SMALL_MAX]
-            ]
-        ),
+        "causes": bar_lengths(count_causes(report["retries"])[:SMALL_MAX]),
         "failures": list(_failures(report)),
         "conversations": agent_conversations(report),
         "proven": [task for task in report["tasks"] if task["proof"]],
@@ -149,9 +145,8 @@ def _attempt_note(n: Data) -> str:
 
 def _failures(report: Data) -> Iterator[str]:
     n = report["numbers"]
-    for one in report["not_retried"]:
-        cause = describe_cause(one["kind"], one["pattern"])
-        yield f"{format_count(one['count'], 'attempt')} not tried again: {cause}"
+    for cause, number in count_causes(report["not_retried"]):
+        yield f"{format_count(number, 'attempt')} not tried again: {cause}"
     counts = (
         (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
         *(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from yaoki.core.model import Outcome, State
 from yaoki.core.text import format_count, format_duration, one_line, strip_terminal_codes
 from yaoki.views.outcomes import run_times
-from yaoki.views.plain_words import describe_reason, describe_removal
+from yaoki.views.plain_words import describe_cause, describe_reason, describe_removal
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -41,6 +42,17 @@ def format_instant(instant: str | None) -> str:
     if not instant:
         return "not yet"
     return datetime.fromisoformat(instant).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def count_causes(listed: Sequence[Data]) -> list[tuple[str, int]]:
+    """Causes of failures in words, the most frequent first.
+
+    Some kinds have the same words with a pattern and without.
+    """
+    counts: Counter[str] = Counter()
+    for one in listed:
+        counts[one_line_text(describe_cause(one["kind"], one["pattern"]), 200)] += one["count"]
+    return counts.most_common()
 
 
 def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
