@@ -104,7 +104,7 @@ def test_a_program_that_the_sandbox_hides_is_refused_before_a_start(project: Pro
     for said in (tried.out, validated.out, ran.err):
         assert words in " ".join(said.split())
         assert 'install it elsewhere, or sandbox.mode = "off" in yaoki.toml' in said
-    assert not project.has_store()
+    assert "there is no run here yet" in project.yaoki("status").err
     outside = project.yaoki("run", a_plan(project), env={"YAOKI_SANDBOX_MODE": "off"})
     assert outside.code == 0, outside.out
 

@@ -123,6 +123,7 @@ def test_the_official_client_pings(project: Project) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.sqlite(why="it holds the lock file of the store's own file")
 @pytest.mark.spec("12.7", "11.2")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_server_answers_the_next_call_after_a_cancelled_one(
