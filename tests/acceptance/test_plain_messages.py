@@ -55,7 +55,8 @@ def test_a_run_its_summary_and_its_report_have_words_instead_of_codes(prepared: 
     assert "out of retries; one last try from the run branch when no other task can run" in out
     unfit = "check lint: its result cannot be trusted: the check itself changed files: README. "
     frozen = "The run keeps its checks: change it in the plan or yaoki.toml, then: yaoki plan "
-    assert f"{unfit}{frozen}recheck {run}." in status
+    assert f"{unfit}{frozen}recheck {run}." in " ".join(whys["fix"].split())
+    assert f"{unfit}…\n" in status
     assert "it needs your answer (out of retries" in whys["bad"]
     assert "no retry can fix it" in whys["fix"]
     assert "asks" in whys["later"]

@@ -69,6 +69,10 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             f"login is not done: {'x' * 239}…. Try again, take over or abort?",
         ),
         (
+            a_failure(message="All tests pass."),
+            "login is not done: All tests pass. Try again, take over or abort?",
+        ),
+        (
             a_failure(message="x" * 400, is_our_fault=True),
             f"login is not done: {'x' * 400}. Try again, take over or abort?",
         ),

@@ -182,13 +182,13 @@ def test_an_agent_is_returned_to_when_only_its_account_was_the_problem() -> None
 
 
 def test_a_person_is_asked_only_when_nobody_is_left_and_reads_every_cause() -> None:
-    given_up = (GivenUpAgent(0, "first", FailOverCause.MISSING_PROGRAM, "first is not installed"),)
+    given_up = (GivenUpAgent(0, "first", FailOverCause.MISSING_PROGRAM, "first is not installed."),)
     task = chained(agent_index=1, given_up_agents=given_up)
 
     question = escalation_of(ended(task, AgentLimit.AUTH)).question
 
     assert "refused the credentials" in question.text
-    assert "Before it: first: first is not installed." in question.text
+    assert " Before it: first: first is not installed. " in question.text
 
 
 def test_an_answer_lets_every_agent_try_again() -> None:

@@ -14,6 +14,7 @@ from yaoki.core.text import (
     clip_head_and_tail,
     did_you_mean,
     first_line,
+    first_sentences,
     format_bytes,
     format_count,
     format_duration,
@@ -154,6 +155,19 @@ def test_a_suggestion_is_made_only_where_a_known_word_is_similar() -> None:
 def test_a_path_is_one_word_of_a_shell_line(path: str, word: str) -> None:
     assert quote_path(path) == word
     assert shlex.split(quote_path(path)) == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Which? a\n  or b", "Which? a or b"),
+        ("It failed. " + "Change it in the plan. " * 9, "It failed. Change it in the plan. …"),
+        ("Is v1.2 it? " + "x" * 50, "Is v1.2 it? …"),
+        ("x" * 50, "x" * 39 + "…"),
+    ],
+)
+def test_a_long_text_is_cut_after_a_sentence(text: str, shown: str) -> None:
+    assert first_sentences(text, 40) == shown
 
 
 def test_a_sentence_has_a_capital_letter_and_a_full_stop() -> None:

@@ -74,6 +74,15 @@ def first_line(text: str, limit: int = 160) -> str:
     return shorten(next(iter(text.strip().splitlines()), ""), limit)
 
 
+def first_sentences(text: str, limit: int = 160) -> str:
+    """The sentences that fit into `limit` characters on one line; an ellipsis replaces the rest."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    whole = re.match(rf".{{1,{limit - 3}}}[.!?](?= )", line)
+    return f"{whole[0]} …" if whole else shorten(line, limit)
+
+
 def last_line(text: str, limit: int = 160) -> str:
     return shorten(next(reversed(text.strip().splitlines()), ""), limit)
 

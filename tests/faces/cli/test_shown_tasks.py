@@ -43,3 +43,12 @@ def test_an_active_task_says_when_something_was_last_recorded_about_it() -> None
 
     assert "last event" not in busy
     assert silent.rstrip().endswith("last event 6 min ago")
+
+
+def test_the_row_of_a_task_shows_only_the_first_sentences_of_its_question() -> None:
+    question = f"It is not done: {'a' * 90}. {'Change it in the plan. ' * 9}Try again or abort?"
+    view = build_run_view(RUN, [a_row(1, State.ESCALATED, question=question)], {}, is_idle=True)
+
+    (line,) = task_lines(view.tasks, NOW, {})
+
+    assert line.endswith(f"{'a' * 90}. Change it in the plan. Change it in the plan. …")

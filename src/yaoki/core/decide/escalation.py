@@ -217,7 +217,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         return _acceptance_question(task, failure)
     # A fault of ours includes the command that fixes it, and red first its reason at the end.
     is_whole = failure.is_our_fault or failure.pattern == NOT_RED_PATTERN
-    issue = first_line(issue, 800 if is_whole else 240)
+    issue = first_line(issue, 800 if is_whole else 240).rstrip(".")
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     remedy = (
@@ -243,7 +243,7 @@ def _conflict_remedy(task: Task, failure: Failure) -> str:
 def _given_up_words(task: Task) -> str:
     """The causes that stopped the other agents of the chain, so that one answer covers all."""
     words = [
-        f"{one.name}: {first_line(one.message, GIVEN_UP_MAX) or one.cause.value}"
+        f"{one.name}: {first_line(one.message, GIVEN_UP_MAX).rstrip('.') or one.cause.value}"
         for one in task.given_up_agents
         if one.index != task.agent_index
     ]

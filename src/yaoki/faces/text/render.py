@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.text import format_duration, one_line, strip_terminal_codes
+from yaoki.core.text import first_sentences, format_duration, one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.line_wrap import cell_width, terminal_width, wrap_line
@@ -186,7 +186,8 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     row = view.row
     match row.state:
         case State.ESCALATED:
-            return clean_line(row.question)
+            # The whole question is in `yaoki answer` and `yaoki why`.
+            return first_sentences(clean_text(row.question))
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
             ended = f"  {agent_end_words(row)}" if row.agent_exit else ""
