@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.decide.retry import NO_TRY_AFTER_CONFLICT
 from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
+from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times

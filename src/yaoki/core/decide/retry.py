@@ -22,6 +22,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
 from yaoki.core.text import format_count, format_duration
 
 # The rule of a decision that an exhausted budget, not the failure, ended the retries.
@@ -395,8 +396,6 @@ def reason_of(failure: Failure) -> Reason:
             return Reason.MAX_RETRIES
 
 
-# Each retry after a conflict has the run branch merged in, as a re-run would.
-NO_TRY_AFTER_CONFLICT = "a conflict gets no last try from the run branch"
 # A task that is blocked for one of these reasons may get its one re-run.
 RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
