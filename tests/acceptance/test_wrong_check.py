@@ -35,7 +35,7 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     command = f"yaoki plan recheck {project.status()['run']}"
     hint = f"If the check itself is wrong, change it in the plan or yaoki.toml, then: {command}."
     assert hint in " ".join(said.split())
-    for words in (["status"], ["why", "colour"], ["answer", "colour"]):
+    for words in (["why", "colour"], ["answer", "colour"]):
         assert command in " ".join(project.yaoki(*words).out.split()), words
     assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
 
@@ -48,7 +48,7 @@ def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(prepared: Pr
     cause = f"exit code 4: {MISSING}"
     assert " ".join(said.split()).count(cause) >= 2, said
     assert cause in project.task("colour")["question"]
-    for words in (["status"], ["why", "colour"], ["answer", "colour"]):
+    for words in (["why", "colour"], ["answer", "colour"]):
         assert cause in " ".join(project.yaoki(*words).out.split()), words
     assert cause in event_data(project.events("colour"), "CHECK_FINISHED")[0]["message"]
 

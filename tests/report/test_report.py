@@ -522,6 +522,34 @@ def test_an_invalid_receipt_is_reported_with_its_place(data: bytes, place: str) 
     assert place in found["form"]
 
 
+@pytest.mark.parametrize(
+    ("output", "versions"),
+    [
+        (
+            "== starts ==\nplatform linux -- Python 3.11.7, pytest-9.2.0, pluggy-1.6.0",
+            {"python": "3.11.7", "pytest": "9.2.0", "pluggy": "1.6.0"},
+        ),
+        ("mypy 1.11.2 (compiled: yes)\n", {"mypy": "1.11.2"}),
+        ("> jest@29.7.0\n", {"jest": "29.7.0"}),
+        ("go version 1.22.4\n", {"go": "1.22.4"}),
+        ("SKIPPED [1] test_a.py:3: annotationlib is new in Python 3.14\n", {}),
+        ("Python 3.14 is needed for this\n", {}),
+        ("E   AssertionError: node v20.1.0 was expected\n", {}),
+    ],
+)
+@pytest.mark.spec("10.2", "0.1")
+def test_only_a_tool_that_names_itself_has_a_version(
+    tmp_path: Path, output: str, versions: dict[str, str]
+) -> None:
+    folder = tmp_path / ".yaoki" / "runs" / "r" / "r-1" / "1" / "checks" / "1-tests"
+    folder.mkdir(parents=True)
+    (folder / "out.log").write_text(output)
+
+    stored = StoredOutputs(tmp_path / ".yaoki")
+
+    assert stored.versions(str(folder / "out.log")) == versions
+
+
 @pytest.mark.spec("14.4")
 def test_an_output_is_searched_only_below_its_folder(tmp_path: Path) -> None:
     home = tmp_path / ".yaoki"

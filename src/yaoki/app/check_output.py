@@ -15,11 +15,16 @@ PIECE = 1 << 20
 HEAD_BYTES = 8192
 VERSIONS_MAX = 8
 
-# Tools that name themselves in their first lines: `pytest-9.2.0`, `Python 3.12.1`, `RUN v3.2.4`.
-_VERSION = re.compile(
+# Tools that name themselves in their first lines: `pytest-9.2.0`, `Python 3.12.1`, `jest@29.7.0`.
+_NAMED = (
     r"\b(pytest|python|ruff|mypy|pyright|eslint|jest|vitest|node|deno|go|cargo|rustc|phpunit|junit"
-    r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b",
-    re.IGNORECASE,
+    r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b"
+)
+_VERSION = re.compile(_NAMED, re.IGNORECASE)
+# A whole line of a tool: a sentence that mentions another version is none.
+_BANNER = re.compile(
+    rf"^\W{{0,8}}(?:platform [\w.-]{{1,40}} -- )?{_NAMED}[ \t]*(?:$|[,;(\[]).*",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -44,7 +49,8 @@ class StoredOutputs:
         if place is None:
             return {}
         heads = "".join(self._head(place.with_name(name).as_posix()) for name in CHANNELS)
-        pairs = ((hit[1].lower(), hit[2]) for hit in _VERSION.finditer(heads))
+        lines = (line[0] for line in _BANNER.finditer(heads))
+        pairs = ((hit[1].lower(), hit[2]) for line in lines for hit in _VERSION.finditer(line))
         return dict(list(dict(pairs).items())[:VERSIONS_MAX])
 
     @staticmethod

@@ -16,7 +16,26 @@ ROWS = (
     "def test_f(a, b):\n    assert f(a) == b\n"
 )
 
+INNER_TESTS = {
+    "pkg/__init__.py": "",
+    "pkg/one.py": "def one():\n    return 1\n",
+    "pkg/tests/__init__.py": "",
+    "pkg/tests/test_one.py": "from pkg.one import one\n\ndef test_one():\n    assert one() == 1\n",
+}
+HALF = "def half(n):\n    return n / 2\n"
+TEST_INNER_HALF = "from pkg.half import half\n\ndef test_half():\n    assert half(3) == 1.5\n"
 HONEST: dict[str, Case] = {
+    "a module and its test in a package that has its tests inside": Case(
+        f"{PYTEST} pkg/tests/test_half.py",
+        INNER_TESTS,
+        {"pkg/half.py": HALF, "pkg/tests/test_half.py": TEST_INNER_HALF},
+        scope=("pkg/**",),
+    ),
+    "a module of such a package, with its test elsewhere": Case(
+        PYTEST,
+        INNER_TESTS,
+        {"pkg/half.py": HALF, "tests/test_half.py": TEST_INNER_HALF},
+    ),
     "the work itself": Case(PYTEST, PY, {"app.py": "def f(x):\n    return 1 + x\n"}),
     "a file removed that the goal asks to remove": Case(
         PYTEST,

@@ -217,7 +217,9 @@ def find_shadowing_files(
             yield path, "the start of Python"
         elif name in _RUNNERS and folder is not None:
             yield path, name
-        elif folder is not None and (name in sys.stdlib_module_names or _covers(path, name, base)):
+        elif folder is not None and (
+            name in sys.stdlib_module_names or _covers(path, name, folder, base)
+        ):
             yield path, ""
 
 
@@ -228,8 +230,12 @@ def find_idle_targets(goals: Iterable[str], base: FileIndex, candidate: FileInde
             yield goal
 
 
-def _covers(path: str, name: str, base: FileIndex) -> bool:
-    """Is it among the tests, with the name of a module of the program?"""
+def _covers(path: str, name: str, folder: str, base: FileIndex) -> bool:
+    """Is it among the tests, with the name of a module of the program?
+
+    A file inside a package has the name of the package, which it does not cover.
+    """
+    own = f"{folder}/{name}/__init__.py" if folder else f"{name}/__init__.py"
     tests = is_in_test_folder(path) or any(
         is_test_path(one) for one in base.files_below(dirname(path) or "")
     )
@@ -241,7 +247,7 @@ def _covers(path: str, name: str, base: FileIndex) -> bool:
     )
     # A test that moves to another folder keeps its name.
     program = (place for place in places if not is_in_test_folder(place))
-    covered = any(place != path and place in base.paths for place in program)
+    covered = any(place not in {path, own} and place in base.paths for place in program)
     return bool(dirname(path)) and tests and covered
 
 
