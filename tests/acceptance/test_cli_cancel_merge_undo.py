@@ -185,6 +185,36 @@ def _conflict(project: Project) -> None:
     project.git("switch", "-q", "elsewhere")
 
 
+@pytest.mark.spec("9.6", "0.1")
+def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
+    """`second` passes its own check and breaks that of `first`."""
+    plan = a_plan(
+        {
+            "first": [writes("one.txt")],
+            "second": [[{"write": {"one.txt": "bad\n", "two.txt": "good\n"}}]],
+            "third": ["nothing"],
+        },
+        [
+            {"id": "first", "checks": ["one"]},
+            {"id": "second", "checks": ["two"], "needs": ["first"]},
+            {"id": "third", "checks": ["three"], "needs": ["second"], "retry": {"max_retries": 0}},
+        ],
+        {name: file_contains(f"{name}.txt") for name in ("one", "two", "three")},
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    run = project.status()["run"]
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    assert "the landed tasks fail together" in said
+    assert "take back the task that breaks it: yaoki undo TASK" in said
+    assert f"yaoki merge {run} --partial --unproven" in said
+    assert project.yaoki("undo", "second").code == 0
+    assert project.yaoki("merge", "--partial").code == 0
+
+
 @pytest.mark.full
 @pytest.mark.spec("8.2", "9.6", "0.6")
 def test_a_run_that_is_not_done_is_merged_only_on_request_and_lists_only_real_work(

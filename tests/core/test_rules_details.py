@@ -704,7 +704,8 @@ def test_a_hint_of_the_settings_is_noted_at_the_start_of_a_retry() -> None:
 def test_a_failed_check_of_a_change_keeps_its_message() -> None:
     failed = Verdict((a_finding(FAILED, message="2 failed"),))
 
-    again = the_retry(decide_events(worked(an_exit(code=137)), verified(failed)))
+    again = the_retry(decide_events(worked(an_exit(code=1)), verified(failed)))
+    crashed = the_retry(decide_events(worked(an_exit(code=137)), verified(failed)))
     proof = the_escalation(
         decide_events(
             an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK)),
@@ -716,5 +717,8 @@ def test_a_failed_check_of_a_change_keeps_its_message() -> None:
     needless = the_retry(decide_events(older, verified(a_verdict(PASSED), changed=())))
 
     assert (again.failure.message, again.work_digest) == ("2 failed", "diff2")
+    end = "the agent died by signal 9, so its work may be incomplete"
+    assert (crashed.failure.message, crashed.failure.agent_end) == (f"2 failed; {end}", end)
+    assert crashed.failure.fingerprint == again.failure.fingerprint
     assert proof.failure.message == "2 failed"
     assert needless.work_digest == "tree2"

@@ -282,6 +282,15 @@ def add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
     return replace(failure, message=f"{failure.message}; {claim}", agent_end=end)
 
 
+def add_crash(failure: Failure, exit_: AgentExit) -> Failure:
+    """The failure of a check with the signal that ended the agent before its work was complete."""
+    number = _signal_number(exit_)
+    if not number or exit_.ended_by or failure.agent_end:
+        return failure
+    end = f"the agent died by signal {number}, so its work may be incomplete"
+    return replace(failure, message=f"{failure.message}; {end}", agent_end=end)
+
+
 def add_agent_end(failure: Failure, exit_: AgentExit) -> Failure:
     """The failure of a trivial change with the agent's last words, or with its own failure.
 

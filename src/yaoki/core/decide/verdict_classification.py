@@ -8,6 +8,7 @@ from yaoki.core.decide.exit_classification import (
     CUT_OFF_MESSAGES,
     add_agent_claim,
     add_agent_end,
+    add_crash,
     classify_exit,
     classify_own_report,
 )
@@ -92,7 +93,7 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
         return known
     if finding.check == NO_CHANGE_CHECK:
         failure = add_agent_end(failure, exit_)
-    return add_agent_claim(_as_incomplete(failure, exit_), exit_)
+    return add_agent_claim(add_crash(_as_incomplete(failure, exit_), exit_), exit_)
 
 
 def _without_proof(verdict: Verdict) -> str:

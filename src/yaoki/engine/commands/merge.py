@@ -158,14 +158,7 @@ class MergeCommand:
             run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
         )
         if not verdict.passed:
-            failure = describe_first_failure(verdict)
-            raise NotNow(
-                f"{merge.branch} has moved, and the merge fails: {failure}"
-                if merge.how == "merge"
-                else f"the landed tasks fail together: {failure}",
-                hint=f"merge {merge.branch} into the run's work by hand and check it, "
-                f"or: yaoki merge {run.id} --unproven",
-            )
+            raise _refuse_merge(run, merge, describe_first_failure(verdict), is_done=is_done)
         return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:
@@ -201,3 +194,16 @@ def _refuse_without_branch(run: Run, into: str) -> None:
             f"run {run.id} started from commit {run.base[:10]}, not from a branch",
             hint=f"name the branch to merge into: yaoki merge {run.id} --into BRANCH",
         )
+
+
+def _refuse_merge(run: Run, merge: MergeResult, failure: str, *, is_done: bool) -> NotNow:
+    """Either the base has changed, or one of the landed tasks is wrong."""
+    partial = "" if is_done else " --partial"
+    anyway = f"yaoki merge {run.id}{partial} --unproven"
+    if merge.how == "merge":
+        sentence = f"{merge.branch} has moved, and the merge fails: {failure}"
+        remedy = f"merge {merge.branch} into the run's work by hand and check it"
+        return NotNow(sentence, hint=f"{remedy}, or: {anyway}")
+    sentence = f"the landed tasks fail together: {failure}"
+    remedy = "take back the task that breaks it: yaoki undo TASK"
+    return NotNow(sentence, hint=f"{remedy}; or merge it as it is: {anyway}")
