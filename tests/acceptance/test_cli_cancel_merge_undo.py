@@ -185,6 +185,33 @@ def _conflict(project: Project) -> None:
     project.git("switch", "-q", "elsewhere")
 
 
+@pytest.mark.spec("9.6", "9.3", "0.1")
+def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
+    """The final check of a run with a given-up task never ran."""
+    plan = a_plan(
+        {"first": [writes("one.txt", "bad\n")], "second": ["nothing"]},
+        [
+            {"id": "first", "checks": ["there"]},
+            {"id": "second", "checks": ["two"], "needs": ["first"], "retry": {"max_retries": 0}},
+        ],
+        {
+            "there": {"shell": "test -s one.txt"},
+            "two": file_contains("two.txt"),
+            "whole": file_contains("one.txt"),
+        },
+        done_when=["whole"],
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "second", "abort").code == 0
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    assert "the landed tasks fail together: check whole" in " ".join(refused.err.split())
+    merged = project.yaoki("merge", "--partial", "--unproven")
+    assert merged.code == 0, merged.err
+
+
 @pytest.mark.spec("9.6", "0.1")
 def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
     """`second` passes its own check and breaks that of `first`."""

@@ -5,7 +5,7 @@ Each task is verified when it lands, but a later landing may break an earlier on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from yaoki.core.decide.baseline import command_key
@@ -94,10 +94,16 @@ class RequiredChecks:
         inputs = dict.fromkeys(glob for task in tasks for glob in task.spec.setup_inputs)
         return CheckSet(tuple(checks.values()), tuple(setup), tuple(inputs))
 
-    def not_known_to_pass(self, run: Run, commit: str) -> CheckSet:
-        """The required checks without a stored pass on this commit."""
+    def not_known_to_pass(
+        self, run: Run, commit: str, final_checks: Sequence[str] = ()
+    ) -> CheckSet:
+        """The required and the final checks without a stored pass on this commit."""
         required = self.of_landed(run)
-        checks = tuple(c for c in required.checks if not self.is_known_to_pass(c, required, commit))
+        named = {name: run.checks[name] for name in final_checks}
+        wanted = {**{check.name: check for check in required.checks}, **named}
+        checks = tuple(
+            check for check in wanted.values() if not self.is_known_to_pass(check, required, commit)
+        )
         return replace(required, checks=checks)
 
     def is_known_to_pass(self, check: CheckSpec, required: CheckSet, commit: str) -> bool:

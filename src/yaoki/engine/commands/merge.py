@@ -142,7 +142,8 @@ class MergeCommand:
             return Verdict(())
         required = self._required_checks.of_landed(run)
         if merge.how != "merge":
-            required = self._required_checks.not_known_to_pass(run, merge.commit)
+            # The final check of a run that is not done never ran.
+            required = self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
         elif run.done_when:
             checks = tuple(run.checks[name] for name in run.done_when)
             required = replace(required, checks=checks)
