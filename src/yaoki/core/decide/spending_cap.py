@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from yaoki.core.model import EndCause, Task, Usage
 from yaoki.core.settings.budget import BudgetMeasure, BudgetScope, SpendLeft
 
-# What agents report while they run.
+# A running agent reports these measures only.
 _REPORTED = (BudgetMeasure.MONEY, BudgetMeasure.TOKENS)
 
 

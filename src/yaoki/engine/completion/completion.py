@@ -70,11 +70,15 @@ class RunCompletion:
 
     def _rerun_while_others_wait(self, run_id: RunId) -> None:
         """Re-run failed tasks, or ask about them, while all others wait for a distant time."""
-        run, tally = self._store.run(run_id), self._store.count_by_state(run_id)
-        if run.pause_reason or run.cancel_requested or has_active_tasks(tally):
+        # Most runs have none, and this is asked after every change of the store.
+        failed = self._recover.failed_outside_groups(run_id)
+        if not failed or has_active_tasks(self._store.count_by_state(run_id)):
+            return
+        run = self._store.run(run_id)
+        if run.pause_reason or run.cancel_requested:
             return
         if not is_worth_waiting(self._store.next_due((run_id,)), self._clock.now()):
-            self._recover.rerun_ungrouped(run)
+            self._recover.rerun_or_ask(run, failed)
 
     def _refuse_illegal(self, run: Run) -> None:
         for illegal in self._store.illegal_rows(run.id) if run.finished_at is None else ():

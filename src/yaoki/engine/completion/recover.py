@@ -20,7 +20,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.request_events import Cancelled, CancelRequested
-from yaoki.core.model import RecoveryStrategy, Run, State, Task, TaskId
+from yaoki.core.model import RecoveryStrategy, Run, RunId, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.ports import Clock, CompletionStore, TaskRow, Workspace
 
@@ -40,7 +40,7 @@ class RecoverStep:
 
     def advance(self, run: Run) -> bool:
         """True when something was changed, so that the run may continue."""
-        failed = self._failed_tasks(run)
+        failed = self._failed_tasks(run.id)
         groups = [self._store.task(one) for one in sorted({t.parent for t in failed if t.parent})]
         ungrouped = [task for task in failed if not task.parent]
         changes = self._rerun_round(run, ungrouped) if ungrouped else []
@@ -54,19 +54,18 @@ class RecoverStep:
             self._apply(changes, [*failed, *groups])
         return bool(changes)
 
-    def rerun_ungrouped(self, run: Run) -> None:
-        """Start the re-runs of tasks outside groups, or ask about them, while others wait.
+    def failed_outside_groups(self, run_id: RunId) -> list[Task]:
+        """The failed tasks that need not wait for others: a group is recovered as a whole."""
+        return [task for task in self._failed_tasks(run_id) if not task.parent]
 
-        A group is recovered only when all its subtasks have ended.
-        """
-        failed = [task for task in self._failed_tasks(run) if not task.parent]
-        if failed:
-            self._apply(self._rerun_round(run, failed), failed)
+    def rerun_or_ask(self, run: Run, failed: Sequence[Task]) -> None:
+        """Start the re-runs of these tasks, or ask about them, while others wait."""
+        self._apply(self._rerun_round(run, failed), failed)
 
-    def _failed_tasks(self, run: Run) -> list[Task]:
+    def _failed_tasks(self, run_id: RunId) -> list[Task]:
         return [
             task
-            for task in self._store.tasks_awaiting_rerun(run.id)
+            for task in self._store.tasks_awaiting_rerun(run_id)
             if not task.spec.defers_escalation
         ]
 

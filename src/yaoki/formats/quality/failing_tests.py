@@ -63,7 +63,7 @@ def make_tests_fail(path: str, text: str) -> FailingTests | None:
         edits += made
         (names if made else left_alone).add(name)
     changed = source.apply(edits).decode("utf-8", "surrogateescape")
-    # Of two tests with one name only the last counts, and perhaps it was left alone.
+    # Python keeps only the last of two tests with one name, which the change may have left alone.
     names -= left_alone
     if not names or parse_python(changed) is None:
         return None

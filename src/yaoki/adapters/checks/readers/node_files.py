@@ -14,7 +14,7 @@ from yaoki.adapters.checks.readers.entries import OutputEntry
 from yaoki.core.decide.baseline import DOES_NOT_LOAD
 from yaoki.core.lazy_dataclass import dataclass
 
-# What node writes instead of a reason.
+# Node writes these words instead of a reason.
 NO_REASON = "test failed"
 LINES_MAX = 60
 _VERSION = re.compile(r"Node\.js v\d")
