@@ -241,6 +241,7 @@ def test_merge_and_undo_honour_a_waiver_and_say_so(prepared: Prepared) -> None:
     assert "without z and was waived for x by a person: " in said
     assert merged.code == 0, merged.err
     said = " ".join(merged.out.split())
+    assert "passed on this commit: " in said
     words = "check style fails on the merge into main and was waived for x by a person: "
     assert words in said
     assert project.show("main", "x.txt") == "good\nloud"

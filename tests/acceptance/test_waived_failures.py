@@ -316,3 +316,27 @@ def test_a_waived_check_of_an_idle_agent_is_not_said_to_pass(project: Project) -
     assert "nothing was changed; a person waived tests" in page
     for words in (["status"], ["why", "lazy"], ["report"]):
         assert "checks already pass" not in project.yaoki(*words).out
+
+
+@pytest.mark.spec("10.4")
+def test_a_second_failure_of_waived_work_asks_again_and_starts_no_agent(project: Project) -> None:
+    """An agent that changed the work would end the waiver, and the first question would return."""
+    checks = {
+        "first": {"shell": "! grep -qx loud a.txt"},
+        "second": {"shell": "grep -qx quiet a.txt"},
+    }
+    acts = [writes("a.txt", LOUD)] * 4
+    task = {"id": "a", "checks": ["first", "second"], "retry": {"max_retries": 1}}
+    project.yaoki("run", project.plan(a_plan({"a": acts}, [task], checks)), "--quiet")
+    assert project.yaoki("answer", "a", "waive", "--check", "first").code == 0
+    asked = project.yaoki("resume")
+
+    assert asked.code == 4, asked.out + asked.err
+    assert (project.task("a")["state"], project.task("a")["attempt"]) == ("ESCALATED", 2)
+    assert "check second" in asked.out
+    assert "a person waived first for this work" in project.yaoki("why", "a").out
+
+    assert project.yaoki("answer", "a", "waive", "--check", "second").code == 0
+    done = project.yaoki("resume")
+    assert done.code == 0, done.out + done.err
+    assert project.task("a")["attempt"] == 2

@@ -241,6 +241,18 @@ def test_each_choice_has_its_answer_command(
 
 
 @pytest.mark.spec("10.3")
+def test_a_person_who_takes_over_hears_that_the_work_is_committed() -> None:
+    """Git shows a clean worktree, which looks as if the agent had done nothing."""
+    task = an_active_task(Stage.VERIFY)
+    task = replace(task, work=replace(task.work, attempt_file_count=2))
+
+    take_over = report(a_failure(check="tests"), task).actions[1]
+
+    committed = "(the agent's work is committed there)"
+    assert take_over == f"work in /w/login {committed}, then: yaoki answer {ID} done"
+
+
+@pytest.mark.spec("10.3")
 def test_an_escalation_reports_its_failure_and_choices() -> None:
     failure = a_failure(message=f"2 failed\n{'x' * 400}")
 

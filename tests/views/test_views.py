@@ -154,6 +154,23 @@ def test_a_task_that_waits_for_an_account_names_the_time(seconds: int, words: st
 
 @pytest.mark.spec("18.6", "12.4")
 @pytest.mark.parametrize(
+    ("due", "words"),
+    [
+        (1, "waits for its account bot: its limit is reached; one task tries in 2 min"),
+        (120, "next try in 2 min"),
+        (180, "next try in 3 min"),
+    ],
+)
+def test_the_later_of_a_delay_and_a_closed_account_is_told(due: int, words: str) -> None:
+    closed = AccountRow("bot", NOW + timedelta(minutes=2), "slower")
+    row = a_row(1, account="bot", due_at=NOW + timedelta(seconds=due))
+    view = build_run_view(RUN, [row], {}, is_idle=False, is_carried=True, closed_accounts=[closed])
+
+    assert describe_wait(view.tasks[0], NOW, {}) == words
+
+
+@pytest.mark.spec("18.6", "12.4")
+@pytest.mark.parametrize(
     ("given", "minutes", "command"),
     [
         ({"due_at": NOW + timedelta(hours=3)}, None, "yaoki retry run00001-1"),
@@ -242,6 +259,10 @@ def test_a_run_that_ended_incomplete_recommends_a_partial_merge() -> None:
 
     assert cut.partial_merge_note == "not all tasks are done: the next command merges 1 of 2 tasks"
     assert whole.partial_merge_note == ""
+    verified = build_run_view(replace(run, done_when=("tests",)), rows, {}, is_idle=True)
+    assert verified.partial_merge_note == (
+        "not all tasks are done: the next command verifies done_when and merges 1 of 2 tasks"
+    )
 
 
 @pytest.mark.spec("9.4")

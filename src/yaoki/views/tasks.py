@@ -154,7 +154,9 @@ class RunView:
         if not merges or only_reverts or done == tasks:
             return ""
         total = format_count(tasks, "task")
-        return f"not all tasks are done: the next command merges {done} of {total}"
+        verifies = self.run.done_when and self.next_command.startswith("yaoki merge")
+        proof = "verifies done_when and " if verifies else ""
+        return f"not all tasks are done: the next command {proof}merges {done} of {total}"
 
     @property
     def unmerged_revert_notes(self) -> tuple[str, ...]:

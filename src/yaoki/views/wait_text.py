@@ -47,7 +47,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         return f"blocked by {names.get(view.blocked_by, view.blocked_by)}"
     if row.awaiting_rerun:
         return _hold_words(row)
-    if row.due_at is not None and row.due_at > now:
+    if row.due_at is not None and row.due_at > now and not _account_opens_later(view, now):
         return f"next try {describe_moment(row.due_at, now)}"
     if view.unmet_needs:
         shown = [names.get(need, need) for need in view.unmet_needs]
@@ -88,6 +88,12 @@ def account_wait_end(view: TaskView, now: datetime) -> datetime | None:
     if account is None or not starts or account.asking_task or account.until <= now:
         return None
     return account.until
+
+
+def _account_opens_later(view: TaskView, now: datetime) -> bool:
+    """Does the task's account stay closed for longer than the task's own delay?"""
+    opens, due = account_wait_end(view, now), view.row.due_at
+    return opens is not None and due is not None and opens > due
 
 
 def _landing_words(row: TaskRow) -> str:

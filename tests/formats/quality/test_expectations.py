@@ -6,7 +6,7 @@ import pytest
 
 from yaoki.formats.quality.gaming.expectations import Expectation, read_expectations
 
-pytestmark = [pytest.mark.spec("17.4", "0.4"), pytest.mark.timeout(20)]
+pytestmark = pytest.mark.spec("17.4", "0.4")
 
 
 @pytest.mark.parametrize("part", ["r[0]", "r.fixed", "r.fixed[0]", "(r)[0]['x']"])

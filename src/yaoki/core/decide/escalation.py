@@ -196,16 +196,20 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     words = ' "words for the agent"' if reads else ""
     actions = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
-        is_conflict = failure.kind is FailureKind.CONFLICT
-        merge = (
-            f" (git merge {landing_branch(task.run_id, task.parent or '')})" if is_conflict else ""
-        )
         folder = quote_path(task.work.worktree)
-        actions.append(f"work in {folder}{merge}, then: yaoki answer {task.id} done")
+        start = _takeover_start(task, failure)
+        actions.append(f"work in {folder}{start}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         actions.append(f"yaoki answer {task.id} waive --check {failure.check}")
     actions.append(f"yaoki answer {task.id} abort")
     return tuple(actions)
+
+
+def _takeover_start(task: Task, failure: Failure) -> str:
+    """Git shows a clean worktree: the person must hear what is in it and what to begin with."""
+    if failure.kind is FailureKind.CONFLICT:
+        return f" (git merge {landing_branch(task.run_id, task.parent or '')})"
+    return " (the agent's work is committed there)" if task.work.attempt_file_count else ""
 
 
 def _question_text(task: Task, failure: Failure, issue: str) -> str:

@@ -224,6 +224,11 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         reasoning = "the check fails since work for which a person waived it"
         otherwise = "a test report, which tells waived failures from new ones"
         return _escalate(failure, current, most, "10.4", reasoning, otherwise)
+    if failure.check and task.keeps_waived_work and failure.kind is not FailureKind.CONFLICT:
+        # An agent that changes this work would end the waiver, and its question would return.
+        reasoning = f"a person waived {', '.join(task.waivers)} for this work; more fails"
+        otherwise = "no failure but the waived ones"
+        return _escalate(failure, current, most, "10.4", reasoning, otherwise)
     if task.is_rerun:
         reasoning = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"

@@ -89,7 +89,7 @@ def _end_waivers(task: Task) -> Task:
     A waiver in a journal of an earlier version names no work and stays, so that the journal folds
     to the row that was written with it.
     """
-    if not task.waived_work or task.work_identity == task.waived_work:
+    if not task.waived_work or task.keeps_waived_work:
         return task
     return replace(task, waivers=(), waived_work="")
 

@@ -254,6 +254,11 @@ class Task:
                 return self.work.diff_digest or self.work.tree
 
     @property
+    def keeps_waived_work(self) -> bool:
+        """Is the work still the one for which a person waived a check?"""
+        return bool(self.waived_work) and self.waived_work == self.work_identity
+
+    @property
     def check_revision_number(self) -> int:
         """The revision of the plan that its checks are from; 0 for those it was submitted with."""
         return self.check_revision.number if self.check_revision else 0

@@ -21,6 +21,7 @@ from yaoki.engine.run_status import load_run_status
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 from yaoki.ports import CompletionStore, MergeResult, Workspace
 
+CHECKS_SHOWN = 5
 WAIVED_SHOWN = 10
 
 
@@ -72,6 +73,8 @@ class MergeCommand:
             self._store.note(run.id, "WARNING", {"message": words})
         passed = [one.check for one in verdict.findings if _is_proof_of_plan(one)]
         self._record(run, result, status, passed, unproven=unproven and result.how != "already")
+        if passed:
+            notes.insert(0, f"passed on this commit: {list_some(passed, CHECKS_SHOWN)}")
         if waived := self._waived_tasks(run):
             names = list_some(waived, WAIVED_SHOWN)
             notes.append(f"landed with checks that a person waived: {names}")

@@ -122,7 +122,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             f"yaoki/{undone.run_id}{when}{also}"
         )
         if not undone.undo_requested and app.reads.run(undone.run_id).done_when:
-            print_wrapped("done_when is verified again when every task is done")
+            print_wrapped("done_when is verified again when every task is done, or by a merge")
         for words in commands.list_warnings(app, undone.run_id, before):
             print_wrapped(clean_line(words))
         _print_merge_note(app, undone.run_id, landed)
