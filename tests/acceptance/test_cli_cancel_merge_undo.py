@@ -202,6 +202,7 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
         done_when=["whole"],
     )
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert "done_when begins when every task" in project.yaoki("why", "done_when").err
     assert project.yaoki("answer", "second", "abort").code == 0
 
     refused = project.yaoki("merge", "--partial")
@@ -482,6 +483,8 @@ def test_an_empty_log_of_an_agent_names_the_log_of_its_check(prepared: Prepared)
 
     assert agent.err.endswith(f"wrote nothing\nnext: yaoki logs {task} --attempt 1 --check two\n")
     assert check.err.endswith(f"wrote nothing\nnext: yaoki why {task}\n")
+    built_in = project.yaoki("logs", "two", "--check", "scope")
+    assert "scope is built in: it starts no program" in " ".join(built_in.err.split())
 
 
 @pytest.mark.spec("9.6", "12.4")

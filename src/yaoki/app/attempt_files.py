@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import BUILT_IN_CHECKS
 from yaoki.errors import NotNow, Unknown
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path
     ran = find_check_folders(home, task)
     folder = ran.get(check)
     if folder is None:
+        if check in BUILT_IN_CHECKS:
+            words = f"{check} is built in: it starts no program and writes no output"
+            raise Unknown(words, hint=f"what it found: yaoki why {task.id}")
         names = sorted(ran)
         raise Unknown(
             f"no check {check!r} ran in attempt {attempt} of {task.id}",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.errors import Unknown
 
 if TYPE_CHECKING:
@@ -46,10 +47,14 @@ class RunLookup:
             raise Unknown(f"{text!r} is no longer here", hint=archived)
         if TASK_ID.fullmatch(text):
             return self._store.task(text).id
-        rows = self._store.rows(self.find_run(run).id)
+        found = self.find_run(run)
+        rows = self._store.rows(found.id)
         matches = [row for row in rows if row.name == text or str(row.n) == text]
         if matches:
             return matches[0].id
+        if text == FINAL_CHECK_NAME and found.done_when:
+            words = "done_when begins when every task of the run is done"
+            raise Unknown(words, hint=f"yaoki status {found.id}")
         raise Unknown(f"there is no task {text!r} in this run", hint=_suggest_name(text, rows))
 
 
