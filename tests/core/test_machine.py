@@ -269,6 +269,16 @@ def test_a_released_claim_changes_no_count(stage: Stage) -> None:
     assert task == replace(before, state=State.WAITING, lease=None)
 
 
+@pytest.mark.spec("17.7")
+def test_a_discarded_proof_is_counted_and_costs_no_attempt() -> None:
+    before = an_active_task(Stage.VERIFY)
+
+    task = evolve(before, LeaseReleased("host:1", 1, proof_discarded=True))
+
+    assert task.work == replace(before.work, discarded_proofs=1)
+    assert (task.stage, task.counts) == (Stage.VERIFY, before.counts)
+
+
 @pytest.mark.spec("3.1", "5.2")
 def test_an_attempt_starts_with_clean_work_and_resets_deliveries() -> None:
     before = an_active_task(

@@ -88,7 +88,12 @@ def test_a_task_apart_from_the_queue_lands_after_the_queue_members() -> None:
         (Work(queue_choice=choice(enters=False, takes_along=True)), QueueEntry.EARLY_LOOK),
         (Work(queue_choice=choice(enters=True, takes_along=False)), QueueEntry.ALONE),
         (Work(queue_choice=choice(enters=True, takes_along=True)), QueueEntry.TOGETHER),
+        (
+            Work(queue_choice=choice(enters=True, takes_along=True), discarded_proofs=1),
+            QueueEntry.EARLY_LOOK,
+        ),
         (Work(landing_refusals=1), QueueEntry.TOGETHER),
+        (Work(landing_refusals=1, discarded_proofs=1), QueueEntry.TOGETHER),
         (Work(landing_refusals=1, joint_failures=1), QueueEntry.ALONE),
     ],
 )

@@ -629,6 +629,10 @@ def test_a_deferred_stage_releases_its_claim_until_a_date() -> None:
     assert decide_events(an_active_task(Stage.WORK), StageDeferred("no port is free", MINUTE)) == (
         LeaseReleased("host:1", 1, "no port is free", NOW + MINUTE),
     )
+    discarded = StageDeferred("it did not land", MINUTE, proof_discarded=True)
+    assert decide_events(an_active_task(Stage.VERIFY), discarded) == (
+        LeaseReleased("host:1", 1, "it did not land", NOW + MINUTE, proof_discarded=True),
+    )
 
 
 @pytest.mark.spec("16.14")

@@ -38,7 +38,7 @@ LOOK_COST = 0.3
 # Below this chance of its own, a task would waste the joint proof of the others too often.
 TAKE_ALONG_CHANCE = 0.8
 # The most tasks that one proof lands.
-JOINT_MAX = 8
+JOINT_MAX = 16
 # So many times as long as usual a task waits if a queued one may be taking it along.
 LED_WAITS_MAX = 2
 

@@ -112,9 +112,15 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return plan_retry_or_escalate(task, make_failure(kind, reason), moment)
         case WorkInterrupted(reason=reason):
             return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, reason), moment)
-        case StageDeferred(reason=reason, wait=wait):
-            assert task.lease is not None, f"{task.id} has no lease"
-            return (LeaseReleased(task.lease.holder, task.lease.epoch, reason, moment.now + wait),)
+        case StageDeferred():
+            return (_release(task, report, moment),)
+
+
+def _release(task: Task, report: StageDeferred, moment: ClockAndChance) -> LeaseReleased:
+    assert task.lease is not None, f"{task.id} has no lease"
+    due_at = moment.now + report.wait
+    holder, epoch = task.lease.holder, task.lease.epoch
+    return LeaseReleased(holder, epoch, report.reason, due_at, report.proof_discarded)
 
 
 def _failure_of_stage(report: StageFaulted) -> Failure:

@@ -105,6 +105,7 @@ class LeaseReleased:
     """A worker gave its claim back; the stage stays as it is.
 
     `due_at`: the task is not claimed before this date, when the missing resource may be free.
+    `proof_discarded`: its checks failed on top of work that did not land, so they run again.
     """
 
     NAME: ClassVar[str] = "LEASE_RELEASED"
@@ -112,6 +113,7 @@ class LeaseReleased:
     epoch: int
     why: str = ""
     due_at: datetime | None = None
+    proof_discarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

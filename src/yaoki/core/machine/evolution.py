@@ -60,6 +60,7 @@ from yaoki.core.machine.transitions import (
     apply_landing_refused,
     apply_landing_reverted,
     apply_lease_ended,
+    apply_lease_released,
     apply_prompt_sent,
     apply_recalled,
     apply_recovery_started,
@@ -144,8 +145,8 @@ def evolve(task: Task, event: Event) -> Task:
             return switch_agent(task, agent_index, cause, why)
         case LeaseExpired(counted=counted):
             return apply_lease_ended(task, deliveries=1 if counted else 0)
-        case LeaseReleased(due_at=due_at):
-            return replace(apply_lease_ended(task, deliveries=0), due_at=due_at)
+        case LeaseReleased():
+            return apply_lease_released(task, event)
         case AttemptStarted():
             return apply_attempt_started(task, event)
         case PromptSent():

@@ -10,6 +10,7 @@ from yaoki.core.machine.events import (
     AwaitingRerun,
     EscalationDecided,
     Judged,
+    LeaseReleased,
     PromptSent,
     RetryDecided,
 )
@@ -47,6 +48,12 @@ def apply_lease_ended(task: Task, deliveries: int) -> Task:
     """The claim is over and the stage stays: the next claim continues there."""
     counts = replace(task.counts, deliveries=task.counts.deliveries + deliveries)
     return replace(task, state=State.WAITING, lease=None, counts=counts)
+
+
+def apply_lease_released(task: Task, event: LeaseReleased) -> Task:
+    discarded = task.work.discarded_proofs + event.proof_discarded
+    work = replace(task.work, discarded_proofs=discarded)
+    return replace(apply_lease_ended(task, deliveries=0), due_at=event.due_at, work=work)
 
 
 def _forgive_deliveries(task: Task) -> Counts:

@@ -173,10 +173,14 @@ class WorkInterrupted:
 
 @dataclass(frozen=True, slots=True)
 class StageDeferred:
-    """A resource that the stage needs is not free; the task waits, and nothing failed."""
+    """A resource that the stage needs is not free; the task waits, and nothing failed.
+
+    `proof_discarded`: a check failed, but on top of work that did not land.
+    """
 
     reason: str
     wait: timedelta
+    proof_discarded: bool = False
 
 
 StageReport = (

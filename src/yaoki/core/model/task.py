@@ -139,15 +139,20 @@ class Work:
     queue_choice: QueueChoice | None = None
     # Proofs that failed with the work of other tasks in them.
     joint_failures: int = 0
+    # Proofs that failed on top of work that did not land.
+    discarded_proofs: int = 0
 
     @property
     def queue_entry(self) -> QueueEntry:
-        """A task whose landing was refused has passed once, so it is most likely to pass again."""
+        """A task whose landing was refused has passed once, so it is most likely to pass again.
+
+        One whose proof was discarded may be as wrong as its predecessor: an early look tells.
+        """
         if self.joint_failures:
             return QueueEntry.ALONE
         if self.landing_refusals:
             return QueueEntry.TOGETHER
-        if self.queue_choice is None or not self.queue_choice.enters:
+        if self.discarded_proofs or self.queue_choice is None or not self.queue_choice.enters:
             return QueueEntry.EARLY_LOOK
         return QueueEntry.TOGETHER if self.queue_choice.takes_along else QueueEntry.ALONE
 

@@ -65,4 +65,5 @@ class PredecessorWait:
             return deferred
         if not task.work.is_queued or self._workspace.branches.branch_contains(run, onto):
             return None
-        return StageDeferred("its predecessor did not land, so it is verified again", timedelta(0))
+        words = "its predecessor did not land, so it is verified again"
+        return StageDeferred(words, timedelta(0), proof_discarded=True)
