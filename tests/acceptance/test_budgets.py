@@ -71,6 +71,24 @@ def test_a_run_pauses_at_its_budget_and_continues_when_the_same_budget_is_grante
     assert project.task("d")["state"] == "DONE"
 
 
+@pytest.mark.acceptance
+@pytest.mark.spec("9.6", "10.6", "0.6")
+def test_a_paused_run_that_is_given_up_ends_with_its_tasks(project: Project) -> None:
+    """A task that waits for its retry has a worktree, so it ends in a step of its own."""
+    checks = {"a": file_contains("a.txt")}
+    plan = a_plan({"a": [writes("a.txt", "bad\n")]}, [{"id": "a", "checks": ["a"]}], checks)
+    paused = project.yaoki("run", project.plan({**plan, "budget": {"attempts": 1}}), "--quiet")
+    assert paused.code == 5, paused.out + paused.err
+    run = project.status()["run"]
+
+    assert project.yaoki("answer", run, "abort").code == 0
+
+    assert project.status()["status"] == "CANCELLED"
+    assert project.task("a")["state"] == "CANCELLED"
+    forgotten = project.yaoki("forget", run, "--force")
+    assert forgotten.code == 0, forgotten.out + forgotten.err
+
+
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")

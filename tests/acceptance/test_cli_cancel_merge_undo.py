@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     BOUND_S,
+    GIT_IDENTITY,
     PATIENT,
     Project,
     a_plan,
@@ -211,6 +212,34 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
     assert "the landed tasks fail together: check whole" in " ".join(refused.err.split())
     merged = project.yaoki("merge", "--partial", "--unproven")
     assert merged.code == 0, merged.err
+
+
+@pytest.mark.spec("9.6", "16.6", "0.1")
+def test_a_partial_merge_onto_a_moved_base_is_verified_with_the_checks_of_its_tasks_as_well(
+    project: Project,
+) -> None:
+    plan = a_plan(
+        {"first": [writes("one.txt")], "second": ["nothing"]},
+        [
+            {"id": "first", "checks": ["one"]},
+            {"id": "second", "checks": ["two"], "needs": ["first"], "retry": {"max_retries": 0}},
+        ],
+        {
+            "one": {"shell": "test -s one.txt && ! test -e other.txt"},
+            "two": file_contains("two.txt"),
+            "whole": file_contains("one.txt"),
+        },
+        done_when=["whole"],
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    (project.repo / "other.txt").write_text("in the way\n")
+    project.git("add", "other.txt")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile")
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    assert "main has moved, and the merge fails: check one" in " ".join(refused.err.split())
 
 
 @pytest.mark.spec("9.6", "0.1")

@@ -226,6 +226,28 @@ def test_a_final_check_that_passed_with_the_old_checks_is_run_again(project: Pro
     assert finals[-1]["state"] != "DONE"
 
 
+@pytest.mark.spec("10.4", "9.3")
+def test_a_wrong_final_check_is_run_again_by_the_command_that_recheck_names(
+    project: Project,
+) -> None:
+    """Nobody can take a check over, so `done` is no answer to it."""
+    checks = {"good": file_contains("early.txt"), "whole": {"shell": "test -s never.txt"}}
+    tasks = [{"id": "early", "checks": ["good"]}]
+    plan = a_plan({"early": [writes("early.txt")]}, tasks, checks, done_when=["whole"])
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    plan["checks"]["whole"] = {"shell": "test -s early.txt"}
+    project.plan(plan)
+    rechecked = project.yaoki("plan", "recheck")
+
+    asked = project.task("done_when")["id"]
+    assert "done_when: answer retry to run the new checks" in rechecked.out
+    assert f"next: yaoki answer {asked} retry" in rechecked.out
+    assert project.yaoki("answer", asked, "retry").code == 0
+    ended = project.yaoki("resume")
+    assert ended.code == 0, ended.out + ended.err
+
+
 @pytest.mark.spec("10.4", "8.4")
 def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
     project: Project, tmp_path: Path

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId, Task
 
 POLL = timedelta(milliseconds=100)
+CANCEL_WITHIN = timedelta(seconds=10)
 
 
 def answer_task(
@@ -129,7 +130,7 @@ def undo_document(task: Task) -> Document:
 
 
 def cancel_work(
-    app: App, run: Run, task_id: str = "", *, timeout: timedelta, how: str = ""
+    app: App, run: Run, task_id: str = "", *, timeout: timedelta = CANCEL_WITHIN, how: str = ""
 ) -> list[TaskId]:
     """End a run or one task of it; returns the tasks that are still active after `timeout`."""
     from yaoki.app.serve import finish_cancelled  # the engine, which few commands need

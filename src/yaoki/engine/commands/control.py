@@ -67,7 +67,7 @@ class Control:
 
         A run that is DONE is refused.  A cancelled run stays as it is.
         """
-        if run.cancel_requested and self._store.is_idle(run.id):
+        if run.cancel_requested and all(row.state.is_final for row in self._store.rows(run.id)):
             return []
         if load_run_status(self._store, run) is RunStatus.DONE:
             raise NotNow(f"run {run.id} is already done", hint=f"yaoki merge {run.id}")

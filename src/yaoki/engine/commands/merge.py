@@ -148,8 +148,11 @@ class MergeCommand:
             # The final check of a run that is not done never ran.
             required = self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
         elif run.done_when:
-            checks = tuple(run.checks[name] for name in run.done_when)
-            required = replace(required, checks=checks)
+            final = tuple(run.checks[name] for name in run.done_when)
+            # No final check has shown that the tasks of an unfinished run hold together.
+            others = () if is_done else required.checks
+            checks = {check.name: check for check in (*others, *final)}
+            required = replace(required, checks=tuple(checks.values()))
         if not required.checks:
             return Verdict(())
         spec = required.as_task_spec(run, "merge", f"Verify the merge into {merge.branch}.")

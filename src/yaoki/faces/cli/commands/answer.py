@@ -156,8 +156,7 @@ def _answer_run(
 
     run = app.lookup.find_run(name)
     if choice == Choice.ABORT:
-        app.control.cancel(run)
-        app.services.completion.complete(run.id)
+        commands.cancel_work(app, run, how=answer_channel())
     elif choice == GO:
         commands.continue_run(app, run, words, accepted, how=answer_channel())
     elif choice is not None:

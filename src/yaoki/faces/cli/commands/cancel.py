@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import TaskId
 
-CANCEL_WITHIN = timedelta(seconds=10)
-
 
 @click.command()
 @click.argument("what", metavar="[RUN|TASK]", default="")
@@ -41,7 +38,7 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
         refuse_agents(app)
         found = find_run_or_task(app, what, run_name)
         before = {row.id for row in app.reads.rows(found.run.id) if row.state is State.CANCELLED}
-        left = commands.cancel_work(app, found.run, found.task, timeout=CANCEL_WITHIN)
+        left = commands.cancel_work(app, found.run, found.task)
         document = commands.cancel_document(app, found.run, found.task, left)
         if as_json:
             print_document(document)

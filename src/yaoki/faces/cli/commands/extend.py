@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.app.plan_input import STDIN
-from yaoki.core.model import State
+from yaoki.core.model import Choice, State
 from yaoki.core.redact import mask_values
 from yaoki.core.text import format_count, list_some
 from yaoki.errors import PlanInvalid
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from yaoki.app.build import App
-    from yaoki.core.model import Run, TaskId
+    from yaoki.core.model import Run, Task, TaskId
     from yaoki.engine.commands.extend import PlanExtension
     from yaoki.ports import PlannerAnswer
 
@@ -211,12 +211,25 @@ def _print_waiting(app: App, tasks: Sequence[TaskId]) -> str:
     asking = [task for task in rows if task.state is State.ESCALATED]
     if not asking:
         return ""
-    names = list_some([clean_line(task.spec.name, 60) for task in asking], NAMES_SHOWN)
-    print_wrapped(
-        f"{names}: answer done to verify the work as it is with the new checks, without an agent; "
-        "retry lets the agent work again"
-    )
-    return f"yaoki answer {asking[0].id} done"
+    with_work = [task for task in asking if _can_be_taken_over(task)]
+    only_checks = [task for task in asking if not _can_be_taken_over(task)]
+    if with_work:
+        print_wrapped(
+            f"{_names(with_work)}: answer done to verify the work as it is with the new checks, "
+            "without an agent; retry lets the agent work again"
+        )
+    if only_checks:
+        print_wrapped(f"{_names(only_checks)}: answer retry to run the new checks")
+    first, answer = asking[0], "done" if asking[0] in with_work else "retry"
+    return f"yaoki answer {first.id} {answer}"
+
+
+def _can_be_taken_over(task: Task) -> bool:
+    return task.question is not None and Choice.DONE in task.question.choices
+
+
+def _names(tasks: Sequence[Task]) -> str:
+    return list_some([clean_line(task.spec.name, 60) for task in tasks], NAMES_SHOWN)
 
 
 def _read_answer(app: App, run: Run, file: Path) -> PlannerAnswer:
