@@ -493,6 +493,7 @@ def test_a_removed_sandbox_setting_asks_again(plain: UntrustedClone) -> None:
 
     assert done.code == REFUSED
     assert '- sandbox.mode = "on"' in shown.out
+    assert "settings have changed since it was given" in " ".join(plain.yaoki("doctor").out.split())
 
 
 def test_changed_numbers_and_comments_do_not_ask_again(plain: UntrustedClone) -> None:

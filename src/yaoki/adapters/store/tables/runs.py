@@ -35,12 +35,15 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
 )
+from yaoki.core.text import list_some
 from yaoki.errors import NotNow, OverLimit
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.clock import StoreClock
     from yaoki.adapters.store.database import Database, Transaction
     from yaoki.core.run_status import StateCounts
+
+NAMES_SHOWN = 5
 
 
 class RunQueries:
@@ -168,7 +171,7 @@ class RunQueries:
                 "revision": number,
                 "checks": sorted(checks),
                 "tasks": [task.spec.name for task in tasks if task.id in revised],
-                "message": _recheck_message(number, sorted(checks)),
+                "message": _recheck_message(number, sorted(checks), tasks),
                 "how": how,
             }
             changed = replace(run, revised_checks={**run.revised_checks, **checks})
@@ -304,12 +307,16 @@ class RunQueries:
         self._db.write(work)
 
 
-def _recheck_message(number: int, checks: Sequence[str]) -> str:
-    what = f"the checks {', '.join(checks)}" if checks else "the set-up"
-    return (
-        f"revision {number}: {what} were taken over from the changed plan; what was proven before "
-        "was proven with the earlier ones"
-    )
+def _recheck_message(number: int, checks: Sequence[str], tasks: Sequence[Task]) -> str:
+    """Only what landed with the earlier checks, or with the earlier set-up, was proven by them."""
+    what = f"the checks {', '.join(checks)} were" if checks else "the set-up was"
+    landed = [
+        task.spec.name
+        for task in tasks
+        if task.landed_commit and (not checks or any(c.name in checks for c in task.spec.checks))
+    ]
+    before = f"; proven before that: {list_some(landed, NAMES_SHOWN)}" if landed else ""
+    return f"revision {number}: {what} taken over from the changed plan{before}"
 
 
 def _cannot_be_summarized(tx: Transaction, run: Run) -> bool:

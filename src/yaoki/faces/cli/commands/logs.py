@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.model import State
 from yaoki.core.text import format_bytes, format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
@@ -99,7 +100,8 @@ def _next_command(app: App, task: Task, attempt: int, check: str) -> str:
 def _empty_log_words(app: App, task: Task, attempt: int, name: str, check: str) -> str:
     """Some agents and most shells write to standard error only, so its end follows."""
     subject = f"check {check} in attempt {attempt}" if check else f"attempt {attempt}"
-    words = f"{subject} of {task.id} wrote nothing"
+    runs = task.state is State.ACTIVE and attempt == task.attempt
+    words = f"{subject} of {task.id} {'has written nothing yet' if runs else 'wrote nothing'}"
     head, *lines = _error_lines(app, task, attempt, name, check) or [""]
     return "\n".join((f"{words} on standard output; {head}", *lines)) if head else words
 
