@@ -198,3 +198,68 @@ def test_the_large_agent_is_called_at_the_fourth_attempt_whatever_else_lands(
     assert count_calls(small) == 3
     attempts = project.yaoki("why", "hard", "--json").document["attempts"]
     assert [one["agent"] for one in attempts] == ["small", "small", "small", "large"]
+
+
+def pooled_agent(act: str) -> dict[str, Any]:
+    """An agent that sees its account by a key, which is a variable of the worker's."""
+    accounts = {name: {"env_from": {"KEY": f"KEY_{name.upper()}"}} for name in ("work", "home")}
+    return {"command": ["sh", "-c", act], "accounts": accounts}
+
+
+def test_the_second_account_of_an_agent_continues_when_the_first_is_at_its_limit(
+    project: Project, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls"
+    limit = f"echo '{DISTANT_LIMIT}' >&2; exit 1"
+    act = (
+        f"echo $KEY >> {calls}; env | grep -q KEY_ && exit 3; "
+        f'[ "$KEY" = work-key ] && {{ {limit}; }}; echo good > $YAOKI_TASK_NAME.txt'
+    )
+    project.env |= {"KEY_WORK": "work-key", "KEY_HOME": "home-key"}
+    plan = make_plan({"bot": pooled_agent(act)}, "bot", ["one", "two"])
+    plan["tasks"][1]["needs"] = ["one"]
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert calls.read_text().split() == ["work-key", "home-key", "home-key"]
+    assert "the service of bot/work is at its limit; bot/home continues" in " ".join(
+        project.yaoki("why", "one").out.split()
+    )
+
+
+def test_another_account_does_not_repeat_what_the_same_agent_failed_at(
+    project: Project, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls"
+    project.env |= {"KEY_WORK": "work-key", "KEY_HOME": "home-key"}
+    agents = {
+        "bot": pooled_agent(f"echo $KEY >> {calls}; echo bad > one.txt"),
+        "second": {"command": ["sh", "-c", "echo good > one.txt"]},
+    }
+    project.settings(SETTINGS + QUICK)
+
+    done = project.yaoki("run", project.plan(make_plan(agents, ["bot", "second"], ["one"])))
+
+    assert done.code == 0, done.out + done.err
+    assert calls.read_text().split() == ["work-key"] * 3
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"account": "mine"}, "an agent has either account or accounts; leave one out"),
+        ({"accounts": {"a|b": {}}}, "'a|b' is not a name of letters, digits, - and _"),
+        ({"env_from": {"KEY": "MY KEY"}}, "'MY KEY' is not the name of an environment variable"),
+    ],
+)
+def test_an_unsound_pool_of_accounts_is_refused_with_its_place(
+    project: Project, more: dict[str, Any], words: str
+) -> None:
+    plan = make_plan({"bot": {**pooled_agent("true"), **more}}, "bot", ["one"])
+
+    refused = project.yaoki("validate", project.plan(plan))
+
+    assert refused.code == 2
+    assert words in " ".join(refused.err.split())
+    assert "agents.bot" in refused.err

@@ -23,6 +23,7 @@ SETTINGS = "settings"
 # The fields of a check and of an agent that decide what is started; others are not digested.
 CHECK_FIELDS = ("type", "argv", "shell", "cwd", "env", "entry", "options", "reader")
 AGENT_FIELDS = ("preset", "command", "env", "pass_env", "model", "options")
+NEWER_AGENT_FIELDS = ("env_from", "accounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,11 @@ def digest_check(spec: CheckSpec) -> CommandDigest | None:
 def digest_agent(spec: AgentSpec) -> CommandDigest:
     command = _quote(spec.command) or spec.preset
     options = f" {json.dumps(_to_data(spec.options), sort_keys=True)}" if spec.options else ""
-    passed_on = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
+    seen = dict.fromkeys(name for one in spec.list_by_account() for name in one.passed_variables)
+    passed_on = f", sees {' '.join(seen)}" if seen else ""
     rights = f", permissions {spec.permissions}" if spec.permissions else ""
-    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}{rights}"
+    accounts = "".join(f", account {one.name}{_env(one.env)}" for one in spec.accounts)
+    text = f"agent {spec.name}: {command}{options}{_env(spec.env)}{passed_on}{accounts}{rights}"
     return _digest(text, _pick_agent_fields(spec))
 
 
@@ -157,8 +160,9 @@ def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str,
 
 
 def _pick_agent_fields(spec: AgentSpec) -> dict[str, Any]:
-    """Permissions that were not given are left out: older digests stay valid."""
+    """Newer fields that were not given are left out: older digests stay valid."""
     fields = _pick_fields(spec, AGENT_FIELDS)
+    fields |= _pick_fields(spec, (name for name in NEWER_AGENT_FIELDS if getattr(spec, name)))
     return {**fields, "permissions": spec.permissions.value} if spec.permissions else fields
 
 

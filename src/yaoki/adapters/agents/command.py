@@ -99,7 +99,7 @@ class CommandAgent:
         return (*spec.command, "")[0], build_base_environment(spec, self._environ)
 
     def build_launch(self, request: AttemptRequest) -> Launch:
-        return self._launch(request, request.agent.pass_env)
+        return self._launch(request, request.agent.passed_variables)
 
     def _launch(self, request: AttemptRequest, passed_names: tuple[str, ...]) -> Launch:
         """`passed_names` are variables that the plan names; those of a preset are not secret."""

@@ -58,6 +58,7 @@ def build_base_environment(spec: AgentSpec, environ: Mapping[str, str]) -> dict[
         **filter_environment(environ, (*BASIC_VARIABLES, *spec.pass_env)),
         "TERM": "dumb",
         **spec.env,
+        **{name: environ[source] for name, source in spec.env_from.items() if source in environ},
     }
 
 

@@ -90,7 +90,7 @@ class PresetAgent(CommandAgent):
         for name, text in files.items():
             _write_own_file(Path(values.home) / name, text)
         full = self.resolve_spec(request.agent, values)
-        launch = self._launch(replace(request, agent=full), request.agent.pass_env)
+        launch = self._launch(replace(request, agent=full), request.agent.passed_variables)
         return replace(launch, writable=(*launch.writable, values.home)) if files else launch
 
     def _resumable_session(self, folder: Path, summary: OutputSummary) -> str:

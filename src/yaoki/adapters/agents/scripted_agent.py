@@ -33,7 +33,7 @@ class ScriptedAgent(CommandAgent):
             ) from fault
 
     def build_launch(self, order: AttemptRequest) -> Launch:
-        passed_names = order.agent.pass_env
+        passed_names = order.agent.passed_variables
         write_prompt(order, self._environ, passed_names)
         env = build_agent_environment(order, self._environ)
         script = order.folder / SCENARIO

@@ -95,7 +95,7 @@ def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime)
         alone,
         action=RetryAction.RETRY,
         reasoning=f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}; "
-        f"{task.spec.agents[other.index].name} continues{when}",
+        f"{task.spec.agents[other.index].title} continues{when}",
         rule=FAIL_OVER_RULE,
         otherwise=_explain_fail_over(task, alone),
         delay=other.wait,

@@ -117,7 +117,7 @@ def plan_rerun_round(waiting: Sequence[Task], head: str) -> RerunRound:
     able = [
         task
         for task in waiting
-        if task.first_base and (task.first_base != head or task.other_agent_indices)
+        if task.first_base and (task.first_base != head or task.substitute_indices)
     ]
     rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])
     return RerunRound(rerun, tuple(task for task in waiting if task not in able))

@@ -98,7 +98,7 @@ def choose_retry_strategy(task: Task, same_work: int, alike: int = 1) -> RetryMe
 
     Different work with the same failure is no reason to give up, but to use the next agent.
     """
-    if max(same_work, alike) >= FUTILE_FAILURES and task.other_agent_indices:
+    if max(same_work, alike) >= FUTILE_FAILURES and task.substitute_indices:
         return RetryMethod.NEXT_AGENT
     if same_work >= FUTILE_FAILURES:
         return None
@@ -112,7 +112,7 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     policy = task.spec.policy
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
-    if failure.agent_problem and not task.taken_over and task.other_agent_indices:
+    if failure.agent_problem and not task.taken_over and task.substitute_indices:
         return _fail_over(task, failure, current)
     if failure.is_our_fault:
         return _retry_after_fault(task, failure, policy, chance)
@@ -149,15 +149,15 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
 
 def _fail_over(task: Task, failure: Failure, current: int) -> RetryDecision:
     """Rule 18.1: the agent cannot work here, and the chain has another one."""
-    index = task.other_agent_indices[0]
-    before = task.agent.name if task.agent else ""
+    index = task.substitute_indices[0]
+    before = task.agent.title if task.agent else ""
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
         current,
         0,
         f"{before} cannot do this ({failure.agent_problem.value}); "
-        f"{task.spec.agents[index].name} continues",
+        f"{task.spec.agents[index].title} continues",
         "18.1",
         "no further agent would ask a person",
         strategy=RetryMethod.NEXT_AGENT,
@@ -339,7 +339,7 @@ def _retry(
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
-        agent_index=task.other_agent_indices[0] if next_agent else None,
+        agent_index=task.substitute_indices[0] if next_agent else None,
         fail_over=FailOverCause.REPEATED_FAILURE if next_agent else FailOverCause.NONE,
     )
 

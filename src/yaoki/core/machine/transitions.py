@@ -414,7 +414,7 @@ def switch_agent(task: Task, index: int, cause: FailOverCause, message: str) -> 
         # In a journal of an earlier version, whose rows have no such list.
         return switched
     words = shorten(message, GIVEN_UP_MESSAGE_MAX)
-    given_up = GivenUpAgent(task.agent_index, before.name, cause, words)
+    given_up = GivenUpAgent(task.agent_index, before.title, cause, words)
     others = tuple(one for one in task.given_up_agents if one.index != task.agent_index)
     return replace(switched, given_up_agents=(*others, given_up))
 

@@ -69,6 +69,7 @@ from yaoki.core.model.outcome import (
 )
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
+    AgentAccount,
     AgentSpec,
     Backoff,
     CheckRevision,
@@ -99,6 +100,7 @@ __all__ = [
     "RERUNS_PER_ROUND",
     "AccountClosure",
     "AccountProblem",
+    "AgentAccount",
     "AgentExit",
     "AgentLimit",
     "AgentSpec",

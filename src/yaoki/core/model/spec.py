@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -127,8 +127,22 @@ class PromptFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentAccount:
+    """One of several accounts that an agent can work with, and the variables that choose it."""
+
+    name: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    env_from: Mapping[str, str] = field(default_factory=dict)
+    concurrency: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """The command and options of one agent; `options` belong to the preset."""
+    """The command and options of one agent; `options` belong to the preset.
+
+    `env_from` gives it variables of the worker under other names.  An agent with several
+    `accounts` stands in a chain once for each of them, see `list_by_account`.
+    """
 
     name: str
     preset: str = "command"
@@ -141,11 +155,44 @@ class AgentSpec:
     concurrency: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
     permissions: Permissions = Permissions.PRESET
+    env_from: Mapping[str, str] = field(default_factory=dict)
+    accounts: tuple[AgentAccount, ...] = ()
 
     @property
     def billed_account(self) -> str:
         """The name of the agent, unless the plan gives an account."""
         return self.account or self.name
+
+    @property
+    def title(self) -> str:
+        """The name for people; with one of several accounts it is that account's."""
+        return self.account if self.account.startswith(f"{self.name}/") else self.name
+
+    @property
+    def passed_variables(self) -> tuple[str, ...]:
+        """The variables of the worker whose values the agent gets."""
+        return (*self.pass_env, *self.env_from.values())
+
+    def list_by_account(self) -> tuple[AgentSpec, ...]:
+        """The agent once for each of its accounts, in their order."""
+        if not self.accounts:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                accounts=(),
+                account=f"{self.name}/{one.name}",
+                env={**self.env, **one.env},
+                env_from={**self.env_from, **one.env_from},
+                concurrency=one.concurrency or self.concurrency,
+            )
+            for one in self.accounts
+        )
+
+
+def list_chain(agents: Iterable[AgentSpec]) -> tuple[AgentSpec, ...]:
+    """The chain of a task: each agent once for each of its accounts."""
+    return tuple(one for agent in agents for one in agent.list_by_account())
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,10 +284,20 @@ class Task:
         """The agents of the chain that may continue: those after the present one, then those
         before it, without those that would fail again.
         """
-        count = len(self.spec.agents)
-        given_up = {one.index for one in self.given_up_agents if one.cause.is_final}
-        circle = ((self.agent_index + step) % count for step in range(1, count))
-        return tuple(index for index in circle if index not in given_up)
+        agents = self.spec.agents
+        given_up = {agents[one.index].name for one in self.given_up_agents if one.cause.is_final}
+        circle = ((self.agent_index + step) % len(agents) for step in range(1, len(agents)))
+        return tuple(index for index in circle if agents[index].name not in given_up)
+
+    @property
+    def substitute_indices(self) -> tuple[int, ...]:
+        """Those of other agents: with another account the present one would do the same."""
+        present, agents = self.agent, self.spec.agents
+        return tuple(
+            index
+            for index in self.other_agent_indices
+            if present is None or agents[index].name != present.name
+        )
 
     @property
     def other_accounts(self) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ def _grant_rerun(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task
 
     def grant(task: Task) -> Sequence[Event]:
         # Where the chain has another agent, the one that failed makes no further attempt.
-        index = next(iter(task.other_agent_indices), None)
+        index = next(iter(task.substitute_indices), None)
         return (RerunGranted(head, strategy, reason, index),) if task.awaiting_rerun else ()
 
     return grant

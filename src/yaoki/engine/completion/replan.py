@@ -23,6 +23,7 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
+from yaoki.core.model.spec import list_chain
 from yaoki.core.planner_prompt import may_be_replaced, planning_goal
 from yaoki.engine.required_checks import is_final_check
 from yaoki.ports import Clock, CompletionStore, TaskRow
@@ -80,7 +81,7 @@ class ReplanStep:
             name=name,
             goal=planning_goal(brief.role, run.goal, brief.phase),
             kind=TaskKind.PLAN,
-            agents=tuple(run.catalogue.agents[agent] for agent in run.planner),
+            agents=list_chain(run.catalogue.agents[agent] for agent in run.planner),
             policy=replace(policy, content_retries_max=PLAN_RETRIES_MAX, reruns_max=0),
             timeout=self._timeout,
             hang=self._hang,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from yaoki.core.leaks import SECRETS_CHECK, LeakSearch, leak_finding
-from yaoki.core.model import Finding, Run, Task
+from yaoki.core.model import AgentSpec, Finding, Run, Task
+from yaoki.core.model.spec import list_chain
 from yaoki.ports import Candidate, Checker, Workspace
 
 
 def passed_variables(run: Run, task: Task) -> tuple[str, ...]:
     """The variables passed to the run's agents; their values may show up in check output."""
     agents = (*run.catalogue.agents.values(), *task.spec.agents)
-    return tuple(sorted({name for agent in agents for name in agent.pass_env}))
+    return tuple(sorted({name for agent in agents for name in _passed_to(agent)}))
+
+
+def _passed_to(agent: AgentSpec) -> tuple[str, ...]:
+    return tuple(name for one in agent.list_by_account() for name in one.passed_variables)
 
 
 class SecretGuard:
@@ -26,7 +31,9 @@ class SecretGuard:
         if SECRETS_CHECK in task.waivers:
             return ()
         agents = (*run.catalogue.agents.values(), *task.spec.agents)
-        configured = {name: value for agent in agents for name, value in agent.env.items()}
+        configured = {
+            name: value for agent in list_chain(agents) for name, value in agent.env.items()
+        }
         variables = self._checker.confidential_variables(passed_variables(run, task), configured)
         search = LeakSearch(variables)
         if not search:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
+    AgentAccount,
     AgentSpec,
     BaselineMode,
     Catalogue,
@@ -27,6 +28,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.core.model.mutant import MutantRules
+from yaoki.core.model.spec import list_chain
 from yaoki.core.settings.settings import build_retry_policy
 from yaoki.formats.plan.field_values import HIDDEN_WITHOUT_FILES
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
@@ -88,7 +90,9 @@ def _checks(draft: Draft) -> dict[str, CheckSpec]:
 def _check_spec(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
     """The check; a judge check also has the agent that judges."""
     spec, judge = check_spec(name, check), check.judge.agent
-    return replace(spec, agent=agent_spec(judge, draft.agents[judge])) if judge else spec
+    if not judge:
+        return spec
+    return replace(spec, agent=agent_spec(judge, draft.agents[judge]).list_by_account()[0])
 
 
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
@@ -165,6 +169,11 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
         concurrency=agent.concurrency,
         options=dict(agent.options),
         permissions=Permissions(agent.permissions),
+        env_from=dict(agent.env_from),
+        accounts=tuple(
+            AgentAccount(key, dict(one.env), dict(one.env_from), one.concurrency)
+            for key, one in agent.accounts.items()
+        ),
     )
 
 
@@ -283,4 +292,4 @@ def _planning_brief(placed: PlacedTask) -> PlanningBrief | None:
 def _chain(draft: Draft, task: TaskModel, catalogue: Catalogue) -> tuple[AgentSpec, ...]:
     if task.kind in {"check", "group"}:
         return ()
-    return tuple(catalogue.agents[name] for name in draft.chain_of(task))
+    return list_chain(catalogue.agents[name] for name in draft.chain_of(task))

@@ -65,6 +65,7 @@ _DURATION = lazy_compile(
     r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"
 )
 _ENV_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ACCOUNT_NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class FieldRefused(ValueError):
@@ -217,6 +218,20 @@ def check_env_names(value: Any) -> Any:
     for name in value:
         if not _ENV_NAME.fullmatch(name):
             raise field_error(f"{name!r} is not the name of an environment variable")
+    return value
+
+
+def check_env_sources(value: Any) -> Any:
+    """Names of variables, each with the name of another one."""
+    check_env_names(value)
+    check_env_names(value.values())
+    return value
+
+
+def check_account_names(value: Any) -> Any:
+    for name in value:
+        if not _ACCOUNT_NAME.fullmatch(name):
+            raise field_error(f"{name!r} is not a name of letters, digits, - and _")
     return value
 
 

@@ -17,6 +17,7 @@ from yaoki.formats.plan.field_values import (
     check_branch_name,
     check_env_globs,
     check_env_names,
+    check_env_sources,
     check_inside,
     check_regex,
     check_success,
@@ -57,6 +58,7 @@ SuccessForm = Annotated[str, AfterValidator(check_success)]
 InsidePath = Annotated[str, AfterValidator(check_inside)]
 BranchName = Annotated[str, AfterValidator(check_branch_name)]
 Env = Annotated[dict[str, str], AfterValidator(check_env_names)]
+EnvSources = Annotated[dict[str, str], AfterValidator(check_env_sources)]
 EnvGlobs = Annotated[list[str], AfterValidator(check_env_globs)]
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
 from yaoki.core.settings.keys import RETRIES_MAX
 from yaoki.formats.plan.field_values import (
     PRESETS,
+    check_account_names,
     check_preset,
     field_error,
     permissions_defect,
@@ -26,6 +27,7 @@ from yaoki.formats.plan.fields import (
     Duration,
     Env,
     EnvGlobs,
+    EnvSources,
     HiddenFolder,
     InsidePath,
     Regex,
@@ -54,6 +56,16 @@ NOT_GIVEN = timedelta(0)
 Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
 
 
+class AccountModel(StrictModel):
+    """One of several accounts of an agent."""
+
+    env: Env = Field({}, description="variables that choose the account")
+    env_from: EnvSources = Field(
+        {}, description="variables of the agent, each with the worker's variable it is taken from"
+    )
+    concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
+
+
 class AgentModel(StrictModel):
     """The command and options of one agent."""
 
@@ -74,8 +86,16 @@ class AgentModel(StrictModel):
     pass_env: EnvGlobs = Field(
         [], description="variables passed on from the worker; * matches any part"
     )
+    env_from: EnvSources = Field(
+        {}, description="variables of the agent, each with the worker's variable it is taken from"
+    )
     model: str = Field("", description="fills {model}; known agents get it in their own way")
     account: str = Field("", description="who is billed; agents of one account share its limits")
+    accounts: Annotated[dict[str, AccountModel], AfterValidator(check_account_names)] = Field(
+        {},
+        description="several accounts of this agent, by name and in this order: the next one "
+        "continues when one is at its limit or refused",
+    )
     concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
     options: dict[str, Any] = Field(
         {}, description="what the preset takes besides; known agents: program, arguments, base_url"
@@ -91,6 +111,8 @@ class AgentModel(StrictModel):
     def _known_agents_choose_their_channel(self) -> AgentModel:
         if defect := permissions_defect(self.preset, self.permissions):
             raise field_error(defect)
+        if self.account and self.accounts:
+            raise field_error("an agent has either account or accounts; leave one out")
         if self.preset != "command" and self.is_given("prompt"):
             raise field_error(
                 f"preset {self.preset} chooses how it gets its prompt; leave prompt out"

@@ -10,6 +10,7 @@ from yaoki.core.agent_json import json_objects, last_agent_message
 from yaoki.core.graph import find_cycle
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import REPLANS_MAX, PlanningBrief, RetryPolicy, Run, TaskKind, TaskSpec
+from yaoki.core.model.spec import list_chain
 from yaoki.core.text import did_you_mean, format_count
 from yaoki.formats.plan.rules import NAME
 from yaoki.ports import PlannerAnswer
@@ -199,7 +200,7 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
         checks=tuple(known_checks[c] for c in checks if c in known_checks),
         agents=()
         if kind is TaskKind.CHECK
-        else tuple(catalogue.agents[a] for a in agents if a in catalogue.agents),
+        else list_chain(catalogue.agents[a] for a in agents if a in catalogue.agents),
         scope=tuple(one.get("scope", replaced_spec.scope if replaced_spec else ())),
         priority=one.get("priority", 0),
         required=one.get("required", replaced_spec.required if replaced_spec else True),
@@ -280,7 +281,7 @@ def _replacements(
 
 def default_spec(like: TaskSpec, run: Run) -> TaskSpec:
     """The defaults for tasks of an answer: the run's agents, the timeouts of the planning task."""
-    chain = tuple(run.catalogue.agents[name] for name in run.default_agents)
+    chain = list_chain(run.catalogue.agents[name] for name in run.default_agents)
     return TaskSpec(
         "",
         "",

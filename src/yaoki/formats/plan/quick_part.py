@@ -25,6 +25,7 @@ DOUBTFUL_VALUES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "AgentModel": lambda given: (
         ("prompt" in given and given.get("preset", "command") != "command")
         or given.get("permissions") == "edits"
+        or ("account" in given and "accounts" in given)
     ),
 }
 

@@ -126,7 +126,7 @@ class ClaimFilter:
         if index is None:
             return None
         cause = FAIL_OVER_CAUSES[AccountProblem(row["problem"])]
-        return AgentSwitched(index, task.spec.agents[index].name, row["why"], cause)
+        return AgentSwitched(index, task.spec.agents[index].title, row["why"], cause)
 
 
 def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
