@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -219,3 +230,71 @@ def test_two_landings_that_broke_the_same_check_are_both_sent_back(project: Proj
     assert attempts == {"a": 1, "b": 2, "c": 2}
     assert "UNDO_DROPPED" not in project.event_names()
     assert project.yaoki("verify").code == 0
+
+
+def has_state(project: Project, name: str, state: str) -> bool:
+    """Also before the run is submitted, when there are no tasks."""
+    tasks = project.status().get("tasks", ())
+    return any((task["name"], task["state"]) == (name, state) for task in tasks)
+
+
+def start_chain(project: Project, gate: Path) -> subprocess.Popen[str]:
+    """One task at a time: `first` makes a file, `second` adds a line to it behind the gate."""
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
+    tasks = [{"id": name, "checks": [name]} for name in ("first", "second", "third")]
+    script = {
+        "first": [writes("a.txt")],
+        "second": [[waits_for(gate), *writes("a.txt", "good\nmore\n")]],
+        "third": [[waits_for(gate.with_name("end")), *writes("c.txt")]],
+    }
+    checks = {
+        "first": file_contains("a.txt"),
+        "second": file_contains("a.txt", "more"),
+        "third": file_contains("c.txt"),
+    }
+    worker = project.start("run", project.plan(a_plan(script, tasks, checks)))
+    wait_until(lambda: has_state(project, "first", "DONE"), "first landed")
+    return worker
+
+
+@pytest.mark.spec("9.6", "0.1")
+def test_an_undo_that_later_work_forbids_is_refused_at_once_while_a_task_runs(
+    project: Project, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    worker = start_chain(project, gate)
+    wait_until(lambda: has_state(project, "third", "ACTIVE"), "third runs")
+
+    refused = project.yaoki("undo", "first")
+    gate.with_name("end").touch()
+    worker.communicate(timeout=BOUND_S)
+
+    assert refused.code == 6, refused.out
+    assert "later work builds on" in refused.err
+    assert "UNDO_REQUESTED" not in project.event_names()
+
+
+@pytest.mark.spec("9.6", "0.1", "12.1")
+def test_an_undo_that_is_refused_later_is_told_by_status_why_and_merge(
+    project: Project, tmp_path: Path
+) -> None:
+    """Work that was still running has built on it meanwhile."""
+    gate = tmp_path / "gate"
+    worker = start_chain(project, gate)
+    wait_until(lambda: has_state(project, "second", "ACTIVE"), "second runs")
+
+    accepted = project.yaoki("undo", "first")
+    gate.touch()
+    gate.with_name("end").touch()
+    out, _ = worker.communicate(timeout=BOUND_S)
+
+    assert accepted.code == 0, accepted.err
+    warning = "its undo was refused: later work builds on"
+    for text in (out, project.query("why", "first").out, project.query("report").out):
+        assert warning in " ".join(text.split())
+    words = "the undo of first was refused: later work builds on"
+    assert words in " ".join(project.query("status").out.split())
+    merged = project.yaoki("merge", "--into", "other")
+    assert merged.code == 0, merged.err
+    assert words in " ".join(merged.out.split())

@@ -129,14 +129,7 @@ class DictBranches:
         world, head = self.world, self.head(run)
         undone = {step.undoes for step in self.list_landings(run)}
         left = {task_id: landed for task_id, landed in landings.items() if landed not in undone}
-        tree = world.tree(head)
-        for task_id, landed in left.items():
-            if landed not in world.ancestors(head):
-                raise NotNow(f"{run.branch} does not hold {task_id}")
-            before = world.tree(self._own_base(landed))
-            tree, clashes = merged(world.tree(landed), tree, before)
-            if clashes:
-                raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
+        tree = self._tree_without(run, left, head)
         if left:
             made = world.commit(tree, (head,), task=[*left][-1], undo=tuple(left.values()))
             approve(made, head)
@@ -146,6 +139,22 @@ class DictBranches:
             world.refs[run.branch] = made
         self.touch("undone")
         return self.head(run)
+
+    def refuse_undo(self, run: Run, landings: Mapping[TaskId, str]) -> None:
+        self._tree_without(run, landings, self.head(run))
+
+    def _tree_without(
+        self, run: Run, landings: Mapping[TaskId, str], head: str
+    ) -> Mapping[str, str]:
+        world, tree = self.world, self.world.tree(head)
+        for task_id, landed in landings.items():
+            if landed not in world.ancestors(head):
+                raise NotNow(f"{run.branch} does not hold {task_id}")
+            before = world.tree(self._own_base(landed))
+            tree, clashes = merged(world.tree(landed), tree, before)
+            if clashes:
+                raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
+        return tree
 
     def _own_base(self, commit: str) -> str:
         parents = self.world.commits[commit].parents

@@ -231,6 +231,17 @@ def load_warnings(app: App, run: Run) -> RunWarnings:
     return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
 
 
+def list_refused_undos(app: App, run: Run) -> list[str]:
+    """The landed tasks that a person wanted to be reverted while others ran, and why they stay."""
+    refused = {entry.task_id: entry.data for entry in _read_entries(app, run, ("UNDO_DROPPED",))}
+    tasks = (app.store.task(task_id) for task_id, data in refused.items() if data.get("commit"))
+    return [
+        f"the undo of {task.spec.name} was refused: {refused[task.id]['why']}"
+        for task in tasks
+        if task.landed_commit == refused[task.id]["commit"]
+    ]
+
+
 def _read_entries(app: App, run: Run, events: Sequence[str]) -> list[JournalEntry]:
     from yaoki.adapters.store.tables import journal_pages
 

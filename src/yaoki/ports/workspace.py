@@ -128,6 +128,9 @@ class Landings(Protocol):
         to refuse.
         """
 
+    def refuse_undo(self, run: Run, landings: Mapping[TaskId, str]) -> None:
+        """Raise if `undo` would be refused because later work builds on these landings."""
+
     def merge(
         self,
         run: Run,

@@ -291,6 +291,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_CANCELLED": _cancellation_words,
     "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",
     "TASK_UNDONE": lambda _: "undone on the run branch",
+    "UNDO_DROPPED": lambda data: f"its undo was refused: {one_line(data['why'])}",
     "LEASE_EXPIRED": _expiry_words,
     "JOINT_PROOF_FAILED": lambda data: (
         f"its checks failed on its work joined with that of {', '.join(data['tasks'])}"

@@ -68,8 +68,7 @@ _ERROR_LINE = re.compile(
     | fetch\sfailed\b
     | request\sfailed\swith\sstatus\scode\s\d{3}\b
     | (?:\[[\w-]{1,30}\]|[\w-]{1,30}:)\s(?:error:\s)?(?:429\b|rate[\s_-]?limit)
-    | you(?:'|\u2019)ve\shit\syour\s
-    | you\shave\sexhausted\syour\s
+    | you(?:(?:'|\u2019)ve|\shave)\s(?:hit|reached|exceeded|exhausted)\syour\s
     | (?:[\w-]{1,20}\s){0,3}usage\slimit\sreached
     | quota\sexceeded
     | (?:your\s)?credit\sbalance\sis\stoo\slow
@@ -114,7 +113,8 @@ _MONEY = (
     r"|insufficient[_ ](?:credits?|balance|funds)|" + _STATUS + r"402\b|\b402 payment"
 )
 _RATE = (
-    _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit|hit your limit"
+    _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit"
+    r"|(?:hit|reached|exceeded) your (?:[\w-]{1,20} ){0,3}limit"
     r"|RESOURCE_EXHAUSTED|waiting for api capacity"
 )
 _SESSION = (

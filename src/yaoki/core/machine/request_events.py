@@ -91,6 +91,8 @@ class UndoDropped:
     why: str
     # The command that helps.
     remedy: str = ""
+    # The landing that a person wanted to be reverted; empty if a final check did.
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Control:
         self._store = store
         self._guard = BranchGuard(store, workspace)
         self._submit = SubmitCommand(store, workspace, clock, new_id)
-        self._undo = UndoCommand(store, self._guard)
+        self._undo = UndoCommand(store, self._guard, workspace.landings)
         self._merge = MergeCommand(store, workspace, self._guard, verify_commit)
         self._waits = EndWaitCommand(store, clock)
         self._leftovers = leftovers

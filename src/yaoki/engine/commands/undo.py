@@ -14,14 +14,14 @@ from yaoki.core.model import Run, State, Task, TaskId, TaskKind
 from yaoki.core.text import format_count
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow
-from yaoki.ports import TaskRow, TaskStore
+from yaoki.ports import Landings, TaskRow, TaskStore
 
 
 class UndoCommand:
     """Used by `Control`."""
 
-    def __init__(self, store: TaskStore, guard: BranchGuard) -> None:
-        self._store, self._guard = store, guard
+    def __init__(self, store: TaskStore, guard: BranchGuard, landings: Landings) -> None:
+        self._store, self._guard, self._landings = store, guard, landings
 
     def request(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:
         """Store the request, or refuse it; returns the run of the task."""
@@ -46,8 +46,25 @@ class UndoCommand:
             )
         if not task.undo_requested:
             self._guard.refuse_drift(run)
+            self._refuse_built_upon(run, task)
         self._record(task, dependents, how)
         return run
+
+    def _refuse_built_upon(self, run: Run, task: Task) -> None:
+        """While a task runs, the request is carried out later: a refusal that is known now is
+        told now.  Subtasks landed on the branch of their group, which is asked then.
+        """
+        if task.parent:
+            return
+        below = downstream(task.id, self._store.needs(task.run_id))
+        reverted = [*(self._store.task(one) for one in reversed(below)), task]
+        landings = {
+            one.id: one.landed_commit
+            for one in reverted
+            if one.state is State.DONE and not one.parent and one.landed_commit != one.work.onto
+        }
+        if landings:
+            self._landings.refuse_undo(run, landings)
 
     def _refuse_landed_group(self, task: Task) -> None:
         """A group lands as one merge, which cannot be rebuilt from the same commits."""

@@ -165,9 +165,10 @@ def _drop(task: Task, refused: NotNow) -> Sequence[Event]:
     """The landing stays.  The next final check fails like the one before and asks a person, who
     must know why the task that is to blame was not sent back.
     """
-    dropped, cause = UndoDropped(refused.sentence, refused.hint), task.revert_cause
+    cause = task.revert_cause
     if cause is None:
-        return (dropped,)
+        return (UndoDropped(refused.sentence, refused.hint, task.landed_commit),)
+    dropped = UndoDropped(refused.sentence, refused.hint)
     why = f"it was not reverted: {refused.sentence}; {refused.hint}"
     words = f"{cause.check} fails since it landed, but {why}"
     return (dropped, JournalNote("WARNING", {"message": words}))

@@ -11,7 +11,10 @@ from yaoki.core.lazy_dataclass import dataclass, field
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
 
-WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED")
+UNDO_DROPPED = "UNDO_DROPPED"
+WARNING_EVENTS = (
+    *("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED", UNDO_DROPPED),
+)
 WARNINGS_MAX = 200
 
 
@@ -33,15 +36,24 @@ class RunWarnings:
     left_out: int = 0
 
     def add(self, entry: JournalEntry) -> None:
-        if entry.event not in WARNING_EVENTS:
+        words = _words(entry)
+        if not words:
             return
-        key = (entry.task_id, str(entry.data.get("message", "")))
+        key = (entry.task_id, words)
         if key in self.by_text:
             self.by_text[key].times += 1
         elif len(self.by_text) < WARNINGS_MAX:
             self.by_text[key] = RunWarning(entry.at, *key)
         else:
             self.left_out += 1
+
+
+def _words(entry: JournalEntry) -> str:
+    """Empty if the entry warns of nothing: the undo that a final check wanted has a warning."""
+    if entry.event == UNDO_DROPPED:
+        wanted = entry.data.get("commit")
+        return f"its undo was refused: {entry.data['why']}" if wanted else ""
+    return str(entry.data.get("message", "")) if entry.event in WARNING_EVENTS else ""
 
 
 def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:

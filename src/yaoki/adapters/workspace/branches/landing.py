@@ -257,11 +257,7 @@ class GitLandings:
         """Revert landed tasks by one new commit on the run branch; twice changes nothing."""
         if not landings:
             return self._branch.head(run).sha
-        self._mode.fetch_commits(*landings.values())
-        commits = {
-            task_id: require_commit(self._refs, landed, f"the landed commit {landed[:12]}")
-            for task_id, landed in landings.items()
-        }
+        commits = self._read_landings(landings)
         *_, asked = commits
         self._refuse_checked_out(run)
         for _ in range(RACES_MAX):
@@ -274,6 +270,20 @@ class GitLandings:
             if self._branch.move(run, reversal, head.sha, f"yaoki: undo {asked}"):
                 return reversal
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
+
+    @translates_os_errors
+    def refuse_undo(self, run: Run, landings: Mapping[TaskId, str]) -> None:
+        """The commit is made and not used: only git knows whether later work builds on it."""
+        head = self._branch.head(run)
+        if left := self._not_undone(self._read_landings(landings), head):
+            self._make_reversal(run, left, head)
+
+    def _read_landings(self, landings: Mapping[TaskId, str]) -> dict[TaskId, GitCommit]:
+        self._mode.fetch_commits(*landings.values())
+        return {
+            task_id: require_commit(self._refs, landed, f"the landed commit {landed[:12]}")
+            for task_id, landed in landings.items()
+        }
 
     def _not_undone(
         self, commits: Mapping[TaskId, GitCommit], head: GitCommit

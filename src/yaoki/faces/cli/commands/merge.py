@@ -58,6 +58,7 @@ def merge(
     started, the merge commit is verified first.
     """
     from yaoki.app import commands
+    from yaoki.app.run_view import list_refused_undos
 
     with open_app(repo) as app:
         refuse_agents(app)
@@ -77,7 +78,7 @@ def merge(
             f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at "
             f"{result.commit[:10]}{clean_line(also)}"
         )
-        for words in result.notes:
+        for words in (*result.notes, *list_refused_undos(app, found)):
             print_wrapped(clean_line(words))
         print_next_command(f"git log {found.base[:10]}..{clean_line(result.branch)}")
     return 0

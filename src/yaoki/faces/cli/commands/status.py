@@ -69,6 +69,8 @@ def status(
 
 def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     """A head, the tasks, the workers if wanted, the next command."""
+    from yaoki.app.run_view import list_refused_undos
+
     run = view.run
     print_head(view)
     base = f"{clean_line(run.base_branch)} at" if run.base_branch else "commit"
@@ -96,7 +98,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(text)
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
-    for note in view.unmerged_revert_notes:
+    for note in (*view.unmerged_revert_notes, *list_refused_undos(app, run)):
         print_wrapped(paint(clean_line(note), "yellow"))
     print_next_command(view.next_command)
 
