@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 import tomllib
 import venv
@@ -91,6 +92,22 @@ def test_a_missing_module_is_installed_into_the_environment(project: Project) ->
     assert tests["state"] == "broken"
     assert "No module named 'lib_a', 'lib_b'" in tests["words"]
     assert tests["next"] == "uv pip install --python .venv lib_a lib_b", "it has no pip"
+
+
+@pytest.mark.spec("12.3")
+def test_a_package_manager_of_yaokis_own_environment_is_not_the_users(project: Project) -> None:
+    """It gets onto the PATH with `yaoki` itself; the repository has an environment that works."""
+    lock = 'version = 1\nrequires-python = ">=3.11"\n'
+    commit_files(project, {**FILES, "uv.lock": lock})
+    create_environment(project)
+    env = programs(project)
+    own = Path(sys.prefix) / "bin"
+    assert (own / "uv").exists()
+
+    done = project.yaoki("init", "--no-run", "--json", env={**env, "PATH": f"{own}:{env['PATH']}"})
+
+    assert done.document["managers"] == ["venv"]
+    assert "uv run" not in (project.repo / "yaoki.toml").read_text()
 
 
 @pytest.mark.spec("12.3")

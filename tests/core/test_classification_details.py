@@ -256,6 +256,11 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         ({"code": None, "signal": 9}, "TRANSIENT_ERROR", "the agent died by signal 9"),
         ({"code": 137}, "TRANSIENT_ERROR", "the agent died by signal 9"),
         ({"code": 129}, "TRANSIENT_ERROR", "the agent died by signal 1"),
+        (
+            {"code": 3, "output_tail": "thinking\nout of credits\n"},
+            "INCOMPLETE",
+            "nothing was changed; it ended with exit code 3: thinking | out of credits",
+        ),
         ({"code": 128}, "INCOMPLETE", "nothing was changed; it ended with exit code 128"),
         (
             {"limit": AgentLimit.RATE, "code": 1},

@@ -33,8 +33,9 @@ def read_checkout(app: App) -> RepositoryFiles:
     folders = sorted({"", *(path.rpartition("/")[0] for path in wanted)})
     environments = tuple(_find_environments(repository.top, folders))
     places = [str(repository.top / one / "bin") for one in environments]
-    search = os.pathsep.join((*places, os.environ.get("PATH", os.defpath)))
-    absent = {name for name in manager_programs() if shutil.which(name) is None}
+    own = users_path()
+    search = os.pathsep.join((*places, own))
+    absent = {name for name in manager_programs() if shutil.which(name, path=own) is None}
     absent |= {name for name in replaceable_programs() if shutil.which(name, path=search) is None}
     return RepositoryFiles(
         paths,
@@ -42,6 +43,15 @@ def read_checkout(app: App) -> RepositoryFiles:
         environments,
         frozenset(absent),
     )
+
+
+def users_path() -> str:
+    """The PATH without yaoki's own environment: its programs are not what the user works with."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if sys.prefix == sys.base_prefix:
+        return os.pathsep.join(folders)
+    own = (Path(sys.prefix) / "bin").resolve()
+    return os.pathsep.join(one for one in folders if Path(one).resolve() != own)
 
 
 def _text(file: Path) -> str:

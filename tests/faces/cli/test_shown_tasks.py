@@ -45,6 +45,19 @@ def test_an_active_task_says_when_something_was_last_recorded_about_it() -> None
     assert silent.rstrip().endswith("last event 6 min ago")
 
 
+def test_a_verified_task_in_the_queue_says_what_it_waits_for() -> None:
+    rows = [
+        a_row(n, State.ACTIVE, stage="LAND", attempt=1, is_queued=queued)
+        for n, queued in ((1, True), (2, False))
+    ]
+    view = build_run_view(RUN, rows, {}, is_idle=False, is_carried=True)
+
+    queued, alone = task_lines(view.tasks, NOW, {})
+
+    assert queued.rstrip().endswith("lands after the tasks it was verified with")
+    assert alone.rstrip().endswith("verified; lands together with the next task that lands")
+
+
 def test_the_row_of_a_task_shows_only_the_first_sentences_of_its_question() -> None:
     question = f"It is not done: {'a' * 90}. {'Change it in the plan. ' * 9}Try again or abort?"
     view = build_run_view(RUN, [a_row(1, State.ESCALATED, question=question)], {}, is_idle=True)

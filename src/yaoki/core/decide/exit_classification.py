@@ -242,7 +242,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         code = FatalCode.PERMISSION_DENIED if exit_.code == 126 else FatalCode.RESOURCE_NOT_FOUND
         words = f"the agent's command ended with exit code {exit_.code}"
         missing = replace(make_fatal(code, words), agent_problem=FailOverCause.MISSING_PROGRAM)
-        return _add_stderr(missing, exit_)
+        return _add_last_words(missing, exit_)
     if number := _signal_number(exit_):
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
@@ -254,7 +254,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.limit:
         words = f"{words}; {CUT_OFF_MESSAGES[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")
-    return _add_stderr(failure, exit_) if ended else failure
+    return _add_last_words(failure, exit_) if ended else failure
 
 
 def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
@@ -310,7 +310,7 @@ def _describe_exit(exit_: AgentExit) -> str:
         return ""
     number = _signal_number(exit_)
     end = f"died by signal {number}" if number else f"ended with exit code {exit_.code}"
-    excerpt = _stderr_excerpt(exit_)
+    excerpt = _last_words(exit_)
     return f"the agent {end}: {excerpt}" if excerpt else f"the agent {end}"
 
 
@@ -327,17 +327,19 @@ def _own_report(exit_: AgentExit) -> str:
     return "the agent reported that it failed"
 
 
-def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
-    """Add the last lines of the agent's stderr.
+def _add_last_words(failure: Failure, exit_: AgentExit) -> Failure:
+    """Add the last lines of the agent's errors, or else of its output.
 
     They are not part of the fingerprint, since they differ each time.
     """
-    excerpt = _stderr_excerpt(exit_)
+    excerpt = _last_words(exit_)
     return replace(failure, message=f"{failure.message}: {excerpt}") if excerpt else failure
 
 
-def _stderr_excerpt(exit_: AgentExit) -> str:
-    lines = [line.strip() for line in exit_.stderr_tail.strip().splitlines() if line.strip()]
+def _last_words(exit_: AgentExit) -> str:
+    """A program that writes no errors says what stopped it in its output."""
+    text = exit_.stderr_tail.strip() or exit_.output_tail.strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
 
 

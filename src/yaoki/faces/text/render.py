@@ -199,7 +199,8 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         case State.ACTIVE:
             if row.cancel_requested:
                 return "being cancelled"
-            return f"{row.agent}  {view.not_taken_because}" if view.not_taken_because else row.agent
+            waits = clean_line(describe_wait(view, now, names))
+            return f"{row.agent}  {waits}" if waits else row.agent
         case State.CANCELLED | State.REPLACED:
             from yaoki.views.plain_words import describe_removal
 

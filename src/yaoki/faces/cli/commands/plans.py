@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.model import Finding, Outcome
+from yaoki.core.model import BaselineMode, Finding, Outcome
 from yaoki.core.text import first_line, format_count
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, imports
@@ -147,15 +147,41 @@ def _print_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     if findings is None:
         print_wrapped("the base was not checked; add --baseline to run the checks on it")
         return
-    red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
+    known = _known_failures(view, findings)
+    red = [
+        finding
+        for name, finding in findings.items()
+        if finding.outcome is not Outcome.PASSED and name not in known
+    ]
     looked = format_count(len(findings), "check passes", "checks pass")
-    print_wrapped(f"at the base, {len(findings) - len(red)} of {looked}")
+    print_wrapped(f"at the base, {len(findings) - len(red) - len(known)} of {looked}")
+    for name in known:
+        words = clean_line(findings[name].message, 160)
+        print_wrapped(f"  {clean_line(name, 40)} fails, which is known and does not count: {words}")
     for finding in red:
         tasks = ", ".join(_tasks_of_check(view, finding.check)) or "no task"
         head = f"{finding.outcome.value} {clean_line(finding.check, 40)}"
         print_wrapped(
             f"  {head}: {clean_line(finding.message, 160)}; affects {clean_line(tasks, 120)}"
         )
+
+
+def _known_failures(view: PlanView, findings: Mapping[str, Finding]) -> list[str]:
+    """The checks that may fail as on the base in every task that has them.
+
+    Without the names of what fails, new failures cannot be told from old ones.
+    """
+    modes: dict[str, set[BaselineMode]] = {}
+    for task in view.tasks:
+        for check in task.spec.checks:
+            modes.setdefault(check.name, set()).add(check.baseline)
+    return [
+        name
+        for name, finding in findings.items()
+        if finding.outcome is Outcome.FAILED
+        and finding.items
+        and modes.get(name) == {BaselineMode.KNOWN}
+    ]
 
 
 def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> Any:
