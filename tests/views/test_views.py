@@ -115,7 +115,11 @@ def test_only_open_needs_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "one last try from the run branch when no other task can run"),
+        (
+            {},
+            "one last try when no other task can run, "
+            "if other work has landed or another agent is left",
+        ),
         (
             {"reason": "MAX_RETRIES_INTEGRATION"},
             "waits until no other task can run; its last try from the run branch is used up",
