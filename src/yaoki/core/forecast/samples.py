@@ -1,0 +1,189 @@
+"""Measured attempts, and the pools from which a simulation draws."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from math import exp, log
+
+from yaoki.core.lazy_dataclass import dataclass, replace
+
+# A number from 0 up to 1.
+Chance = Callable[[], float]
+
+# A smaller pool is replaced by a wider one; with fewer attempts in all there is no forecast.
+POOL_MIN = 5
+# The spread between runs is estimated from this many runs.
+RUNS_MIN = 3
+# A duration below this is noise of the machine, and its logarithm must exist.
+SHORTEST_S = 0.01
+
+
+class AttemptResult(StrEnum):
+    """The result of an attempt, as far as the rest of the run depends on it."""
+
+    PASSED = "passed"
+    # The work failed: a retry is used up.
+    FAILED = "failed"
+    # The service refused, or the attempt was lost: it is repeated.
+    REPEATED = "repeated"
+    # A person is asked at once.
+    ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSample:
+    """A measured attempt.
+
+    `work_s`: from the claim to the end of the agent.  `proof_s`: from there to the end of the
+    attempt.  `delay_s`: until the next try.  The agent of a task that only runs checks is empty.
+    """
+
+    run: str
+    agent: str
+    is_retry: bool
+    checks: tuple[str, ...]
+    work_s: float
+    proof_s: float
+    result: AttemptResult
+    cost: float | None = None
+    delay_s: float = 0.0
+    # It closed the account of its agent for all tasks.
+    closes_account: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunEffect:
+    """How much slower than usual the agents of a run are, as a logarithm, and how sure that is.
+
+    `freedom`: the degrees of freedom of the spread.
+    """
+
+    mean: float = 0.0
+    spread: float = 0.0
+    freedom: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPools:
+    """The attempts from which a simulation draws, by agent and by checks.
+
+    The keys of `by_agent` are the agent and whether the attempt is a retry.
+    """
+
+    by_agent: Mapping[tuple[str, bool], Sequence[AttemptSample]]
+    by_checks: Mapping[tuple[str, ...], Sequence[AttemptSample]]
+    costs: Mapping[str, Sequence[float]]
+
+    def resample(self, chance: Chance) -> WorkPools:
+        """Pools of one round: what a second history of the same size might have contained."""
+        return WorkPools(
+            {key: _resample(pool, chance) for key, pool in self.by_agent.items()},
+            {key: _resample(pool, chance) for key, pool in self.by_checks.items()},
+            self.costs,
+        )
+
+
+def _resample(pool: Sequence[AttemptSample], chance: Chance) -> Sequence[AttemptSample]:
+    size = len(pool)
+    return [pool[int(chance() * size)] for _ in range(size)]
+
+
+def build_pools(
+    samples: Sequence[AttemptSample],
+    agents: Sequence[str],
+    check_sets: Sequence[tuple[str, ...]],
+) -> WorkPools:
+    """A pool for each agent and each set of checks that the simulated tasks have."""
+    worked = [sample for sample in samples if sample.agent]
+    by_agent = {
+        (agent, is_retry): _pool_of_agent(worked, agent, is_retry=is_retry)
+        for agent in agents
+        for is_retry in (False, True)
+    }
+    checked = [sample for sample in samples if sample.checks] or list(samples)
+    by_checks = {checks: _pool_of_checks(checked, checks) for checks in check_sets}
+    costs: dict[str, list[float]] = defaultdict(list)
+    for sample in worked:
+        if sample.cost is not None:
+            costs[sample.agent].append(sample.cost)
+    return WorkPools(by_agent, by_checks, costs)
+
+
+def _pool_of_agent(
+    worked: Sequence[AttemptSample], agent: str, *, is_retry: bool
+) -> Sequence[AttemptSample]:
+    own = [sample for sample in worked if sample.agent == agent]
+    alike = [sample for sample in own if sample.is_retry is is_retry]
+    of_all = [sample for sample in worked if sample.is_retry is is_retry]
+    return _first_sufficient(alike, own, of_all, worked)
+
+
+def _pool_of_checks(
+    checked: Sequence[AttemptSample], checks: tuple[str, ...]
+) -> Sequence[AttemptSample]:
+    wanted = set(checks)
+    alike = [sample for sample in checked if sample.checks == checks]
+    related = [sample for sample in checked if wanted & set(sample.checks)]
+    return _first_sufficient(alike, related, checked)
+
+
+def _first_sufficient(*pools: Sequence[AttemptSample]) -> Sequence[AttemptSample]:
+    return next((pool for pool in pools if len(pool) >= POOL_MIN), pools[-1])
+
+
+# ------------------------------------------------------------------ runs differ
+
+
+def separate_run_effects(
+    samples: Sequence[AttemptSample], run: str
+) -> tuple[list[AttemptSample], RunEffect]:
+    """The samples as if all runs were alike, and the effect of the run to be forecast.
+
+    Random effects on the logarithm of the work: the variance between runs is what is left of the
+    variance of their means when that within runs is taken off.  The mean of a run with few attempts
+    is believed less.
+    """
+    logs: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        if sample.agent:
+            logs[sample.run].append(log(max(SHORTEST_S, sample.work_s)))
+    within = _variance_within(logs.values())
+    between = _variance_between(logs, within)
+    if between <= 0:
+        return list(samples), RunEffect()
+    means = {one: sum(values) / len(values) for one, values in logs.items()}
+    usual = sum(means.values()) / len(means)
+    trust = {one: between / (between + within / len(values)) for one, values in logs.items()}
+    effects = {one: trust[one] * (mean - usual) for one, mean in means.items()}
+    alike = [
+        _scale(sample, exp(-effects[sample.run])) if sample.agent else sample for sample in samples
+    ]
+    doubt = between * (1 - trust.get(run, 0.0) + 1 / len(means))
+    return alike, RunEffect(effects.get(run, 0.0), doubt**0.5, len(means) - 1)
+
+
+def _scale(sample: AttemptSample, factor: float) -> AttemptSample:
+    """A slower run is a more expensive one."""
+    cost = None if sample.cost is None else sample.cost * factor
+    return replace(sample, work_s=sample.work_s * factor, cost=cost)
+
+
+def _variance_within(groups: Iterable[Sequence[float]]) -> float:
+    total, freedom = 0.0, 0
+    for values in groups:
+        mean = sum(values) / len(values)
+        total += sum((value - mean) ** 2 for value in values)
+        freedom += len(values) - 1
+    return total / freedom if freedom else 0.0
+
+
+def _variance_between(logs: Mapping[str, Sequence[float]], within: float) -> float:
+    if len(logs) < RUNS_MIN:
+        return 0.0
+    means = [sum(values) / len(values) for values in logs.values()]
+    usual = sum(means) / len(means)
+    seen = sum((mean - usual) ** 2 for mean in means) / (len(means) - 1)
+    by_chance = within * sum(1 / len(values) for values in logs.values()) / len(logs)
+    return max(0.0, seen - by_chance)

@@ -1,0 +1,119 @@
+"""Durations, costs and results of the newest attempts of all runs, for forecasts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime
+from typing import ClassVar
+
+from yaoki.core.forecast.samples import AttemptResult, AttemptSample
+from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model import CONTENT_KINDS, PERSON_AGENT
+from yaoki.ports import JournalEntry
+from yaoki.views.history.entry_values import read_agent_run, read_failure
+
+SAMPLES_MAX = 500
+
+
+@dataclass(slots=True)
+class OpenAttempt:
+    """An attempt that has not ended yet."""
+
+    claimed_at: datetime
+    agent: str = ""
+    is_started: bool = False
+    worked_until: datetime | None = None
+    cost: float | None = None
+    checks: tuple[str, ...] = ()
+    by_person: bool = False
+
+
+@dataclass(slots=True)
+class MeasuredAttempts:
+    """Folded entry by entry; keeps the newest attempts and those that are open."""
+
+    EVENTS: ClassVar[tuple[str, ...]] = (
+        "TASK_CLAIMED",
+        "ATTEMPT_STARTED",
+        "AGENT_FINISHED",
+        "QUALITY_JUDGMENT",
+        "TASK_LANDED",
+        "RETRY_DECISION",
+        "RERUN_HELD",
+        "ESCALATE_DECISION",
+        "LEASE_RELEASED",
+        "LEASE_EXPIRED",
+        "TASK_CANCELLED",
+    )
+    samples: deque[AttemptSample] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
+    _open: dict[str, OpenAttempt] = field(default_factory=dict)
+    # Open tasks whose last attempt failed.
+    _failed: set[str] = field(default_factory=set)
+
+    def add(self, entry: JournalEntry) -> None:
+        task, data = entry.task_id, entry.data
+        if entry.event == "TASK_CLAIMED":
+            self._open[task] = OpenAttempt(entry.at)
+            return
+        attempt = self._open.get(task)
+        if attempt is None:
+            return
+        match entry.event:
+            case "ATTEMPT_STARTED":
+                attempt.agent, attempt.is_started = str(data.get("agent", "")), True
+            case "AGENT_FINISHED":
+                attempt.worked_until, attempt.cost = entry.at, read_agent_run(entry).cost
+                attempt.by_person = bool(data.get("by_person")) or attempt.agent == PERSON_AGENT
+            case "QUALITY_JUDGMENT":
+                attempt.checks = tuple(sorted(data.get("checks", ())))
+            case "LEASE_RELEASED" | "LEASE_EXPIRED" | "TASK_CANCELLED":
+                # Interrupted: how long it would have taken is unknown.
+                del self._open[task]
+            case _:
+                del self._open[task]
+                self._end(entry, attempt)
+
+    def _end(self, entry: JournalEntry, attempt: OpenAttempt) -> None:
+        result, is_retry = _result(entry), entry.task_id in self._failed
+        if result is AttemptResult.FAILED:
+            self._failed.add(entry.task_id)
+        elif result is AttemptResult.PASSED:
+            self._failed.discard(entry.task_id)
+        if not attempt.is_started or attempt.by_person:
+            return
+        if attempt.agent and attempt.worked_until is None and result is AttemptResult.PASSED:
+            return  # it continued an earlier attempt, whose agent had worked
+        worked_until = attempt.worked_until or (entry.at if attempt.agent else attempt.claimed_at)
+        failure = read_failure(entry)
+        self.samples.append(
+            AttemptSample(
+                entry.run_id,
+                attempt.agent,
+                is_retry,
+                attempt.checks,
+                (worked_until - attempt.claimed_at).total_seconds(),
+                (entry.at - worked_until).total_seconds(),
+                result,
+                attempt.cost,
+                entry.data.get("delay_ms", 0) / 1000,
+                failure.closes_account,
+            )
+        )
+
+
+def _result(entry: JournalEntry) -> AttemptResult:
+    if entry.event == "TASK_LANDED":
+        return AttemptResult.PASSED
+    failure = read_failure(entry)
+    if failure.kind in CONTENT_KINDS and not failure.is_ours:
+        return AttemptResult.FAILED
+    return AttemptResult.ASKED if entry.event == "ESCALATE_DECISION" else AttemptResult.REPEATED
+
+
+def measure_attempts(entries: Iterable[JournalEntry]) -> list[AttemptSample]:
+    """`entries` are oldest first."""
+    measured = MeasuredAttempts()
+    for entry in entries:
+        measured.add(entry)
+    return list(measured.samples)
