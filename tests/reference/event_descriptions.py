@@ -45,6 +45,22 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "`checks` are those that changed, `tasks` those that use them.",
         ("revision", "checks", "tasks", "message", "how", "set"),
     ),
+    "RUN_FORECAST": (
+        "What was forecast when the run began: `low`, `middle` and `high` are P10, P50 and P90 of "
+        "its seconds, agent runs and US dollars; `asks` and `over_budget` are shares of the "
+        "simulated runs. Only for a run with enough measured attempts before it.",
+        (
+            "seconds",
+            "agent_runs",
+            "money",
+            "asks",
+            "over_budget",
+            "attempts",
+            "rounds",
+            "unknown_costs",
+            "assumed_agents",
+        ),
+    ),
     "PLAN_EXTENDED": (
         "Tasks were added; `replaces` names the tasks that they replace.",
         ("replaces", "revision", "set", "tasks"),

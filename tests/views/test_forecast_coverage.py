@@ -22,9 +22,7 @@ RUNS_BEFORE = 8
 def forecast_and_reality(seed: int) -> dict[str, bool]:
     """Is what happened inside P10 to P90, by measure?"""
     world = World.draw(seed)
-    entries = [
-        entry for _ in range(RUNS_BEFORE) for entry in world.play(world.make_plan()).entries
-    ]
+    entries = [entry for _ in range(RUNS_BEFORE) for entry in world.play(world.make_plan()).entries]
     plan = world.make_plan()
     positions = {task.name: n for n, task in enumerate(plan)}
     tasks = [

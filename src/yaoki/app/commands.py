@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.run_view import view_run
 from yaoki.core.machine.request_events import UndoDropped
-from yaoki.core.model import Choice, State, TaskId
+from yaoki.core.model import Choice, PauseCause, State, TaskId
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
 from yaoki.views.documents import Document
@@ -50,7 +50,15 @@ def answer_document(app: App, task: Task, choice: Choice) -> Document:
 
 
 def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
+    """A person lets a paused run continue; the approval of a plan is the start of its forecast."""
+    if run.pause_cause is not PauseCause.APPROVAL:
+        app.control.go(run, words, accept, how)
+        return
+    from yaoki.app.forecast import forecast_approval, record_forecast
+
+    forecast = forecast_approval(app, run)
     app.control.go(run, words, accept, how)
+    record_forecast(app, run, forecast)
 
 
 def run_answer_document(app: App, run: Run) -> Document:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.git.repository import resolve_base
+from yaoki.app.forecast import record_forecast
 from yaoki.app.plan_input import STDIN
 from yaoki.engine.commands.submit import Submission
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.core.forecast.forecast import Forecast
     from yaoki.core.model import Run
     from yaoki.formats.plan import Plan
 
@@ -26,10 +28,12 @@ def submit_plan(
     tags: Sequence[str] = (),
     file: str = "",
     reuse_verdicts: bool = True,
+    forecast: Forecast | None = None,
 ) -> Run:
     """Store a plan as a run of this repository; `tags` are those of the worker to come.
 
-    `file` is where the plan was read, for commands that read it again.
+    `file` is where the plan was read, for commands that read it again.  `forecast` is the one that
+    the user was shown, to be compared with what happens.
     """
     app.trust.require_trusted()
     app.preflight.check_references(plan)
@@ -59,4 +63,6 @@ def submit_plan(
     request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
     if file and file != STDIN:
         request["file"] = str(Path(file).absolute())
-    return app.control.submit(submission, request)
+    run = app.control.submit(submission, request)
+    record_forecast(app, run, forecast)
+    return run

@@ -28,6 +28,7 @@ from yaoki.report.totals import (
 )
 from yaoki.report.wording import verdict_sentence
 from yaoki.views.choices import agent_reads_words, choice_meaning
+from yaoki.views.forecasts import score_document
 from yaoki.views.history import RunHistory
 from yaoki.views.tasks import RunView, TaskView
 
@@ -91,6 +92,7 @@ def report_document(sources: ReportSources) -> Data:
         "numbers": numbers,
         "time": measure_times(view.run, history, sources.now),
         "check_runs": count_check_runs(history),
+        "forecast": score_document(history.forecast) if history.forecast else None,
         "asking": [question_document(sources, task) for task in view.tasks_asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
         "retries": count_retries(history),

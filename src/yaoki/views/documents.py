@@ -26,8 +26,18 @@ def status_document(view: RunView) -> Document:
         **_run(view),
         "tasks": [_task(task) for task in view.tasks],
         "notes": [task.row.id for task in view.unlanded_optional_tasks],
+        "forecast": _forecast(view),
         "next": view.next_command,
     }
+
+
+def _forecast(view: RunView) -> Document | None:
+    """That of the rest of an active run."""
+    if view.forecast is None or view.forecast_at is None:
+        return None
+    from yaoki.views.forecasts import running_document
+
+    return running_document(view.forecast, view.forecast_at)
 
 
 def runs_document(views: Iterable[RunView]) -> Document:
@@ -180,6 +190,8 @@ def entry_document(entry: JournalEntry) -> Document:
 
 
 def plan_document(view: PlanView) -> Document:
+    from yaoki.views.forecasts import forecast_document
+
     return {
         "schema": SCHEMA,
         "goal": view.goal,
@@ -187,6 +199,7 @@ def plan_document(view: PlanView) -> Document:
         "done_when": list(view.done_when),
         "worst_case": {"content": view.content_runs_max, "total": view.runs_max},
         "cost": cost_document(view.costs),
+        "forecast": forecast_document(view.forecast),
     }
 
 
@@ -250,6 +263,7 @@ def status_schema() -> Document:
         **_SPENT,
         "tasks": {"type": "array", "items": _object(_task_properties())},
         "notes": _TEXTS,
+        "forecast": {"type": ["object", "null"]},
         "next": _TEXT,
     }
     draft = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "yaoki status"}

@@ -225,6 +225,15 @@ def _recovery_start_words(data: Data) -> str:
     )
 
 
+def _forecast_words(data: Data) -> str:
+    middle, high = (format_duration(data["seconds"][key]) for key in ("middle", "high"))
+    runs = data["agent_runs"]
+    return (
+        f"forecast: {middle} (90 %: {high}), {format_count(round(runs['middle']), 'agent run')} "
+        f"(90 %: {round(runs['high'])})"
+    )
+
+
 def _recovery_words(data: Data) -> str:
     """Journals of earlier versions do not name the subtasks that were left out."""
     if left_out := data.get("left_out_subtasks"):
@@ -304,6 +313,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RECONCILED": _repair_words,
     "PLAN_RECHECKED": lambda data: str(data["message"]),
     "CHECKS_REVISED": lambda data: f"has the checks of revision {data['revision']['number']}",
+    "RUN_FORECAST": _forecast_words,
     "RUN_MERGED": _merge_words,
     "WARNING": _warning_words,
     "CHECKOUT_CHANGED": _warning_words,

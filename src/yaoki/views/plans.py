@@ -11,6 +11,7 @@ from yaoki.core.text import format_count
 from yaoki.views.costs import AgentCost, AgentCostHistory, plan_costs
 
 if TYPE_CHECKING:
+    from yaoki.core.forecast.forecast import Forecast
     from yaoki.core.model import TaskSpec
 
 
@@ -51,6 +52,7 @@ class PlanView:
     tasks: tuple[TaskBound, ...]
     done_when: tuple[str, ...]
     costs: tuple[AgentCost, ...] = ()
+    forecast: Forecast | None = None
 
     @property
     def content_runs_max(self) -> int:
@@ -67,7 +69,9 @@ def build_plan_view(
     specs: Sequence[TaskSpec],
     done_when: Sequence[str] = (),
     cost_histories: Mapping[str, AgentCostHistory] | None = None,
+    forecast: Forecast | None = None,
 ) -> PlanView:
-    """`known` is what agents cost before, by name."""
+    """`cost_histories` are by the name of the agent."""
     tasks = (TaskBound(n, spec, worst_case(spec)) for n, spec in enumerate(specs, start=1))
-    return PlanView(goal, tuple(tasks), tuple(done_when), plan_costs(specs, cost_histories or {}))
+    costs = plan_costs(specs, cost_histories or {})
+    return PlanView(goal, tuple(tasks), tuple(done_when), costs, forecast)

@@ -20,6 +20,9 @@ from yaoki.core.run_status import RunStatus, exit_code
 from yaoki.core.text import format_count, list_some
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from yaoki.core.forecast.forecast import Forecast
     from yaoki.ports import AccountRow, TaskRow
 
 OFF_BRANCH = "landed, but its commit is no longer on the branch"
@@ -94,6 +97,9 @@ class RunView:
     # For a continuous run: the result of the last finished iteration, and what follows.
     last_iteration: Mapping[str, Any] = field(default_factory=dict)
     unmerged_reverts: tuple[UnmergedRevert, ...] = ()
+    # The rest of an active run, as it was forecast at this time; None where nobody asked for it.
+    forecast: Forecast | None = None
+    forecast_at: datetime | None = None
 
     @property
     def last_iteration_words(self) -> str:

@@ -110,9 +110,7 @@ def _simulate(
     ends = []
     for _ in range(rounds):
         slowness = exp(effect.mean + effect.spread * draw_student(effect.freedom, chance))
-        one = SimulatedRun(
-            tasks, dependents, pools.resample(chance), conditions, slowness, chance
-        )
+        one = SimulatedRun(tasks, dependents, pools.resample(chance), conditions, slowness, chance)
         ends.append(one.play())
     return ends
 

@@ -137,7 +137,8 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "show, copy and test the prompts for retries",
         ),
         "stats": CommandEntry(
-            "yaoki.faces.cli.commands.stats:stats", "show which prompt fixed which failure"
+            "yaoki.faces.cli.commands.stats:stats",
+            "show which prompt fixed which failure, and how often forecasts were right",
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

@@ -261,6 +261,12 @@ def local_date_time(moment: datetime) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def local_day_time(moment: datetime, now: datetime) -> str:
+    """`03:40`, and with its date on another day."""
+    there, here = moment.astimezone(), now.astimezone()
+    return f"{there:%H:%M}" if there.date() == here.date() else f"{there:%Y-%m-%d %H:%M}"
+
+
 def print_next_command(command: str) -> None:
     if command:
         print_line(f"next: {command}")

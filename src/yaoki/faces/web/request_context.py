@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.app.build import App
+from yaoki.app.forecast import RunForecaster
 from yaoki.app.run_watch import RunWatch
 from yaoki.app.telemetry import Metrics
 from yaoki.core.lazy_dataclass import dataclass
@@ -103,6 +104,7 @@ class RequestContext:
             self.__dict__.pop("limits", None)
             self.__dict__.pop("reliability", None)
             self.__dict__.pop("cures", None)
+            self.__dict__.pop("forecaster", None)
             self.__dict__.pop("_metrics", None)
         old.close()
 
@@ -251,6 +253,10 @@ class RequestContext:
     @cached_property
     def cures(self) -> IncrementalFold[PromptSuccesses]:
         return IncrementalFold(PromptSuccesses(), self._reader(""))
+
+    @cached_property
+    def forecaster(self) -> RunForecaster:
+        return RunForecaster(self._app)
 
     @cached_property
     def _metrics(self) -> Metrics:

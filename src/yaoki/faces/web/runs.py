@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
+from yaoki.app.forecast import load_forecast_score
 from yaoki.app.run_view import is_served, load_task_journal, view_run_head
 from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
 from yaoki.core.run_status import RunStatus
@@ -65,7 +66,7 @@ def _has_worker(context: RequestContext, view: RunView) -> bool:
 
 
 def get_run(context: RequestContext, request: PageRequest) -> Document:
-    cursor, view = context.cursor, context.view(request.run)
+    cursor, view = context.cursor, context.forecaster.refresh(context.view(request.run))
     document = status_document(replace(view, tasks=()))
     del document["tasks"]
     return {
@@ -85,7 +86,17 @@ def get_run(context: RequestContext, request: PageRequest) -> Document:
         "held": sum(task.row.awaiting_rerun for task in view.tasks),
         "proofs": _count_states(task.row for task in view.tasks if is_proof(task)),
         "actions": run_actions(view),
+        "forecast_score": _forecast_score(context, view),
     }
+
+
+def _forecast_score(context: RequestContext, view: RunView) -> Document | None:
+    """What the forecast at the start said and what happened, for a run that is over."""
+    if view.run.finished_at is None:
+        return None
+    return context.cached(
+        view.run.id, "forecast", lambda view, _: load_forecast_score(context.app, view.run)
+    )
 
 
 def _last_change_at(context: RequestContext, view: RunView) -> str:

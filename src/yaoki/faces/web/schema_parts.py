@@ -119,6 +119,31 @@ LINEAGE = object_of(
     needed_by=array_of(TEXT),
     inside=array_of(TEXT),
 )
+QUANTILES = object_of(p10=NUMBER, p50=NUMBER, p90=NUMBER)
+_TOLD = {
+    "seconds": QUANTILES,
+    "agent_runs": QUANTILES,
+    "cost": nullable(QUANTILES),
+    **dict.fromkeys(("asks", "over_budget"), NUMBER),
+    "attempts": INTEGER,
+    **dict.fromkeys(("unknown_costs", "assumed_agents"), array_of(TEXT)),
+    "open_ended": BOOLEAN,
+}
+FORECAST = object_of(**_TOLD, done_at=object_of(p50=INSTANT, p90=INSTANT))
+FORECAST_SCORE = object_of(
+    told=object_of(**_TOLD),
+    took=nullable(
+        object_of(
+            seconds=NUMBER,
+            agent_runs=INTEGER,
+            cost=nullable(NUMBER),
+            **dict.fromkeys(("time_result", "runs_result"), TEXT),
+            cost_result=nullable(TEXT),
+        )
+    ),
+    not_compared=nullable(TEXT),
+    words=TEXT,
+)
 FINDING = object_of(
     at=INSTANT,
     check=TEXT,

@@ -20,6 +20,8 @@ from yaoki.faces.web.schema_parts import (
     EVIDENCE,
     EXIT,
     FINDING,
+    FORECAST,
+    FORECAST_SCORE,
     INSTANT,
     INTEGER,
     LINEAGE,
@@ -89,6 +91,8 @@ SCHEMAS: Mapping[str, Schema] = {
         held=INTEGER,
         proofs=TALLY,
         actions=array_of({"enum": ["cancel", "go"]}),
+        forecast=nullable(FORECAST),
+        forecast_score=nullable(FORECAST_SCORE),
     ),
     "Tasks": document_of(
         cursor=INTEGER,

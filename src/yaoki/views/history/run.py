@@ -19,6 +19,7 @@ from yaoki.views.plain_words import read_refusal_cause
 
 if TYPE_CHECKING:
     from yaoki.core.model import Catalogue
+    from yaoki.views.history.forecast_record import ForecastRecord
     from yaoki.views.history.frozen_plan import FrozenPlan
 
 ANSWERS_MAX = 200
@@ -99,6 +100,7 @@ class RunHistory:
     # The executions for merges and undos, which no task made.
     check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
     last_at: datetime | None = None
+    forecast: ForecastRecord | None = None
     # Only a report needs it.
     plan: FrozenPlan | None = None
 
@@ -108,6 +110,10 @@ class RunHistory:
         self.warnings.add(entry)
         if self.plan is not None:
             self.plan.add(entry)
+        if self.forecast is not None:
+            self.forecast.add(entry)
+        elif entry.event == "RUN_FORECAST":
+            self._begin_forecast(entry)
         if entry.event in COUNTED_EVENTS:
             self.event_counts[entry.event] += 1
         if entry.event == "LAND_REFUSED":
@@ -119,6 +125,12 @@ class RunHistory:
         elif entry.event == "CHECKS_RAN":
             self.check_run_log.add(entry)
             self.check_run_log.judge()
+
+    def _begin_forecast(self, entry: JournalEntry) -> None:
+        from yaoki.views.history.forecast_record import ForecastRecord
+
+        self.forecast = ForecastRecord()
+        self.forecast.add(entry)
 
     @property
     def check_runs(self) -> list[CheckRuns]:

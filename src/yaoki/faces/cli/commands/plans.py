@@ -22,14 +22,18 @@ from yaoki.faces.text.progress import report_progress
 from yaoki.faces.text.render import (
     align_columns,
     clean_line,
+    local_day_time,
     print_document,
     print_next_command,
     print_wrapped,
 )
 from yaoki.views import PlanView, TaskBound, build_plan_view, plan_document, status_schema
 from yaoki.views.costs import cost_lines
+from yaoki.views.forecasts import end_words, forecast_lines, forecast_notes
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from yaoki.app.build import App
     from yaoki.app.missing_programs import MissingProgram
     from yaoki.formats.plan import Plan
@@ -45,10 +49,14 @@ def plan_for_goal(app: App, goal: str) -> Plan:
     return make_goal_plan(goal, app.settings, app.preflight.known_names)
 
 
-def view_plan(app: App, plan: Plan) -> PlanView:
+def view_plan(app: App, plan: Plan, parallel: int = 0) -> PlanView:
+    """`parallel` is how many tasks run at a time, if not as the settings say."""
     from yaoki.app.costs import load_known_costs
+    from yaoki.app.forecast import forecast_plan
 
-    return build_plan_view(plan.goal, plan.specs, plan.done_when, load_known_costs(app))
+    forecast = forecast_plan(app, plan, parallel)
+    costs = load_known_costs(app)
+    return build_plan_view(plan.goal, plan.specs, plan.done_when, costs, forecast)
 
 
 class PlanGroup(click.Group):
@@ -209,10 +217,18 @@ def print_plan(view: PlanView) -> None:
     print_wrapped(bound_summary(view))
     for text in _parts(view):
         print_wrapped(f"  {text}")
-    for words in cost_lines(view.costs):
+    for words in (*cost_lines(view.costs), *forecast_lines(view.forecast)):
         print_wrapped(
             clean_line(words) if not words.startswith(" ") else f"  {clean_line(words.strip())}"
         )
+
+
+def print_forecast(view: PlanView, now: datetime) -> None:
+    """The forecast of a run that starts now."""
+    if view.forecast is None:
+        return
+    print_wrapped(f"forecast: {end_words(view.forecast, now, lambda at: local_day_time(at, now))}")
+    print_wrapped(f"  {clean_line('; '.join(forecast_notes(view.forecast)))}")
 
 
 def bound_summary(view: PlanView, parallel: int = 0) -> str:

@@ -102,7 +102,7 @@ def run(
         refuse_agents(app)
         with _report_early_interrupt(plan, as_json=as_json):
             held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
-            view = plans.view_plan(app, held)
+            view = plans.view_plan(app, held, parallel or 0)
             if dry_run:
                 rights = describe_rights(app, held.catalogue)
                 missing = plans.find_missing(app, held)
@@ -121,11 +121,13 @@ def run(
                 reuse_verdicts=not no_reuse,
                 tags=tags,
                 file="" if _is_goal(plan) else plan,
+                forecast=view.forecast,
             )
         try:
             if not (quiet or as_json):
                 print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
                 print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
+                plans.print_forecast(view, started.created_at)
                 _warn_of_uncommitted(app, plan)
                 _print_notes(app, started)
                 print_rights(describe_rights(app, started.catalogue))
@@ -349,15 +351,18 @@ def _serve(
 
 def _ask_approval(app: App, run: Run) -> bool:
     """Show the planner's plan and ask, where a person can answer."""
+    from yaoki.app.commands import continue_run
     from yaoki.app.costs import load_known_costs
+    from yaoki.app.forecast import forecast_approval
 
     if run.pause_cause is not PauseCause.APPROVAL:
         return False
     specs = [app.reads.task(row.id).spec for row in app.reads.rows(run.id)]
-    plans.print_plan(build_plan_view(run.goal, specs, run.done_when, load_known_costs(app)))
+    forecast, costs = forecast_approval(app, run), load_known_costs(app)
+    plans.print_plan(build_plan_view(run.goal, specs, run.done_when, costs, forecast))
     if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
         return False
-    app.control.go(run, "approved at the terminal")
+    continue_run(app, run, "approved at the terminal", how="")
     return True
 
 

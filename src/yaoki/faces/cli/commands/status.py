@@ -15,6 +15,7 @@ from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     local_date_time,
+    local_day_time,
     most_important_tasks,
     paint,
     print_document,
@@ -58,6 +59,10 @@ def status(
         # With a remote, the workers report what is on its branches.
         near = not app.settings.workspace.remote
         view = view_run(app, app.lookup.find_run(run), check_branch=near)
+        if view.status is RunStatus.ACTIVE:
+            from yaoki.app.forecast import with_forecast
+
+            view = with_forecast(app, view)
         if as_json:
             from yaoki.views.documents import status_document
 
@@ -87,6 +92,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(paint(f"paused: {clean_line(run.pause_reason, QUESTION_CHARS)}", "yellow"))
     if view.last_iteration_words:
         print_wrapped(clean_line(view.last_iteration_words))
+    _print_forecast(view)
     shown = most_important_tasks(view)
     last_events = _last_events(app, shown)
     inherited = _inherited_waivers(app, view)
@@ -101,6 +107,20 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     for note in (*view.unmerged_revert_notes, *list_refused_undos(app, run)):
         print_wrapped(paint(clean_line(note), "yellow"))
     print_next_command(view.next_command)
+
+
+def _print_forecast(view: RunView) -> None:
+    """The rest of an active run; without a worker nobody knows when it will be done."""
+    if view.forecast is None or view.forecast_at is None:
+        return
+    from yaoki.views.forecasts import end_words, forecast_words
+
+    now = view.forecast_at
+    if view.is_carried:
+        words = end_words(view.forecast, now, lambda at: local_day_time(at, now))
+        print_wrapped(f"forecast: {words}")
+    else:
+        print_wrapped(f"forecast, once a worker runs it: {forecast_words(view.forecast)}")
 
 
 def _last_events(app: App, shown: Sequence[TaskView]) -> dict[str, datetime]:

@@ -15,8 +15,9 @@ from yaoki.core.text import format_count, format_duration
 from yaoki.faces.cli.live.estimate import estimate_words, remaining_work, time_left
 from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.faces.text.glyphs import Glyphs
-from yaoki.faces.text.render import COLOURS, clean_line, task_names
+from yaoki.faces.text.render import COLOURS, clean_line, local_day_time, task_names
 from yaoki.views import RunView, TaskView, describe_wait
+from yaoki.views.forecasts import end_words
 
 GROUPS = ("needs you", "running", "waiting", "finished")
 NARROW, WIDE = 70, 100
@@ -123,10 +124,14 @@ class Layout:
         return bar.append(f"  {done}/{total} landed{share}", style="default")
 
     def _time_left(self) -> str:
-        """The estimate names its basis; without one it is unknown."""
+        """The forecast; before the journal allows one, an estimate that names its basis."""
         pace = self.table.pace
         if self.view.status is not RunStatus.ACTIVE:
             return cost_words(self.view.spent)
+        if self.view.forecast is not None and self.view.forecast_at is not None:
+            now = self.view.forecast_at
+            words = end_words(self.view.forecast, now, lambda at: local_day_time(at, now))
+            return self.glyphs.dot.join((words, f"so far {cost_words(self.view.spent)}"))
         time = time_left(self.listing.remaining, pace, self.now)
         if time is None:
             words = "time left unknown"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
+from yaoki.app.forecast import RunForecaster
 from yaoki.app.run_view import has_live_holder, load_questions
 from yaoki.core.model import TaskId
 from yaoki.faces.cli.live.estimate import Pace
@@ -49,6 +50,7 @@ class TaskTable:
         self.pace = Pace()
         # Of the open tasks.
         self._histories: dict[str, TaskHistory] = {}
+        self._forecaster = RunForecaster(app)
         self._noted = 0
         self._read_recent()
         self.view = self._build_view()
@@ -115,7 +117,7 @@ class TaskTable:
 
     def current_view(self, now: datetime) -> RunView:
         if self._stale and now >= self._not_before:
-            self.view = self._build_view()
+            self.view = self._forecaster.refresh(self._build_view())
             self._stale = False
             self._not_before = now + REBUILD_PAUSE_FACTOR * (self._app.clock.now() - now)
         return self.view

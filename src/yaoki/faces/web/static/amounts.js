@@ -32,6 +32,13 @@ export function clock(instant) {
   return date.toLocaleString(language, { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
+/** Without seconds, for times that are only estimated. */
+export function timeOfDay(instant) {
+  const date = new Date(instant);
+  const day = date.toDateString() === new Date().toDateString() ? {} : { month: "short", day: "numeric" };
+  return date.toLocaleString(language, { ...day, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
 export function moment(instant) {
   return new Date(instant).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 }

@@ -91,6 +91,7 @@ const PARTS = {
   RERUN_HELD: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
   RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), time: duration(delay / 1000) }],
+  RUN_FORECAST: ({ seconds, agent_runs: runs }) => ["", { time: duration(seconds.middle), late: duration(seconds.high), n: Math.round(runs.middle), most: Math.round(runs.high) }],
   RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: shortCommit(commit), how }],
   SNAPSHOT_RESTORE: ({ snapshot_id: snapshot }) => ["", { snapshot }],
   TASKS_PLANNED: ({ names = [] }) => ["", { n: names.length, names: line(names.slice(0, 10).join(", ")) }],

@@ -2,7 +2,7 @@
 
 import { html, useEffect } from "../vendor/preact.js";
 import { address, post } from "../api.js";
-import { between, money, seconds, short, tokens } from "../amounts.js";
+import { between, money, seconds, short, timeOfDay, tokens } from "../amounts.js";
 import { ofRun, useDocument, useTick } from "../documents.js";
 import { Command, Empty, Fact, Progress, LoadStatus, When } from "../parts/components.js";
 import { ActionResult, confirmAction, useAction } from "../parts/dialog.js";
@@ -78,11 +78,36 @@ function Facts({ data }) {
     <${Fact} name=${t("agent.time")}>${seconds(data.seconds)}<//>
     <${Fact} name=${t("cost")}>${money(data.cost, data.untold)}<//>
     <${Fact} name=${t("tokens")}>${tokens(data.tokens, data.untold)}<//>
-  </dl><dl class="facts long">
+  </dl><${ForecastFacts} data=${data} /><dl class="facts long">
     ${data.next && !lacksWorker(data) && html`<${Fact} name=${t("next")}><${Command} text=${data.next} /><//>`}
     <${Fact} name=${t("branch")}><code>${data.run_branch}</code> ← <code>${data.base_branch}</code> <code class="hush">${short(data.base)}</code><//>
     <${Fact} name=${t("side.by.side")}>${data.parallel}<//>
   </dl>`;
+}
+
+function ForecastFacts({ data }) {
+  const words = data.forecast ? forecastWords(data) : data.forecast_score ? scoreWords(data.forecast_score) : "";
+  if (!words) return null;
+  const told = data.forecast || data.forecast_score.told;
+  return html`<dl class="facts long forecast"><${Fact} name=${t("forecast")}>${words}
+    <span class="hush"> · ${amountWords(told)} · ${t("forecast.basis", { n: told.attempts })}</span><//></dl>`;
+}
+
+function forecastWords(data) {
+  const { seconds: time, done_at: end } = data.forecast;
+  if (!data.carried) return t("forecast.left", { middle: seconds(time.p50), high: seconds(time.p90) });
+  return t("forecast.done", { middle: timeOfDay(end.p50), high: timeOfDay(end.p90) });
+}
+
+/** What was told at the start, and whether the run kept to it. */
+function scoreWords({ told, took }) {
+  const result = t(`forecast.${took ? took.time_result : "other"}`);
+  return t("forecast.scored", { middle: seconds(told.seconds.p50), high: seconds(told.seconds.p90), result });
+}
+
+function amountWords({ agent_runs: runs, cost, unknown_costs: unknown }) {
+  const sum = cost ? t("forecast.cost", { middle: money(cost.p50, unknown.length), high: money(cost.p90, unknown.length) }) : t("unknown");
+  return t("forecast.amounts", { n: Math.round(runs.p50), most: Math.round(runs.p90), cost: sum });
 }
 
 function Actions({ data }) {

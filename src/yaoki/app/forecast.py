@@ -1,0 +1,324 @@
+"""Forecasts of plans and of running runs, from the newest attempts in the store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.store.tables import journal_pages
+from yaoki.core.forecast.forecast import Forecast, make_forecast
+from yaoki.core.forecast.planned_task import (
+    OPEN_ENDED_KINDS,
+    ForecastTask,
+    RunConditions,
+    forecast_task,
+    plan_tasks,
+)
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.machine.value_codec import spec_from_data, to_data
+from yaoki.core.model import Spend, Stage, State
+from yaoki.core.run_status import RunStatus
+from yaoki.core.settings.budget import BudgetMeasure
+from yaoki.core.time_of_day import parse_quiet_hours
+from yaoki.errors import StoreError
+from yaoki.views.forecasts import score_document
+from yaoki.views.history.forecast_record import (
+    FORECAST_EVENT,
+    ForecastRecord,
+    collect_forecasts,
+)
+from yaoki.views.history.measured_attempts import MeasuredAttempts, measure_attempts
+from yaoki.views.tasks import is_proof
+
+if TYPE_CHECKING:
+    from yaoki.app.build import App
+    from yaoki.core.forecast.samples import AttemptSample
+    from yaoki.core.model import Run, TaskSpec
+    from yaoki.formats.plan import Plan
+    from yaoki.views.tasks import RunView, TaskView
+
+# How far back the journal is read, and how many entries: about 300 attempts.
+LINES_BACK, LINES_MAX = 200_000, 2_000
+# Quiet hours are considered for so long; no forecast looks further.
+QUIET_DAYS = 30
+# While a run is shown again and again, fewer rounds suffice.
+RUNNING_TASK_ROUNDS_MAX = 8_000
+ENTRIES_MAX = 50_000
+VALID_FOR = timedelta(seconds=15)
+PAUSE_FACTOR = 50
+RUNS_KEPT = 20
+OPEN_STATES = frozenset({State.WAITING, State.ACTIVE})
+
+
+def load_measured_attempts(app: App) -> list[AttemptSample]:
+    """Empty when the store is missing or unreachable."""
+    if not app.has_store:
+        return []
+    try:
+        after = max(0, app.store.last_seq() - LINES_BACK)
+        found = journal_pages.read_newest(
+            app.store.database, events=MeasuredAttempts.EVENTS, after=after, limit=LINES_MAX
+        )
+    except StoreError:
+        return []
+    return measure_attempts(reversed(found))
+
+
+# ------------------------------------------------------------------ before the start
+
+
+def forecast_plan(app: App, plan: Plan, parallel: int = 0) -> Forecast | None:
+    """The forecast of a plan that would start now."""
+    budget = {**app.settings.budget.run, **plan.budget}
+    slots = parallel or app.settings.limits.parallel
+    conditions = _conditions(app, slots, budget, Spend(), timedelta(0))
+    more = bool(plan.continuous)
+    return _forecast_specs(app, plan.specs, plan.done_when, conditions, more_to_come=more)
+
+
+def forecast_approval(app: App, run: Run) -> Forecast | None:
+    """The forecast of a planned run that a person is asked to start."""
+    rows = [row for row in app.store.rows(run.id) if row.state in OPEN_STATES]
+    specs = [app.store.task(row.id).spec for row in rows]
+    spent, age = app.store.total_spend(run.id), app.clock.now() - run.created_at
+    conditions = _conditions(app, run.parallel, run.budget, spent, age, run)
+    return _forecast_specs(app, specs, run.done_when, conditions, more_to_come=bool(run.continuous))
+
+
+def _forecast_specs(
+    app: App,
+    specs: Sequence[TaskSpec],
+    done_when: Sequence[str],
+    conditions: RunConditions,
+    *,
+    more_to_come: bool = False,
+) -> Forecast | None:
+    samples = load_measured_attempts(app)
+    if not samples:
+        return None
+    is_open_ended = more_to_come or any(spec.kind in OPEN_ENDED_KINDS for spec in specs)
+    return make_forecast(
+        plan_tasks(specs, done_when),
+        samples,
+        conditions,
+        Random(_seed(spec.name for spec in specs)).random,
+        is_open_ended=is_open_ended,
+    )
+
+
+def record_forecast(app: App, run: Run, forecast: Forecast | None) -> None:
+    """Journal what the user is told at the start; the report compares it with what happens.
+
+    Of a run whose tasks are still to be planned nothing is recorded before they are.
+    """
+    if forecast is not None and not forecast.is_open_ended:
+        app.store.note(run.id, FORECAST_EVENT, to_data(forecast))
+
+
+def _seed(names: Iterable[str]) -> str:
+    """The same plan and the same journal give the same figures."""
+    return "\n".join(names)
+
+
+# ------------------------------------------------------------------ while it runs
+
+
+def forecast_running(
+    app: App, view: RunView, samples: Sequence[AttemptSample] | None = None
+) -> Forecast | None:
+    """The rest of an active run; what it used so far is part of its runs and its cost."""
+    if view.status is not RunStatus.ACTIVE:
+        return None
+    measured = load_measured_attempts(app) if samples is None else samples
+    tasks = _open_tasks(app, view) if measured else []
+    run, now = view.run, app.clock.now()
+    forecast = make_forecast(
+        tasks,
+        measured,
+        _conditions(app, run.parallel, run.budget, view.spent, now - run.created_at, run),
+        Random(_seed([run.id])).random,
+        run=run.id,
+        is_open_ended=bool(run.continuous)
+        or any(task.row.kind in OPEN_ENDED_KINDS for task in view.tasks if _is_open(task)),
+        task_rounds_max=RUNNING_TASK_ROUNDS_MAX,
+    )
+    return _with_spent(forecast, view.spent) if forecast else None
+
+
+def with_forecast(
+    app: App, view: RunView, samples: Sequence[AttemptSample] | None = None
+) -> RunView:
+    """The view of an active run with its forecast."""
+    now = app.clock.now()
+    return replace(view, forecast=forecast_running(app, view, samples), forecast_at=now)
+
+
+def load_forecast_score(app: App, run: Run) -> dict[str, Any] | None:
+    """The forecast at the start of a run beside what happened; None without one."""
+    entries = journal_pages.read_forward(
+        app.store.database, run_id=run.id, events=ForecastRecord.EVENTS, limit=ENTRIES_MAX
+    )
+    record = collect_forecasts(entries).get(run.id)
+    return score_document(record) if record else None
+
+
+def _with_spent(forecast: Forecast, spent: Spend) -> Forecast:
+    money = forecast.money.shift(spent.money) if forecast.money else None
+    return replace(forecast, agent_runs=forecast.agent_runs.shift(spent.attempts), money=money)
+
+
+def _is_open(task: TaskView) -> bool:
+    return task.row.state in OPEN_STATES and not task.blocked
+
+
+def _open_tasks(app: App, view: RunView) -> list[ForecastTask]:
+    """The open tasks that no question blocks, and the final check that is still to come."""
+    open_ = [task for task in view.tasks if _is_open(task)]
+    positions: dict[str, int] = {task.row.id: n for n, task in enumerate(open_)}
+    specs, now = _load_specs(app, view), app.clock.now()
+    seen = _last_events(app, open_)
+    tasks = [
+        _forecast_open(task, specs[task.row.id], positions, seen.get(task.row.id), now)
+        for task in open_
+    ]
+    if view.run.done_when and tasks and not any(map(is_proof, open_)):
+        checks = tuple(sorted(view.run.done_when))
+        tasks.append(ForecastTask(tuple(range(len(tasks))), checks=checks, retries=0))
+    return tasks
+
+
+def _forecast_open(
+    task: TaskView,
+    spec: TaskSpec,
+    positions: Mapping[str, int],
+    last_event: datetime | None,
+    now: datetime,
+) -> ForecastTask:
+    row = task.row
+    known, is_active = forecast_task(spec, {}), row.state is State.ACTIVE
+    failures = max(0, row.attempt - is_active)
+    due = (row.due_at - now).total_seconds() if row.due_at else 0.0
+    return replace(
+        known,
+        needs=tuple(positions[need] for need in task.unmet_needs if need in positions),
+        retries=max(0, known.retries - failures),
+        is_retry=bool(failures),
+        is_active=is_active,
+        is_proving=row.stage in {Stage.VERIFY, Stage.LAND},
+        elapsed_s=max(0.0, (now - (last_event or now)).total_seconds()),
+        due_s=max(0.0, due),
+    )
+
+
+def _load_specs(app: App, view: RunView) -> dict[str, TaskSpec]:
+    """One query: the submissions are at the beginning of a run's journal."""
+    entries = journal_pages.read_forward(
+        app.store.database,
+        run_id=view.run.id,
+        events=("TASK_SUBMITTED",),
+        limit=max(1, len(view.tasks)),
+    )
+    catalogue = view.run.catalogue
+    return {entry.task_id: spec_from_data(entry.data["spec"], catalogue) for entry in entries}
+
+
+def _last_events(app: App, tasks: Sequence[TaskView]) -> dict[str, datetime]:
+    """When the stage of each active task began; there are few of them."""
+    active = [task.row.id for task in tasks if task.row.state is State.ACTIVE]
+    pages = {
+        task_id: journal_pages.read_newest(app.store.database, task_id=task_id, limit=1)
+        for task_id in active
+    }
+    return {task_id: entries[0].at for task_id, entries in pages.items() if entries}
+
+
+class RunForecaster:
+    """Forecasts for screens that are drawn again and again; thread-safe."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[int, datetime, RunView]] = OrderedDict()
+
+    def refresh(self, view: RunView) -> RunView:
+        """The view with a forecast that is at most a few seconds old."""
+        if view.status is not RunStatus.ACTIVE:
+            return view
+        with self._lock:
+            done, until, known = self._known.get(view.run.id, (-1, None, view))
+            now = self._app.clock.now()
+            if until is None or now >= until or done != view.counts[State.DONE.value]:
+                known = self._compute(view, now)
+        return replace(view, forecast=known.forecast, forecast_at=known.forecast_at)
+
+    def _compute(self, view: RunView, now: datetime) -> RunView:
+        known = with_forecast(self._app, view)
+        # A forecast that takes long is kept for longer.
+        until = now + max(VALID_FOR, PAUSE_FACTOR * (self._app.clock.now() - now))
+        self._known[view.run.id] = (view.counts[State.DONE.value], until, known)
+        self._known.move_to_end(view.run.id)
+        while len(self._known) > RUNS_KEPT:
+            self._known.popitem(last=False)
+        return known
+
+
+# ------------------------------------------------------------------ conditions
+
+
+def _conditions(
+    app: App,
+    slots: int,
+    budget: Mapping[str, float],
+    spent: Spend,
+    since_start: timedelta,
+    run: Run | None = None,
+) -> RunConditions:
+    grants = 1 + (run.budget_grants if run else 0)
+    used = {
+        BudgetMeasure.MONEY: spent.money,
+        BudgetMeasure.ATTEMPTS: spent.attempts,
+        BudgetMeasure.SECONDS: spent.seconds,
+        BudgetMeasure.WALL_S: since_start.total_seconds(),
+    }
+    left = {
+        measure: budget[measure] * grants - amount
+        for measure, amount in used.items()
+        if measure in budget
+    }
+    return RunConditions(
+        slots,
+        _quiet_times(app),
+        _closed_accounts(app),
+        left.get(BudgetMeasure.MONEY),
+        left.get(BudgetMeasure.ATTEMPTS),
+        left.get(BudgetMeasure.SECONDS),
+        left.get(BudgetMeasure.WALL_S),
+    )
+
+
+def _quiet_times(app: App) -> list[tuple[float, float]]:
+    """The quiet hours of the next days, in seconds from now."""
+    hours = parse_quiet_hours(app.settings.limits.quiet_hours)
+    if hours is None:
+        return []
+    now = app.clock.now().astimezone()
+    times: list[tuple[float, float]] = []
+    for day in range(-1, QUIET_DAYS):
+        start = now.replace(
+            hour=hours.start.hour, minute=hours.start.minute, second=0, microsecond=0
+        ) + timedelta(days=day)
+        end = hours.end_after(start)
+        if end is not None and end > now:
+            times.append(((start - now).total_seconds(), (end - now).total_seconds()))
+    return times
+
+
+def _closed_accounts(app: App) -> dict[str, float]:
+    if not app.has_store:
+        return {}
+    now = app.clock.now()
+    return {one.name: (one.until - now).total_seconds() for one in app.store.accounts()}
