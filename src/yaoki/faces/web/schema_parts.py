@@ -48,9 +48,8 @@ def schema_reference(name: str) -> Schema:
 
 
 STATUS = status_schema()["properties"]
-RUN_FIELDS: Schema = {
-    key: held for key, held in STATUS.items() if key not in {"schema", "tasks", "notes", "next"}
-}
+_NOT_OF_RUNS = {"schema", "tasks", "notes", "forecast", "next"}
+RUN_FIELDS: Schema = {key: held for key, held in STATUS.items() if key not in _NOT_OF_RUNS}
 TASK_FIELDS: Schema = STATUS["tasks"]["items"]["properties"]
 SPENT: Schema = {key: TASK_FIELDS[key] for key in ("cost", "tokens")}
 ENTRY: Schema = {

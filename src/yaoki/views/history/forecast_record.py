@@ -26,6 +26,7 @@ _OBSTACLES = {
     "PHASE_FILLED": "a phase got its tasks later",
     "TASKS_PLANNED": "tasks were planned later",
 }
+_TASK_ENDS = ("TASK_LANDED", "ESCALATE_DECISION", "TASK_CANCELLED")
 STOPPED = "it was stopped and resumed"
 
 
@@ -71,44 +72,75 @@ class ForecastScore:
 
 @dataclass(slots=True)
 class ForecastRecord:
-    """The last forecast before the work of one run, and the usage until its first end."""
+    """The last forecast before the work of one run, and the usage until its first end.
+
+    The end is that of `yaoki run`: the run is finished, or every open task waits for a person.
+    """
 
     EVENTS: ClassVar[tuple[str, ...]] = (
         FORECAST_EVENT,
         "FINAL_SUMMARY",
         "LEASE_EXPIRED",
+        "TASK_CLAIMED",
+        *_TASK_ENDS,
         *AgentUsage.EVENTS,
         *_OBSTACLES,
     )
     forecast: Forecast | None = None
     at: datetime | None = None
-    ended_at: datetime | None = None
     # Why the run cannot be compared with its forecast.
     obstacle: str = ""
+    _ended_at: datetime | None = None
     _usage: AgentUsage = field(default_factory=AgentUsage)
+    # Tasks that a worker has begun and that are neither over nor escalated.
+    _begun: set[str] = field(default_factory=set)
+    _last_end: datetime | None = None
+    _asks: bool = False
 
     def add(self, entry: JournalEntry) -> None:
         if entry.event == FORECAST_EVENT:
-            self.forecast, self.at = from_data(Forecast, entry.data), entry.at
-            self.ended_at, self.obstacle, self._usage = None, "", AgentUsage()
-        elif self.forecast is None or self.ended_at is not None:
-            return
-        elif entry.event == "FINAL_SUMMARY":
-            self.ended_at = entry.at
+            self._begin(entry)
+        elif self.forecast is not None and self._ended_at is None and not self.obstacle:
+            self._follow(entry)
+
+    def _begin(self, entry: JournalEntry) -> None:
+        """A planned run gets its forecast when a person approves the plan."""
+        self.forecast, self.at = from_data(Forecast, entry.data), entry.at
+        self.obstacle, self._ended_at, self._last_end, self._asks = "", None, None, False
+        self._usage, self._begun = AgentUsage(), set()
+
+    def _follow(self, entry: JournalEntry) -> None:
+        if entry.event == "FINAL_SUMMARY":
+            self._ended_at = entry.at
         elif entry.event in _OBSTACLES:
-            self.obstacle = self.obstacle or _OBSTACLES[entry.event]
+            # After its end a person may do anything.
+            self._ended_at = self.ended_at
+            self.obstacle = "" if self._ended_at else _OBSTACLES[entry.event]
         elif entry.event == "LEASE_EXPIRED":
-            self.obstacle = self.obstacle or ("" if entry.data.get("counted") else STOPPED)
+            self.obstacle = "" if entry.data.get("counted") else STOPPED
+        elif entry.event == "TASK_CLAIMED":
+            self._begun.add(entry.task_id)
+        elif entry.event in _TASK_ENDS:
+            self._begun.discard(entry.task_id)
+            self._last_end = entry.at
+            self._asks = self._asks or entry.event == "ESCALATE_DECISION"
         else:
             self._usage.add(entry)
 
     @property
+    def ended_at(self) -> datetime | None:
+        """When it was finished, or when only a person could continue it."""
+        waits = self._asks and not self._begun
+        return self._ended_at or (self._last_end if waits else None)
+
+    @property
     def score(self) -> ForecastScore | None:
         """None before the end, and for a run that became another one."""
-        if self.forecast is None or self.at is None or self.ended_at is None or self.obstacle:
+        ended_at = self.ended_at
+        if self.forecast is None or self.at is None or ended_at is None or self.obstacle:
             return None
-        seconds = (self.ended_at - self.at).total_seconds()
         cost = None if self._usage.cost_unknown_runs else self._usage.known_cost
+        seconds = (ended_at - self.at).total_seconds()
         return ForecastScore(self.forecast, seconds, self._usage.runs, cost)
 
 

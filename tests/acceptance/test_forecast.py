@@ -1,0 +1,136 @@
+"""A forecast is told before a run and while it goes on, and compared with what happened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.9")]
+COST = 0.25
+
+
+def claims_cost(cost: float) -> dict[str, str]:
+    result = {"type": "result", "subtype": "success", "result": "ok", "total_cost_usd": cost}
+    return {"say": json.dumps({**result, "session_id": "s"})}
+
+
+def plan_of(names: list[str], gate: Path | None = None) -> dict[str, Any]:
+    """Each task writes its file at once; with a gate, the last one waits for it."""
+    script = {name: [[*writes(f"{name}.txt"), claims_cost(COST)]] for name in names}
+    if gate is not None:
+        script[names[-1]] = [[waits_for(gate), *writes(f"{names[-1]}.txt"), claims_cost(COST)]]
+    tasks = [{"id": name, "checks": [name]} for name in names]
+    return a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in names})
+
+
+def stages(project: Project) -> dict[str, str]:
+    """The stage of each active task of the newest run, and the state of the others."""
+    tasks = project.status()["tasks"]
+    return {t["name"]: t["stage"] if t["state"] == "ACTIVE" else t["state"] for t in tasks}
+
+
+@pytest.fixture
+def measured_project(project: Project) -> Project:
+    """Five attempts are in its journal."""
+    first = project.plan(plan_of([f"old{n}" for n in range(5)]), "first.json")
+    assert project.yaoki("run", first, "--quiet").code == 0
+    return project
+
+
+def test_a_plan_without_measured_attempts_has_no_forecast(project: Project) -> None:
+    plan = project.plan(plan_of(["a"]))
+
+    shown = project.yaoki("plan", plan)
+    document = project.yaoki("plan", plan, "--json").document
+    started = project.yaoki("run", plan)
+
+    assert "no forecast: fewer than 5 attempts have been measured here yet" in shown.out
+    assert document["forecast"] is None
+    assert "forecast" not in started.out
+    assert "RUN_FORECAST" not in project.event_names()
+    assert project.yaoki("report", "--json").document["forecast"] is None
+    assert "no run with a forecast" in project.yaoki("stats", "forecast").out
+
+
+def test_a_forecast_is_told_at_the_start_and_compared_at_the_end(
+    measured_project: Project,
+) -> None:
+    """It is on `plan`, `run`, `status` and `report`, and its start is in the journal once."""
+    project, gate = measured_project, measured_project.folder / "gate"
+    plan = project.plan(plan_of(["a", "b"], gate))
+    shown, document = project.yaoki("plan", plan), project.yaoki("plan", plan, "--json").document
+
+    running = project.start("run", plan)
+    wait_until(lambda: stages(project) == {"a": "DONE", "b": "WORK"}, "one landed, one works")
+    status, while_running = project.status(), project.query("status").out
+    gate.touch()
+    out = running.communicate()[0]
+    report = project.yaoki("report", "--json").document["forecast"]
+    stats = project.yaoki("stats", "forecast", "--json").document
+
+    assert "2 agent runs (90 %: 2), $0.50 (90 %: $0.50)" in shown.out
+    assert "from 5 measured attempts" in shown.out
+    assert document["forecast"]["cost"] == {"p10": 0.5, "p50": 0.5, "p90": 0.5}
+    assert "forecast: done at " in out
+    assert "forecast: done at " in while_running
+    assert status["forecast"]["agent_runs"]["p50"] == 2
+    assert status["forecast"]["attempts"] == 6, "its own attempt counts"
+    assert status["forecast"]["done_at"]["p50"] <= status["forecast"]["done_at"]["p90"]
+    assert project.event_names().count("RUN_FORECAST") == 1
+    told = next(e["data"] for e in project.events() if e["event"] == "RUN_FORECAST")
+    assert report["told"]["seconds"]["p50"] == pytest.approx(told["seconds"]["middle"], abs=0.001)
+    assert report["took"]["agent_runs"] == 2
+    assert (report["took"]["runs_result"], report["took"]["cost_result"]) == ("inside", "inside")
+    assert report["took"]["cost"] == 0.5
+    assert report["took"]["seconds"] > 0
+    assert "took" in project.yaoki("report").out
+    assert stats["coverage"]["agent_runs"] == {"runs": 1, "inside": 1, "below": 0, "above": 0}
+    assert stats["runs"][0]["words"] == report["words"]
+    assert project.status()["forecast"] is None, "a finished run has no rest"
+
+
+def test_a_submitted_plan_has_its_forecast_in_the_journal(measured_project: Project) -> None:
+    """A retry is part of it: an attempt that failed was measured before."""
+    project = measured_project
+    plan = project.plan(plan_of(["a"]))
+
+    submitted = project.yaoki("plan", "submit", plan)
+    waiting = project.query("status").out
+
+    assert "forecast " in submitted.out
+    assert "1 agent run (90 %: 1)" in submitted.out
+    assert project.event_names().count("RUN_FORECAST") == 1
+    assert "forecast, once a worker runs it: " in waiting
+
+
+def test_a_question_is_the_end_that_was_forecast(measured_project: Project) -> None:
+    project = measured_project
+    script = {"a": [[{"ask": "An owl or a daruma?"}], [*writes("a.txt"), claims_cost(COST)]]}
+    held = a_plan(script, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")})
+    plan = project.plan(held)
+    assert project.yaoki("run", plan, "--quiet").code == 4
+    asked = project.yaoki("report", "--json").document["forecast"]
+
+    project.yaoki("answer", project.task("a")["id"], "retry", "an owl")
+    project.yaoki("resume", "--quiet")
+    answered = project.yaoki("report", "--json").document["forecast"]
+
+    assert asked["took"]["agent_runs"] == 1, "its end is the question"
+    assert answered == asked, "what a person starts later is no part of the forecast"
+
+
+def test_the_budget_of_a_run_is_part_of_its_forecast(measured_project: Project) -> None:
+    held = plan_of(["a", "b", "c", "d"])
+    plan = measured_project.plan({**held, "budget": {"attempts": 2}})
+
+    document = measured_project.yaoki("plan", plan, "--json").document["forecast"]
+    shown = measured_project.yaoki("plan", plan).out
+
+    assert document["agent_runs"]["p90"] == 2
+    assert document["over_budget"] == document["asks"] == 1
+    assert "a budget stops 100% of them" in shown
