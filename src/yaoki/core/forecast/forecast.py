@@ -18,7 +18,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 
 ROUNDS_MAX, ROUNDS_MIN = 400, 20
 # Rounds times tasks, which bounds the time.
-TASK_ROUNDS_MAX = 24_000
+TASK_ROUNDS_MAX = 40_000
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
 
 

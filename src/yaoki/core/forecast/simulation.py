@@ -72,6 +72,8 @@ class SimulatedRun:
                 heappush(self._ready, (now - self._tasks[index].priority * AGEING_S, index))
             else:
                 self._end(index, attempt, now)
+            if self._events and self._events[0][0] <= now:
+                continue  # all that is ready at the same time competes for the slots
             while self._free > 0 and self._ready:
                 self._start(heappop(self._ready)[1], now)
         return SimulatedEnd(self._last_s, self._runs, self._money, self._asks, self._over_budget)

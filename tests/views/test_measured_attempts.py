@@ -1,0 +1,114 @@
+"""The journal's attempts as samples."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW
+from yaoki.core.forecast.samples import AttemptResult, AttemptSample
+from yaoki.ports import JournalEntry
+from yaoki.views.history.measured_attempts import SAMPLES_MAX, MeasuredAttempts, measure_attempts
+
+pytestmark = pytest.mark.spec("18.9")
+Line = tuple[str, float, dict[str, Any]]
+
+
+def entry(n: int, line: Line, task: str = "run-1") -> JournalEntry:
+    event, at, data = line
+    return JournalEntry(n, NOW + timedelta(seconds=at), "run", task, 1, event, data)
+
+
+def measured(*lines: Line) -> list[AttemptSample]:
+    return measure_attempts(entry(n, line) for n, line in enumerate(lines))
+
+
+def start(at: float, agent: str = "mine") -> list[Line]:
+    return [("TASK_CLAIMED", at, {}), ("ATTEMPT_STARTED", at + 1, {"agent": agent})]
+
+
+def ended(at: float, cost: float | None = 0.5, **more: Any) -> Line:
+    return ("AGENT_FINISHED", at, {"exit": {"code": 0, "cost": cost}, **more})
+
+
+def judged(at: float, *checks: str) -> Line:
+    return ("QUALITY_JUDGMENT", at, {"passed": True, "checks": dict.fromkeys(checks, "PASSED")})
+
+
+def failed(event: str, at: float, kind: str, **more: Any) -> Line:
+    return (event, at, {"failure": {"kind": kind, "message": "m", **more}, "delay_ms": 5000})
+
+
+LANDED: Line = ("TASK_LANDED", 100, {"commit": "c"})
+
+
+def test_a_landed_attempt_has_its_work_its_proof_and_its_cost() -> None:
+    assert measured(*start(0), ended(60), judged(90, "types", "tests"), LANDED) == [
+        AttemptSample(
+            "run", "mine", False, ("tests", "types"), 60.0, 40.0, AttemptResult.PASSED, 0.5
+        )
+    ]
+
+
+def test_the_attempt_after_a_failed_one_is_a_retry() -> None:
+    first, second = measured(
+        *start(0),
+        ended(60),
+        judged(70, "tests"),
+        failed("RETRY_DECISION", 80, "QUALITY_FAILURE"),
+        *start(85),
+        ended(90),
+        judged(95, "tests"),
+        LANDED,
+    )
+
+    assert (first.result, first.delay_s, first.is_retry) == (AttemptResult.FAILED, 5.0, False)
+    assert (second.result, second.is_retry, second.work_s) == (AttemptResult.PASSED, True, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        (failed("RETRY_DECISION", 80, "RATE_LIMIT"), AttemptResult.REPEATED),
+        (failed("RETRY_DECISION", 80, "QUALITY_FAILURE", ours=True), AttemptResult.REPEATED),
+        (failed("ESCALATE_DECISION", 80, "QUALITY_FAILURE"), AttemptResult.FAILED),
+        (failed("RERUN_HELD", 80, "INCOMPLETE"), AttemptResult.FAILED),
+        (failed("ESCALATE_DECISION", 80, "ESCALATE_REQUIRED"), AttemptResult.ASKED),
+    ],
+)
+def test_the_cause_decides_what_an_attempt_leads_to(line: Line, result: AttemptResult) -> None:
+    assert [one.result for one in measured(*start(0), ended(60), line)] == [result]
+
+
+def test_a_limit_that_closes_the_account_is_known() -> None:
+    closure = {"closure": {"since": NOW.isoformat()}}
+    limit = failed("RETRY_DECISION", 80, "RATE_LIMIT", **closure)
+
+    assert [one.closes_account for one in measured(*start(0), ended(60), limit)] == [True]
+
+
+def test_a_task_that_only_runs_checks_has_only_a_proof() -> None:
+    (sample,) = measured(*start(0, agent=""), judged(90, "tests"), LANDED)
+
+    assert (sample.agent, sample.work_s, sample.proof_s) == ("", 0.0, 100.0)
+
+
+def test_interrupted_attempts_and_the_work_of_people_are_not_measured() -> None:
+    released: Line = ("LEASE_RELEASED", 50, {})
+
+    assert measured(*start(0), released, LANDED) == []
+    assert measured(*start(0), ended(60, by_person=True), LANDED) == []
+    assert measured(*start(0, agent="person"), ended(60), LANDED) == []
+    assert measured(LANDED) == []
+
+
+def test_only_the_newest_attempts_are_kept() -> None:
+    fold = MeasuredAttempts()
+    for n in range(SAMPLES_MAX + 5):
+        for line in (*start(0), ended(float(n + 1)), ("TASK_LANDED", n + 2.0, {})):
+            fold.add(entry(n, line, f"run-{n}"))
+
+    assert len(fold.samples) == SAMPLES_MAX
+    assert fold.samples[0].work_s == 6.0
