@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import NOW
 from yaoki.core.forecast.forecast import Forecast, Quantiles
-from yaoki.core.machine.value_codec import to_data
+from yaoki.core.forecast.forecast_note import forecast_note
 from yaoki.ports import JournalEntry
 from yaoki.views.forecasts import coverage, score_document, score_words
 from yaoki.views.history.forecast_record import ForecastRecord, collect_forecasts
@@ -22,7 +22,7 @@ TOLD = Forecast(
 
 def entries(*events: tuple[str, float, dict[str, Any]]) -> list[JournalEntry]:
     """Events of one task, each with its minute; the forecast comes first."""
-    told = ("RUN_FORECAST", 0.0, to_data(TOLD))
+    told = ("RUN_FORECAST", 0.0, dict(forecast_note(TOLD).data))
     return [
         JournalEntry(n, NOW + timedelta(minutes=at), "run", "run-1", 1, event, data)
         for n, (event, at, data) in enumerate((told, *events), start=1)
@@ -127,7 +127,7 @@ def test_an_approved_plan_begins_its_forecast_anew() -> None:
     again = recorded(
         *agent_run(1),
         ("TASKS_PLANNED", 5, {}),
-        ("RUN_FORECAST", 60, to_data(TOLD)),
+        ("RUN_FORECAST", 60, dict(forecast_note(TOLD).data)),
         *agent_run(61),
         LANDED,
         FINISHED,

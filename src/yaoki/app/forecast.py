@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.core.forecast.forecast import Forecast, make_forecast
+from yaoki.core.forecast.forecast_note import forecast_note
 from yaoki.core.forecast.planned_task import (
     OPEN_ENDED_KINDS,
     ForecastTask,
@@ -19,18 +20,14 @@ from yaoki.core.forecast.planned_task import (
     plan_tasks,
 )
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.machine.value_codec import spec_from_data, to_data
+from yaoki.core.machine.value_codec import spec_from_data
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.core.settings.budget import BudgetMeasure
 from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.errors import StoreError
 from yaoki.views.forecasts import score_document
-from yaoki.views.history.forecast_record import (
-    FORECAST_EVENT,
-    ForecastRecord,
-    collect_forecasts,
-)
+from yaoki.views.history.forecast_record import ForecastRecord, collect_forecasts
 from yaoki.views.history.measured_attempts import MeasuredAttempts, measure_attempts
 from yaoki.views.tasks import is_proof
 
@@ -116,7 +113,8 @@ def record_forecast(app: App, run: Run, forecast: Forecast | None) -> None:
     Of a run whose tasks are still to be planned nothing is recorded before they are.
     """
     if forecast is not None and not forecast.is_open_ended:
-        app.store.note(run.id, FORECAST_EVENT, to_data(forecast))
+        note = forecast_note(forecast)
+        app.store.note(run.id, note.name, note.data)
 
 
 def _seed(names: Iterable[str]) -> str:

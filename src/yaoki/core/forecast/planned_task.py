@@ -60,13 +60,11 @@ class RunConditions:
     wall_s_left: float | None = None
 
 
-def plan_tasks(
-    specs: Sequence[TaskSpec], done_when: Sequence[str] = (), *, with_final_check: bool = False
-) -> list[ForecastTask]:
-    """The tasks of a plan before its start, and the final check after all of them."""
+def plan_tasks(specs: Sequence[TaskSpec], done_when: Sequence[str] = ()) -> list[ForecastTask]:
+    """The tasks of a plan before its start, and `done_when` after all of them."""
     positions = {spec.name: n for n, spec in enumerate(specs)}
     tasks = [forecast_task(spec, positions) for spec in specs]
-    if done_when or with_final_check:
+    if done_when:
         checks = tuple(sorted(done_when))
         tasks.append(ForecastTask(tuple(range(len(tasks))), checks=checks, retries=0))
     return tasks

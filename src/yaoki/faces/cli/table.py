@@ -138,7 +138,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
         "stats": CommandEntry(
             "yaoki.faces.cli.commands.stats:stats",
-            "show which prompt fixed which failure, and how often forecasts were right",
+            "show how often prompts helped and forecasts held",
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yaoki.views.history.run import AgentUsage, RunHistory, build_run_history
+    from yaoki.views.history.agent_usage import AgentUsage
+    from yaoki.views.history.run import RunHistory, build_run_history
     from yaoki.views.history.task import TaskHistory, build_history
     from yaoki.views.history.values import (
         AgentRun,
@@ -57,7 +58,7 @@ __all__ = [
 
 _MODULES = {
     "AgentRun": "values",
-    "AgentUsage": "run",
+    "AgentUsage": "agent_usage",
     "Attempt": "values",
     "AttemptEnd": "values",
     "AttemptSpan": "values",

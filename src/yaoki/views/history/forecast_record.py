@@ -11,7 +11,7 @@ from yaoki.core.forecast.forecast import Forecast, Quantiles
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.value_codec import from_data
 from yaoki.ports import JournalEntry
-from yaoki.views.history.run import AgentUsage
+from yaoki.views.history.agent_usage import AgentUsage
 
 FORECAST_EVENT = "RUN_FORECAST"
 # After these the run is no longer the one that was forecast.

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
-from yaoki.views.history.run import AgentUsage
+from yaoki.views.history.agent_usage import AgentUsage
 
 POINTS_MAX = 4_000
 

@@ -78,23 +78,23 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
 
 
 def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
+    from yaoki.app.forecast import forecast_plan
     from yaoki.app.submit import submit_plan
-    from yaoki.faces.cli.commands.plans import view_plan
     from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
     with open_app(repo, create=True) as app:
         plan = read_plan(app, file)
         require_plan_trust(app, str(file), plan)
-        view = view_plan(app, plan)
-        run = submit_plan(app, plan, file=str(file), forecast=view.forecast)
+        forecast = forecast_plan(app, plan)
+        run = submit_plan(app, plan, file=str(file), forecast=forecast)
         if as_json:
-            told = {"forecast": forecast_document(view.forecast)}
+            told = {"forecast": forecast_document(forecast)}
             print_document(
                 {"schema": SCHEMA, "run": run.id, **told, "next": f"yaoki resume {run.id}"}
             )
             return 0
         print_wrapped(f"run {run.id}: submitted, {clean_line(run.goal, 120)}")
-        for words in forecast_lines(view.forecast):
+        for words in forecast_lines(forecast):
             print_wrapped(clean_line(words))
         print_next_command(f"yaoki resume {run.id}")
     return 0
