@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
+from tests.acceptance.test_planner import BOTH, a_task, answer_with, write_planner_settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.9")]
 COST = 0.25
@@ -94,8 +95,8 @@ def test_a_forecast_is_told_at_the_start_and_compared_at_the_end(
     assert project.status()["forecast"] is None, "a finished run has no rest"
 
 
+@pytest.mark.full
 def test_a_submitted_plan_has_its_forecast_in_the_journal(measured_project: Project) -> None:
-    """A retry is part of it: an attempt that failed was measured before."""
     project = measured_project
     plan = project.plan(plan_of(["a"]))
 
@@ -108,6 +109,7 @@ def test_a_submitted_plan_has_its_forecast_in_the_journal(measured_project: Proj
     assert "forecast, once a worker runs it: " in waiting
 
 
+@pytest.mark.full
 def test_a_question_is_the_end_that_was_forecast(measured_project: Project) -> None:
     project = measured_project
     script = {"a": [[{"ask": "An owl or a daruma?"}], [*writes("a.txt"), claims_cost(COST)]]}
@@ -124,6 +126,7 @@ def test_a_question_is_the_end_that_was_forecast(measured_project: Project) -> N
     assert answered == asked, "what a person starts later is no part of the forecast"
 
 
+@pytest.mark.full
 def test_the_budget_of_a_run_is_part_of_its_forecast(measured_project: Project) -> None:
     held = plan_of(["a", "b", "c", "d"])
     plan = measured_project.plan({**held, "budget": {"attempts": 2}})
@@ -134,3 +137,31 @@ def test_the_budget_of_a_run_is_part_of_its_forecast(measured_project: Project) 
     assert document["agent_runs"]["p90"] == 2
     assert document["over_budget"] == document["asks"] == 1
     assert "a budget stops 100% of them" in shown
+
+
+@pytest.mark.full
+def test_a_planned_run_gets_its_forecast_when_a_person_approves_it(
+    measured_project: Project,
+) -> None:
+    """Before that its tasks are unknown, so nothing is told that could be compared."""
+    project = measured_project
+    answer = {"tasks": [a_task("one"), a_task("two", needs=["one"])], "reason": "both"}
+    script = {
+        "plan": [answer_with(answer)],
+        "one": [writes("one.txt")],
+        "two": [writes("two.txt")],
+    }
+    write_planner_settings(project, script, BOTH)
+
+    asked = project.yaoki("run", "Make both files good")
+    before = project.event_names().count("RUN_FORECAST")
+    project.yaoki("answer", project.status()["run"], "go")
+    done = project.yaoki("resume", "--quiet")
+    report = project.yaoki("report", "--json").document["forecast"]
+
+    assert "tasks that are still to be planned are not counted" in asked.out
+    assert "2 agent runs (90 %: 2)" in asked.out, "the plan is shown with its forecast"
+    assert before == 0
+    assert done.code == 0, done.out
+    assert report["took"]["agent_runs"] == 2, "without that of the planner"
+    assert report["took"]["runs_result"] == "inside"

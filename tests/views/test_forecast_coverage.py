@@ -15,7 +15,7 @@ from yaoki.views.history.measured_attempts import measure_attempts
 
 WORLDS = 1000
 # A smaller sample gets a wider bound: three standard deviations of the share.
-QUICK_WORLDS, QUICK_BOUNDS = 60, (0.63, 0.96)
+QUICK_WORLDS, QUICK_BOUNDS = 45, (0.62, 0.98)
 RUNS_BEFORE = 8
 
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 LINES_BACK, LINES_MAX = 200_000, 2_000
 # Quiet hours are considered for so long; no forecast looks further.
 QUIET_DAYS = 30
-# While a run is shown again and again, fewer rounds suffice.
-RUNNING_TASK_ROUNDS_MAX = 8_000
+# While a run is shown again and again, less suffices.
+RUNNING_LINES_MAX, RUNNING_ROUNDS_MAX = 1_000, 100
 ENTRIES_MAX = 50_000
 VALID_FOR = timedelta(seconds=15)
 PAUSE_FACTOR = 50
@@ -51,14 +51,14 @@ RUNS_KEPT = 20
 OPEN_STATES = frozenset({State.WAITING, State.ACTIVE})
 
 
-def load_measured_attempts(app: App) -> list[AttemptSample]:
+def load_measured_attempts(app: App, lines_max: int = LINES_MAX) -> list[AttemptSample]:
     """Empty when the store is missing or unreachable."""
     if not app.has_store:
         return []
     try:
         after = max(0, app.store.last_seq() - LINES_BACK)
         found = journal_pages.read_newest(
-            app.store.database, events=MeasuredAttempts.EVENTS, after=after, limit=LINES_MAX
+            app.store.database, events=MeasuredAttempts.EVENTS, after=after, limit=lines_max
         )
     except StoreError:
         return []
@@ -125,13 +125,11 @@ def _seed(names: Iterable[str]) -> str:
 # ------------------------------------------------------------------ while it runs
 
 
-def forecast_running(
-    app: App, view: RunView, samples: Sequence[AttemptSample] | None = None
-) -> Forecast | None:
+def forecast_running(app: App, view: RunView) -> Forecast | None:
     """The rest of an active run; what it used so far is part of its runs and its cost."""
     if view.status is not RunStatus.ACTIVE:
         return None
-    measured = load_measured_attempts(app) if samples is None else samples
+    measured = load_measured_attempts(app, RUNNING_LINES_MAX)
     tasks = _open_tasks(app, view) if measured else []
     run, now = view.run, app.clock.now()
     forecast = make_forecast(
@@ -142,17 +140,15 @@ def forecast_running(
         run=run.id,
         is_open_ended=bool(run.continuous)
         or any(task.row.kind in OPEN_ENDED_KINDS for task in view.tasks if _is_open(task)),
-        task_rounds_max=RUNNING_TASK_ROUNDS_MAX,
+        rounds_max=RUNNING_ROUNDS_MAX,
     )
     return _with_spent(forecast, view.spent) if forecast else None
 
 
-def with_forecast(
-    app: App, view: RunView, samples: Sequence[AttemptSample] | None = None
-) -> RunView:
+def with_forecast(app: App, view: RunView) -> RunView:
     """The view of an active run with its forecast."""
     now = app.clock.now()
-    return replace(view, forecast=forecast_running(app, view, samples), forecast_at=now)
+    return replace(view, forecast=forecast_running(app, view), forecast_at=now)
 
 
 def load_forecast_score(app: App, run: Run) -> dict[str, Any] | None:

@@ -65,14 +65,14 @@ def make_forecast(
     *,
     run: str = "",
     is_open_ended: bool = False,
-    task_rounds_max: int = TASK_ROUNDS_MAX,
+    rounds_max: int = ROUNDS_MAX,
 ) -> Forecast | None:
     """None without enough measured attempts.  `run` is the run itself, if some are its own."""
     agents = sorted({agent.name for task in tasks for agent in task.agents})
     worked = [sample for sample in samples if sample.agent]
     if len(worked) < POOL_MIN or not tasks:
         return None
-    rounds = max(ROUNDS_MIN, min(ROUNDS_MAX, task_rounds_max // len(tasks)))
+    rounds = max(ROUNDS_MIN, min(rounds_max, TASK_ROUNDS_MAX // len(tasks)))
     ends = _simulate(tasks, samples, agents, conditions, chance, run, rounds)
     known = {sample.agent for sample in worked}
     priced = {sample.agent for sample in worked if sample.cost is not None}
