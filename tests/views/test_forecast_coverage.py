@@ -50,6 +50,7 @@ def inside(value: float, bounds: Quantiles) -> bool:
     return bounds.low <= value <= bounds.high
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.spec("18.9")
 def test_the_80_percent_interval_holds_80_percent_of_the_time() -> None:
     worlds = QUICK_WORLDS if is_quick() else WORLDS

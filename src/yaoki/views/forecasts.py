@@ -33,9 +33,13 @@ def forecast_words(forecast: Forecast) -> str:
 
 def end_words(forecast: Forecast, now: datetime, show: Callable[[datetime], str]) -> str:
     """`done at 03:40, 90 %: 06:10; 14 agent runs (90 %: 19), …`; `show` writes a time."""
+    return f"{end_time_words(forecast, now, show)}; {', '.join(_amount_words(forecast))}"
+
+
+def end_time_words(forecast: Forecast, now: datetime, show: Callable[[datetime], str]) -> str:
     times = [now + timedelta(seconds=s) for s in (forecast.seconds.middle, forecast.seconds.high)]
     middle, high = (show(at) for at in times)
-    return f"done at {middle}, 90 %: {high}; {', '.join(_amount_words(forecast))}"
+    return f"done at {middle}, 90 %: {high}"
 
 
 def _time_words(seconds: Quantiles) -> str:

@@ -22,6 +22,7 @@ from tests.acceptance.project import (
     waits_for,
     writes,
 )
+from tests.acceptance.test_forecast import plan_of
 from tests.builders import NOW
 from tests.faces.cli.terminal import Terminal, run_on_terminal
 from tests.views.test_views import RUN, a_row, chain
@@ -105,6 +106,22 @@ def test_a_run_is_followed_and_answered_from_the_terminal(project: Project) -> N
         assert not terminal.grid.second
         assert "next: yaoki merge" in terminal.text, "the report stands on the first screen"
     assert project.task("asks")["attempt"] == 2
+
+
+@pytest.mark.full
+@pytest.mark.spec("18.9")
+def test_the_live_table_forecasts_the_end_of_the_run(project: Project) -> None:
+    first = project.plan(plan_of([f"old{n}" for n in range(5)]), "first.json")
+    assert project.yaoki("run", first, "--quiet").code == 0
+    gate = project.folder / "gate"
+    plan = project.plan(plan_of(["a", "b"], gate))
+
+    with run_on_terminal(project.repo, {**project.env, **UTF8}, "run", plan) as terminal:
+        terminal.wait_for_text("1/2 landed", "done at ", ", 90 %: ", "agent actor, ")
+        assert "time left unknown" not in terminal.text
+        assert terminal.line("done at ").endswith("cost unknown"), "nobody told its tokens"
+        gate.touch()
+        assert terminal.ended() == 0, terminal.text
 
 
 def _look_around(terminal: Terminal) -> None:

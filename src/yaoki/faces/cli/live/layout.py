@@ -17,7 +17,7 @@ from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.faces.text.glyphs import Glyphs
 from yaoki.faces.text.render import COLOURS, clean_line, local_day_time, task_names
 from yaoki.views import RunView, TaskView, describe_wait
-from yaoki.views.forecasts import end_words
+from yaoki.views.forecasts import end_time_words
 
 GROUPS = ("needs you", "running", "waiting", "finished")
 NARROW, WIDE = 70, 100
@@ -130,8 +130,8 @@ class Layout:
             return cost_words(self.view.spent)
         if self.view.forecast is not None and self.view.forecast_at is not None:
             now = self.view.forecast_at
-            words = end_words(self.view.forecast, now, lambda at: local_day_time(at, now))
-            return self.glyphs.dot.join((words, f"so far {cost_words(self.view.spent)}"))
+            words = end_time_words(self.view.forecast, now, lambda at: local_day_time(at, now))
+            return self.glyphs.dot.join((words, cost_words(self.view.spent)))
         time = time_left(self.listing.remaining, pace, self.now)
         if time is None:
             words = "time left unknown"
