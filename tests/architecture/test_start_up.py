@@ -26,7 +26,7 @@ NEVER = (
 )
 # Only a plan is read as YAML, and it needs no store.
 BESIDES = {
-    "status": ("yaml", "yaoki.formats.plan"),
+    "status": ("yaml", "yaoki.formats.plan", "yaoki.app.forecast", "yaoki.core.forecast"),
     "why": ("yaml", "yaoki.formats.plan"),
     "validate": ("sqlite3", "yaoki.adapters.store"),
 }

@@ -79,3 +79,18 @@ def test_quiet_hours_are_two_different_times_or_nothing() -> None:
 )
 def test_the_next_time_is_later_than_now(now: datetime, expected: datetime) -> None:
     assert next_time(time(7), now) == expected
+
+
+@pytest.mark.spec("18.9")
+def test_the_quiet_hours_to_come_begin_with_those_that_are_not_over() -> None:
+    day, night = QuietHours(time(9), time(18)), QuietHours(time(22), time(7))
+
+    assert day.list_times(at("10:00:00"), 2) == [
+        (at("09:00:00"), at("18:00:00")),
+        (at("09:00:00", 3), at("18:00:00", 3)),
+    ]
+    assert day.list_times(at("18:00:00"), 2) == [(at("09:00:00", 3), at("18:00:00", 3))]
+    assert night.list_times(at("06:00:00"), 1) == [
+        (at("22:00:00", 1), at("07:00:00")),
+        (at("22:00:00"), at("07:00:00", 3)),
+    ]

@@ -70,11 +70,15 @@ def load_measured_attempts(app: App, lines_max: int = LINES_MAX) -> list[Attempt
 
 def forecast_plan(app: App, plan: Plan, parallel: int = 0) -> Forecast | None:
     """The forecast of a plan that would start now."""
+    samples = load_measured_attempts(app)
+    if not samples:
+        return None  # the store may be unreachable, and a plan is shown without it
     budget = {**app.settings.budget.run, **plan.budget}
     slots = parallel or app.settings.limits.parallel
     conditions = _conditions(app, slots, budget, Spend(), timedelta(0))
-    more = bool(plan.continuous)
-    return _forecast_specs(app, plan.specs, plan.done_when, conditions, more_to_come=more)
+    return _forecast_specs(
+        plan.specs, plan.done_when, samples, conditions, more_to_come=bool(plan.continuous)
+    )
 
 
 def forecast_approval(app: App, run: Run) -> Forecast | None:
@@ -83,20 +87,20 @@ def forecast_approval(app: App, run: Run) -> Forecast | None:
     specs = [app.store.task(row.id).spec for row in rows]
     spent, age = app.store.total_spend(run.id), app.clock.now() - run.created_at
     conditions = _conditions(app, run.parallel, run.budget, spent, age, run)
-    return _forecast_specs(app, specs, run.done_when, conditions, more_to_come=bool(run.continuous))
+    samples = load_measured_attempts(app)
+    return _forecast_specs(
+        specs, run.done_when, samples, conditions, more_to_come=bool(run.continuous)
+    )
 
 
 def _forecast_specs(
-    app: App,
     specs: Sequence[TaskSpec],
     done_when: Sequence[str],
+    samples: Sequence[AttemptSample],
     conditions: RunConditions,
     *,
-    more_to_come: bool = False,
+    more_to_come: bool,
 ) -> Forecast | None:
-    samples = load_measured_attempts(app)
-    if not samples:
-        return None
     is_open_ended = more_to_come or any(spec.kind in OPEN_ENDED_KINDS for spec in specs)
     return make_forecast(
         plan_tasks(specs, done_when),
@@ -297,18 +301,9 @@ def _conditions(
 def _quiet_times(app: App) -> list[tuple[float, float]]:
     """The quiet hours of the next days, in seconds from now."""
     hours = parse_quiet_hours(app.settings.limits.quiet_hours)
-    if hours is None:
-        return []
     now = app.clock.now().astimezone()
-    times: list[tuple[float, float]] = []
-    for day in range(-1, QUIET_DAYS):
-        start = now.replace(
-            hour=hours.start.hour, minute=hours.start.minute, second=0, microsecond=0
-        ) + timedelta(days=day)
-        end = hours.end_after(start)
-        if end is not None and end > now:
-            times.append(((start - now).total_seconds(), (end - now).total_seconds()))
-    return times
+    times = hours.list_times(now, QUIET_DAYS) if hours else []
+    return [((start - now).total_seconds(), (end - now).total_seconds()) for start, end in times]
 
 
 def _closed_accounts(app: App) -> dict[str, float]:

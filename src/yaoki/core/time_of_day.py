@@ -30,6 +30,12 @@ class QuietHours:
                 return end
         return None
 
+    def list_times(self, now: datetime, days: int) -> list[tuple[datetime, datetime]]:
+        """Start and end of those that are not over at `now`, and of the following days."""
+        starts = [_at(now, self.start) + day * DAY for day in range(-1, days)]
+        times = [(start, self.end_after(start)) for start in starts]
+        return [(start, end) for start, end in times if end is not None and end > now]
+
 
 def parse_time_of_day(text: str) -> time:
     """Raises `ValueError` with the form that is expected."""
