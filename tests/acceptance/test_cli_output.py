@@ -84,6 +84,7 @@ def test_every_listing_is_one_document_with_its_version(project: Project) -> Non
         ("trace", "one"), ("logs", "one"), ("logs", "one", "--prompt"), ("diff", "one"),
         ("diff", "two", "--stat"), ("answer", "two"), ("recover",), ("snapshots",),
         ("validate", plan), ("plan", plan), ("config", "show"), ("doctor",), ("init",),
+            ("stats",), ("stats", "prompts"),
     ]  # fmt: skip
 
     documents = {words: project.yaoki(*words, "--json") for words in calls}

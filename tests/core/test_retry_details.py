@@ -53,6 +53,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.treatment import AttemptConversation
 from yaoki.errors import FatalCode
 
 pytestmark = pytest.mark.spec("0.5", "5.1")
@@ -470,6 +471,7 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
             work_digest="tree1",
             failure_kinds=("INCOMPLETE", "QUALITY_FAILURE"),
             failure_type="QUALITY_FAILURE",
+            conversation=AttemptConversation.CONTINUED,
             why=Rationale("5.1", numbers, (otherwise,)),
         ),
     )

@@ -129,8 +129,13 @@ class WrittenPrompt:
 class PlainPromptText:
     """One sentence for every failure."""
 
-    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> WrittenPrompt:
+    def write(
+        self, failure: Failure, hints: Mapping[FailureKind, str], template: str = ""
+    ) -> WrittenPrompt:
         return WrittenPrompt()
+
+    def fitting_templates(self, failure: Failure) -> tuple[str, ...]:
+        return ()
 
 
 class NoCriteria:

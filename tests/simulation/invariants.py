@@ -12,9 +12,15 @@ from tests.simulation.fake_workspace import DictWorkspace
 from tests.simulation.worker_lives import RUN, Scene, WorkerLife
 from tests.simulation.world import Accesses
 from yaoki.adapters.store import SqlStore
-from yaoki.core.model import State, TaskKind
+from yaoki.core.decide.cures import judge_treatment
+from yaoki.core.machine.codec import event_from_data
+from yaoki.core.machine.events import PromptSent
+from yaoki.core.model import Catalogue, State, TaskKind
+from yaoki.core.model.treatment import Treatment
 from yaoki.ports import JournalEntry, without_undone
 
+# The events that can end an attempt.
+ENDS = frozenset({"RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED"})
 # Kills must not change the number of these entries.
 ONCE = frozenset(
     {
@@ -125,6 +131,7 @@ def check_invariants(life: WorkerLife) -> list[JournalEntry]:
     check_order(store, told)
     check_bounds(store, told)
     check_notices(life, told)
+    check_treatments(store, told)
     return told
 
 
@@ -210,6 +217,28 @@ def check_notices(life: WorkerLife, told: Sequence[JournalEntry]) -> None:
     sent = [entry.data["notice"] for entry in told if entry.event == "NOTICE_SENT"]
     assert sorted(set(life.world.heard)) == sorted(sent), "every notice heard is marked once"
     assert life.real.count_waiting_notices() == 0
+
+
+def check_treatments(store: SqlStore, told: Sequence[JournalEntry]) -> None:
+    """Each retry is counted once, and decided as its journal says."""
+    sent: Counter[Treatment] = Counter()
+    results: Counter[tuple[Treatment, bool]] = Counter()
+    open_: dict[str, Treatment | None] = {}
+    for entry in told:
+        if entry.event == PromptSent.NAME:
+            event = event_from_data(entry.event, entry.data, Catalogue())
+            assert isinstance(event, PromptSent)
+            treatment = open_[entry.task_id] = event.treatment
+            sent.update([treatment] if treatment else [])
+        elif entry.event in ENDS and (treatment := open_.get(entry.task_id)):
+            event = event_from_data(entry.event, entry.data, Catalogue())
+            cured = judge_treatment(treatment, event)
+            if cured is not None:
+                results[treatment, cured] += 1
+                open_[entry.task_id] = None
+    assert {
+        one.treatment: (one.sent, one.cured, one.failed) for one in store.treatment_counts()
+    } == {one: (count, results[one, True], results[one, False]) for one, count in sent.items()}
 
 
 def check_idle(life: WorkerLife) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId, State, Task, TaskId
+    from yaoki.core.model.treatment import TreatmentCount
     from yaoki.ports import AccountRow, JournalEntry, TaskRow
 
 
@@ -26,6 +27,9 @@ class RunReads(Protocol):
 
     def is_idle(self, run_id: RunId) -> bool:
         """Is no task of this run claimed, ready or due later?"""
+
+    def treatment_counts(self) -> list[TreatmentCount]:
+        """What retries used against failures in all runs, archived ones included."""
 
     def accounts(self) -> Sequence[AccountRow]: ...
     def journal(

@@ -164,6 +164,7 @@ class Services:
                 lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
                 self.plan_answers,
                 takes_tool_server,
+                self._context.store.treatment_outcomes,
             ),
             CheckPorts(
                 self.checks,

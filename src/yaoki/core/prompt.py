@@ -76,6 +76,21 @@ HAND_OVER: Mapping[str, Mapping[str, str]] = {
         "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
     },
 }
+NEW_CONVERSATION: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "tried": "This task was tried before, in a conversation that you do not see:",
+        "work": "The unverified work is in this directory; read it before you go on. Changed:",
+        "nothing": "Nothing of it is left: this directory is as the task begins.",
+        "anew": "Do not repeat what failed: look for the cause yourself.",
+    },
+    "ja": {
+        "tried": "このタスクは以前に試みられました。そのときの会話は引き継がれません:",
+        "work": "未検証の変更がこのディレクトリに残っています。"
+        "続ける前に確認してください。変更されたファイル:",
+        "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
+        "anew": "失敗したやり方を繰り返さず、原因を自分で調べてください。",
+    },
+}
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
 
@@ -127,6 +142,7 @@ def compose_prompt(
         ("Task", "task", task.spec.goal),
         ("Context", "context", context),
         ("What other agents left", "handover", hand_over(task, changed_files)),
+        ("What was tried before", "handover", describe_earlier_tries(task, changed_files)),
         ("What failed in the last attempt", "failed", failed),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else _check_lines(task)),
@@ -151,6 +167,20 @@ def hand_over(task: Task, changed_files: Sequence[str]) -> str:
     lines = [f"- {one.name} ({one.cause.value}): {first_line(one.message, 300)}" for one in tried]
     work = [words["work"], *bullet_some(changed_files, ITEMS_SHOWN)]
     return "\n".join([words["tried"], *lines, "", *(work if changed_files else [words["nothing"]])])
+
+
+def describe_earlier_tries(task: Task, changed_files: Sequence[str]) -> str:
+    """The section for an agent that begins a new conversation: what failed in the old one.
+
+    An agent that takes over from another one gets that one's hand-over instead.
+    """
+    if task.session or not task.session_failures:
+        return ""
+    words = NEW_CONVERSATION.get(task.spec.language, NEW_CONVERSATION["en"])
+    lines = [f"- {first_line(message, 300)}" for message in task.session_failures]
+    work = [words["work"], *bullet_some(changed_files, ITEMS_SHOWN)]
+    left = work if changed_files else [words["nothing"]]
+    return "\n".join([words["tried"], *lines, "", *left, "", words["anew"]])
 
 
 def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:

@@ -79,4 +79,10 @@ class PromptText(Protocol):
 
 
 class PromptWriter(Protocol):
-    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> PromptText: ...
+    def write(
+        self, failure: Failure, hints: Mapping[FailureKind, str], template: str = ""
+    ) -> PromptText:
+        """The text about a failure, by the fitting template of that name or the usual one."""
+
+    def fitting_templates(self, failure: Failure) -> tuple[str, ...]:
+        """The templates that the project has for the pattern; the usual one is first."""

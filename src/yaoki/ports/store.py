@@ -27,6 +27,7 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
 )
+from yaoki.core.model.treatment import TreatmentCount, TreatmentOutcome
 from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.budget import SpendLeft
@@ -117,6 +118,16 @@ class Verdicts(Protocol):
 
     def find_verdict(self, key: VerdictKey) -> VerdictOrigin | None:
         """The proof that passed a check with this key, if the journal confirms it."""
+
+
+class Treatments(Protocol):
+    """What retries used against failures in all runs, archived ones included."""
+
+    def treatment_counts(self) -> list[TreatmentCount]:
+        """Every treatment, the most used first."""
+
+    def treatment_outcomes(self, pattern: str) -> tuple[TreatmentOutcome, ...]:
+        """The newest decided treatments of a pattern; the newest is first."""
 
 
 class HiddenFileStore(Protocol):

@@ -132,6 +132,7 @@ def _attempt(attempt: Attempt, waits: Sequence[PersonWait], clean: Callable[[str
         "agent_started": attempt.prompt is not None or bool(runs),
         "agent_s": round(sum(run.seconds for run in runs), 3) if runs else None,
         "session": clean(next((r.session for r in reversed(runs) if r.session), "")) or None,
+        "conversation": (attempt.prompt.conversation or None) if attempt.prompt else None,
         "cost": round(cost, 6) if cost is not None else None,
         "tokens": sum_known(run.tokens for run in runs),
         "agent_end": clean(runs[-1].abnormal_end) or None if runs else None,

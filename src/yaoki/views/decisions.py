@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.views.entry_text import describe_entry, failure_words
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ RULES: Mapping[str, str] = {
     "10.4": "what a person took over is verified, not retried",
     "10.6": "past its budget no further agent is started",
     "18.1": "while the chain has an agent that may succeed, it continues and nobody is asked",
+    "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
     "18.6": "a service that does not answer closes its account: one task tries, no retry is used",
     "5.7": "what was reported as not safe to retry is never retried by itself",
 }
@@ -70,6 +71,8 @@ class ExplainedDecision:
     rule: str
     inputs: Mapping[str, Any]
     alternatives: tuple[str, ...]
+    # The draw that chose agent and conversation of the next attempt, if there was one.
+    draw: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rule_words(self) -> str:
@@ -90,6 +93,7 @@ def read_decision(entry: JournalEntry) -> ExplainedDecision:
         why.get("rule", ""),
         why.get("inputs", {}),
         tuple(why.get("otherwise", ())),
+        entry.data.get("draw") or {},
     )
 
 

@@ -146,6 +146,7 @@ def _decision(decision: ExplainedDecision) -> Document:
         "rule_words": decision.rule_words,
         "inputs": dict(decision.inputs),
         "otherwise": list(decision.alternatives),
+        "draw": dict(decision.draw) or None,
     }
 
 
@@ -168,6 +169,8 @@ def _attempt(attempt: AttemptSummary) -> Document:
         "checks": dict(attempt.checks),
         "ended": attempt.ended or None,
         "session": attempt.session or None,
+        "conversation": attempt.conversation or None,
+        "prompt_draw": dict(attempt.prompt_draw) or None,
         "cost": attempt.cost,
         "tokens": attempt.tokens,
         "queue": dict(attempt.queue_choice) or None,

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from yaoki.views.history.values import RecordedAnswer
 
 WARNINGS_SHOWN = 10
+_CONVERSATION_WORDS = {
+    "continued": "the agent continued its conversation",
+    "fresh": "the agent began a new conversation",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,15 @@ class AttemptSummary:
     check_runs: int = 0
     check_seconds: float = 0.0
     check_run_words: str = ""
+    # Whether its agent continued its conversation; empty for a first attempt.
+    conversation: str = ""
+    # The draw that chose the template of its prompt, if several fit.
+    prompt_draw: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def conversation_words(self) -> str:
+        """Only of an agent that has conversations."""
+        return _CONVERSATION_WORDS.get(self.conversation, "") if self.session else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +136,7 @@ def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
     """A cost that the agent did not report stays unknown."""
     count, seconds = sum_check_runs(runs)
     last_run = attempt.agent_runs[-1] if attempt.agent_runs else None
+    prompt = attempt.prompt
     return AttemptSummary(
         attempt.number,
         attempt.started_at or attempt.start,
@@ -138,6 +152,8 @@ def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
         count,
         round(seconds, 3),
         f"checks took {format_duration(seconds)}, {describe_check_runs(runs)}" if count else "",
+        prompt.conversation if prompt and prompt.kind else "",
+        prompt.draw if prompt else {},
     )
 
 

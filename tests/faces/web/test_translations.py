@@ -9,14 +9,16 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import yaoki.faces.web
-from tests.builders import NOW, a_check, a_failure, a_finding, a_spec, an_active_task
+from tests.builders import NOW, a_check, a_failure, a_finding, a_policy, a_spec, an_active_task
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
+from yaoki.core.decide.next_try import FRESH, choose_next_try
 from yaoki.core.decide.red_first import compare_without_change, judge_red_first
 from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _checkout_note
@@ -38,6 +40,13 @@ from yaoki.core.model import (
     Work,
 )
 from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.core.model.treatment import (
+    AttemptConversation,
+    ConversationMode,
+    LearningMode,
+    Treatment,
+    TreatmentOutcome,
+)
 from yaoki.engine.completion import recover
 from yaoki.formats.quality import gaming, tell_tales
 from yaoki.formats.quality.gaming import copied_results
@@ -96,6 +105,44 @@ def test_the_reasoning_of_decisions_is_translated() -> None:
 
     assert len(said) > 20
     assert {words for words in said if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "18.3", "18.5")
+def test_the_choice_of_the_next_try_is_translated() -> None:
+    """The pattern of a plain retry matches as well, and would leave the choice in English."""
+    failure = a_failure(FailureKind.QUALITY_FAILURE, "it fell", pattern="test-failed")
+    of_lint = replace(failure, pattern="lint-error")
+    measured = tuple(
+        TreatmentOutcome(Treatment("test-failed", "", "small", conversation), cured)
+        for conversation, cured in ((AttemptConversation.CONTINUED, True), (FRESH, False))
+        for _ in range(10)
+    )
+    tries: dict[str, tuple[ConversationMode, Failure, dict[str, Any]]] = {
+        "auto: test-failed is": (ConversationMode.AUTO, failure, {}),
+        "auto: test-failed again": (ConversationMode.AUTO, failure, {"feedback": failure}),
+        "auto: lint-error names": (ConversationMode.AUTO, of_lint, {}),
+        "auto: after": (ConversationMode.AUTO, failure, {"treatment_outcomes": measured}),
+        "conversation: fresh": (ConversationMode.FRESH, failure, {}),
+    }
+    for begin, (mode, failed, given) in tries.items():
+        spec = a_spec(policy=a_policy(conversation=mode))
+        task = an_active_task(Stage.VERIFY, spec=spec, session="s", **given)
+        said = choose_next_try(task, failed, decide_retry(task, failed, 1, 0.5)).reasoning
+        match = _first_match(said)
+        assert match["why"].startswith(begin)
+        assert is_translated(match["why"])
+        assert is_translated(match["retry"])
+
+    spec = a_spec(policy=a_policy(learn=LearningMode.CHOOSE, conversation=ConversationMode.AUTO))
+    task = an_active_task(Stage.VERIFY, spec=spec, session="s")
+    drawn = choose_next_try(task, failure, decide_retry(task, failure, 1, 0.5))
+    assert _first_match(drawn.reasoning)["drawn"].startswith("small ")
+    assert is_translated(_first_match(drawn.otherwise)["words"])
+
+
+def _first_match(said: str) -> re.Match[str]:
+    matches = (compile_pattern(pattern).fullmatch(said) for pattern, _ in SAID)
+    return next(match for match in matches if match)
 
 
 @pytest.mark.spec("12.5", "8.4")

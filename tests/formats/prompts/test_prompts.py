@@ -694,3 +694,39 @@ def test_a_refused_template_carries_file_line_and_reason() -> None:
     error = TemplateInvalid("a.md", 3, "because")
 
     assert (error.sentence, error.exit_code) == ("a.md:3: because", 2)
+
+
+@pytest.mark.spec("18.5", "7.1")
+def test_further_templates_of_a_pattern_fit_and_are_used_on_request(tmp_path: Path) -> None:
+    write(tmp_path, "Short.\n", "f_failed_test-failed+short.md")
+    write(tmp_path, "Kurz.\n", "f_failed_test-failed+short.md", "en")
+    write(tmp_path, "Other.\n", "f_failed_lint-error+short.md")
+    library = PromptLibrary(tmp_path)
+    usual = "shipped/en/steps/retry/issue/f_failed_test-failed.md"
+    further = ".yaoki/prompts/en/steps/retry/issue/f_failed_test-failed+short.md"
+
+    assert library.fitting_templates(a_failure()) == (usual, further)
+    assert library.fitting_templates(a_failure(pattern="type-error")) == ()
+    assert library.fitting_templates(a_failure(pattern="")) == ()
+    assert library.write(a_failure(), {}).path == usual
+    drawn = library.write(a_failure(), {}, further)
+    assert (drawn.text.strip(), drawn.path, drawn.steps) == (
+        "Kurz.",
+        further,
+        (f"{further}: drawn",),
+    )
+    assert library.write(a_failure(), {}, usual).path == usual
+
+
+@pytest.mark.spec("18.5", "7.2")
+def test_a_further_template_has_the_params_of_its_pattern(tmp_path: Path) -> None:
+    body = "{% for test in failedTests %}- {{ test.name }}{% endfor %}"
+    write(tmp_path, declared(body, "failedTests"), "f_failed_test-failed+short.md")
+    assert check_templates(tmp_path) == ()
+
+    write(tmp_path, declared(body, "failedTests"), "f_failed_lint-error+short.md")
+    write(tmp_path, "x\n", "f_failed_test-faild+short.md")
+    found = "\n".join(check_templates(tmp_path))
+
+    assert "lint-error has no param 'failedTests'" in found
+    assert "f_failed_test-faild+short.md:1: is never used" in found

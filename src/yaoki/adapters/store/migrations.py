@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.database import ResultT, Transaction
 
 SCHEMA = Path(__file__).with_name("schema")
+# Its table is filled from the journal of an old store.
+TREATMENTS_VERSION = 15
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 """
@@ -102,6 +104,10 @@ def _apply(
             continue
         for statement in split_statements(database.translate_schema(sql)):
             tx.run(statement)
+        if number == TREATMENTS_VERSION and current:
+            from yaoki.adapters.store.treatment_backfill import fill_treatments
+
+            fill_treatments(tx)
         tx.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
     for statement in database.extra_schema:
         tx.run(statement)

@@ -197,6 +197,13 @@ class SqlStore:
 
         self.find_verdict = VerdictRows(self.database).find_verdict
 
+    def _expose_treatments(self) -> None:
+        from yaoki.adapters.store.tables.treatments import TreatmentRows
+
+        treatments = TreatmentRows(self.database)
+        self.treatment_counts = treatments.treatment_counts
+        self.treatment_outcomes = treatments.treatment_outcomes
+
     def _expose_hidden_files(self) -> None:
         from yaoki.adapters.store.tables.hidden_files import HiddenFileRows
 
@@ -301,6 +308,10 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "save_baseline",
     ),
     "verdicts": ("find_verdict",),
+    "treatments": (
+        "treatment_counts",
+        "treatment_outcomes",
+    ),
     "hidden_files": (
         "hidden_files",
         "hidden_folders",

@@ -45,6 +45,7 @@ TASK_DOC_FIELDS = (
     "waivers",
     "waived_work",
     "session",
+    "session_failures",
     "first_base",
     "lineage",
     "revert_cause",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from yaoki.core.decide import account, escalation, retry
+from yaoki.core.decide import account, escalation, next_try, retry
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import (
     AwaitingRerun,
@@ -64,6 +64,7 @@ def plan_retry_or_escalate(
     )
     if failure.account_problem:
         decision = account.fail_over(task, failure, decision, moment.now)
+    decision = next_try.choose_next_try(task, failure, decision)
     failure = _with_promise(failure, decision)
     attempt = _FailedAttempt(
         task=task,
@@ -111,6 +112,8 @@ def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
         fail_over=decision.fail_over,
         account_until=now + decision.account_wait if decision.account_wait else None,
         account_avoided=decision.account_avoided,
+        conversation=decision.conversation,
+        draw=decision.draw,
         why=attempt.rationale,
     )
 
@@ -263,4 +266,5 @@ def _inputs(attempt: _FailedAttempt) -> dict[str, object]:
         "delay_s": decision.delay.total_seconds(),
         "reasoning": decision.reasoning,
         "retry_after_s": failure.retry_after.total_seconds() if failure.retry_after else None,
+        **decision.inputs,
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum, unique
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
 from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchanged_checks
 from yaoki.core.decide.waived_failures import needs_answer
-from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
@@ -23,6 +24,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
+from yaoki.core.model.treatment import ArmDraw, AttemptConversation
 from yaoki.core.text import format_count, format_duration
 
 # The rule of a decision that an exhausted budget, not the failure, ended the retries.
@@ -44,7 +46,8 @@ class RetryDecision:
     `closes_account`: a failure that concerns the account closes it for other tasks.  `promised` is
     the part of the delay that only the service asked for.  With `fail_over` the agent with
     `agent_index` continues, and the account that it leaves is closed for `account_wait`.
-    `account_avoided`: tasks with another account do not wait for this one.
+    `account_avoided`: tasks with another account do not wait for this one.  `conversation` is that
+    of the next attempt, and `draw` chose it and its agent, if there was one.
     """
 
     action: RetryAction
@@ -63,6 +66,10 @@ class RetryDecision:
     fail_over: FailOverCause = FailOverCause.NONE
     account_avoided: bool = False
     account_wait: timedelta = timedelta(0)
+    conversation: AttemptConversation = AttemptConversation.CONTINUED
+    draw: ArmDraw | None = None
+    # Further inputs of the decision, for the rationale.
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 # After this many failures with one fingerprint the next agent takes over.

@@ -42,6 +42,7 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.model.stored_word import stored_as
+from yaoki.core.model.treatment import ArmDraw, AttemptConversation, Treatment
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,17 @@ class PromptSent:
     fault: str = ""
     bytes: int = 0
     spend_counted: bool = field(default=False, metadata=stored_as("counted"))
+    agent: str = ""
+    conversation: AttemptConversation = AttemptConversation.UNKNOWN
+    # With several templates for the pattern, the draw that chose this one.
+    draw: ArmDraw | None = None
+
+    @property
+    def treatment(self) -> Treatment | None:
+        """What the attempt uses against the failure before it; none in older journals."""
+        if not self.kind or not self.conversation:
+            return None
+        return Treatment(self.pattern or self.kind, self.path, self.agent, self.conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +225,8 @@ class RetryDecided:
 
     With another `agent_index` that agent of the chain continues, because of `fail_over`.
     `account_until`: the account that it leaves is closed until then.  `account_avoided`: tasks with
-    another account in their chain do not wait for this one.
+    another account in their chain do not wait for this one.  A FRESH `conversation` leaves the
+    present one behind; `draw` chose it, and the agent.
     """
 
     NAME: ClassVar[str] = "RETRY_DECISION"
@@ -237,6 +250,8 @@ class RetryDecided:
     fail_over: FailOverCause = FailOverCause.NONE
     account_until: datetime | None = None
     account_avoided: bool = False
+    conversation: AttemptConversation = AttemptConversation.UNKNOWN
+    draw: ArmDraw | None = None
     why: Rationale = field(default_factory=Rationale)
 
 

@@ -38,10 +38,13 @@ from yaoki.core.model import (
     WaitReason,
     Work,
 )
+from yaoki.core.model.treatment import AttemptConversation
 from yaoki.core.text import shorten
 
 # The message of a given up agent is cut to this; the next agent and a person read it.
 GIVEN_UP_MESSAGE_MAX = 300
+# The last failures that an agent in a new conversation is told of.
+SESSION_FAILURES_MAX = 5
 
 
 def apply_lease_ended(task: Task, deliveries: int) -> Task:
@@ -102,7 +105,12 @@ def _end_waivers(task: Task) -> Task:
 
 
 def apply_prompt_sent(task: Task, event: PromptSent) -> Task:
-    work = replace(task.work, prompt_sent=True, spend_counted=event.spend_counted)
+    work = replace(
+        task.work,
+        prompt_sent=True,
+        spend_counted=event.spend_counted,
+        treatment=event.treatment,
+    )
     spent = task.spend.with_start() if event.spend_counted else task.spend
     return replace(task, work=work, spend=spent)
 
@@ -162,13 +170,19 @@ def _record_failure(task: Task, event: RetryDecided | EscalationDecided | Awaiti
         return replace(task, waiting_for=WaitReason.CLAIM)
     failure = event.failure
     content = failure.kind in CONTENT_KINDS and not failure.is_our_fault
+    is_over = not (failure.is_our_fault or failure.account)
     # A landing that failed through our own fault is repeated, so it keeps its verified commit.
-    unproven = replace(task.work, verified_commit="", onto="")
+    unproven = replace(
+        task.work,
+        verified_commit="",
+        onto="",
+        treatment=None if is_over else task.work.treatment,
+    )
     return replace(
         task,
         lease=None,
         stage=event.stage,
-        mode=task.mode if failure.is_our_fault or failure.account else return_to_agent(task.mode),
+        mode=return_to_agent(task.mode) if is_over else task.mode,
         counts=_count_failure(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
@@ -268,6 +282,7 @@ def apply_landed(task: Task, commit: str) -> Task:
         question=None,
         waiting_for=WaitReason.CLAIM,
         request=PendingRequest.NONE,
+        work=replace(task.work, treatment=None) if task.work.treatment else task.work,
     )
 
 
@@ -399,8 +414,21 @@ def apply_retry(task: Task, event: RetryDecided) -> Task:
         state=State.WAITING,
         due_at=event.due_at,
         needs_fresh_worktree=event.fresh or task.needs_fresh_worktree,
+        session="" if event.conversation is AttemptConversation.FRESH else task.session,
+        session_failures=_session_failures(task, event),
     )
     return switch_agent(failed, event.agent_index, event.fail_over, event.failure.message)
+
+
+def _session_failures(task: Task, event: RetryDecided) -> tuple[str, ...]:
+    """Only an agent with conversations can begin another one.
+
+    An event of an earlier version names no conversation, and rows of that time have no such list.
+    """
+    if not task.session or not event.conversation or event.failure.kind not in CONTENT_KINDS:
+        return task.session_failures
+    words = shorten(event.failure.message, GIVEN_UP_MESSAGE_MAX)
+    return (*task.session_failures, words)[-SESSION_FAILURES_MAX:]
 
 
 def switch_agent(task: Task, index: int, cause: FailOverCause, message: str) -> Task:
@@ -409,7 +437,7 @@ def switch_agent(task: Task, index: int, cause: FailOverCause, message: str) -> 
         return task
     before = task.agent
     assert before is not None, f"{task.id} has no agent"
-    switched = replace(task, agent_index=index, session="")
+    switched = replace(task, agent_index=index, session="", session_failures=())
     if not cause:
         # In a journal of an earlier version, whose rows have no such list.
         return switched

@@ -374,6 +374,8 @@ class FailOverCause(StrEnum):
     # Its service or its own rules refuse every request like this one.
     UNUSABLE = "unusable"
     REPEATED_FAILURE = "repeated-failure"
+    # A draw chose another agent for the next attempt; this one may return.
+    LEARNED = "learned"
 
     @property
     def is_final(self) -> bool:

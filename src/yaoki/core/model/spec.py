@@ -22,6 +22,7 @@ from yaoki.core.model.enums import (
 )
 from yaoki.core.model.mutant import MutantRules
 from yaoki.core.model.stored_word import stored_as
+from yaoki.core.model.treatment import ConversationMode, LearningMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class RetryPolicy:
     account_wait_max: timedelta = timedelta(hours=12)
     account_probe_max: timedelta = timedelta(minutes=10)
     fail_over_after: timedelta = timedelta(minutes=5)
+    conversation: ConversationMode = ConversationMode.CONTINUE
+    learn: LearningMode = LearningMode.OBSERVE
     hints: Mapping[FailureKind, str] = field(default_factory=dict)
     message_max: int = 500
     trace_link: bool = True

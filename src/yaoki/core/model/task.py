@@ -25,6 +25,7 @@ from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
+from yaoki.core.model.treatment import Treatment, TreatmentOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,8 @@ class Work:
     joint_failures: int = 0
     # Proofs that failed on top of work that did not land.
     discarded_proofs: int = 0
+    # What the agent of this attempt uses against the failure before it, until that is judged.
+    treatment: Treatment | None = None
 
     @property
     def queue_entry(self) -> QueueEntry:
@@ -179,7 +182,8 @@ class Task:
 
     `waivers` are the checks that a person waived for the work `waived_work`; other work ends them.
     `first_base` is the commit at which its first attempt began.  `session` is the agent's own
-    conversation, which a retry in the same worktree continues.
+    conversation, which a retry in the same worktree continues, and `session_failures` are the last
+    failures of attempts that had one: an agent that begins a new conversation is told of them.
     `same_work_failures` counts failures in a row with the same fingerprint and the same diff,
     `same_fingerprint_failures` those of one agent with the same fingerprint.  `failure_kinds` lists
     its own failed attempts in order.  `lineage` is the first task in a chain of replacements,
@@ -189,7 +193,8 @@ class Task:
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     `closed_account` is not a part of its state: the store adds it for a decision about its account,
     and `closed_chain_accounts` with it: until when no agent can use an account of its chain, None
-    for one that needs a person.
+    for one that needs a person.  Nor are `treatment_outcomes`: the newest first, those of all runs
+    against the pattern of the failure that is decided about.
     `given_up_agents`: those of its chain that another agent took over from, in order.
     `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
     that proved its landed commit, if they were replaced after that.
@@ -227,6 +232,7 @@ class Task:
     mode: AttemptMode = AttemptMode.NORMAL
     landed_commit: str = ""
     session: str = ""
+    session_failures: tuple[str, ...] = ()
     first_base: str = field(default="", metadata=stored_as("began_at"))
     lineage: str = ""
     parent: str = ""
@@ -239,6 +245,7 @@ class Task:
     forgiven_spend: Spend = field(default_factory=Spend)
     closed_account: ClosedAccount | None = None
     closed_chain_accounts: Mapping[str, datetime | None] = field(default_factory=dict)
+    treatment_outcomes: tuple[TreatmentOutcome, ...] = ()
     check_revision: CheckRevision | None = None
     earlier_checks: CheckRevision | None = None
 

@@ -14,6 +14,7 @@ from yaoki.core.model import (
     FailureKind,
     RetryRule,
 )
+from yaoki.core.model.treatment import ConversationMode, LearningMode
 from yaoki.core.settings.keys import RETRIES_MAX, SECONDS_MAX, setting
 
 RETRYABLE_KINDS = (
@@ -95,6 +96,17 @@ class RetrySettings:
         300.0,
         "longest wait for an account while the chain has an agent with another one",
         high=SECONDS_MAX,
+    )
+    conversation: ConversationMode = setting(
+        ConversationMode.CONTINUE,
+        "the agent's conversation after a failure of its work",
+        words=ConversationMode,
+    )
+    learn: LearningMode = setting(
+        LearningMode.OBSERVE,
+        "count what fixed which failure (observe), or let the counts choose agent and conversation "
+        "of the next attempt (choose)",
+        words=LearningMode,
     )
 
     def settings_for(self, kind: FailureKind) -> KindRetrySettings:

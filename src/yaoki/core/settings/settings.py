@@ -351,6 +351,8 @@ def build_retry_policy(
         account_wait_max=timedelta(seconds=retry.account_wait_max_s),
         account_probe_max=timedelta(seconds=retry.account_probe_max_s),
         fail_over_after=timedelta(seconds=retry.fail_over_after_s),
+        conversation=retry.conversation,
+        learn=retry.learn,
         hints={
             kind: cause.modification_hint
             for kind, cause in retry.cause_specific.items()

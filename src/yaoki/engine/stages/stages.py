@@ -18,6 +18,7 @@ from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
 from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.dependency_copy import DependencyCopy
+from yaoki.engine.stages.failure_text import LoadOutcomes
 from yaoki.engine.stages.land import LandStage, on_target_branch
 from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.predecessor_wait import PredecessorWait
@@ -47,13 +48,15 @@ from yaoki.ports import (
 class AgentPorts:
     """The agents of a run by name, their prompts, and the plans that they answer with.
 
-    `takes_tool_server` says of a preset whether it starts yaoki's MCP server.
+    `takes_tool_server` says of a preset whether it starts yaoki's MCP server.  `load_outcomes`
+    gives the decided treatments of a pattern.
     """
 
     find: Callable[[str], AgentDriver]
     prompt_writer: Callable[[TaskSpec], PromptWriter]
     plan_reader: PlanReader
     takes_tool_server: Callable[[str], bool] = lambda _: False
+    load_outcomes: LoadOutcomes = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ class Stages:
             self._prepare.task_environment,
             agents.find,
             agents.prompt_writer,
+            agents.load_outcomes,
             agents.takes_tool_server,
             plan_task,
             SpendWatch(clock),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec, Usage
+from yaoki.core.model import AgentExit, EndCause, Run, Task, TaskSpec, Usage
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -15,10 +15,12 @@ from yaoki.core.model.stage_report import (
     WorkCommitted,
     WorkInterrupted,
 )
+from yaoki.core.model.treatment import AttemptConversation
 from yaoki.core.prompt import Prompt, compose_prompt, plain_check_commands
 from yaoki.core.text import clip_bytes, format_count
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import StageSettings
+from yaoki.engine.stages.failure_text import FailureText, LoadOutcomes
 from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.prepare import hash_protected
 from yaoki.engine.stages.processes import AttemptProcesses
@@ -29,7 +31,6 @@ from yaoki.ports import (
     Processes,
     ProcessPhase,
     ProcessState,
-    PromptText,
     PromptWriter,
     Workspace,
 )
@@ -57,6 +58,7 @@ class WorkStage:
         task_environment: Callable[[Task], Mapping[str, str] | StageDeferred],
         find_agent: Callable[[str], AgentDriver],
         prompt_writer: Callable[[TaskSpec], PromptWriter],
+        load_outcomes: LoadOutcomes,
         takes_tool_server: Callable[[str], bool],
         plan_task: PlanTaskStages,
         spend_watch: SpendWatch,
@@ -64,7 +66,8 @@ class WorkStage:
     ) -> None:
         self._workspace, self._processes, self._attempts = workspace, processes, attempts
         self._task_environment, self._find_agent = task_environment, find_agent
-        self._prompt_writer, self._plan_task = prompt_writer, plan_task
+        self._prompt_writer, self._load_outcomes = prompt_writer, load_outcomes
+        self._plan_task = plan_task
         self._takes_tool_server, self._spend_watch = takes_tool_server, spend_watch
         self._settings = settings
 
@@ -124,6 +127,11 @@ class WorkStage:
             and self._takes_tool_server(task.agent.preset)
         )
         prompt, sent = self._prompt(task, context, resumed=bool(session), can_ask=can_ask)
+        sent = replace(
+            sent,
+            agent=task.agent.name,
+            conversation=AttemptConversation.CONTINUED if session else AttemptConversation.FRESH,
+        )
         request = AttemptRequest(
             task_id=task.id,
             attempt=task.attempt,
@@ -155,35 +163,22 @@ class WorkStage:
         self, task: Task, context: str, *, resumed: bool, can_ask: bool
     ) -> tuple[Prompt, PromptSent]:
         """The prompt of the next attempt, and the templates of its part about the failure."""
-        texts: list[PromptText] = []
-
-        def write_failure(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
-            texts.append(self._prompt_writer(task.spec).write(failure, hints))
-            return texts[-1].text
-
+        failed = FailureText(task, self._prompt_writer(task.spec), self._load_outcomes)
         prompt = compose_prompt(
             task,
-            write_failure,
+            failed.write,
             context,
             session_resumed=resumed,
             can_ask=can_ask,
             changed_files=self._left_files(task),
         )
-        # Statistics about templates count the one of the first failed check.
-        text = texts[0] if texts else None
-        feedback = task.feedback
-        sent = PromptSent(
-            kind=feedback.kind.value if feedback else "",
-            pattern=feedback.pattern if feedback else "",
-            path=text.path if text else "",
-            steps=tuple(text.steps) if text else (),
-            fault=text.fault if text else "",
-        )
-        return replace(prompt, text=clip_bytes(prompt.text, self._settings.prompt_bytes_max)), sent
+        text = clip_bytes(prompt.text, self._settings.prompt_bytes_max)
+        return replace(prompt, text=text), failed.sent()
 
     def _left_files(self, task: Task) -> tuple[str, ...]:
-        """The files that an agent changed before another one took over."""
-        if not task.given_up_agents or task.needs_fresh_worktree:
+        """The files that were changed before another agent or conversation took over."""
+        begins_anew = task.given_up_agents or (task.session_failures and not task.session)
+        if not begins_anew or task.needs_fresh_worktree:
             return ()
         files = self._workspace.contents.files_between(task.work.base, task.work.tree)
         return tuple(path for _, path in files)

@@ -138,7 +138,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
         "stats": CommandEntry(
             "yaoki.faces.cli.commands.stats:stats",
-            "show how often prompts helped and forecasts held",
+            "show what fixed which failure, and whether forecasts held",
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

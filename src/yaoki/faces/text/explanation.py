@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
 from yaoki.core.model import State
@@ -63,8 +63,11 @@ def _attempt_lines(attempts: Sequence[AttemptSummary]) -> Iterator[str]:
         yield "attempts, newest first:"
     for attempt in list(reversed(attempts))[:ATTEMPTS_SHOWN]:
         yield _attempt_line(attempt)
-        details = (attempt.queue_words, attempt.check_run_words)
+        details = (attempt.conversation_words, attempt.queue_words, attempt.check_run_words)
         yield from (f"     {words}" for words in details if words)
+        if attempt.prompt_draw:
+            yield "     drew its template:"
+            yield from (f"       {words}" for words in _draw_lines(attempt.prompt_draw))
 
 
 def _answer_line(answer: RecordedAnswer) -> str:
@@ -92,8 +95,20 @@ def _decision_lines(decision: ExplainedDecision, title: str) -> Iterator[str]:
     yield f"  reasoning {clean_line(decision.reasoning)}"
     shown = (_input(k, v) for k, v in decision.inputs.items() if _is_shown(k, v))
     yield f"  inputs    {clean_line(', '.join(shown), 600)}"
+    if decision.draw:
+        yield "  drawn     by what fixed such failures before:"
+        yield from (f"            {words}" for words in _draw_lines(decision.draw))
     for words in decision.alternatives:
         yield f"  otherwise {clean_line(clean_text(words))}"
+
+
+def _draw_lines(draw: Mapping[str, Any]) -> Iterator[str]:
+    """Each arm with its discounted counts and its sample; the largest sample was chosen."""
+    for arm in draw["arms"]:
+        chosen = " (chosen)" if arm["name"] == draw["chosen"] else ""
+        fixed, not_fixed = (f"{arm.get(key, 0.0):g}" for key in ("cured", "failed"))
+        name = clean_line(str(arm["name"]), 100)
+        yield f"{name}: fixed {fixed}, not {not_fixed}; sample {arm['sample']:.3f}{chosen}"
 
 
 def _is_shown(name: str, value: object) -> bool:

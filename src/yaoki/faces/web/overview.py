@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from yaoki import __version__
@@ -21,7 +21,13 @@ from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_docume
 from yaoki.views.choices import retry_subject
 from yaoki.views.documents import Document
 from yaoki.views.history import build_history
-from yaoki.views.history.prompts import prompt_success_document
+from yaoki.views.treatments import (
+    ALL_PARTS,
+    PROMPT_PARTS,
+    TreatmentPart,
+    cure_rate_document,
+    sum_treatments,
+)
 
 SHOWN_MAX = 200
 
@@ -163,10 +169,19 @@ def _budgets(context: RequestContext) -> Iterable[Document]:
 
 def get_prompts(context: RequestContext, _: PageRequest) -> Document:
     if not context.has_store:
-        return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
-    fold, complete, cursor = context.cures.read_up_to(context.cursor)
-    listed = [prompt_success_document(cure) for cure in fold.most_used_first]
-    return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
+        return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": [], "treatments": []}
+    cursor, counts = context.cursor, context.app.reads.treatment_counts()
+
+    def documents(parts: Sequence[TreatmentPart]) -> list[Document]:
+        return [cure_rate_document(rate, parts) for rate in sum_treatments(counts, parts)]
+
+    return {
+        "schema": SCHEMA,
+        "cursor": cursor,
+        "complete": True,
+        "prompts": documents(PROMPT_PARTS),
+        "treatments": documents(ALL_PARTS),
+    }
 
 
 def get_reliability(context: RequestContext, _: PageRequest) -> Document:

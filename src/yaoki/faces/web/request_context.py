@@ -29,7 +29,6 @@ from yaoki.views import RunView
 from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.history.faults import Reliability
 from yaoki.views.history.progress import Burndown
-from yaoki.views.history.prompts import PromptSuccesses
 from yaoki.views.history.stoppages import Stoppages
 
 # Limits on cached runs and their tasks, because of memory.
@@ -103,7 +102,6 @@ class RequestContext:
             self._accounts.clear()
             self.__dict__.pop("limits", None)
             self.__dict__.pop("reliability", None)
-            self.__dict__.pop("cures", None)
             self.__dict__.pop("forecaster", None)
             self.__dict__.pop("_metrics", None)
         old.close()
@@ -249,10 +247,6 @@ class RequestContext:
     @cached_property
     def reliability(self) -> IncrementalFold[Reliability]:
         return IncrementalFold(Reliability(), self._reader(""))
-
-    @cached_property
-    def cures(self) -> IncrementalFold[PromptSuccesses]:
-        return IncrementalFold(PromptSuccesses(), self._reader(""))
 
     @cached_property
     def forecaster(self) -> RunForecaster:

@@ -76,6 +76,7 @@ DECISION = object_of(
     rule_words=TEXT,
     inputs=OPEN,
     otherwise=array_of(TEXT),
+    draw=nullable(OPEN),
 )
 ANSWER = object_of(
     at=INSTANT,
@@ -90,6 +91,8 @@ TRY = object_of(
     checks=OPEN,
     ended=nullable(TEXT),
     session=nullable(TEXT),
+    conversation=nullable(TEXT),
+    prompt_draw=nullable(OPEN),
     queue=nullable(OPEN),
     check_runs=INTEGER,
     checks_s=NUMBER,
@@ -204,7 +207,8 @@ EXIT = object_of(
     **dict.fromkeys(("session", "start_error"), nullable(TEXT)),
 )
 PROMPT = object_of(
-    **dict.fromkeys(("kind", "pattern", "path", "fault"), nullable(TEXT)),
+    **dict.fromkeys(("kind", "pattern", "path", "fault", "conversation"), nullable(TEXT)),
+    draw=nullable(OPEN),
     steps=array_of(TEXT),
     bytes=INTEGER,
 )
@@ -233,12 +237,14 @@ BUDGET = object_of(
     share=NUMBER,
     granted=INTEGER,
 )
-CURE = object_of(
-    pattern=TEXT,
-    prompt=TEXT,
+_CURE_COUNTS: dict[str, Schema] = {
     **dict.fromkeys(("sent", "cured", "not_cured", "open"), INTEGER),
-    rate=nullable(NUMBER),
-)
+    "rate": nullable(NUMBER),
+    "low": NUMBER,
+    "high": NUMBER,
+}
+CURE = object_of(pattern=TEXT, prompt=TEXT, **_CURE_COUNTS)
+TREATMENT = object_of(pattern=TEXT, prompt=TEXT, agent=TEXT, conversation=TEXT, **_CURE_COUNTS)
 RETRY_SUBJECT: Schema = {"enum": [subject.value for subject in RetrySubject]}
 QUESTION = object_of(
     run=TEXT,

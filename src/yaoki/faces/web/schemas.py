@@ -36,6 +36,7 @@ from yaoki.faces.web.schema_parts import (
     TALLY,
     TASK_FIELDS,
     TEXT,
+    TREATMENT,
     TRY,
     WAIT,
     WAITS,
@@ -202,7 +203,12 @@ SCHEMAS: Mapping[str, Schema] = {
         limits=OPEN,
         room=integers("disk_free_bytes", "memory_free_bytes"),
     ),
-    "Prompts": document_of(cursor=INTEGER, complete=BOOLEAN, prompts=array_of(CURE)),
+    "Prompts": document_of(
+        cursor=INTEGER,
+        complete=BOOLEAN,
+        prompts=array_of(CURE),
+        treatments=array_of(TREATMENT),
+    ),
     "Reliability": document_of(
         cursor=INTEGER,
         complete=BOOLEAN,

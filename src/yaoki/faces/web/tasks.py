@@ -152,7 +152,8 @@ def _load_attempt(
 
 
 def _prompt(data: Mapping[str, Any]) -> Document:
-    words = {key: data.get(key) or None for key in ("kind", "pattern", "path", "fault")}
+    keys = ("kind", "pattern", "path", "fault", "conversation", "draw")
+    words = {key: data.get(key) or None for key in keys}
     return {**words, "steps": list(data.get("steps", ())), "bytes": data.get("bytes", 0)}
 
 

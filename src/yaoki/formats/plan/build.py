@@ -31,18 +31,19 @@ from yaoki.core.model.mutant import MutantRules
 from yaoki.core.model.spec import list_chain
 from yaoki.core.settings.settings import build_retry_policy
 from yaoki.formats.plan.field_values import HIDDEN_WITHOUT_FILES
-from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
+from yaoki.formats.plan.limits import plan_retry, task_hang, task_retry, task_timeout
 from yaoki.formats.plan.order import collect_needs
 from yaoki.formats.plan.plan import Plan
 
 if TYPE_CHECKING:
+    from yaoki.core.settings.retry import RetrySettings
     from yaoki.formats.plan.draft import Draft, PlacedTask
     from yaoki.formats.plan.limit_models import BudgetModel, RunBudgetModel
     from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
 
 CHECK_TIMEOUT = timedelta(minutes=10)
 PLAN_RETRIES_MAX = 2
-_OVERRIDES = ("retry", "max_iterations", "budget")
+_OVERRIDES = ("retry", "max_iterations", "budget", "conversation", "learn")
 
 
 def build_plan(draft: Draft, source: str) -> Plan:
@@ -104,15 +105,17 @@ def _agents(draft: Draft) -> dict[str, AgentSpec]:
 
 
 def _policies(draft: Draft) -> dict[str, RetryPolicy]:
-    """The retry policy of the settings, and one for each task that overrides it."""
+    """The retry policy of the plan, and one for each task that overrides it."""
     own = {
-        f"task:{placed.task.id}": build_retry_policy(
-            task_retry(draft, placed.task), draft.settings.limits, draft.settings.escalate
-        )
+        f"task:{placed.task.id}": _retry_policy(draft, task_retry(draft, placed.task))
         for placed in draft.tasks
         if any(placed.task.is_given(key) for key in _OVERRIDES)
     }
-    return {"default": draft.settings.retry_policy, **own}
+    return {"default": _retry_policy(draft, plan_retry(draft)), **own}
+
+
+def _retry_policy(draft: Draft, retry: RetrySettings) -> RetryPolicy:
+    return build_retry_policy(retry, draft.settings.limits, draft.settings.escalate)
 
 
 def check_spec(name: str, check: CheckModel) -> CheckSpec:

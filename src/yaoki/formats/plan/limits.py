@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Backoff, FailureKind
+from yaoki.core.model.treatment import ConversationMode, LearningMode
 from yaoki.core.settings.override import (
     backoff_defect,
     merge_backoff,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from yaoki.formats.plan.defects import KeyPath
     from yaoki.formats.plan.draft import Draft, PlacedTask
     from yaoki.formats.plan.limit_models import BackoffModel
-    from yaoki.formats.plan.model import TaskModel
+    from yaoki.formats.plan.model import PlanModel, TaskModel
 
 
 def judge_limits(draft: Draft) -> None:
@@ -115,9 +116,22 @@ def duration_text(duration: timedelta) -> str:
 # ------------------------------------------------------------------ retries
 
 
+def plan_retry(draft: Draft) -> RetrySettings:
+    """The retry rules of the settings, with the overrides of the plan."""
+    return _with_treatment(draft.settings.retry, draft.plan)
+
+
+def _with_treatment(retry: RetrySettings, model: PlanModel | TaskModel) -> RetrySettings:
+    if model.is_given("conversation"):
+        retry = replace(retry, conversation=ConversationMode(model.conversation))
+    if model.is_given("learn"):
+        retry = replace(retry, learn=LearningMode(model.learn))
+    return retry
+
+
 def task_retry(draft: Draft, task: TaskModel) -> RetrySettings:
-    """The retry rules of the settings, with the overrides of the task."""
-    retry, own = draft.settings.retry, task.retry
+    """The retry rules of the plan, with the overrides of the task."""
+    retry, own = _with_treatment(plan_retry(draft), task), task.retry
     if own.is_given("retryable_failures"):
         kinds = tuple(
             FailureKind(name) for name in own.retryable_failures if name in RETRYABLE_KINDS

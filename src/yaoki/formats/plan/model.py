@@ -54,6 +54,8 @@ NOT_GIVEN = timedelta(0)
 
 
 Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
+ConversationWord = Literal["continue", "fresh", "auto"]
+LearningWord = Literal["observe", "choose"]
 
 
 class AccountModel(StrictModel):
@@ -207,6 +209,16 @@ class TaskModel(StrictModel):
     priority: Priority = Field(0, description="higher starts earlier")
     required: bool = Field(True, description="false: the run completes without it")
     retry: RetryModel = Field(default_factory=RetryModel)
+    conversation: ConversationWord = Field(
+        "continue",
+        description="the agent's conversation after a failure of its work: continue, fresh, or "
+        "auto: what fixed such failures more often; default: that of the plan",
+    )
+    learn: LearningWord = Field(
+        "observe",
+        description="choose: what fixed such failures before draws agent, conversation and "
+        "template of the next attempt; default: that of the plan",
+    )
     timeout: Duration = Field(
         NOT_GIVEN, description="longest agent run; default: from the settings"
     )
@@ -297,6 +309,15 @@ class PlanModel(StrictModel):
         default_factory=MutantsModel,
         description="faults in the changed lines of its tasks, which a test must notice; "
         "default: off",
+    )
+    conversation: ConversationWord = Field(
+        "continue",
+        description="for its tasks: the conversation after a failure; default: retry.conversation "
+        "of the settings",
+    )
+    learn: LearningWord = Field(
+        "observe",
+        description="for its tasks: observe or choose; default: retry.learn of the settings",
     )
     planner: AgentChain = Field(
         [], description="agents that plan more tasks when something is missing"

@@ -20,9 +20,11 @@ from yaoki.formats.prompts.location import (
     EDITION,
     STEM,
     SUFFIX,
+    VARIANT_MARK,
     TemplateFile,
     adaptation_of,
     template_path,
+    variant_of,
 )
 from yaoki.formats.prompts.samples import sample_failure
 from yaoki.formats.prompts.values import COMMON_PARAMS, PARAMS, template_values
@@ -127,7 +129,7 @@ def _file_defects(
     *,
     ignore_plan_files: bool,
 ) -> Iterator[str]:
-    uses = placed.get(file.parent)
+    uses = _with_variant(placed.get(file.parent), file.name)
     if uses is None and _belongs_to_another_plan(file, placed):
         return
     if uses is None or not (file.name in uses or adaptation_of(file.name) is not None):
@@ -147,6 +149,16 @@ def _file_defects(
         yield error.sentence
         return
     yield from _param_defects(template, use or TemplateUse("", None))
+
+
+def _with_variant(
+    uses: Mapping[str, TemplateUse] | None, name: str
+) -> Mapping[str, TemplateUse] | None:
+    """A further template for a pattern has the params of the first one."""
+    base = name.partition(VARIANT_MARK)[0] + SUFFIX
+    if uses is None or not variant_of(name) or base not in uses:
+        return uses
+    return {**uses, name: uses[base]}
 
 
 def _belongs_to_another_plan(file: Path, placed: Iterable[Path]) -> bool:

@@ -23,6 +23,7 @@ from yaoki.formats.prompts.location import (
     TemplateName,
     TemplateSearch,
     adaptation_of,
+    find_variants,
     template_path,
 )
 from yaoki.formats.prompts.samples import sample_failure
@@ -71,16 +72,42 @@ class PromptLibrary:
         self._files = files or PromptFiles()
         self._stem = self._files.stem or STEM
 
-    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> RenderedPrompt:
-        """The text about a failure; empty for a kind that repeats the identical prompt."""
+    def write(
+        self, failure: Failure, hints: Mapping[FailureKind, str], template: str = ""
+    ) -> RenderedPrompt:
+        """The text about a failure; empty for a kind that repeats the identical prompt.
+
+        `template` is one of the further templates for its pattern, by its label.
+        """
         if failure.kind not in CONTENT_KINDS:
             return RenderedPrompt("", "", (f"{failure.kind.value} repeats the identical prompt",))
-        prompt = self._render([*self._plan_levels(failure), *_levels(failure)], failure, hints)
+        further = next((hit for hit in self._variants(failure) if hit.label == template), None)
+        prompt = (
+            self._render_file(further, failure, hints, [f"{further.label}: drawn"])
+            if further
+            else self._render(self._all_levels(failure), failure, hints)
+        )
         hint = hints.get(failure.kind, "")
         # The hint of the settings comes first; the built-in text already contains it.
         if not (hint and prompt.path):
             return prompt
         return replace(prompt, text=f"{hint}\n\n{prompt.text}")
+
+    def fitting_templates(self, failure: Failure) -> tuple[str, ...]:
+        """The usual template for a failure, and further ones that the project has for its pattern;
+        none where nothing but the usual one fits.
+        """
+        variants = self._variants(failure) if failure.kind in CONTENT_KINDS else []
+        usual = self._search().find(self._all_levels(failure)) if variants else None
+        return (usual.label, *(hit.label for hit in variants)) if usual else ()
+
+    def _variants(self, failure: Failure) -> list[TemplateFile]:
+        if not failure.pattern:
+            return []
+        return find_variants(self._project, self._language, self._stem, failure.pattern)
+
+    def _all_levels(self, failure: Failure) -> SearchLevels:
+        return [*self._plan_levels(failure), *_levels(failure)]
 
     def try_template(self, name: str, failure: Failure, also: Iterable[str] = ()) -> RenderedPrompt:
         """Render the template of this name for a failure."""
@@ -114,6 +141,15 @@ class PromptLibrary:
         hit = search.find(levels)
         if hit is None:
             return RenderedPrompt(describe_failure(failure, hints), "", tuple(search.steps))
+        return self._render_file(hit, failure, hints, search.steps)
+
+    def _render_file(
+        self,
+        hit: TemplateFile,
+        failure: Failure,
+        hints: Mapping[FailureKind, str],
+        steps: Sequence[str],
+    ) -> RenderedPrompt:
         try:
             template = load_template(hit)
             words = render_template(template, template_values(failure, template.source.params))
@@ -121,9 +157,9 @@ class PromptLibrary:
                 pattern = failure.pattern or "this failure"
                 raise TemplateInvalid(hit.label, 1, f"renders an empty text for {pattern}")
         except TemplateInvalid as error:
-            steps = (*search.steps, f"{BUILT_IN}: used")
+            steps = (*steps, f"{BUILT_IN}: used")
             return RenderedPrompt(describe_failure(failure, hints), "", steps, error.sentence)
-        return RenderedPrompt(words, hit.label, tuple(search.steps))
+        return RenderedPrompt(words, hit.label, tuple(steps))
 
     def _levels_of(self, name: str, also: Iterable[str]) -> SearchLevels:
         known = {*self.names(), *also}

@@ -19,6 +19,10 @@ PROJECT_FOLDER = ".yaoki/prompts"
 # No part may leave its folder or be hidden: it begins with a letter or a digit.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
+# `f_failed_NAME+WORD.md` is a further template for NAME.  No pattern has this character.
+VARIANT_MARK = "+"
+VARIANTS_MAX = 8
+
 # Edition and adaptation; an empty adaptation means the edition's own file.
 TemplateName = tuple[str, str]
 
@@ -49,6 +53,30 @@ def adaptation_of(name: str, edition: str = EDITION) -> str | None:
     if not rest:
         return ""
     return rest[1:] if rest[0] == "_" and PART.fullmatch(rest[1:]) else None
+
+
+def variant_of(name: str, edition: str = EDITION) -> str | None:
+    """The adaptation that a further template is for; None for other file names."""
+    base, mark, word = name.removesuffix(SUFFIX).partition(VARIANT_MARK)
+    if not mark or not name.endswith(SUFFIX) or not PART.fullmatch(word):
+        return None
+    return adaptation_of(base + SUFFIX, edition)
+
+
+def find_variants(
+    project: Path | None, language: str, stem: Sequence[str], adaptation: str
+) -> list[TemplateFile]:
+    """The further templates for a pattern; of a name in both folders, that of the language."""
+    if project is None:
+        return []
+    found: dict[str, TemplateFile] = {}
+    for home in (f"{language}/", ""):
+        folder = project.joinpath(home, *stem)
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if variant_of(file.name) == adaptation:
+                label = f"{PROJECT_FOLDER}/{home}{'/'.join(stem)}/{file.name}"
+                found.setdefault(file.name, TemplateFile(label, file, project))
+    return list(found.values())[:VARIANTS_MAX]
 
 
 class TemplateSearch:

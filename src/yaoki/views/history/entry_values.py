@@ -40,8 +40,9 @@ def read_failure(entry: JournalEntry) -> RecordedFailure:
 
 def read_prompt(entry: JournalEntry) -> SentPrompt:
     """The prompt that a PROMPT_SENT reports."""
-    kind, pattern, path = (str(entry.data.get(key) or "") for key in ("kind", "pattern", "path"))
-    return SentPrompt(kind, pattern, path, entry.seq)
+    keys = ("kind", "pattern", "path", "conversation")
+    kind, pattern, path, conversation = (str(entry.data.get(key) or "") for key in keys)
+    return SentPrompt(kind, pattern, path, entry.seq, conversation, entry.data.get("draw") or {})
 
 
 def read_agent_run(entry: JournalEntry) -> AgentRun:

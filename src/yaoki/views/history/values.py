@@ -184,6 +184,10 @@ class SentPrompt:
     path: str
     # The journal entry, which has further details.
     seq: int
+    # Whether the agent continued its conversation; empty in older journals.
+    conversation: str = ""
+    # The draw that chose the template, if several fit.
+    draw: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from yaoki.adapters.store.tables.accounts import update_accounts
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS, update_dependencies
 from yaoki.adapters.store.tables.task_loader import filter_done, load_ids_by_name
 from yaoki.adapters.store.tables.totals import add_spend
+from yaoki.adapters.store.tables.treatments import record_treatments
 from yaoki.adapters.store.tables.verdicts import index_verdicts
 from yaoki.adapters.store.task_rows import new_task_columns, task_columns
 from yaoki.core.machine.events import Claimed, Event, Submitted
@@ -96,6 +97,7 @@ class EventApplier:
         update_accounts(tx, before, events, now)
         add_spend(tx, before, events, now)
         index_verdicts(tx, before, events)
+        record_treatments(tx, before, events, now)
         self._update_dependencies(tx, after, events, now)
         return after
 

@@ -22,6 +22,7 @@ from yaoki.adapters.store.tables.task_loader import (
     load_run,
     unknown_task,
 )
+from yaoki.adapters.store.tables.treatments import failed_pattern, load_outcomes
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import Cancelled, CancelRequested
@@ -64,17 +65,7 @@ class TaskChanges:
             if current is None or current.epoch != lease.epoch or current.holder != lease.holder:
                 self._journal_refusal(tx, task, lease)
                 return None
-            events = decide(task)
-            if closes_account(events):
-                # The same decision, knowing what other tasks have met at this account.
-                now = self._clock.row_time()
-                events = decide(
-                    replace(
-                        task,
-                        closed_account=closed_account(tx, task),
-                        closed_chain_accounts=closed_chain_accounts(tx, task, now),
-                    )
-                )
+            events = self._decide(tx, task, decide)
             after = self._writer.write(tx, task, events)
             self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
             return after
@@ -83,6 +74,26 @@ class TaskChanges:
         if task is None:
             raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
         return task
+
+    def _decide(self, tx: Transaction, task: Task, decide: Decide) -> Sequence[Event]:
+        """The decision, made again with what other tasks have met if it depends on that."""
+        events = decide(task)
+        now = self._clock.row_time()
+        if closes_account(events):
+            known = replace(
+                task,
+                closed_account=closed_account(tx, task),
+                closed_chain_accounts=closed_chain_accounts(tx, task, now),
+            )
+            return decide(known)
+        if pattern := failed_pattern(task, events):
+            known = replace(
+                task,
+                treatment_outcomes=load_outcomes(tx, pattern),
+                closed_chain_accounts=closed_chain_accounts(tx, task, now),
+            )
+            return decide(known)
+        return events
 
     def _journal_refusal(self, tx: Transaction, task: Task, lease: Lease) -> None:
         """Once per superseded claim: the same late result three times is one entry."""
@@ -118,7 +129,7 @@ class TaskChanges:
             changed = []
             for task_id, decide in changes:
                 task = self._loader.task(tx, task_id)
-                events = decide(task)
+                events = self._decide(tx, task, decide)
                 changed.append(self._writer.write(tx, task, events) if events else task)
             return changed
 

@@ -1,4 +1,4 @@
-"""`yaoki stats`: statistics of the journal of all runs."""
+"""`yaoki stats`: which treatment fixed which failure, and which forecasts held, in all runs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,58 @@ from yaoki.faces.text.render import (
     print_next_command,
     print_wrapped,
 )
-from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA
-from yaoki.views.history.prompts import (
-    PromptSuccess,
-    PromptSuccesses,
-    fold_prompt_successes,
-    prompt_success_document,
+from yaoki.views.treatments import (
+    ALL_PARTS,
+    PROMPT_PARTS,
+    CureRate,
+    TreatmentPart,
+    cure_rate_document,
+    sum_treatments,
 )
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.ports import JournalEntry
     from yaoki.views.history.forecast_record import ForecastRecord
 
 PAGE = 5000
 RUNS_SHOWN = 30
+NOTHING_SENT = "no prompt about a failure has been sent yet"
 
 
-@click.group()
-def stats() -> None:
-    """Show statistics of the journal of all runs."""
+@click.group(invoke_without_command=True)
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice([part.value for part in ALL_PARTS]),
+    help="Compare only by this; can be given several times.",
+)
+@json_option
+@repo_option
+@click.pass_context
+def stats(context: click.Context, by: tuple[str, ...], as_json: bool, repo: Path) -> int:
+    """Show what fixed which failure: pattern, agent, conversation, prompt.
+
+    Counts are those of all runs, archived ones included. The interval is the 95 % Wilson interval
+    of the rate.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    parts = [part for part in ALL_PARTS if part.value in by] or list(ALL_PARTS)
+    with open_app(repo) as app:
+        found = sum_treatments(app.reads.treatment_counts(), parts)
+    if as_json:
+        documents = [cure_rate_document(rate, parts) for rate in found]
+        print_document({"schema": SCHEMA, "treatments": documents})
+        return 0
+    if not found:
+        print_wrapped(NOTHING_SENT)
+        print_next_command("yaoki run PLAN")
+        return 0
+    _print_table(found, parts)
+    print_next_command("yaoki stats prompts")
+    return 0
 
 
 @stats.command()
@@ -47,21 +79,18 @@ def prompts(as_json: bool, repo: Path) -> int:
     from yaoki.faces.cli.commands.prompts import prompt_name
 
     with open_app(repo) as app:
-        found = fold_prompt_successes(_journal(app, PromptSuccesses.EVENTS))
+        found = sum_treatments(app.reads.treatment_counts(), PROMPT_PARTS)
         known = _names(app)
     if as_json:
-        print_document(
-            {"schema": SCHEMA, "prompts": [prompt_success_document(cure) for cure in found]}
-        )
+        documents = [cure_rate_document(rate, PROMPT_PARTS) for rate in found]
+        print_document({"schema": SCHEMA, "prompts": documents})
         return 0
     if not found:
-        print_wrapped("no prompt about a failure has been sent yet")
+        print_wrapped(NOTHING_SENT)
         print_next_command("yaoki run PLAN")
         return 0
-    heads: tuple[str, ...] = ("pattern", "sent", "cured", "not", "rate", "prompt")
-    for words in align_columns([heads, *(_row(cure) for cure in found)]):
-        print_wrapped(words)
-    first = next((name for cure in found if (name := prompt_name(cure.pattern)) in known), "")
+    _print_table(found, PROMPT_PARTS)
+    first = next((name for rate in found if (name := prompt_name(rate.parts[0])) in known), "")
     print_next_command(f"yaoki prompts show {clean_line(first)}" if first else "yaoki prompts list")
     return 0
 
@@ -125,6 +154,30 @@ def _journal(app: App, events: Sequence[str] = ()) -> Iterator[JournalEntry]:
         after = page[-1].seq
 
 
-def _row(cure: PromptSuccess) -> tuple[str, ...]:
-    rate = "unknown" if cure.cure_rate is None else f"{cure.cure_rate:.0%}"
-    return (cure.pattern, str(cure.sent), str(cure.cured), str(cure.failed), rate, cure.prompt)
+def _print_table(found: Sequence[CureRate], parts: Sequence[TreatmentPart]) -> None:
+    """A prompt is long, so it is the last column."""
+    shown = [part for part in parts if part is not TreatmentPart.PROMPT]
+    last = [part for part in parts if part is TreatmentPart.PROMPT]
+    numbers = ("sent", "cured", "not", "rate", "95 %")
+    heads = (*(part.value for part in shown), *numbers, *(part.value for part in last))
+    rows = [_row(rate, parts, shown, last) for rate in found]
+    for words in align_columns([heads, *rows]):
+        print_wrapped(words)
+
+
+def _row(
+    rate: CureRate,
+    parts: Sequence[TreatmentPart],
+    shown: Sequence[TreatmentPart],
+    last: Sequence[TreatmentPart],
+) -> tuple[str, ...]:
+    words = dict(zip(parts, rate.parts, strict=True))
+    low, high = rate.interval
+    known = rate.rate is not None
+    return (
+        *(clean_line(words[part], 60) for part in shown),
+        *(str(rate.sent), str(rate.cured), str(rate.failed)),
+        f"{rate.rate:.0%}" if known else "unknown",
+        f"{low:.0%}-{high:.0%}" if known else "",
+        *(words[part] for part in last),
+    )

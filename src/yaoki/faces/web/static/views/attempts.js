@@ -11,7 +11,7 @@ import { useNarrow } from "../parts/virtual_rows.js";
 import { go, toTask } from "../routes.js";
 import { translate } from "../translation.js";
 import { t } from "../words.js";
-import { Decision } from "./decision.js";
+import { Decision, Draw } from "./decision.js";
 import { Evidence, isInEvidence } from "./evidence.js";
 
 const SIDE_MAX = 4;
@@ -39,7 +39,7 @@ function Attempt({ task, n, last }) {
   const growing = last && task.state === "ACTIVE" && !data.until;
   return html`<article class="attempt" aria-label=${t("attempt.n", { n })} data-attempt=${n}>
     <header><h3>${t("attempt.n", { n })}</h3><${Outcome} name=${data.ended} kind="ended" />${growing && html`<span class="hush">${t("running")}</span>`}
-      <p class="hush">${data.agent || t("no.agent")} · ${data.from && html`<time datetime=${data.from}>${clock(data.from)}</time> · ${seconds(between(data.from, data.until))}`}${!data.fresh && n > 1 ? ` · ${t("same.worktree")}` : ""}</p>
+      <p class="hush">${data.agent || t("no.agent")} · ${data.from && html`<time datetime=${data.from}>${clock(data.from)}</time> · ${seconds(between(data.from, data.until))}`}${!data.fresh && n > 1 ? ` · ${t("same.worktree")}` : ""}${data.prompt?.kind && data.prompt.conversation ? ` · ${t(`conversation.of.${data.prompt.conversation}`)}` : ""}</p>
       <${FailureLine} data=${data} /></header>
     <section><h4>${t("told")}</h4><${PromptSection} data=${data} path=${path} /></section>
     <section><h4>${t("did")}</h4><${AgentRun} data=${data} /></section>
@@ -66,6 +66,7 @@ function PromptSection({ data, path }) {
   const prompt = data.prompt || {};
   const size = data.logs.find((log) => log.file === "prompt");
   return html`${prompt.kind && html`<p class="pattern"><b>${prompt.kind}</b> ${prompt.pattern || ""} <code class="hush">${prompt.path || ""}</code></p>`}
+    ${prompt.draw && html`<${Draw} draw=${prompt.draw} />`}
     ${prompt.fault && html`<p class="cause">${prompt.fault}</p>`}
     ${size ? html`<${Prompt} path=${`${path}/log`} again=${Boolean(prompt.kind)} />` : html`<p class="hush">${t("told.none")}</p>`}`;
 }

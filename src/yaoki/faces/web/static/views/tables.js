@@ -59,9 +59,14 @@ export function Limits() {
 export function Prompts() {
   const answer = useDocument("/prompts", {}, { staleWhen: always });
   const prompts = answer.data?.prompts || [];
+  const treatments = answer.data?.treatments || [];
   return html`<${View} name="prompts" answer=${answer}>
     ${prompts.length === 0 ? html`<${Empty} title=${t("prompts.none")} words=${t("prompts.none.words")} command="yaoki prompts" />` : html`<${Table} label=${t("nav.prompts")} heads=${[["", t("pattern")], ["code", t("prompt")], ["num", t("sent")], ["num", t("cured")], ["num", t("not.cured")], ["num", t("open")], ["meter", t("rate")]]}
       rows=${prompts.map((one) => [html`<b>${one.pattern}</b>`, one.prompt, number(one.sent), number(one.cured), number(one.not_cured), number(one.open), one.rate === null ? "–" : html`<meter min="0" max="1" value=${one.rate}>${percent(one.rate)}</meter> ${percent(one.rate)}`])} />`}
+    ${treatments.length > 0 && html`<h2 class="rule">${t("treatments")}</h2>
+      <p class="hush">${t("treatments.words")}</p>
+      <${Table} label=${t("treatments")} heads=${[["", t("pattern")], ["", t("agent")], ["", t("conversation")], ["num", t("sent")], ["num", t("cured")], ["num", t("not.cured")], ["num", t("rate")], ["num", t("interval")], ["code", t("prompt")]]}
+      rows=${treatments.map((one) => [html`<b>${one.pattern}</b>`, one.agent, named("conversation", one.conversation), number(one.sent), number(one.cured), number(one.not_cured), one.rate === null ? "–" : percent(one.rate), one.rate === null ? "–" : `${percent(one.low)}–${percent(one.high)}`, one.prompt])} />`}
   <//>`;
 }
 

@@ -1,0 +1,95 @@
+"""Treatments: what attempts used against the failure before them, and whether that helped."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+
+from yaoki.core.lazy_dataclass import dataclass
+
+
+@unique
+class ConversationMode(StrEnum):
+    """What becomes of an agent's conversation after a failure of its work."""
+
+    CONTINUE = "continue"
+    FRESH = "fresh"
+    AUTO = "auto"
+
+
+@unique
+class AttemptConversation(StrEnum):
+    """The conversation of one attempt; unknown in older journals."""
+
+    UNKNOWN = ""
+    CONTINUED = "continued"
+    FRESH = "fresh"
+
+
+@unique
+class LearningMode(StrEnum):
+    """What is made of the counts of treatments: they are shown, or they choose the next one."""
+
+    OBSERVE = "observe"
+    CHOOSE = "choose"
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What an attempt used against the failure that its prompt is about.
+
+    `pattern` is the kind of a failure without a pattern.  An empty `prompt` is the built-in text.
+    """
+
+    pattern: str
+    prompt: str
+    agent: str
+    conversation: AttemptConversation
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentOutcome:
+    """A treatment whose attempt was verified."""
+
+    treatment: Treatment
+    cured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentCount:
+    """How often a treatment was tried, by result; undecided ones were never verified."""
+
+    treatment: Treatment
+    sent: int
+    cured: int
+    failed: int
+
+    @property
+    def decided(self) -> int:
+        return self.cured + self.failed
+
+    @property
+    def undecided(self) -> int:
+        return self.sent - self.decided
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnArm:
+    """One arm of a draw: its discounted counts, and the sample of its posterior."""
+
+    name: str
+    cured: float
+    failed: float
+    sample: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArmDraw:
+    """A draw of Thompson sampling: the arm with the largest sample was chosen.
+
+    `seed` and the counts of the arms give the same samples again.
+    """
+
+    pattern: str
+    seed: str
+    chosen: str
+    arms: tuple[DrawnArm, ...]
