@@ -171,3 +171,54 @@ def test_a_script_that_fixes_is_written_with_the_option_that_only_looks(project:
 
     (lint,) = done.document["baseline"]
     assert (lint["state"], lint["command"]) == ("green", "npm run --silent lint -- --no-fix")
+
+
+@pytest.mark.spec("16.1", "0.1")
+@pytest.mark.parametrize("layout", ["src", "flat"])
+def test_a_check_of_a_plan_imports_the_work_and_not_an_installed_copy(
+    project: Project, layout: str
+) -> None:
+    """An active environment with an editable install leads to the user's checkout."""
+    folder = "src/calc" if layout == "src" else "calc"
+    code = FILES["calc/__init__.py"]
+    files = {name: text for name, text in FILES.items() if not name.startswith("calc")}
+    commit_files(project, {**files, f"{folder}/__init__.py": code})
+    home = create_environment(project)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    (site / "editable.pth").write_text(
+        f"{(project.repo / folder).parent}\n{sysconfig.get_path('purelib')}\n"
+    )
+    env = {**programs(project), "VIRTUAL_ENV": str(home)}
+    env["PATH"] = f"{home / 'bin'}:{env['PATH']}"
+    act = WRONG.replace("> calc/", f"> {folder}/")
+    plan = {
+        "goal": "Refactor",
+        "agents": {"wrong": {"command": ["sh", "-c", act]}},
+        "agent": "wrong",
+        "checks": {"suite": {"run": ["python", "-P", "-m", "pytest", "-q"]}},
+        "tasks": [{"id": "wrong", "goal": "Refactor double.", "retry": {"max_retries": 0}}],
+    }
+
+    ran = project.yaoki("run", project.plan(plan), env=env)
+
+    assert ran.code == 4, ran.out + ran.err
+    assert project.task("wrong")["landed"] is None
+
+
+@pytest.mark.spec("12.3", "16.5")
+def test_a_check_of_a_plan_uses_the_environment_of_the_settings(project: Project) -> None:
+    commit_files(project, FILES)
+    create_environment(project)
+    env = programs(project)
+    assert project.yaoki("init", env=env).code == 0
+    plan = {
+        "goal": "Extend calc",
+        "agents": {"right": {"command": ["sh", "-c", RIGHT]}},
+        "agent": "right",
+        "checks": {"own": {"run": ["python", "-m", "pytest", "-q", "tests/test_calc.py"]}},
+        "tasks": [{"id": "right", "goal": "Add triple.", "checks": ["own"]}],
+    }
+
+    ran = project.yaoki("run", project.plan(plan), env=env)
+
+    assert ran.code == 0, ran.out + ran.err

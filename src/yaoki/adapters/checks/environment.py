@@ -21,6 +21,11 @@ from yaoki.ports import RoomFolders
 REPORT_BYTES_MAX = 64 << 20
 # Code under test must not be able to distinguish a check from a terminal by this variable.
 TERMINAL = "xterm-256color"
+PYTHONPATH = "PYTHONPATH"
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+SOURCE_FOLDERS = ("src", "lib", "python")
+TEST_FOLDERS = frozenset({"test", "tests"})
+TOOL_MODULES = frozenset({"setup.py", "conftest.py", "noxfile.py", "tasks.py", "fabfile.py"})
 
 
 def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) -> dict[str, str]:
@@ -45,13 +50,36 @@ def add_own_variables(
     """The environment with the variables of the check itself.
 
     Its `VIRTUAL_ENV` is activated.  Relative folders of its `PYTHONPATH` are made absolute: a test
-    that starts Python in another folder must import the commit, not an editable install.
+    that starts Python in another folder must import the commit, not an editable install.  Without
+    one, the folders with the project's own packages come first, for the same reason.
     """
     variables = {**env, **own}
-    if "PYTHONPATH" in own:
-        parts = (str(cwd / part) for part in own["PYTHONPATH"].split(":") if part)
-        variables["PYTHONPATH"] = ":".join(parts)
+    given = own.get(PYTHONPATH)
+    parts = find_import_roots(cwd) if given is None else given.split(":")
+    if places := ":".join(str(cwd / part) for part in parts if part):
+        variables[PYTHONPATH] = places
     return activate_environment(variables, str(checkout)) if VIRTUAL_ENV in own else variables
+
+
+def find_import_roots(project: Path) -> tuple[str, ...]:
+    """The folders that a Python project's own modules are in; empty for any other project."""
+    if not any((project / name).is_file() for name in PROJECT_FILES):
+        return ()
+    nested = tuple(name for name in SOURCE_FOLDERS if _has_modules(project / name))
+    return nested or ((".",) if _has_modules(project) else ())
+
+
+def _has_modules(folder: Path) -> bool:
+    """Modules and packages of the project, not what only tools and tests load."""
+    if not folder.is_dir():
+        return False
+    return any(_is_module(path) for path in folder.iterdir())
+
+
+def _is_module(path: Path) -> bool:
+    if path.suffix == ".py":
+        return path.name not in TOOL_MODULES and not path.name.startswith(("test_", "__"))
+    return path.name not in TEST_FOLDERS and (path / "__init__.py").is_file()
 
 
 def find_missing_environment(own: Mapping[str, str], checkout: Path) -> str:

@@ -56,8 +56,9 @@ class MissingSetup:
             for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
                 command = self._setup_command(folder, commit)
                 if command and _needs_folder(folder, finding):
+                    remedy = _activate(check, folder) or _add(command)
                     hint = f"git ignores {folder}, so the proof room does not have it"
-                    return _with_hint(finding, f"{hint}: {_add(command)}")
+                    return _with_hint(finding, f"{hint}: {remedy}")
         missing = finding.params.get(MISSING_COMMAND_PARAM)
         return _with_hint(finding, self._suggest(check, commit, missing)) if missing else finding
 
@@ -86,6 +87,14 @@ class MissingSetup:
 
 def _add(command: str) -> str:
     return f"add setup: [{command}] to the plan, or its commands to [setup] in yaoki.toml"
+
+
+def _activate(check: ProofCheck, folder: str) -> str:
+    """An environment in the checkout can be used as it is, unless the command names its files."""
+    words = (*check.spec.argv, check.spec.shell)
+    if FOLDERS[folder] is not _PYTHON or any(f"{folder}/" in word for word in words):
+        return ""
+    return f"add env: {{VIRTUAL_ENV: {folder}}} to checks.{check.spec.name}"
 
 
 def _with_hint(finding: Finding, hint: str) -> Finding:

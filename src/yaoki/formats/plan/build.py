@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     AgentAccount,
@@ -91,9 +93,18 @@ def _checks(draft: Draft) -> dict[str, CheckSpec]:
 def _check_spec(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
     """The check; a judge check also has the agent that judges."""
     spec, judge = check_spec(name, check), check.judge.agent
+    if name in draft.plan.checks and VIRTUAL_ENV not in spec.env:
+        spec = replace(spec, env={**_virtual_environment(draft), **spec.env})
     if not judge:
         return spec
     return replace(spec, agent=agent_spec(judge, draft.agents[judge]).list_by_account()[0])
+
+
+def _virtual_environment(draft: Draft) -> dict[str, str]:
+    """The one of the repository: every check of the settings that names one names this one."""
+    given = (raw.get("env") for raw in draft.settings.checks.values())
+    named = {env[VIRTUAL_ENV] for env in given if isinstance(env, Mapping) and VIRTUAL_ENV in env}
+    return {VIRTUAL_ENV: named.pop()} if len(named) == 1 else {}
 
 
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
