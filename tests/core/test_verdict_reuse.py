@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_finding
+from yaoki.core.decide.quarantine import TEST_RUNS
 from yaoki.core.decide.verdict_reuse import (
     as_reused,
     depends_on_inputs_alone,
@@ -135,7 +136,11 @@ def test_a_reused_finding_is_one_of_this_check_and_names_its_origin() -> None:
     spec = replace(SPEC, required=False, on_failure=OnFailure.SKIP)
     key = VerdictKey("i", "d", "s", "t")
     stored = a_finding(
-        Outcome.PASSED, seconds=9.0, log="/old", rerun_seconds=(1.0,), params={"passedCount": 3}
+        Outcome.PASSED,
+        seconds=9.0,
+        log="/old",
+        rerun_seconds=(1.0,),
+        params={"passedCount": 3, TEST_RUNS: [{"test": "t"}]},
     )
 
     reused = as_reused(stored, spec, key, VerdictOrigin("r", "r-1", "c1"))

@@ -41,7 +41,11 @@ SANDBOX_SECTION = "sandbox"
 
 def list_settings_commands(settings: Settings, named_store: str) -> FileCommands:
     """The commands in the settings; `named_store` is the store that the caller named instead."""
-    commands = (*_agent_and_check_commands(settings), *_other_commands(settings, named_store))
+    commands = (
+        *_agent_and_check_commands(settings),
+        *_other_commands(settings, named_store),
+        *_quarantine_entries(settings),
+    )
     return FileCommands(SETTINGS, tuple(dict.fromkeys(commands)))
 
 
@@ -84,6 +88,14 @@ def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]
         whole = getattr(getattr(settings, section), name)
         commands.append(digest_setting(key, whole, value, wall=section == SANDBOX_SECTION))
     return commands
+
+
+def _quarantine_entries(settings: Settings) -> list[CommandDigest]:
+    """An entry starts nothing, but work may land because of it: a change must not bring its own."""
+    from yaoki.formats.config.quarantine import entry_as_data
+
+    values = map(entry_as_data, settings.quarantine)
+    return [digest_setting("quarantine", value, value) for value in values]
 
 
 def list_commands(

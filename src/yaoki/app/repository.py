@@ -70,7 +70,7 @@ class RepositoryContext:
     def loaded_settings(self) -> LoadedSettings:
         from yaoki.formats.config import load_settings
 
-        loaded = load_settings(self.repository.top, read_only=self._read_only)
+        loaded = load_settings(self.repository.top, read_only=self._read_only, now=self.clock.now())
         if loaded.refusal is not None:
             first, *others = loaded.refusal.defects
             more = f" and {format_count(len(others), 'more problem')}" if others else ""

@@ -158,6 +158,7 @@ class Services:
                 worker_environment=os.environ,
                 agent_environment=self._context.agent_variables,
                 tool_server=TOOL_SERVER if self._context.settings.mcp.offer else (),
+                quarantine=self._context.settings.quarantine,
             ),
             AgentPorts(
                 self._context.find_agent,

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model.flaky_test import QuarantineEntry
 from yaoki.core.text import format_bytes
 
 
@@ -36,6 +37,8 @@ class StageSettings:
     agent_environment: Mapping[str, str] = field(default_factory=dict)
     # The command of yaoki's MCP server; empty if agents are not given it.
     tool_server: tuple[str, ...] = ()
+    # Flaky tests that a person excused until a date.
+    quarantine: tuple[QuarantineEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
 )
+from yaoki.core.model.flaky_test import FlakyTest
 from yaoki.core.model.treatment import TreatmentCount, TreatmentOutcome
 from yaoki.core.model.verdict_key import VerdictKey, VerdictOrigin
 from yaoki.core.run_status import StateCounts
@@ -128,6 +129,16 @@ class Treatments(Protocol):
 
     def treatment_outcomes(self, pattern: str) -> tuple[TreatmentOutcome, ...]:
         """The newest decided treatments of a pattern; the newest is first."""
+
+
+class FlakyTests(Protocol):
+    """The tests of all runs that gave different results on the same commit."""
+
+    def known_flaky_tests(self) -> frozenset[str]:
+        """Their names."""
+
+    def flaky_tests(self) -> list[FlakyTest]:
+        """Each with its counts and its evidence, the last seen first."""
 
 
 class HiddenFileStore(Protocol):
@@ -334,7 +345,7 @@ class JournalReads(Reads, Journal, Protocol):
     """The store as guards use it that compare tasks with the journal."""
 
 
-class ProofStore(Reads, Baselines, Verdicts, Protocol):
+class ProofStore(Reads, Baselines, Verdicts, FlakyTests, Protocol):
     """The store as a verification uses it."""
 
 
@@ -368,7 +379,7 @@ class CommandStore(CompletionStore, Claims, Protocol):
     def accounts(self) -> list[AccountRow]: ...
 
 
-class Store(CommandStore, HiddenFileStore, Notices, Workers, LeasedPorts, Protocol):
+class Store(CommandStore, HiddenFileStore, FlakyTests, Notices, Workers, LeasedPorts, Protocol):
     """The whole store, for the composition root."""
 
     def total_spend(self, run_id: RunId) -> Spend: ...

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum, unique
-from math import sqrt
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.treatment import Treatment, TreatmentCount
+from yaoki.core.rate_interval import wilson_interval
 
 BUILT_IN_WORDS = "built-in words"
 UNKNOWN_CONVERSATION = "unknown"
-# 95 % of all such intervals contain the true rate.
-Z_95 = 1.959964
 
 
 @unique
@@ -93,13 +91,3 @@ def cure_rate_document(rate: CureRate, parts: Sequence[TreatmentPart]) -> dict[s
         "low": round(low, 4),
         "high": round(high, 4),
     }
-
-
-def wilson_interval(successes: int, total: int) -> tuple[float, float]:
-    """The 95 % interval of a rate; from zero to one if nothing was counted."""
-    if not total:
-        return 0.0, 1.0
-    rate, z2 = successes / total, Z_95 * Z_95
-    centre = (rate + z2 / (2 * total)) / (1 + z2 / total)
-    half = Z_95 / (1 + z2 / total) * sqrt(rate * (1 - rate) / total + z2 / (4 * total * total))
-    return max(0.0, centre - half), min(1.0, centre + half)

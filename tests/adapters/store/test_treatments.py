@@ -159,6 +159,8 @@ def test_an_old_store_is_counted_from_its_journal(path: Path) -> None:
     store.close()
     for statement in (
         "DROP TABLE treatments",
+        "DROP TABLE flaky_tests",
+        "DROP TABLE flaky_sightings",
         "DELETE FROM schema_version WHERE version >= 15",
         "UPDATE journal SET data = '{]' WHERE event = 'TASK_LANDED'",
     ):

@@ -204,6 +204,13 @@ class SqlStore:
         self.treatment_counts = treatments.treatment_counts
         self.treatment_outcomes = treatments.treatment_outcomes
 
+    def _expose_flaky_tests(self) -> None:
+        from yaoki.adapters.store.tables.flaky_tests import FlakyTestRows
+
+        flaky = FlakyTestRows(self.database)
+        self.known_flaky_tests = flaky.known_flaky_tests
+        self.flaky_tests = flaky.flaky_tests
+
     def _expose_hidden_files(self) -> None:
         from yaoki.adapters.store.tables.hidden_files import HiddenFileRows
 
@@ -311,6 +318,10 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
     "treatments": (
         "treatment_counts",
         "treatment_outcomes",
+    ),
+    "flaky_tests": (
+        "known_flaky_tests",
+        "flaky_tests",
     ),
     "hidden_files": (
         "hidden_files",

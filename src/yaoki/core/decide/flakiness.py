@@ -41,9 +41,16 @@ class RepeatedRuns:
 
     @property
     def is_flaky(self) -> bool:
-        """All later runs passed, or the check is flaky without the change as well."""
+        """All later runs passed, or some did and the check is flaky without the change as well.
+
+        A failure that never passes with the change is real, however flaky the check was before.
+        """
         cleared = self.always_passed and len(self.candidate) >= self.needed
-        return cleared or (any(self.base) and not all(self.base))
+        return cleared or (self.fails_on_base_at_random and not self.never_passed)
+
+    @property
+    def fails_on_base_at_random(self) -> bool:
+        return any(self.base) and not all(self.base)
 
     @property
     def counts(self) -> dict[str, int]:

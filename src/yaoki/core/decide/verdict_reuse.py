@@ -7,6 +7,7 @@ and the tools that it starts.  Only a pass is reused; in doubt the check runs.
 from __future__ import annotations
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES, command_key
+from yaoki.core.decide.quarantine import TEST_RUNS
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.model.check_definition import TreeView
@@ -70,14 +71,18 @@ def with_key(finding: Finding, key: VerdictKey) -> Finding:
 
 
 def as_reused(finding: Finding, spec: CheckSpec, key: VerdictKey, origin: VerdictOrigin) -> Finding:
-    """The stored finding as one of this check, on this commit, from that proof."""
+    """The stored finding as one of this check, on this commit, from that proof.
+
+    Nothing ran, so no run of a flaky test is counted again.
+    """
+    params = {name: value for name, value in finding.params.items() if name != TEST_RUNS}
     from_ = {"run": origin.run_id, "task": origin.task_id, "commit": origin.commit}
     return replace(
         finding,
         check=spec.name,
         required=spec.required,
         on_failure=spec.on_failure,
-        params={**finding.params, VERDICT_KEY: key.parts, REUSED_FROM: from_},
+        params={**params, VERDICT_KEY: key.parts, REUSED_FROM: from_},
         seconds=0.0,
         rerun_seconds=(),
         log="",

@@ -62,6 +62,9 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "hidden": finding.params.get("hiddenDigest", ""),
             "key": finding.params.get("verdictKey"),
             "reused": finding.params.get("reusedFrom"),
+            "quarantined": list(finding.params.get("quarantined", ())),
+            "quarantine_expired": list(finding.params.get("quarantineExpired", ())),
+            "test_runs": list(finding.params.get("testRuns", ())),
             "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items

@@ -12,6 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     RetryPolicy,
 )
+from yaoki.core.model.flaky_test import QuarantineEntry
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.keys import BYTES_MAX, seconds_setting, setting
 from yaoki.core.settings.resources import PortRanges, parse_port_ranges
@@ -324,6 +325,8 @@ class Settings:
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
+    # Lists of tables; `formats.config.quarantine` reads them.
+    quarantine: tuple[QuarantineEntry, ...] = ()
     language: str = setting(
         "en", "language of the words about a failure, in the prompt of a retry", words=LANGUAGES
     )

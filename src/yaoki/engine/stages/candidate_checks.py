@@ -89,6 +89,7 @@ class CandidateVerifier:
         agent_started_at: Callable[[Task], float],
         may_weaken_tests: Callable[[Run], bool],
         waived_landings: WaivedLandings,
+        check_rerun: CheckRerun,
     ) -> None:
         self._may_weaken_tests = may_weaken_tests
         self._workspace, self._checker = workspace, checker
@@ -99,7 +100,7 @@ class CandidateVerifier:
         self._red_first = RedFirst(workspace, quality, self._comparison)
         self._mutants = MutantRuns(quality, checker)
         self._negative_control = NegativeControl(workspace, quality)
-        self._check_rerun = CheckRerun(checker)
+        self._check_rerun = check_rerun
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
         self._missing_setup = MissingSetup(workspace)
@@ -346,6 +347,8 @@ class CandidateVerifier:
         person waived the check for landed work.
         """
         finding = self._run_guarded(check, facts)
+        if finding.outcome is Outcome.PASSED:
+            return self._check_rerun.observe_passes(check, finding, facts.commit)
         if finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
         finding = self._check_rerun.rerun_failed(check, finding, facts)

@@ -16,6 +16,7 @@ from yaoki.engine.required_checks import CommitToVerify, RequiredChecks
 from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.bisect import LandingBisection
 from yaoki.engine.stages.candidate_checks import CandidateVerifier
+from yaoki.engine.stages.check_rerun import CheckRerun
 from yaoki.engine.stages.company_wait import CompanyWait
 from yaoki.engine.stages.dependency_copy import DependencyCopy
 from yaoki.engine.stages.failure_text import LoadOutcomes
@@ -125,6 +126,7 @@ class Stages:
             started_at,
             RequiredChecks(checks.baselines).allow_weaker_tests,
             waived_landings,
+            CheckRerun(checks.checker, checks.baselines, settings.quarantine, clock),
         )
         bisection = LandingBisection(workspace, sessions, find_task)
         queue = PredecessorWait(workspace, clock)

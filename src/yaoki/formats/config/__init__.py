@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,17 @@ class LoadedSettings:
 
 
 def load_settings(
-    top: Path, environ: Mapping[str, str] | None = None, *, read_only: bool = False
+    top: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    read_only: bool = False,
+    now: datetime | None = None,
 ) -> LoadedSettings:
     """The settings of a repository; `SettingsInvalid` lists every problem.
 
     `read_only`: the caller starts and changes nothing, so problems that cannot concern the
-    location of the store are returned instead.
+    location of the store are returned instead.  `now`: a quarantine that expires too far ahead of
+    it is a problem.
     """
     file = _find(top, os.environ if environ is None else environ)
     if file is None:
@@ -76,7 +82,7 @@ def load_settings(
     name = file.name if file.parent == top else str(file)
     text = _text(file, name)
     notes = SettingsDefects(name, text, "tool.yaoki." if file.name == "pyproject.toml" else "")
-    settings = read_settings(_table(file, name, text), notes)
+    settings = read_settings(_table(file, name, text), notes, now)
     refusal = _refusal(name, *notes.lines) if notes.lines else None
     if refusal is not None and (notes.concerns_store or not read_only):
         raise refusal

@@ -10,6 +10,7 @@ from yaoki.core.settings.addresses import mask_service_address, mask_web_address
 from yaoki.core.settings.retry import RETRYABLE_KINDS
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.config.defects import documented_fields
+from yaoki.formats.config.quarantine import entry_as_data
 from yaoki.formats.config.reader import SECTIONS
 from yaoki.formats.config.store import mask_url
 
@@ -36,6 +37,7 @@ def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
         yield from _section(name, getattr(settings, name))
     yield "setup.commands", [list(words) for words in settings.setup.commands]
     yield from _section("setup", settings.setup)
+    yield "quarantine", [entry_as_data(entry) for entry in settings.quarantine]
     yield "agent", list(settings.agent)
     yield "planner", list(settings.planner)
     yield "patterns", list(settings.patterns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,7 @@ from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.core.text import did_you_mean, nearest
 from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.formats.config.defects import NEEDED_TO_READ, SettingsDefects, documented_fields
+from yaoki.formats.config.quarantine import read_quarantine
 from yaoki.formats.config.retry import read_retry
 from yaoki.formats.config.setup import read_setup
 from yaoki.formats.config.store import check_store
@@ -53,12 +55,15 @@ SECTIONS: Mapping[str, type[Any]] = {
 _VARIABLE = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 _DATABASE_PREFIX = lazy_compile(r"[a-z_][a-z0-9_]{0,31}")
 KEYS = (
-    *("retry", *SECTIONS, "setup"),
+    *("retry", *SECTIONS, "setup", "quarantine"),
     *("agent", "planner", "agents", "checks", "patterns", "language"),
 )
 
 
-def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
+def read_settings(
+    raw: Mapping[str, Any], notes: SettingsDefects, now: datetime | None = None
+) -> Settings:
+    """`now` limits how far ahead a quarantine may expire."""
     values: dict[str, Any] = {}
     for name, value in raw.items():
         if name in SECTIONS:
@@ -67,6 +72,8 @@ def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
             values[name] = read_retry(value, notes)
         elif name == "setup":
             values[name] = read_setup(value, notes)
+        elif name == "quarantine":
+            values[name] = read_quarantine(value, notes, now)
         elif name in ("agents", "checks"):
             values[name] = _named_tables(value, name, notes)
         elif name in ("agent", "planner", "patterns"):

@@ -13,6 +13,7 @@ from yaoki.adapters.store.rows import run_columns, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import update_accounts
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS, update_dependencies
+from yaoki.adapters.store.tables.flaky_tests import count_flaky_tests
 from yaoki.adapters.store.tables.task_loader import filter_done, load_ids_by_name
 from yaoki.adapters.store.tables.totals import add_spend
 from yaoki.adapters.store.tables.treatments import record_treatments
@@ -98,6 +99,7 @@ class EventApplier:
         add_spend(tx, before, events, now)
         index_verdicts(tx, before, events)
         record_treatments(tx, before, events, now)
+        count_flaky_tests(tx, before, events, now)
         self._update_dependencies(tx, after, events, now)
         return after
 

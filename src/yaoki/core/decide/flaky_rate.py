@@ -1,0 +1,67 @@
+"""How often a flaky test fails, and when the evidence is enough to propose a quarantine."""
+
+from __future__ import annotations
+
+from math import comb
+
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model.flaky_test import FlakyTest
+from yaoki.core.rate_interval import wilson_interval
+
+# The evidence for a proposal.
+COMMITS_MIN = 2
+RUNS_MIN = 10
+RATE_LOW = 0.01
+# A test that fails more often than it passes is broken.
+RATE_MAX = 0.5
+WORSE_PROBABILITY = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRate:
+    """Failures by runs, with the 95 % interval of Wilson; without a run everything is possible."""
+
+    failed: int
+    runs: int
+
+    @property
+    def value(self) -> float | None:
+        return self.failed / self.runs if self.runs else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson_interval(self.failed, self.runs)
+
+
+def rate_of(test: FlakyTest) -> FailureRate:
+    return FailureRate(test.failed, test.runs)
+
+
+def missing_evidence(test: FlakyTest) -> str:
+    """What speaks against proposing a quarantine; empty when the evidence is enough."""
+    rate, commits = rate_of(test), len({sighting.commit for sighting in test.sightings})
+    low, _ = rate.interval
+    if commits < COMMITS_MIN:
+        return f"seen flaky on {commits} of at least {COMMITS_MIN} commits"
+    if rate.runs < RUNS_MIN:
+        return f"{rate.runs} of at least {RUNS_MIN} runs"
+    if low <= RATE_LOW:
+        return f"the lower bound of its rate, {low:.1%}, is not above {RATE_LOW:.0%}"
+    if rate.failed > RATE_MAX * rate.runs:
+        return "it fails more often than it passes: repair it"
+    return ""
+
+
+def is_worse(failed: int, runs: int, base_failed: int, base_runs: int) -> bool:
+    """Do the runs with a change fail significantly more often than those without it?
+
+    Fisher's exact test, one-sided: the probability of so many of the failures on this side.
+    """
+    if not runs or not base_runs:
+        return False
+    total, failures = runs + base_runs, failed + base_failed
+    ways = sum(
+        comb(runs, k) * comb(base_runs, failures - k)
+        for k in range(failed, min(runs, failures) + 1)
+    )
+    return ways / comb(total, failures) < WORSE_PROBABILITY
