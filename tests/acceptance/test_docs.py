@@ -154,7 +154,7 @@ LOOKS = (
     r"report.*",
     r"schema (plan|status)",
     r"snapshots",
-    r"stats( prompts)?",
+    r"stats( flaky| prompts)?",
     r"status.*",
     r"trace.*",
     r"validate plan\.yaml",

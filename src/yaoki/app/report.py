@@ -13,6 +13,7 @@ from yaoki import __version__
 from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.empty_attempts import find_empty_attempts
+from yaoki.app.flaky_tests import list_flaky_tests
 from yaoki.app.run_view import view_run
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
@@ -58,6 +59,7 @@ def make_report(app: App, run: Run) -> ReportData:
         # Names and commands repeat often.
         clean=cache(lambda text: _sanitize(text, secrets)),
         warnings=_drift_warning(app, view.run),
+        flaky_tests=list_flaky_tests(app, run.id),
     )
     report = report_document(sources)
     return {

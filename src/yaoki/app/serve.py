@@ -14,6 +14,7 @@ from yaoki.adapters.system.machine import current_holder, is_holder_dead, machin
 from yaoki.app.served_runs import ServedRuns
 from yaoki.app.upkeep import Upkeep
 from yaoki.app.warning_output import print_warning
+from yaoki.core.text import list_some
 from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import Admission
@@ -134,6 +135,7 @@ def _build_pool(
 ) -> Pool:
     """`tags` are added to those of the settings; with `run` the pool serves that run only."""
     services, limits = app.services, app.settings.limits
+    _warn_of_expired_quarantines(app)
     tags, lease = services.worker_tags(tags), timedelta(seconds=limits.lease_s)
     admission = Admission(
         services.measure_free_capacity,
@@ -172,6 +174,14 @@ def _build_pool(
             prepare_ahead=upkeep.prepare_worktrees_ahead,
         ),
     )
+
+
+def _warn_of_expired_quarantines(app: App) -> None:
+    now = app.clock.now()
+    expired = [entry.words for entry in app.settings.quarantine if entry.has_expired(now)]
+    if expired:
+        names = list_some(expired, 3)
+        print_warning(f"the quarantine of {names} has expired: a failure of the test counts")
 
 
 def _quiet_reason(setting: str, now: datetime) -> str:

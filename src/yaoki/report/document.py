@@ -28,6 +28,7 @@ from yaoki.report.totals import (
 )
 from yaoki.report.wording import verdict_sentence
 from yaoki.views.choices import agent_reads_words, choice_meaning
+from yaoki.views.flaky_tests import FlakyTestView, flaky_test_document
 from yaoki.views.forecasts import score_document
 from yaoki.views.history import RunHistory
 from yaoki.views.tasks import RunView, TaskView
@@ -62,6 +63,8 @@ class ReportSources:
     escalation_of: Callable[[str], EscalationDetails] = lambda _: EscalationDetails("", "")
     clean: Callable[[str], str] = lambda text: text
     warnings: Sequence[str] = field(default_factory=tuple)
+    # Those that were seen flaky in this run.
+    flaky_tests: Sequence[FlakyTestView] = ()
 
 
 def report_document(sources: ReportSources) -> Data:
@@ -98,6 +101,9 @@ def report_document(sources: ReportSources) -> Data:
         "retries": count_retries(history),
         "not_retried": count_not_retried(history),
         "flaky": list_flaky_checks(view, history, clean),
+        "flaky_tests": [
+            clean_data(flaky_test_document(test), clean) for test in sources.flaky_tests
+        ],
         "reruns": list_reruns(view, history, clean),
         "red_before": list_failing_before(view, history, clean),
         "decided": _decisions(sources),
@@ -114,6 +120,19 @@ def report_document(sources: ReportSources) -> Data:
         "tasks": tasks,
         "next": view.next_command,
     }
+
+
+def clean_data(value: Any, clean: Callable[[str], str]) -> Any:
+    """Mask every text in a value of lists and tables."""
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [clean_data(one, clean) for one in value]
+        case dict():
+            return {name: clean_data(one, clean) for name, one in value.items()}
+        case _:
+            return value
 
 
 def _verdict(sources: ReportSources, status: str, numbers: Data) -> str:

@@ -18,7 +18,7 @@ from yaoki.report.wording import (
     one_line_text,
     stop_reasons,
 )
-from yaoki.views.outcomes import mutant_numbers, outcome_numbers
+from yaoki.views.outcomes import mutant_numbers, outcome_numbers, quarantine_words
 from yaoki.views.plain_words import REFUSALS
 from yaoki.views.tasks import OFF_BRANCH
 
@@ -136,8 +136,11 @@ FILTERS: Filters = {
         check["outcome"]
         + outcome_numbers(check["tests"], check["known_failures"])
         + mutant_numbers(check["mutants"])
+        + quarantine_words(check["quarantined"])
     ),
     "passed_oddly": _passed_oddly,
+    # Inside a fence: no line of a proposal can end it.
+    "verbatim": mark_safe,
     "versions": lambda check: "".join(
         f", {name} {told}" for name, told in check["versions"].items()
     ),

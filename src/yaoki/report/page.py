@@ -24,7 +24,7 @@ from yaoki.report.wording import (
     list_some,
     one_line_text,
 )
-from yaoki.views.outcomes import mutant_numbers, outcome_numbers
+from yaoki.views.outcomes import mutant_numbers, outcome_numbers, quarantine_words
 from yaoki.views.plain_words import REFUSALS
 
 Data = Mapping[str, Any]
@@ -205,6 +205,7 @@ FILTERS: Filters = {
         check["outcome"]
         + outcome_numbers(check["tests"], check["known_failures"])
         + mutant_numbers(check["mutants"])
+        + quarantine_words(check["quarantined"])
     ),
     "outcome_tone": lambda check: OUTCOME_TONES.get(check["outcome"], "bad"),
     "passed_words": _passed_words,

@@ -9,6 +9,7 @@ from yaoki.core.model import PERSON_AGENT, TaskKind
 from yaoki.core.text import format_duration
 from yaoki.report.wording import format_cost, one_line_text, stop_reasons
 from yaoki.views import plain_words
+from yaoki.views.outcomes import quarantine_words
 from yaoki.views.tasks import OFF_BRANCH, describe_unchanged
 
 TASKS_MAX = 400
@@ -80,6 +81,7 @@ def _story(task: Data) -> list[str]:
         *(words for one in tries if one["landed"] for words in _attempt_trouble(one)),
     ]
     lines += _waived_checks(task["proof"])
+    lines += _quarantined_tests(task["proof"])
     return [*lines, *_end(task, smoothly=not lines)]
 
 
@@ -113,6 +115,12 @@ def _waived_checks(proof: Data | None) -> Iterable[str]:
     waived = [check["check"] for check in checks if check["outcome"] == "WAIVED"]
     if waived:
         yield f"landed because a person waived {', '.join(waived[:5])}"
+
+
+def _quarantined_tests(proof: Data | None) -> Iterable[str]:
+    for check in proof["checks"] if proof else ():
+        if words := quarantine_words(check["quarantined"]):
+            yield f"{check['check']}: a flaky test failed{words}"
 
 
 def _earlier_failures(one: Data) -> str:

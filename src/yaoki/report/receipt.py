@@ -109,7 +109,7 @@ def _landed(task: Mapping[str, Any], places: Mapping[str, int]) -> Data:
 
 def _check(check: Mapping[str, Any]) -> Data:
     names = ("check", "type", "identity", "outcome", "required", "exit_code", "outputs")
-    optional = ("fail_to_pass", "hidden", "reused", "mutants")
+    optional = ("fail_to_pass", "hidden", "reused", "mutants", "quarantined")
     more = {name: check[name] for name in optional if check[name]}
     # Only whole numbers, because they have one spelling.
     return {**{name: check[name] for name in names}, **more, "ms": round(check["seconds"] * 1000)}

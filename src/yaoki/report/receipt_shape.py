@@ -34,6 +34,7 @@ CHECK: Mapping[str, FieldShape] = {
     "hidden": Optional(str),
     "reused": Optional({"run": str, "task": str, "commit": _NAME}),
     "mutants": Optional({"killed": int, "survived": int}),
+    "quarantined": Optional([{"test": str, "owner": str, "expires": str, "reason": str}]),
     "ms": int,
 }
 LANDED: Mapping[str, FieldShape] = {

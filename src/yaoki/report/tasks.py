@@ -159,6 +159,9 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         "reused": dict(check.reused) or None,
         "mutants": {"killed": mutants.killed, "survived": mutants.survived} if mutants else None,
         "survivors": [clean(words) for words in check.survivors[:SURVIVORS_MAX]],
+        "quarantined": [
+            {name: clean(text) for name, text in entry.items()} for entry in check.quarantined
+        ],
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

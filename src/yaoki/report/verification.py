@@ -228,7 +228,7 @@ def _proofs(receipt: Data) -> VerificationResult:
     words = "every landed task has passing checks"
     if waived:
         words = f"every required check of a landed task passed, or a person waived it ({waived})"
-    words += _mutant_words(receipt)
+    words += _mutant_words(receipt) + _quarantine_words(receipt)
     return verification_result("checks", words, "no proof", bad)
 
 
@@ -238,6 +238,13 @@ def _mutant_words(receipt: Data) -> str:
     numbers = [check["mutants"] for check in checks if "mutants" in check]
     both = {name: sum(one[name] for one in numbers) for name in ("killed", "survived")}
     return mutant_numbers(both) if numbers else ""
+
+
+def _quarantine_words(receipt: Data) -> str:
+    """How many checks passed only because a quarantine excused a flaky test."""
+    checks = (check for part in receipt["landed"] for check in part["checks"])
+    excused = sum("quarantined" in check for check in checks)
+    return f", {format_count(excused, 'check')} with failures in quarantine" if excused else ""
 
 
 def _landings(check: Data) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaoki.core.model.verdict_key import describe_key
-from yaoki.core.text import format_count, format_duration
+from yaoki.core.text import format_count, format_duration, list_some
+
+TESTS_SHOWN = 3
 
 
 def outcome_numbers(tests: int | None, known: int = 0) -> str:
@@ -23,6 +25,14 @@ def mutant_numbers(mutants: Mapping[str, int] | None) -> str:
     return f", {format_count(mutants['killed'], 'mutant')} killed, {mutants['survived']} survived"
 
 
+def quarantine_words(entries: Sequence[Mapping[str, str]]) -> str:
+    """The tests whose failure a quarantine excused; empty for other checks."""
+    if not entries:
+        return ""
+    some = [f"{one['test']} (owner {one['owner']}, until {one['expires']})" for one in entries]
+    return f", excused by the quarantine: {list_some(some, TESTS_SHOWN)}"
+
+
 def outcome_words(data: Mapping[str, Any]) -> str:
     """The outcome in a CHECK_FINISHED; the message of a failure has its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
@@ -33,6 +43,7 @@ def outcome_words(data: Mapping[str, Any]) -> str:
         more += f", reused from {reused['commit'][:10]} of {reused['task']}"
         more += f" (same {describe_key(data['key'])})"
     more += mutant_numbers(data.get("mutants"))
+    more += quarantine_words(data.get("quarantined", ()))
     if hidden := data.get("hidden", ""):
         more += f", hidden: {f'files {hidden[:12]}' if hidden.isalnum() else hidden}"
     return f"{data['outcome']}{more}"

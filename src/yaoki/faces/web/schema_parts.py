@@ -157,6 +157,7 @@ FINDING = object_of(
     tests=nullable(INTEGER),
     known_failures=INTEGER,
     mutants=nullable(object_of(killed=INTEGER, survived=INTEGER)),
+    quarantined=array_of(object_of(test=TEXT, owner=TEXT, expires=INSTANT, reason=TEXT)),
     items=array_of(object_of(name=TEXT, message=TEXT, where=TEXT)),
     exit_code=nullable(INTEGER),
     seconds=NUMBER,

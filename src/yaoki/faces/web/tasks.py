@@ -176,6 +176,7 @@ def _finding(check: CheckResult, data: Mapping[str, Any]) -> Document:
         "pattern": data.get("pattern") or None,
         "known_failures": len(check.known),
         "mutants": {"killed": mutants.killed, "survived": mutants.survived} if mutants else None,
+        "quarantined": [dict(entry) for entry in check.quarantined],
         "items": list(data.get("items", ()))[:ITEMS_MAX],
         "log": bool(check.log),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -49,8 +50,15 @@ def plan_text(imported: ImportedList, goal: str = "") -> str:
         ]
     else:
         plan["tasks"] = [_task(item) for item in imported.items]
-    dumped: str = yaml.dump(plan, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return "".join(f"# {line}\n" for line in _comments(imported)) + dumped
+    return dump_plan(plan, _comments(imported))
+
+
+def dump_plan(plan: Mapping[str, Any], comments: Iterable[str]) -> str:
+    """A plan as YAML below its comments."""
+    dumped: str = yaml.dump(
+        dict(plan), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return "".join(f"# {line}\n" for line in comments) + dumped
 
 
 def _comments(imported: ImportedList) -> list[str]:

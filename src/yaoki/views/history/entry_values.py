@@ -92,6 +92,7 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         data.get("reused") or {},
         _read_mutants(mutants) if mutants else None,
         tuple(map(_read_item, data.get("items", ()))) if has_places else (),
+        tuple(data.get("quarantined", ())),
     )
 
 

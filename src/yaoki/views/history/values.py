@@ -131,6 +131,8 @@ class CheckResult:
     # The mutants that no test noticed, or the tell-tales; empty for other checks, whose entry has
     # them.
     items: tuple[FindingItem, ...] = ()
+    # The entries of the quarantine that excused its failures.
+    quarantined: tuple[Mapping[str, str], ...] = ()
 
     @property
     def survivors(self) -> tuple[str, ...]:

@@ -189,6 +189,8 @@ def ask_optional_task(told: Any) -> None:
 def waive_finding(told: Any) -> None:
     told["ended"] = "LANDED"
     told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
+    entry = {"test": "races", "owner": "mia", "reason": "the clock"}
+    told["findings"][0]["quarantined"] = [{**entry, "expires": "2030-01-31T07:00:00+00:00"}]
 
 
 def wait_within_attempt(told: Any) -> None:
@@ -249,6 +251,8 @@ def test_long_goals_optional_questions_waivers_and_waits_are_shown_in_their_plac
     attempt = page.locator("[data-attempt='1']")
     expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
     expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
+    excused = attempt.get_by_text("quarantined flaky test: races, owner mia, until Jan 31, 2030")
+    expect(excused).to_be_visible()
     visit.assert_no_errors()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.text import format_bytes, format_duration
+from yaoki.core.text import format_bytes, format_duration, list_some
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.doctor.agents_and_checks import examine_agents_and_checks
@@ -220,7 +220,14 @@ def _settings(app: App) -> Condition:
     check_settings(app.settings)
     aside = commented_out_checks(app.context.loaded_settings.file.read_text(encoding="utf-8"))
     more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
+    more += _expired_quarantines(app)
     return Condition("settings", True, f"{app.context.loaded_settings.file}{more}")
+
+
+def _expired_quarantines(app: App) -> str:
+    now = app.clock.now()
+    expired = [entry.words for entry in app.settings.quarantine if entry.has_expired(now)]
+    return f"; expired quarantine: {list_some(expired, 3)}" if expired else ""
 
 
 def _trust(app: App) -> Condition:

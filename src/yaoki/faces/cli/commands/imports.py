@@ -71,7 +71,7 @@ def import_list(
     _refuse(imported, skip_unreadable=skip_unreadable)
     plan = plan_text(imported, goal)
     if output is not None:
-        _write(output, plan)
+        write_plan_file(output, plan)
     if as_json:
         print_document(_document(imported, plan, output))
     elif output is None:
@@ -124,7 +124,7 @@ def _refuse(imported: ImportedList, *, skip_unreadable: bool) -> None:
         raise PlanInvalid(words, hint="yaoki plan import --help")
 
 
-def _write(output: Path, text: str) -> None:
+def write_plan_file(output: Path, text: str) -> None:
     try:
         with output.open("x", encoding="utf-8") as stream:
             stream.write(text)

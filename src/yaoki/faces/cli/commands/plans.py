@@ -14,7 +14,7 @@ import click
 from yaoki.core.model import BaselineMode, Finding, Outcome
 from yaoki.core.text import first_line, format_count
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
-from yaoki.faces.cli.commands import extend, imports
+from yaoki.faces.cli.commands import extend, flaky, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
 from yaoki.faces.cli.plan_arguments import open_plan, print_missing, require_plan_trust
 from yaoki.faces.cli.trust_question import trust_option
@@ -145,6 +145,7 @@ for command in (
 ):
     plan.add_command(command)
 plan.add_command(imports.import_list)
+plan.add_command(flaky.flaky_plan)
 
 
 def _tasks_of_check(view: PlanView, check: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.core.text import format_count
+from yaoki.faces.cli.commands.flaky import flaky_stats
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.text.render import (
     align_columns,
@@ -134,6 +135,9 @@ def _forecast_lines(
             yield f"{measure}: {words} ({counts['inside'] / runs:.0%}, meant: 80%), {beside}"
     for run, record in list(records.items())[-RUNS_SHOWN:]:
         yield f"{run}: {score_words(record)}"
+
+
+stats.add_command(flaky_stats)
 
 
 def _names(app: App) -> set[str]:
