@@ -25,6 +25,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.journal_notes import JournalNote, check_finished_note
+from yaoki.core.machine.race_events import RaceStarted
 from yaoki.core.machine.request_events import Cancelled, Recalled
 from yaoki.core.model import (
     GIT_CONFIG_CHECK,
@@ -51,6 +52,7 @@ from yaoki.core.model.stage_report import (
     JointCandidateFailed,
     MergeConflicted,
     PlanAccepted,
+    RacePrepared,
     StageDeferred,
     StageFaulted,
     StageReport,
@@ -76,6 +78,9 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
     match report:
         case WorktreePrepared():
             return _after_prepare(task, report)
+        case RacePrepared(base=base, host=host):
+            started = AttemptStarted(task.attempt + 1, "", base, "", host, fresh=True)
+            return (started, RaceStarted())
         case WorkCommitted():
             return _after_work(task, report, moment)
         case CandidateVerified(check_revision=number) if number != task.check_revision_number:

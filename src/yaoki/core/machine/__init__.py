@@ -1,7 +1,8 @@
 """The state machine of a task: which events there are, when each may happen, what each changes.
 
     events       one class per event; `NAME` is its name in the journal.  Those of requests and
-                 answers are in `request_events`, entries that change no task in `journal_notes`
+                 answers are in `request_events`, those of races in `race_events`, entries that
+                 change no task in `journal_notes`
     legality     `legal(task, event)`: may this happen to the task now?
     evolution    `evolve(task, event)`: the task after the event; `replay` for old journals
     transitions  the changes that take more than a line
@@ -17,13 +18,15 @@ transaction, so folding the journal gives the row; `yaoki doctor` checks that.
 States
 ------
 WAITING    No worker holds the task.  `waiting_for` says what must happen first: a claim, the one
-           re-run when nothing else can be claimed, or a decision in the same transaction.
+           re-run when nothing else can be claimed, a decision in the same transaction, or the
+           candidates of its race.
 ACTIVE     One worker holds the lease.  `stage` names the next piece of work.
 ESCALATED  A person is asked; `question` lists the possible answers.
 DONE       The work is on the branch (`landed_commit`).  Final, unless a person undoes it or the
            final check finds that this landing broke something.
 CANCELLED  A person gave the task up.
-REPLACED   Another task does the work instead, or a newer final check proves the run.
+REPLACED   Another task does the work instead, or a newer final check proves the run.  A candidate
+           ends here: its racing task lands the chosen work.
 
 "Ready" and "blocked" are not states: they follow from the dependencies and are never stored, so
 they cannot disagree with them.

@@ -49,7 +49,7 @@ def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
     if isinstance(event, JournalNote):
         return {key: to_data(content) for key, content in event.data.items()}
     if isinstance(event, events.Submitted):
-        inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend"))
+        inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend", "race_task"))
         return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
     if isinstance(event, events.Planned):
         # Each new task has its own TASK_SUBMITTED event.

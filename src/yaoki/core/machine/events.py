@@ -12,6 +12,15 @@ from typing import Any, ClassVar
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.race_events import (
+    CandidateFailed,
+    CandidateProven,
+    CandidateReleased,
+    CandidateRetired,
+    CandidateSettled,
+    RaceDecided,
+    RaceStarted,
+)
 from yaoki.core.machine.request_events import (
     Answered,
     Cancelled,
@@ -56,7 +65,10 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A new task.  A replacement inherits the counts and the spend of its lineage."""
+    """A new task.  A replacement inherits the counts and the spend of its lineage.
+
+    A candidate names the task that it races for.
+    """
 
     NAME: ClassVar[str] = "TASK_SUBMITTED"
     n: int
@@ -65,6 +77,7 @@ class Submitted:
     lineage: str = ""
     counts: Counts = field(default_factory=Counts)
     spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
+    race_task: TaskId = TaskId("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +418,13 @@ Event = (
     | UndoDropped
     | UndoCompleted
     | ChecksRevised
+    | RaceStarted
+    | CandidateReleased
+    | CandidateProven
+    | CandidateFailed
+    | CandidateRetired
+    | CandidateSettled
+    | RaceDecided
     | RowRefused
     | JournalNote
 )

@@ -33,6 +33,22 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.legality import IllegalEvent, legal
+from yaoki.core.machine.race_events import (
+    CandidateFailed,
+    CandidateProven,
+    CandidateReleased,
+    CandidateRetired,
+    CandidateSettled,
+    RaceDecided,
+    RaceStarted,
+)
+from yaoki.core.machine.race_transitions import (
+    apply_candidate_failed,
+    apply_candidate_proven,
+    apply_candidate_released,
+    apply_race_decided,
+    apply_race_started,
+)
 from yaoki.core.machine.request_events import (
     Answered,
     Cancelled,
@@ -97,6 +113,8 @@ def create_task(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
         forgiven_counts=event.counts,
         spend=event.spend,
         forgiven_spend=event.spend,
+        race_task=event.race_task,
+        waiting_for=WaitReason.RACE if event.race_task else WaitReason.CLAIM,
     )
 
 
@@ -201,6 +219,20 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_undo_completed(task, question)
         case ChecksRevised(revision=revision):
             return apply_checks_revised(task, revision)
+        case RaceStarted(candidates=candidates):
+            return apply_race_started(task, candidates)
+        case CandidateReleased():
+            return apply_candidate_released(task, event)
+        case CandidateProven(score=score):
+            return apply_candidate_proven(task, score)
+        case CandidateFailed():
+            return apply_candidate_failed(task, event)
+        case CandidateRetired():
+            return apply_final(task, State.REPLACED, PendingRequest.NONE)
+        case CandidateSettled(spend=spend):
+            return replace(task, spend=task.spend.plus(spend))
+        case RaceDecided():
+            return apply_race_decided(task, event)
         case RowRefused():
             return apply_row_refused(task)
         case JournalNote():

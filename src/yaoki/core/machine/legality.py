@@ -28,6 +28,15 @@ from yaoki.core.machine.events import (
     Submitted,
 )
 from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.machine.race_events import (
+    CandidateFailed,
+    CandidateProven,
+    CandidateReleased,
+    CandidateRetired,
+    CandidateSettled,
+    RaceDecided,
+    RaceStarted,
+)
 from yaoki.core.machine.request_events import (
     Answered,
     Cancelled,
@@ -54,7 +63,9 @@ def legal(task: Task, event: Event) -> bool:
         case Submitted():
             return False
         case Claimed(epoch=epoch):
-            startable = task.state is State.WAITING and not task.awaiting_rerun
+            # A racing task that a person cancels is claimed to be ended.
+            held = task.awaiting_rerun or (task.awaiting_race and not task.cancel_requested)
+            startable = task.state is State.WAITING and not held
             return startable and epoch == task.epoch + 1
         case AgentSwitched(agent_index=agent_index):
             following = task.agent_index < agent_index < len(task.spec.agents)
@@ -106,6 +117,21 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.recall_requested
         case UndoRequested() | UndoCompleted() | UndoDropped():
             return task.state is State.DONE
+        case RaceStarted():
+            return active and task.stage is Stage.WORK and task.spec.race is not None
+        case CandidateReleased():
+            waits = task.state is State.WAITING and task.stage is Stage.PREPARE
+            return bool(task.race_task) and waits
+        case CandidateProven():
+            return bool(task.race_task) and active and task.stage is Stage.LAND
+        case CandidateFailed():
+            return bool(task.race_task) and active
+        case CandidateRetired():
+            return bool(task.race_task) and not task.state.is_final
+        case CandidateSettled():
+            return task.spec.race is not None
+        case RaceDecided():
+            return task.awaiting_race and task.spec.race is not None
         case ChecksRevised():
             return task.state not in {State.CANCELLED, State.REPLACED}
         case RowRefused() | JournalNote():

@@ -90,10 +90,10 @@ def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
         first_base=task.first_base or event.base,
     )
     # The work of any other task is known only when its agent has finished.
-    return _end_waivers(started) if task.spec.kind is TaskKind.GROUP else started
+    return end_waivers(started) if task.spec.kind is TaskKind.GROUP else started
 
 
-def _end_waivers(task: Task) -> Task:
+def end_waivers(task: Task) -> Task:
     """A waiver holds for the work that the person saw; other work needs another answer.
 
     A waiver in a journal of an earlier version names no work and stays, so that the journal folds
@@ -135,7 +135,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         spend=spent.with_end(event.exit) if task.work.spend_counted else spent.with_run(event.exit),
         session=_session(task, event),
     )
-    return _end_waivers(finished)
+    return end_waivers(finished)
 
 
 # A lost or full conversation is not continued.
@@ -154,7 +154,7 @@ def apply_judgment(task: Task, event: Judged) -> Task:
     return replace(proven, earlier_checks=None) if task.earlier_checks else proven
 
 
-def _count_failure(counts: Counts, failure: Failure) -> Counts:
+def count_failure(counts: Counts, failure: Failure) -> Counts:
     if failure.is_our_fault:
         return replace(counts, faults=counts.faults + 1)
     if failure.unanswered:
@@ -183,7 +183,7 @@ def _record_failure(task: Task, event: RetryDecided | EscalationDecided | Awaiti
         lease=None,
         stage=event.stage,
         mode=return_to_agent(task.mode) if is_over else task.mode,
-        counts=_count_failure(task.counts, failure),
+        counts=count_failure(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
         same_work_failures=event.same_work_failures if content else task.same_work_failures,

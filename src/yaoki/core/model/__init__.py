@@ -67,6 +67,15 @@ from yaoki.core.model.outcome import (
     Usage,
     Verdict,
 )
+from yaoki.core.model.race import (
+    RACE_TRIES_MAX,
+    CandidateOutcome,
+    CandidateScore,
+    RaceCriterion,
+    RaceEnd,
+    RaceRules,
+    RaceStart,
+)
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
     AgentAccount,
@@ -95,6 +104,7 @@ __all__ = [
     "NEGATIVE_CONTROL_CHECK",
     "NO_CHANGE_CHECK",
     "PERSON_AGENT",
+    "RACE_TRIES_MAX",
     "RED_FIRST_CHECK",
     "REPLANS_MAX",
     "RERUNS_PER_ROUND",
@@ -108,6 +118,8 @@ __all__ = [
     "Backoff",
     "BackoffType",
     "BaselineMode",
+    "CandidateOutcome",
+    "CandidateScore",
     "Catalogue",
     "CheckRevision",
     "CheckRunPurpose",
@@ -145,6 +157,10 @@ __all__ = [
     "Question",
     "QueueChoice",
     "QueueEntry",
+    "RaceCriterion",
+    "RaceEnd",
+    "RaceRules",
+    "RaceStart",
     "Reason",
     "RecoveryStrategy",
     "RefusalCause",

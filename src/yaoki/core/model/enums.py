@@ -37,12 +37,14 @@ class WaitReason(StrEnum):
 
     RERUN: its retries are used up, and its one re-run, a question or a replacement comes when
     nothing else in the run can be claimed.  DECISION: its landing was reverted or its row refused,
-    and a retry or an escalation follows in the same transaction.
+    and a retry or an escalation follows in the same transaction.  RACE: a racing task waits for its
+    candidates, a candidate for its start or for the end of its race.
     """
 
     CLAIM = "claim"
     RERUN = "rerun"
     DECISION = "decision"
+    RACE = "race"
 
 
 class QueueEntry(StrEnum):

@@ -21,6 +21,7 @@ from yaoki.core.model.enums import (
     TaskKind,
 )
 from yaoki.core.model.mutant import MutantRules
+from yaoki.core.model.race import RaceRules
 from yaoki.core.model.stored_word import stored_as
 from yaoki.core.model.treatment import ConversationMode, LearningMode
 
@@ -248,6 +249,8 @@ class TaskSpec:
     red: CriterionLevel = CriterionLevel.OFF
     # Must a test notice faults in the changed lines?
     mutants: MutantRules = field(default_factory=MutantRules)
+    # Several candidates try the work; None: one agent at a time.
+    race: RaceRules | None = None
     discard: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False

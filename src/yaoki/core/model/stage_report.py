@@ -35,6 +35,14 @@ class WorktreePrepared:
 
 
 @dataclass(frozen=True, slots=True)
+class RacePrepared:
+    """The candidates of a race may start at `base` or later."""
+
+    base: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkCommitted:
     """The agent ended and its files are committed as `head`.
 
@@ -73,7 +81,7 @@ class CandidateVerified:
 
     `is_already_landed`: the run branch contains all changes of the task.  `work_elsewhere`: other
     places where the agent worked, if it changed nothing that could land.  `check_revision` is the
-    revision of the plan whose checks ran.
+    revision of the plan whose checks ran.  `changed_lines` is counted only for a candidate of a race.
     """
 
     verdict: Verdict
@@ -84,6 +92,7 @@ class CandidateVerified:
     bisect_result: BisectResult | None = None
     work_elsewhere: tuple[str, ...] = ()
     check_revision: int = 0
+    changed_lines: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +194,7 @@ class StageDeferred:
 
 StageReport = (
     WorktreePrepared
+    | RacePrepared
     | WorkCommitted
     | CandidateVerified
     | JointCandidateFailed

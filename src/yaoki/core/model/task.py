@@ -23,6 +23,7 @@ from yaoki.core.model.enums import (
 from yaoki.core.model.merge_queue import QueueChoice
 from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
+from yaoki.core.model.race import CandidateScore
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 from yaoki.core.model.treatment import Treatment, TreatmentOutcome
@@ -98,6 +99,15 @@ class Spend:
             self.unknown + unknown,
         )
 
+    def plus(self, other: Spend) -> Spend:
+        return Spend(
+            round(self.money + other.money, 6),
+            self.tokens + other.tokens,
+            round(self.seconds + other.seconds, 3),
+            self.attempts + other.attempts,
+            self.unknown + other.unknown,
+        )
+
     def minus(self, other: Spend) -> Spend:
         return Spend(
             self.money - other.money,
@@ -144,6 +154,8 @@ class Work:
     discarded_proofs: int = 0
     # What the agent of this attempt uses against the failure before it, until that is judged.
     treatment: Treatment | None = None
+    # The candidate of a race that made it; empty for a task's own work.
+    candidate: TaskId = TaskId("")
 
     @property
     def queue_entry(self) -> QueueEntry:
@@ -198,6 +210,8 @@ class Task:
     `given_up_agents`: those of its chain that another agent took over from, in order.
     `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
     that proved its landed commit, if they were replaced after that.
+    `candidates` are those of the last round of a racing task.  A candidate has the id of its
+    `race_task`, and a `score` once it is proven or has failed.
     """
 
     id: TaskId
@@ -248,6 +262,9 @@ class Task:
     treatment_outcomes: tuple[TreatmentOutcome, ...] = ()
     check_revision: CheckRevision | None = None
     earlier_checks: CheckRevision | None = None
+    candidates: tuple[TaskId, ...] = ()
+    race_task: TaskId = TaskId("")
+    score: CandidateScore | None = None
 
     @property
     def proof_spec(self) -> TaskSpec:
@@ -332,6 +349,16 @@ class Task:
     @property
     def awaiting_rerun(self) -> bool:
         return self.waiting_for is WaitReason.RERUN
+
+    @property
+    def awaiting_race(self) -> bool:
+        """A racing task whose candidates work, or a candidate that must not be claimed."""
+        return self.waiting_for is WaitReason.RACE
+
+    @property
+    def starts_race(self) -> bool:
+        """Do candidates make its next attempt?  A person who took it over works alone."""
+        return self.spec.race is not None and not self.taken_over
 
     @property
     def decision_due(self) -> bool:

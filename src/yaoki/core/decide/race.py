@@ -1,0 +1,290 @@
+"""The referee of a race: starts candidates, compares them, and decides (rule 18.4).
+
+Pure.  The store calls `follow_race` in the transaction that records a step of a candidate, so that
+what follows from the step is recorded with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from yaoki.core.decide.candidate import (
+    RACE_IS_OVER,
+    end_candidate,
+    is_proven,
+    is_settled,
+    is_unreleased,
+)
+from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
+from yaoki.core.decide.failures import make_failure
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.machine.events import Event
+from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.race_events import (
+    CandidateReleased,
+    CandidateRetired,
+    CandidateSettled,
+    RaceDecided,
+)
+from yaoki.core.model import (
+    GIT_CONFIG_CHECK,
+    CandidateOutcome,
+    CandidateScore,
+    Failure,
+    FailureKind,
+    RaceCriterion,
+    RaceEnd,
+    RaceRules,
+    RaceStart,
+    Task,
+    TaskId,
+    Work,
+)
+from yaoki.core.text import shorten
+
+RULE = "18.4"
+MESSAGE_MAX = 300
+
+TaskEvents = tuple[TaskId, tuple[Event, ...]]
+
+
+def first_releases(task: Task, candidates: Sequence[TaskId]) -> tuple[TaskEvents, ...]:
+    """The candidates that may be claimed as soon as the race starts."""
+    at_once = _rules(task).start is RaceStart.AT_ONCE
+    chosen = candidates if at_once else candidates[:1]
+    released = CandidateReleased(None, task.feedback, task.answer_text)
+    return tuple((candidate, (released,)) for candidate in chosen)
+
+
+def _rules(task: Task) -> RaceRules:
+    assert task.spec.race is not None, f"{task.id} has no race"
+    return task.spec.race
+
+
+# ------------------------------------------------------------------ the whole race
+
+
+def follow_race(
+    task: Task, candidates: Sequence[Task], changed: Task, moment: ClockAndChance
+) -> tuple[TaskEvents, ...]:
+    """What follows from the last step of the candidate `changed`, for the racing task and others.
+
+    `candidates` are those of the current round, in order.
+    """
+    settled = (_settle(changed),) if is_settled(changed) else ()
+    is_open = task.awaiting_race and not task.cancel_requested and changed.id in task.candidates
+    if not is_open:
+        return ((task.id, settled),) if settled else ()
+    if changed.failure is not None and changed.failure.check == GIT_CONFIG_CHECK:
+        return _lose(task, candidates, changed, settled, moment)
+    proven = [each for each in candidates if is_proven(each)]
+    rules = _rules(task)
+    if proven and (rules.until is RaceEnd.FIRST or not _awaited(candidates, rules)):
+        return _win(task, candidates, proven, settled)
+    if all(is_settled(each) for each in candidates):
+        return _lose(task, candidates, _best_failure(candidates), settled, moment)
+    own = ((task.id, settled),) if settled else ()
+    return (*own, *_releases(task, candidates, moment))
+
+
+def _awaited(candidates: Sequence[Task], rules: RaceRules) -> list[Task]:
+    """The candidates whose end the decision waits for, once one is proven."""
+    is_open = [each for each in candidates if not is_settled(each)]
+    if rules.start is not RaceStart.AFTER_FAILURE:
+        return is_open
+    return [each for each in is_open if not is_unreleased(each)]
+
+
+def _settle(candidate: Task) -> CandidateSettled:
+    if is_proven(candidate):
+        outcome = CandidateOutcome.PROVEN
+    else:
+        failed = candidate.failure is not None and candidate.score is not None
+        outcome = CandidateOutcome.FAILED if failed else CandidateOutcome.STOPPED
+    words = candidate.failure.message if candidate.failure else ""
+    return CandidateSettled(
+        candidate.id,
+        candidate.spec.name,
+        candidate.agent.name if candidate.agent else "",
+        outcome,
+        candidate.score or CandidateScore(),
+        candidate.spend,
+        candidate.work.head,
+        shorten(words, MESSAGE_MAX),
+    )
+
+
+def _releases(
+    task: Task, candidates: Sequence[Task], moment: ClockAndChance
+) -> tuple[TaskEvents, ...]:
+    """The next candidate, where the one before it failed or has run long enough."""
+    rules = _rules(task)
+    waiting = [each for each in candidates if is_unreleased(each)]
+    released = [each for each in candidates if not is_unreleased(each)]
+    running = [each for each in released if not is_settled(each)]
+    following = waiting[0] if waiting else None
+    if not running:
+        return (_release(task, following, None),) if following else ()
+    if rules.start is not RaceStart.AFTER:
+        return ()
+    last = released[-1]
+    if running == [last] and not last.attempt and last.due_at is not None:
+        # Those before it have failed, so it need not wait for their time.
+        is_proven = any(is_proven(each) for each in released)
+        return () if is_proven else (_release(task, last, None),)
+    if last.attempt and following:
+        return (_release(task, following, moment),)
+    return ()
+
+
+def _release(task: Task, candidate: Task, moment: ClockAndChance | None) -> TaskEvents:
+    due_at = moment.now + _rules(task).delay if moment else None
+    return candidate.id, (CandidateReleased(due_at, task.feedback, task.answer_text),)
+
+
+# ------------------------------------------------------------------ the decision
+
+
+def choose_winner(proven: Sequence[Task]) -> tuple[Task, RaceCriterion]:
+    """The first criterion on which only one of the best candidates is left.
+
+    A value that one of them lacks decides nothing.
+    """
+    if len(proven) == 1:
+        return proven[0], RaceCriterion.ONLY
+    best = list(proven)
+    for criterion, read in _CRITERIA.items():
+        values = [read(each.score or CandidateScore()) for each in best]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            continue
+        least = min(known)
+        best = [each for each, value in zip(best, values, strict=True) if value == least]
+        if len(best) == 1:
+            return best[0], criterion
+    return best[0], RaceCriterion.NUMBER
+
+
+_CRITERIA: Mapping[RaceCriterion, Callable[[CandidateScore], float | None]] = {
+    RaceCriterion.HIDDEN_CHECKS: lambda score: score.hidden_failures,
+    RaceCriterion.MUTANTS: lambda score: score.surviving_mutants,
+    RaceCriterion.DIFF: lambda score: score.changed_lines,
+    RaceCriterion.COST: lambda score: score.cost,
+}
+
+
+def _win(
+    task: Task,
+    candidates: Sequence[Task],
+    proven: Sequence[Task],
+    settled: tuple[Event, ...],
+) -> tuple[TaskEvents, ...]:
+    winner, criterion = choose_winner(proven)
+    if _rules(task).until is RaceEnd.FIRST:
+        criterion = RaceCriterion.FIRST
+    decided = RaceDecided(
+        winner.id,
+        criterion,
+        winner.id,
+        _as_work_of(task, winner),
+        _rationale(task, proven, criterion),
+    )
+    ended = tuple(_end(each, won=each is winner) for each in candidates)
+    return _with_ended(task, candidates, (*settled, decided), ended)
+
+
+def _lose(
+    task: Task,
+    candidates: Sequence[Task],
+    best: Task,
+    settled: tuple[Event, ...],
+    moment: ClockAndChance,
+) -> tuple[TaskEvents, ...]:
+    """The best failure becomes that of the racing task: one attempt, whatever its candidates."""
+    failure = best.failure or _nothing_ended()
+    decided = RaceDecided(
+        TaskId(""),
+        RaceCriterion.NONE,
+        best.id,
+        _as_work_of(task, best),
+        _rationale(task, candidates, RaceCriterion.NONE),
+    )
+    work = best.work.diff_digest or best.work.tree
+    follows = plan_retry_or_escalate(evolve(task, decided), failure, moment, work)
+    ended = tuple(_end(each, won=False) for each in candidates)
+    return _with_ended(task, candidates, (*settled, decided, *follows), ended)
+
+
+def _with_ended(
+    task: Task,
+    candidates: Sequence[Task],
+    own: tuple[Event, ...],
+    ended: Sequence[tuple[Event, ...]],
+) -> tuple[TaskEvents, ...]:
+    """The task's own events first; candidates that never started are settled with them."""
+    unstarted = tuple(
+        _settle(each)
+        for each, events in zip(candidates, ended, strict=True)
+        if not is_proven(each) and any(isinstance(event, CandidateRetired) for event in events)
+    )
+    others = ((each.id, events) for each, events in zip(candidates, ended, strict=True) if events)
+    return ((task.id, (*unstarted, *own)), *others)
+
+
+def _end(candidate: Task, *, won: bool) -> tuple[Event, ...]:
+    return end_candidate(candidate, "it won its race" if won else RACE_IS_OVER, won=won)
+
+
+def _best_failure(candidates: Sequence[Task]) -> Task:
+    """The one that was verified and failed the fewest checks, with the fewest details."""
+
+    def rank(candidate: Task) -> tuple[bool, bool, int, int]:
+        failed = candidate.score.failed_checks if candidate.score else None
+        items = len(candidate.failure.items) if candidate.failure else 0
+        return candidate.failure is None, failed is None, failed or 0, items
+
+    return min(candidates, key=rank)
+
+
+def _nothing_ended() -> Failure:
+    return make_failure(FailureKind.LOST, "its candidates were stopped")
+
+
+def _as_work_of(task: Task, candidate: Task) -> Work:
+    """The candidate's work as that of the racing task, whose worktree is beside the candidate's."""
+    work = candidate.work
+    folder = work.worktree.rpartition("/")[0]
+    return replace(
+        work,
+        worktree=f"{folder}/{task.id}" if work.worktree else "",
+        verified_commit="",
+        onto="",
+        queue_choice=None,
+        landing_refusals=0,
+        joint_failures=0,
+        candidate=candidate.id,
+    )
+
+
+def _rationale(task: Task, compared: Sequence[Task], criterion: RaceCriterion) -> dict[str, object]:
+    """As a `Rationale` is stored: the rule, its inputs, what would have changed the decision."""
+    rules = _rules(task)
+    inputs = {
+        "criterion": criterion.value,
+        "tries": rules.tries,
+        "until": rules.until.value,
+        "compared": [each.spec.name for each in compared],
+    }
+    return {"rule": RULE, "inputs": inputs, "otherwise": [_OTHERWISE[criterion]]}
+
+
+_OTHERWISE: Mapping[RaceCriterion, str] = {
+    RaceCriterion.NONE: "a candidate that passes its checks",
+    RaceCriterion.FIRST: "until: all, which compares every proven candidate",
+    RaceCriterion.ONLY: "another candidate that passes its checks",
+    RaceCriterion.HIDDEN_CHECKS: "another candidate that passes as many hidden checks",
+    RaceCriterion.MUTANTS: "another candidate with as few surviving mutants",
+    RaceCriterion.DIFF: "another candidate with as small a diff",
+    RaceCriterion.COST: "another candidate that costs as little",
+    RaceCriterion.NUMBER: "any difference between the best candidates",
+}

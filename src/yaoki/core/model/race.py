@@ -1,0 +1,86 @@
+"""Races: the rules of a task whose work several candidates try, and what is compared (18.4)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum, unique
+
+from yaoki.core.lazy_dataclass import dataclass
+
+# More candidates than this cost more than they can find.
+RACE_TRIES_MAX = 10
+
+
+@unique
+class RaceStart(StrEnum):
+    """When a further candidate starts: at once, after the one before it failed, or after it has
+    run for a while.
+    """
+
+    AT_ONCE = "at-once"
+    AFTER_FAILURE = "after-failure"
+    AFTER = "after"
+
+
+@unique
+class RaceEnd(StrEnum):
+    """What ends a race: the first proven candidate, or the end of all."""
+
+    FIRST = "first"
+    ALL = "all"
+
+
+@unique
+class CandidateOutcome(StrEnum):
+    """STOPPED: the race was over before the candidate was."""
+
+    PROVEN = "proven"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@unique
+class RaceCriterion(StrEnum):
+    """The first difference between the winner and the next candidate; NONE without a winner.
+
+    FIRST: its proof ended the race.  ONLY: no other candidate was proven.
+    """
+
+    NONE = ""
+    FIRST = "first"
+    ONLY = "only"
+    HIDDEN_CHECKS = "hidden-checks"
+    MUTANTS = "mutants"
+    DIFF = "diff"
+    COST = "cost"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class RaceRules:
+    """`delay` counts only with the start AFTER.
+
+    With `agents_take_turns` each candidate begins with the next agent of the task's chain;
+    otherwise all begin with the first one.
+    """
+
+    tries: int
+    start: RaceStart = RaceStart.AT_ONCE
+    delay: timedelta = timedelta(0)
+    until: RaceEnd = RaceEnd.FIRST
+    agents_take_turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateScore:
+    """The values of a candidate that are compared; None where a value is unknown.
+
+    `failed_checks` are required ones, of a candidate that was verified and failed.
+    `hidden_failures` are failed optional hidden checks.
+    """
+
+    failed_checks: int | None = None
+    hidden_failures: int | None = None
+    surviving_mutants: int | None = None
+    changed_lines: int | None = None
+    cost: float | None = None
