@@ -385,6 +385,10 @@ class DictWorkspace(DictBranches):
     def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
         return {}
 
+    def count_changed_lines(self, old: str, new: str) -> int:
+        before, after = self.world.tree(old), self.world.tree(new)
+        return sum(before.get(path) != after.get(path) for path in {*before, *after})
+
     def file_sizes(self, commit: str, paths: Sequence[str]) -> dict[str, int]:
         return {}
 

@@ -21,6 +21,9 @@ from yaoki.core.model import (
     FailureKind,
     PlanningBrief,
     PlanningRole,
+    RaceEnd,
+    RaceRules,
+    RaceStart,
     RetryPolicy,
     RetryRule,
     State,
@@ -426,6 +429,27 @@ def goes_on(seed: int, first: str) -> Scenario:
     return story(seed, tasks, {"a": [first, "good"]}, listens=True)
 
 
+# ------------------------------------------------------------------ races
+
+
+def race(seed: int, acts: Mapping[str, list[str]], *, until: RaceEnd, **more: Any) -> Scenario:
+    """`a` is raced for by three candidates; `b` needs it."""
+    rules = RaceRules(3, until=until, **more)
+    tasks = (task("a", race=rules, policy=replace(POLICY, content_retries_max=1)), task("b", "a"))
+    return story(seed, tasks, acts)
+
+
+WON = {"a~1.1": ["lie"], "a~1.2": ["as:a"], "a~1.3": ["as:a"]}
+# Nobody is right in the first round.
+LOST_FIRST = {ANYBODY: ["as:a"], "a~1.1": ["lie"], "a~1.2": ["nothing"], "a~1.3": ["lie"]}
+RACES = {
+    "first": race(30, WON, until=RaceEnd.FIRST),
+    "all": race(31, WON, until=RaceEnd.ALL),
+    "second-round": race(32, {**LOST_FIRST, "b": ["good"]}, until=RaceEnd.FIRST),
+    "after-failure": race(33, WON, until=RaceEnd.ALL, start=RaceStart.AFTER_FAILURE),
+    "after": race(34, WON, until=RaceEnd.ALL, start=RaceStart.AFTER, delay=timedelta(minutes=10)),
+}
+
 WHOLE_RUNS: Mapping[str, Scenario] = {
     "rerun": RERUN,
     "answered": ANSWERED,
@@ -451,4 +475,5 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "account-fail-over": goes_on(26, "refused:auth"),
     "account-left": goes_on(27, "refused:rate:3"),
     "account-unusable-agent": goes_on(28, "refused:refusal"),
+    **{f"race-{name}": one for name, one in RACES.items()},
 }

@@ -200,6 +200,19 @@ class Records(Protocol):
 
     def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
 
+    def record_candidate(
+        self,
+        lease: Lease,
+        race_task: TaskId,
+        decide: Callable[[Task], Sequence[Event]],
+        follow: Callable[[Task, Sequence[Task], Task], Sequence[tuple[TaskId, Sequence[Event]]]],
+    ) -> list[Task]:
+        """As `record`, with what follows for the racing task and its other candidates.
+
+        `follow` gets the racing task, its candidates and the recorded one.  Returns every task
+        that changed, the candidate first.
+        """
+
     def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
         """A person's change: it needs no lease, because `decide` sees a live claim."""
 

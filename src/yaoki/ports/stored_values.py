@@ -64,6 +64,10 @@ class TaskRow:
     account_problem: AccountProblem = AccountProblem.NONE
     # The checks that a person waived for its work.
     waivers: tuple[str, ...] = ()
+    # A racing task whose candidates work, or a candidate that must not be claimed.
+    awaiting_race: bool = False
+    # The task that a candidate races for.
+    race_task: TaskId = TaskId("")
 
 
 @dataclass(frozen=True, slots=True)

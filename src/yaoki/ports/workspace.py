@@ -215,6 +215,9 @@ class CommitContents(Protocol):
     def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
 
+    def count_changed_lines(self, old: str, new: str) -> int:
+        """The lines that the diff adds and removes; a binary file counts as one."""
+
     def file_sizes(self, commit: str, paths: Sequence[str]) -> Mapping[str, int]:
         """The size of each of these files that the commit has, in bytes."""
 

@@ -104,6 +104,7 @@ class SqlStore:
 
         changes = TaskChanges(self.database, self.clock, self.loader, self.writer, self._budgets)
         self.record = changes.record
+        self.record_candidate = changes.record_candidate
         self.amend = changes.amend
         self.amend_all = changes.amend_all
         self.amend_from_journal = changes.amend_from_journal

@@ -57,9 +57,15 @@ TASK_DOC_FIELDS = (
     "forgiven_spend",
     "check_revision",
     "earlier_checks",
+    "candidates",
+    "race_task",
+    "score",
 )
 # Stored instead of a feedback that equals the failure.
 SAME = "same"
+# The column `held`: a task that awaits its re-run, and one that a race keeps from being claimed.
+HELD_FOR = {WaitReason.RERUN: 1, WaitReason.RACE: 2}
+WAIT_REASON_OF_HELD = {number: reason for reason, number in HELD_FOR.items()}
 # The column `queued` of a task whose landing was refused.
 REFUSED = 2
 NOTHING_SPENT = Spend()
@@ -89,7 +95,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "cancel_wanted": int(task.cancel_requested),
         "recall_wanted": int(task.recall_requested),
         "landed": task.landed_commit,
-        "held": int(task.awaiting_rerun),
+        "held": HELD_FOR.get(task.waiting_for, 0),
         "undo_wanted": int(task.undo_requested),
         "place": task.work.host if task.taken_over else "",
         "queued": REFUSED if task.work.landing_refusals else int(task.work.is_queued),
@@ -171,7 +177,7 @@ def _wait_reason(row: SqlRow, state: State, *, decision_due: bool) -> WaitReason
     if state is not State.WAITING:
         return WaitReason.CLAIM
     if row["held"]:
-        return WaitReason.RERUN
+        return WAIT_REASON_OF_HELD[row["held"]]
     return WaitReason.DECISION if decision_due else WaitReason.CLAIM
 
 
@@ -236,6 +242,7 @@ def _screen_fields(stored: str) -> dict[str, Any]:
             "agent_exit": _agent_exit(data),
             "account_problem": _account_problem(data),
             "waivers": tuple(data.get("waivers", ())),
+            "race_task": data.get("race_task", ""),
         }
     except ROW_READ_ERRORS:
         return {}
@@ -274,7 +281,9 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         question=data.get("question", ""),
         undo_requested=bool(row["undo_wanted"]),
         parent=row["parent"],
-        awaiting_rerun=bool(row["held"]),
+        awaiting_rerun=row["held"] == HELD_FOR[WaitReason.RERUN],
+        awaiting_race=row["held"] == HELD_FOR[WaitReason.RACE],
+        race_task=TaskId(data.get("race_task", "")),
         phase=row["phase"],
         account=row["account"],
         tags=row["tags"],

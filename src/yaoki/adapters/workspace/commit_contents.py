@@ -61,6 +61,15 @@ class GitCommitContents:
         return read_changes(self._git, old, new)
 
     @translates_os_errors
+    def count_changed_lines(self, old: str, new: str) -> int:
+        """The lines that the diff adds and removes; a binary file counts as one."""
+        self._mode.fetch_commits(old, new)
+        options = ("-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
+        out = self._git.run("diff-tree", *options, old, new, "--").out
+        rows = (line.split(b"\t")[:2] for line in out.split(b"\0") if line)
+        return sum(1 if added == b"-" else int(added) + int(gone) for added, gone in rows)
+
+    @translates_os_errors
     def file_sizes(self, commit: str, paths: Sequence[str]) -> dict[str, int]:
         """The size of each of these files that the commit has, in bytes."""
         objects = self._git.look_up(*(f"{commit}:{path}" for path in paths if "\n" not in path))

@@ -130,8 +130,8 @@ def _releases(
     last = released[-1]
     if running == [last] and not last.attempt and last.due_at is not None:
         # Those before it have failed, so it need not wait for their time.
-        is_proven = any(is_proven(each) for each in released)
-        return () if is_proven else (_release(task, last, None),)
+        has_proof = any(is_proven(each) for each in released)
+        return () if has_proof else (_release(task, last, None),)
     if last.attempt and following:
         return (_release(task, following, moment),)
     return ()

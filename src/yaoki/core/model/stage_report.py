@@ -81,7 +81,8 @@ class CandidateVerified:
 
     `is_already_landed`: the run branch contains all changes of the task.  `work_elsewhere`: other
     places where the agent worked, if it changed nothing that could land.  `check_revision` is the
-    revision of the plan whose checks ran.  `changed_lines` is counted only for a candidate of a race.
+    revision of the plan whose checks ran.
+    `changed_lines` is counted only for a candidate of a race.
     """
 
     verdict: Verdict

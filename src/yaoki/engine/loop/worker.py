@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from yaoki.core.decide.candidate import decide_candidate
+from yaoki.core.decide.race import follow_race
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
 from yaoki.core.model import (
@@ -162,9 +164,26 @@ class Worker:
             return self._store.record(lease, lambda _: (released,))
         if task.stage is Stage.VERIFY:
             self._memory.record(task, report, self._clock.now() - started)
+        if task.race_task:
+            return self._record_candidate(run, task, lease, report)
         return self._store.record(
             lease, lambda now: decide(now, report, read_clock_and_chance(self._clock))
         )
+
+    def _record_candidate(self, run: Run, task: Task, lease: Lease, report: StageReport) -> Task:
+        """Record the step of a candidate, and what follows from it in its race."""
+        candidate, *others = self._store.record_candidate(
+            lease,
+            task.race_task,
+            lambda now: decide_candidate(now, report, read_clock_and_chance(self._clock)),
+            lambda race, candidates, changed: follow_race(
+                race, candidates, changed, read_clock_and_chance(self._clock)
+            ),
+        )
+        for other in others:
+            if warning := self._stages.clean_up_race(run, other):
+                self._note(other, "WARNING", {"message": warning})
+        return candidate
 
     def _refuse_stage(self, task: Task, claim: ClaimContext) -> StageReport | None:
         """The report of a stage that must not run: too many deliveries, cancelled or recalled."""

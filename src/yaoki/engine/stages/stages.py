@@ -26,6 +26,7 @@ from yaoki.engine.stages.predecessor_wait import PredecessorWait
 from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.proof_room import ProofSessions
+from yaoki.engine.stages.race import RaceStage
 from yaoki.engine.stages.resources import TaskResources
 from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.engine.stages.verify import VerifyStage
@@ -102,6 +103,7 @@ class Stages:
         self._prepare = PrepareStage(
             workspace, attempts, agents.find, settings, free_capacity, resources, dependencies
         )
+        self._race = RaceStage(workspace, self._prepare, settings.host)
         self._work = WorkStage(
             workspace,
             processes,
@@ -143,7 +145,10 @@ class Stages:
         self._land = LandStage(workspace, attempts, queue, CompanyWait(workspace, clock), plan_task)
 
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
-        return self._prepare.prepare(self._on_target_branch(run, task), task, claim)
+        branch = self._on_target_branch(run, task)
+        if task.starts_race:
+            return self._race.prepare(branch)
+        return self._prepare.prepare(branch, task, claim)
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         return self._work.work(self._on_target_branch(run, task), task, claim)
@@ -166,6 +171,10 @@ class Stages:
     def end_leftovers(self, task: Task) -> None:
         """End the processes that an attempt left running: see `AttemptProcesses`."""
         self._processes.end_leftovers(task)
+
+    def clean_up_race(self, run: Run, task: Task) -> str:
+        """Settle the worktree of a task that a step of its race changed: see `RaceStage`."""
+        return self._race.clean_up(run, task)
 
     def remove_worktree(self, run: Run, task: Task) -> str:
         """Remove the worktree of a finished task; returns a warning, or nothing."""

@@ -137,7 +137,14 @@ class VerifyStage:
             culprit,
             elsewhere,
             task.check_revision_number,
+            self._count_lines(task, candidate, verdict),
         )
+
+    def _count_lines(self, task: Task, candidate: Candidate, verdict: Verdict) -> int | None:
+        """The size of the diff, where a race compares it."""
+        if not task.race_task or not verdict.passed:
+            return None
+        return self._workspace.contents.count_changed_lines(candidate.onto, candidate.commit)
 
     def _landed_before(self, run: Run, task: Task) -> bool:
         """Does the branch contain this task's own work although the store lost its landing?"""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, EndCause, Run, Task, TaskSpec, Usage
+from yaoki.core.model import AgentExit, EndCause, QueueChoice, Run, Task, TaskSpec, Usage
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -243,10 +243,16 @@ class WorkStage:
             saved.diff_digest,
             saved.left_out_files,
             saved.size_excess,
-            # Work without changes has no place in a queue: nothing is built on it.
-            claim.queue.choose_entry() if saved.changed and task.spec.kind.is_change else None,
+            self._choose_queue_entry(task, claim) if saved.changed else None,
             saved.person_file_count,
         )
+
+    def _choose_queue_entry(self, task: Task, claim: ClaimContext) -> QueueChoice | None:
+        """Work without changes has no place in a queue: nothing is built on it.  Of a race only the
+        winner enters one.
+        """
+        lands = task.spec.kind.is_change and not task.race_task
+        return claim.queue.choose_entry() if lands else None
 
     def _ignored_warnings(self, task: Task) -> Iterator[str]:
         """Files that git ignores do not land although a check may use them: work would be lost."""

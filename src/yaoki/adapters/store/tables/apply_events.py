@@ -63,7 +63,9 @@ class EventApplier:
         self, tx: Transaction, run_id: str, submitted: Sequence[Submitted], now: datetime
     ) -> list[Task]:
         """New tasks with their needs, which may name earlier and later tasks."""
-        ids = load_ids_by_name(tx, run_id) if submitted[0].n > 1 else {}
+        # The candidates of a race need nothing, and start in the middle of a large run.
+        has_needs = any(event.spec.needs for event in submitted)
+        ids = load_ids_by_name(tx, run_id) if has_needs and submitted[0].n > 1 else {}
         old_ids = set(ids.values())
         tasks = [_create(run_id, event) for event in submitted]
         ids.update({task.spec.name: task.id for task in tasks})
@@ -116,6 +118,8 @@ class EventApplier:
             "claimed_ms": to_ms(now) if claimed else None,
         }
         tx.enqueue(sql.UPDATE_TASK, {**task_columns(after), **optional})
+        # A row that was read ahead for another request of the same commit is old now.
+        tx.prefetched_tasks.pop(after.id, None)
 
     def _update_dependencies(
         self, tx: Transaction, task: Task, events: Sequence[Event], now: datetime

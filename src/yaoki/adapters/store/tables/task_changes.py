@@ -6,7 +6,7 @@ The rule is handed in: `decide` runs inside the transaction, so it sees the row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import ROW_READ_ERRORS
@@ -32,10 +32,12 @@ from yaoki.errors import LeaseLost, NotNow
 if TYPE_CHECKING:
     from yaoki.adapters.store.clock import StoreClock
     from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.adapters.store.rows import SqlRow
     from yaoki.adapters.store.tables.budget_limits import BudgetLimits
     from yaoki.adapters.store.tables.writes import EventWriter
 
 Decide = Callable[[Task], Sequence[Event]]
+Follow = Callable[[Task, Sequence[Task], Task], Sequence[tuple[TaskId, Sequence[Event]]]]
 
 
 class TaskChanges:
@@ -59,41 +61,80 @@ class TaskChanges:
         nothing.
         """
 
-        def work(tx: Transaction) -> Task | None:
-            task = self._loader.task(tx, lease.task_id)
-            current = task.lease
-            if current is None or current.epoch != lease.epoch or current.holder != lease.holder:
-                self._journal_refusal(tx, task, lease)
-                return None
-            events = self._decide(tx, task, decide)
-            after = self._writer.write(tx, task, events)
-            self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
-            return after
-
-        task = self._db.write(work, (lease.task_id,))
+        task = self._db.write(lambda tx: self._record(tx, lease, decide), (lease.task_id,))
         if task is None:
             raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
         return task
 
-    def _decide(self, tx: Transaction, task: Task, decide: Decide) -> Sequence[Event]:
-        """The decision, made again with what other tasks have met if it depends on that."""
+    def _record(self, tx: Transaction, lease: Lease, decide: Decide) -> Task | None:
+        task = self._loader.task(tx, lease.task_id)
+        current = task.lease
+        if current is None or current.epoch != lease.epoch or current.holder != lease.holder:
+            self._journal_refusal(tx, task, lease)
+            return None
         events = decide(task)
+        if known := self._with_others(tx, task, events):
+            events = decide(known)
+        after = self._writer.write(tx, task, events)
+        self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
+        return after
+
+    def _with_others(self, tx: Transaction, task: Task, events: Sequence[Event]) -> Task | None:
+        """The task with what other tasks have met, if the decision depends on that."""
         now = self._clock.row_time()
         if closes_account(events):
-            known = replace(
+            return replace(
                 task,
                 closed_account=closed_account(tx, task),
                 closed_chain_accounts=closed_chain_accounts(tx, task, now),
             )
-            return decide(known)
         if pattern := failed_pattern(task, events):
-            known = replace(
+            return replace(
                 task,
                 treatment_outcomes=load_outcomes(tx, pattern),
                 closed_chain_accounts=closed_chain_accounts(tx, task, now),
             )
-            return decide(known)
-        return events
+        return None
+
+    # -------------------------------------------------------------- candidates of a race
+
+    def record_candidate(
+        self, lease: Lease, race_task: TaskId, decide: Decide, follow: Follow
+    ) -> list[Task]:
+        """As `record`, with what follows for the racing task and its other candidates.
+
+        Returns every task that changed, the candidate first.
+        """
+
+        def work(tx: Transaction) -> list[Task] | None:
+            # Two candidates that end at once are judged one after the other.
+            tx.lock_by_name(f"race {race_task}")
+            candidate = self._record(tx, lease, decide)
+            return self._follow_race(tx, race_task, candidate, follow) if candidate else None
+
+        tasks = self._db.write(work)
+        if tasks is None:
+            raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
+        return tasks
+
+    def _follow_race(
+        self, tx: Transaction, race_task: TaskId, candidate: Task, follow: Follow
+    ) -> list[Task]:
+        task = self._loader.task(tx, race_task)
+        ids = sorted({candidate.id, *task.candidates})
+        present = {each: self._loader.task(tx, each) for each in ids}
+        candidates = [present[each] for each in task.candidates]
+        changes = follow(task, candidates, candidate)
+        own = [event for task_id, events in changes if task_id == task.id for event in events]
+        if known := self._with_others(tx, task, own):
+            changes = follow(known, candidates, candidate)
+        present[task.id] = task
+        changed = {
+            task_id: self._writer.write(tx, present[task_id], events) for task_id, events in changes
+        }
+        return list({candidate.id: candidate, **changed}.values())
+
+    # -------------------------------------------------------------- amend
 
     def _journal_refusal(self, tx: Transaction, task: Task, lease: Lease) -> None:
         """Once per superseded claim: the same late result three times is one entry."""
@@ -195,16 +236,29 @@ class TaskChanges:
             )
             # Every task ends, so no task blocks another.
             tasks = [
-                self._cancel(tx, self._loader.from_row(tx, row), why, journal_dependents=False)
-                for row in rows
+                self._cancel(tx, task, why, journal_dependents=False)
+                for task in self._current_tasks(tx, rows)
             ]
             return [task.id for task in tasks if not task.state.is_final]
 
         return self._db.write(work)
 
+    def _current_tasks(self, tx: Transaction, rows: Sequence[SqlRow]) -> Iterator[Task]:
+        """Each task when its turn comes: a racing task takes its candidates along."""
+        for row in rows:
+            task = self._loader.from_row(tx, row)
+            task = self._loader.task(tx, task.id) if task.race_task else task
+            if not task.state.is_final:
+                yield task
+
     def cancel_task(self, task_id: TaskId, why: str) -> Task:
         def work(tx: Transaction) -> Task:
             task = self._loader.task(tx, task_id)
+            if task.race_task and not task.state.is_final:
+                raise NotNow(
+                    f"{task.id} is a candidate in the race of {task.race_task}",
+                    hint=f"yaoki cancel --task {task.race_task}",
+                )
             if task.state.is_final:
                 raise NotNow(
                     f"{task.id} is already {task.state.value}", hint=f"yaoki why {task.id}"

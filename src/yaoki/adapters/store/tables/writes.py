@@ -24,7 +24,8 @@ from yaoki.core.machine.events import (
     Submitted,
     event_name,
 )
-from yaoki.core.machine.request_events import Answered, UndoRequested
+from yaoki.core.machine.race_events import RaceStarted
+from yaoki.core.machine.request_events import Answered, CancelRequested, UndoRequested
 from yaoki.core.model import Catalogue, Reason, Run, State, Task, TaskId, TaskKind, TaskSpec
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class EventWriter:
             if isinstance(event, Planned) and event.specs:
                 run = load_run(tx, before.run_id, lock=True)
                 self.add_tasks(tx, run, event.specs, event.replaces, by_planner=True)
+        events = tuple(
+            self._add_candidates(tx, before) if isinstance(event, RaceStarted) else event
+            for event in events
+        )
         after = self._applier.apply(tx, before, events, now)
         self._append_entries(tx, self._entries(tx, before, events, to_ms(now)))
         if journal_dependents:
@@ -77,6 +82,10 @@ class EventWriter:
             match event:
                 case Answered() | UndoRequested():
                     self._reopen_run(tx, task.run_id)
+                case RaceStarted(candidates=candidates):
+                    self._release_candidates(tx, task, candidates)
+                case CancelRequested():
+                    self._end_candidates(tx, task)
                 case CulpritFound(culprit=culprit, failure=failure):
                     guilty = self._loader.task(tx, culprit)
                     if guilty.state is State.DONE:
@@ -177,17 +186,51 @@ class EventWriter:
         by_planner: bool = False,
     ) -> list[TaskId]:
         """Insert and journal tasks numbered from `first`; `old` are the replaced ones by name."""
-        now = self._clock.row_time()
         numbered = list(enumerate(specs, start=first))
         groups = {s.name: f"{run.id}-{n}" for n, s in numbered if s.kind is TaskKind.GROUP}
         submitted = [
             _submitted(n, spec, groups.get(spec.group, ""), (old or {}).get(spec.name), by_planner)
             for n, spec in numbered
         ]
+        return self._insert(tx, run, submitted)
+
+    def _insert(self, tx: Transaction, run: Run, submitted: Sequence[Submitted]) -> list[TaskId]:
+        now = self._clock.row_time()
         tasks = self._applier.insert_tasks(tx, run.id, submitted, now) if submitted else []
         for task, event in zip(tasks, submitted, strict=True):
             tx.enqueue(sql.INSERT_ENTRY, _entry(task, event, run.catalogue, to_ms(now)))
         return [task.id for task in tasks]
+
+    # -------------------------------------------------------------- candidates of a race
+
+    def _add_candidates(self, tx: Transaction, task: Task) -> RaceStarted:
+        """Add the candidates of the attempt that starts with the same events."""
+        from yaoki.core.decide.candidate import candidate_specs
+
+        run = load_run(tx, task.run_id, lock=True)
+        specs = candidate_specs(replace(task, attempt=task.attempt + 1))
+        submitted = [
+            Submitted(n, spec, task.parent, race_task=task.id)
+            for n, spec in enumerate(specs, start=task_count(tx, run.id) + 1)
+        ]
+        return RaceStarted(tuple(self._insert(tx, run, submitted)))
+
+    def _release_candidates(
+        self, tx: Transaction, task: Task, candidates: Sequence[TaskId]
+    ) -> None:
+        from yaoki.core.decide.race import first_releases
+
+        for task_id, events in first_releases(task, candidates):
+            self.write(tx, self._loader.task(tx, task_id), events)
+
+    def _end_candidates(self, tx: Transaction, task: Task) -> None:
+        """The candidates of a racing task that a person cancelled end as well."""
+        from yaoki.core.decide.candidate import end_candidate
+
+        for task_id in task.candidates if task.awaiting_race else ():
+            candidate = self._loader.task(tx, task_id)
+            if events := end_candidate(candidate, "its race was cancelled"):
+                self.write(tx, candidate, events)
 
     # -------------------------------------------------------------- journal
 

@@ -128,7 +128,8 @@ class RemotePublisher:
         """Fetch the task's work that another machine saved; false when it is not pushed yet."""
         if not task.work.head or self._refs.read_commits(task.work.head)[0]:
             return True
-        self.fetch_matching(f"{SAVED_WORK}/{ref_component(task.id)}/*")
+        # The work of a racing task was saved by the candidate that made it.
+        self.fetch_matching(f"{SAVED_WORK}/{ref_component(task.work.candidate or task.id)}/*")
         return self._refs.read_commits(task.work.head)[0] is not None
 
     def require_work(self, task: Task) -> None:
