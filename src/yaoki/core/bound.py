@@ -37,10 +37,25 @@ class WorstCase:
 def worst_case(spec: TaskSpec) -> WorstCase:
     """Agent runs without an answer of a person; each answer allows as many again."""
     runs = replace(_runs(spec.policy), reruns=_reruns(spec))
+    if spec.race is not None:
+        runs = _of_race(runs, spec, spec.race.tries)
     judging = _judging(spec, runs.total)
     if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         return WorstCase(0, 0, 0, judging)
     return replace(runs, judge_runs=judging, unanswered=unanswered_max(spec.policy))
+
+
+def _of_race(runs: WorstCase, spec: TaskSpec, tries: int) -> WorstCase:
+    """Every attempt is a round of candidates, each of which may be interrupted and repeated."""
+    one = _runs(spec.policy.for_candidate())
+    candidates = (runs.content + runs.reruns) * tries
+    return replace(
+        runs,
+        content=runs.content * tries,
+        reruns=runs.reruns * tries,
+        repeats=candidates * one.repeats,
+        interruptions=candidates * one.interruptions,
+    )
 
 
 def _reruns(spec: TaskSpec) -> int:

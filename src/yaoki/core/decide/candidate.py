@@ -16,13 +16,11 @@ from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.race_events import CandidateFailed, CandidateProven, CandidateRetired
 from yaoki.core.machine.request_events import Cancelled, CancelRequested
 from yaoki.core.model import (
-    CONTENT_KINDS,
     MUTANTS_CHECK,
     AgentSpec,
     CandidateScore,
     Outcome,
     RaceRules,
-    RetryPolicy,
     Task,
     TaskSpec,
 )
@@ -51,7 +49,7 @@ def _candidate_spec(task: Task, rules: RaceRules, number: int) -> TaskSpec:
         needs=(),
         agents=_chain(task, number - 1 if rules.agents_take_turns else 0),
         required=False,
-        policy=_candidate_policy(task.spec.policy),
+        policy=task.spec.policy.for_candidate(),
         budget=_budget_share(task, rules.tries),
         race=None,
         group="",
@@ -68,15 +66,6 @@ def _chain(task: Task, turns: int) -> tuple[AgentSpec, ...]:
     order = (task.agent_index, *task.other_agent_indices)
     first = turns % len(order)
     return tuple(agents[index] for index in (*order[first:], *order[:first]))
-
-
-def _candidate_policy(policy: RetryPolicy) -> RetryPolicy:
-    """Work that fails is not tried again; interruptions and limits are repeated as usual."""
-    rules = {
-        kind: replace(rule, retries_max=0) if kind in CONTENT_KINDS else rule
-        for kind, rule in policy.rules.items()
-    }
-    return replace(policy, rules=rules, content_retries_max=0, reruns_max=0)
 
 
 def _budget_share(task: Task, count: int) -> dict[str, float]:

@@ -210,7 +210,9 @@ def _lose(
         _rationale(task, candidates, RaceCriterion.NONE),
     )
     work = best.work.diff_digest or best.work.tree
-    follows = plan_retry_or_escalate(evolve(task, decided), failure, moment, work)
+    lost = evolve(task, decided)
+    judged = replace(lost, spec=replace(lost.spec, policy=lost.spec.policy.for_race()))
+    follows = plan_retry_or_escalate(judged, failure, moment, work)
     ended = tuple(_end(each, won=False) for each in candidates)
     return _with_ended(task, candidates, (*settled, decided, *follows), ended)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model.enums import (
+    CONTENT_KINDS,
     BackoffType,
     BaselineMode,
     CheckType,
@@ -65,6 +66,24 @@ class RetryPolicy:
     hints: Mapping[FailureKind, str] = field(default_factory=dict)
     message_max: int = 500
     trace_link: bool = True
+
+    def for_candidate(self) -> RetryPolicy:
+        """Of a candidate of a race: work that fails is not tried again; interruptions and limits
+        are repeated as usual.
+        """
+        rules = {
+            kind: replace(rule, retries_max=0) if kind in CONTENT_KINDS else rule
+            for kind, rule in self.rules.items()
+        }
+        return replace(self, rules=rules, content_retries_max=0, reruns_max=0)
+
+    def for_race(self) -> RetryPolicy:
+        """Of a racing task: its candidates have repeated everything but failed work already."""
+        rules = {
+            kind: rule if kind in CONTENT_KINDS else replace(rule, retries_max=0)
+            for kind, rule in self.rules.items()
+        }
+        return replace(self, rules=rules)
 
 
 @dataclass(frozen=True, slots=True)

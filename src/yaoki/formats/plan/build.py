@@ -24,6 +24,9 @@ from yaoki.core.model import (
     PlanningBrief,
     PlanningRole,
     PromptChannel,
+    RaceEnd,
+    RaceRules,
+    RaceStart,
     RetryPolicy,
     TaskKind,
     TaskSpec,
@@ -225,6 +228,7 @@ def _spec(
         may_change_nothing=task.may_change_nothing,
         red=_red(draft, task),
         mutants=_mutants(draft, task),
+        race=_race(draft, task),
         discard=(*draft.plan.discard, *task.discard),
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
@@ -260,6 +264,20 @@ def _mutants(draft: Draft, task: TaskModel) -> MutantRules:
             given = model.mutants
             return MutantRules(given.max, given.survive, given.required, given.timeout)
     return MutantRules()
+
+
+def _race(draft: Draft, task: TaskModel) -> RaceRules | None:
+    race = draft.race_of(task)
+    if race is None:
+        return None
+    start = RaceStart.AFTER_FAILURE if race.start.failure else RaceStart.AT_ONCE
+    return RaceRules(
+        race.tries,
+        RaceStart.AFTER if race.start.after else start,
+        race.start.after,
+        RaceEnd(race.until),
+        agents_take_turns=draft.chain_of(task) is race.agents,
+    )
 
 
 def _common_setup(draft: Draft) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:

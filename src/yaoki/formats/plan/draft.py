@@ -15,8 +15,13 @@ from yaoki.formats.plan.quick_part import Doubtful, QuickPart, build_quick_part
 
 if TYPE_CHECKING:
     from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan.limit_models import RaceModel
     from yaoki.formats.plan.model import AgentModel, CheckModel, PhaseModel, PlanModel, TaskModel
     from yaoki.formats.plan.plan import Plan, PromptRequirements
+
+
+# The kinds of tasks whose work is a change that can be compared.
+RACING_KINDS = ("change", "fix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,19 @@ class Draft:
             return task.checks
         return tuple(self.plan.checks or self.checks)
 
+    def race_of(self, task: TaskModel) -> RaceModel | None:
+        """The task's own race, else that of the plan; a race of one try is none."""
+        owner = task if task.is_given("race") else self.plan
+        races = owner.is_given("race") and task.kind in RACING_KINDS and owner.race.tries > 1
+        return owner.race if races else None
+
     def chain_of(self, task: TaskModel) -> list[str]:
         if task.kind == "plan":
             return task.agent or self.planners
+        race = self.race_of(task)
+        # An agent of the task itself is closer than those of the plan's race.
+        if race is not None and race.agents and (task.is_given("race") or not task.agent):
+            return race.agents
         return task.agent or self.plan.agent or list(self.settings.agent)
 
 

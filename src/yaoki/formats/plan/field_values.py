@@ -126,6 +126,25 @@ def as_mutant_rules(value: object) -> object:
     return tables[word] if isinstance(word, str) else word
 
 
+def as_race_rules(value: object) -> object:
+    """No race is a race of one try; YAML reads the word `off` as false."""
+    if value is False or value == "off":
+        return {"tries": 1}
+    if not isinstance(value, dict):
+        raise field_error("must be off, or a table with tries, agents, start, until")
+    return value
+
+
+def as_race_start(value: object) -> object:
+    """A word as its table."""
+    tables: dict[object, object] = {"at-once": {}, "after-failure": {"failure": True}}
+    if isinstance(value, str) and value in tables:
+        return tables[value]
+    if not isinstance(value, dict) or set(value) != {"after"}:
+        raise field_error("must be at-once, after-failure, or {after: 10m}")
+    return value
+
+
 def as_hidden_folder(value: object) -> object:
     """True hides a check that needs no files; false is the default."""
     return (HIDDEN_WITHOUT_FILES if value else "") if isinstance(value, bool) else value

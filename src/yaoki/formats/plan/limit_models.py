@@ -1,4 +1,6 @@
-"""The parts of a plan that set limits: retries, budgets, mutants, planned tasks, iterations."""
+"""The parts of a plan that set limits: retries, budgets, mutants, races, planned tasks,
+iterations.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from yaoki.core.model.race import RACE_TRIES_MAX
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.settings.retry import RETRYABLE_KINDS
-from yaoki.formats.plan.field_values import as_mutant_rules
+from yaoki.formats.plan.field_values import as_mutant_rules, as_race_rules, as_race_start
 from yaoki.formats.plan.fields import Duration, StrictModel
 
 Retries = Annotated[int, Field(ge=0, le=RETRIES_MAX)]
@@ -86,6 +89,60 @@ MutantsOrWord = Annotated[
     MutantsModel,
     BeforeValidator(as_mutant_rules),
     WithJsonSchema({"anyOf": [{"enum": ["off", "told", "required", True, False]}, _MUTANTS_TABLE]}),
+]
+
+
+class RaceStartModel(StrictModel):
+    """When a further candidate of a race starts; at once if nothing is given."""
+
+    failure: bool = Field(False, description="after the one before it failed")
+    after: Duration = Field(timedelta(0), description="after the one before it has run so long")
+
+
+_RACE_START_SCHEMA = {
+    "anyOf": [
+        {"enum": ["at-once", "after-failure"]},
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["after"],
+            "properties": {"after": {"type": ["string", "number"]}},
+        },
+    ]
+}
+RaceStartOrWord = Annotated[
+    RaceStartModel, BeforeValidator(as_race_start), WithJsonSchema(_RACE_START_SCHEMA)
+]
+
+
+class RaceModel(StrictModel):
+    """Several candidates for the work of one task, of which the best proven one lands."""
+
+    tries: int = Field(3, ge=1, le=RACE_TRIES_MAX, description="candidates; 1: no race")
+    agents: list[str] = Field([], description="agents that take turns; default: the task's chain")
+    start: RaceStartOrWord = Field(
+        default_factory=RaceStartModel,
+        description="when a further candidate starts: at-once, after-failure, or {after: 10m}",
+    )
+    until: Literal["first", "all"] = Field(
+        "first", description="the first proven candidate wins, or all are compared"
+    )
+
+
+_RACE_TABLE = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "tries": {"type": "integer", "minimum": 1, "maximum": RACE_TRIES_MAX},
+        "agents": {"type": "array", "items": {"type": "string"}},
+        "start": _RACE_START_SCHEMA,
+        "until": {"enum": ["first", "all"]},
+    },
+}
+RaceOrWord = Annotated[
+    RaceModel,
+    BeforeValidator(as_race_rules),
+    WithJsonSchema({"anyOf": [{"enum": ["off", False]}, _RACE_TABLE]}),
 ]
 
 

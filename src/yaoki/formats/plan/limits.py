@@ -42,6 +42,7 @@ def judge_limits(draft: Draft) -> None:
         _text(draft, placed.path_of("goal"), placed.task.goal)
         _text(draft, placed.path_of("prompt"), placed.task.prompt)
         _times(draft, placed)
+        _race_times(draft, placed)
         _retry(draft, placed)
     _check_times(draft)
 
@@ -74,6 +75,19 @@ def _times(draft: Draft, placed: PlacedTask) -> None:
         origin = "" if task.timeout else " (limits.deadline_s)"
         reason = f"hang {duration_text(task.hang)} is not below timeout {duration_text(timeout)}"
         draft.defects.add(placed.path_of("hang"), f"{reason}{origin}")
+
+
+def _race_times(draft: Draft, placed: PlacedTask) -> None:
+    """A candidate that ended at its timeout has no longer to run."""
+    task, timeout = placed.task, task_timeout(draft, placed.task)
+    race = draft.race_of(task)
+    if race is None or not race.start.after or race.start.after < timeout:
+        return
+    is_own = task.is_given("race")
+    path = placed.path_of("race", "start", "after") if is_own else ("race", "start", "after")
+    late, limit = duration_text(race.start.after), duration_text(timeout)
+    reason = f"after {late} is not below the timeout {limit} of {task.id}: write after-failure"
+    draft.defects.add(path, reason)
 
 
 def _check_times(draft: Draft) -> None:

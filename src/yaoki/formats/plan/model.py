@@ -40,6 +40,8 @@ from yaoki.formats.plan.limit_models import (
     ContinuousModel,
     MutantsModel,
     MutantsOrWord,
+    RaceModel,
+    RaceOrWord,
     RetryModel,
     RunBudgetModel,
 )
@@ -242,6 +244,10 @@ class TaskModel(StrictModel):
         description="faults in the changed lines, which a test must notice: off, told, required, "
         "or a table; default: that of the plan",
     )
+    race: RaceOrWord = Field(
+        default_factory=RaceModel,
+        description="several candidates for its work: off or a table; default: that of the plan",
+    )
     discard: list[str] = Field([], description="globs after those of the plan")
     fixes: list[str] = Field([], description="failures of the base that must be fixed")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
@@ -318,6 +324,10 @@ class PlanModel(StrictModel):
     learn: LearningWord = Field(
         "observe",
         description="for its tasks: observe or choose; default: retry.learn of the settings",
+    )
+    race: RaceOrWord = Field(
+        default_factory=RaceModel,
+        description="several candidates for the work of each change and fix; default: off",
     )
     planner: AgentChain = Field(
         [], description="agents that plan more tasks when something is missing"

@@ -211,6 +211,7 @@ def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Ta
         setup_inputs=(replaced_spec or usual).setup_inputs,
         may_change_nothing=replaced_spec.may_change_nothing if replaced_spec else False,
         mutants=(replaced_spec or usual).mutants,
+        race=(replaced_spec or usual).race if kind.is_change else None,
         discard=(replaced_spec or usual).discard,
         phase=(replaced_spec.phase if replaced_spec else "") or context.planning_brief.phase,
         language=usual.language,

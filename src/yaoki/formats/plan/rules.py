@@ -11,6 +11,7 @@ from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
+from yaoki.formats.plan.draft import RACING_KINDS
 from yaoki.formats.plan.field_values import FieldRefused, check_inside
 from yaoki.formats.plan.proof import judge_done_when, judge_proof
 
@@ -63,6 +64,7 @@ def _plan(draft: Draft) -> None:
     if plan.is_given("planner") and not plan.planner:
         defects.add(("planner",), "names no agent; leave it out or name one")
     draft.add_references("agent", ("planner",), plan.planner, draft.agent_names)
+    draft.add_references("agent", ("race", "agents"), plan.race.agents, draft.agent_names)
     draft.add_references("check", ("done_when",), plan.done_when, draft.check_names)
     judge_done_when(draft)
     known = set(PATTERNS)
@@ -193,6 +195,7 @@ def _task(draft: Draft, placed: PlacedTask) -> None:
     _goal(draft, placed)
     _chain(draft, placed)
     judge_proof(draft, placed)
+    _race(draft, placed)
     _of_kind(draft, placed)
     for index, tag in enumerate(task.tags):
         if not is_tag(tag):
@@ -260,6 +263,22 @@ def _chain(draft: Draft, placed: PlacedTask) -> None:
         defects.add_missing(
             placed.path, draft.no_agent_message, "agent", "kind", lacks_settings=True
         )
+
+
+def _race(draft: Draft, placed: PlacedTask) -> None:
+    task, defects = placed.task, draft.defects
+    if not task.is_given("race"):
+        return
+    agents = task.race.agents
+    draft.add_references("agent", placed.path_of("race", "agents"), agents, draft.agent_names)
+    if task.kind not in RACING_KINDS:
+        kinds = " or ".join(RACING_KINDS)
+        defects.add(placed.path_of("race"), f"race is for a task of kind {kinds}")
+    elif task.race.tries == 1 and len(task.race.model_fields_set) > 1:
+        defects.add(placed.path_of("race"), "a race of one try is none; give it tries: 2 or more")
+    elif agents and task.is_given("agent"):
+        reason = "race.agents and agent both say who works; give only one"
+        defects.add(placed.path_of("race", "agents"), reason)
 
 
 def _repeated_ids(draft: Draft) -> None:
