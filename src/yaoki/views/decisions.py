@@ -25,6 +25,7 @@ class DecisionKind(StrEnum):
     RERUN = "RERUN"
     RECOVER = "RECOVER"
     BLAME = "BLAME"
+    RACE = "RACE"
 
 
 DECISION_OF_EVENT: Mapping[str, DecisionKind] = {
@@ -34,6 +35,7 @@ DECISION_OF_EVENT: Mapping[str, DecisionKind] = {
     "RERUN_GRANTED": DecisionKind.RERUN,
     "RECOVERY_START": DecisionKind.RECOVER,
     "TASK_BLAMED": DecisionKind.BLAME,
+    "RACE_DECIDED": DecisionKind.RACE,
 }
 # The rules a decision can name, in one sentence each.
 RULES: Mapping[str, str] = {
@@ -51,6 +53,7 @@ RULES: Mapping[str, str] = {
     "10.4": "what a person took over is verified, not retried",
     "10.6": "past its budget no further agent is started",
     "18.1": "while the chain has an agent that may succeed, it continues and nobody is asked",
+    "18.4": "among proven candidates the first difference decides: hidden checks, mutants, diff, cost",
     "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
     "18.6": "a service that does not answer closes its account: one task tries, no retry is used",
     "5.7": "what was reported as not safe to retry is never retried by itself",

@@ -12,6 +12,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
 from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.history import RecordedAnswer
+from yaoki.views.history.races import RaceCandidate, RaceRound
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.why import AttemptSummary, Explanation
@@ -90,6 +91,7 @@ def _task(view: TaskView) -> Document:
         "required": row.required,
         "agent": row.agent or None,
         "group": row.parent or None,
+        "race": row.race_task or None,
         "phase": row.phase or None,
         "held": row.awaiting_rerun,
         "needs": list(view.needs),
@@ -130,8 +132,37 @@ def explanation_document(explanation: Explanation) -> Document:
         "attempts": [_attempt(one) for one in explanation.attempts],
         "proven": dict(explanation.proof),
         "survivors": list(explanation.survivors),
+        "races": [race_document(one) for one in explanation.races],
         "message": explanation.message or None,
         "warnings": list(explanation.warnings),
+    }
+
+
+def race_document(race: RaceRound) -> Document:
+    return {
+        "attempt": race.attempt,
+        "at": race.started_at.isoformat(),
+        "decided_at": _instant(race.decided_at),
+        "winner": race.winner or None,
+        "criterion": race.criterion or None,
+        "words": race.words,
+        "candidates": [_candidate(one) for one in race.candidates],
+    }
+
+
+def _candidate(candidate: RaceCandidate) -> Document:
+    return {
+        "id": candidate.id,
+        "name": candidate.name or None,
+        "agent": candidate.agent or None,
+        "outcome": candidate.outcome or None,
+        "failed_checks": candidate.failed_checks,
+        "hidden_failures": candidate.hidden_failures,
+        "surviving_mutants": candidate.surviving_mutants,
+        "changed_lines": candidate.changed_lines,
+        "cost": candidate.cost,
+        "head": candidate.head or None,
+        "message": candidate.message or None,
     }
 
 
@@ -285,7 +316,7 @@ def _task_properties() -> Document:
         "on_branch": {"type": ["boolean", "null"]},
         "reason": {"enum": [None, *(reason.value for reason in Reason)]},
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
-        **dict.fromkeys(("group", "phase", "session", "agent_ended"), _MAYBE),
+        **dict.fromkeys(("group", "race", "phase", "session", "agent_ended"), _MAYBE),
         **_SPENT,
         **dict.fromkeys(("needs", "choices", "waived"), _TEXTS),
     }

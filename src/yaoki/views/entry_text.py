@@ -15,6 +15,7 @@ from yaoki.views.plain_words import (
     LAST_TRY,
     REFUSALS,
     describe_agent_end,
+    describe_criterion,
     describe_pattern,
     describe_reason,
     read_refusal_cause,
@@ -260,6 +261,17 @@ def _iteration_words(data: Data) -> str:
     return f"iteration {data['iteration']}: {data['commit']}; {data['decision']}: {data['reason']}"
 
 
+def _settled_words(data: Data) -> str:
+    words = f": {one_line(data['message'], MESSAGE_CHARS)}" if data.get("message") else ""
+    agent = f" ({data['agent']})" if data.get("agent") else ""
+    return f"candidate {data['name']}{agent} {data['outcome']}{words}"
+
+
+def _decided_race_words(data: Data) -> str:
+    reason = describe_criterion(data.get("criterion", ""))
+    return f"candidate {data['winner']} won: {reason}" if data.get("winner") else reason
+
+
 _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ATTEMPT_STARTED": _start_words,
     "AGENT_FINISHED": _agent_words,
@@ -310,6 +322,15 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
+    "RACE_STARTED": lambda data: f"{len(data['candidates'])} candidates race",
+    "CANDIDATE_SETTLED": _settled_words,
+    "RACE_DECIDED": _decided_race_words,
+    "CANDIDATE_PROVEN": lambda _: "passed its checks; its race decides",
+    "CANDIDATE_FAILED": lambda data: f"failed: {failure_words(data['failure'])}; it is not retried",
+    "CANDIDATE_RETIRED": lambda data: (
+        str(data["why"])
+        + (f"; its work is saved at {data['saved_ref'][:10]}" if data.get("saved_ref") else "")
+    ),
     "RECONCILED": _repair_words,
     "PLAN_RECHECKED": lambda data: str(data["message"]),
     "CHECKS_REVISED": lambda data: f"has the checks of revision {data['revision']['number']}",

@@ -8,6 +8,7 @@ from typing import Any
 from yaoki.core.model.enums import Reason, State
 from yaoki.core.model.outcome import END_WORDS
 from yaoki.core.model.patterns import PATTERNS
+from yaoki.core.model.race import RaceCriterion
 
 KINDS: Mapping[str, str] = {
     "INCOMPLETE": "not finished",
@@ -58,6 +59,23 @@ REFUSALS: Mapping[str, str] = {
     "answer": "a task that its answer names is gone",
     "unknown": "the branch did not take its verified commit",
 }
+
+
+# Why a candidate won its race.
+CRITERIA: Mapping[str, str] = {
+    RaceCriterion.NONE: "no candidate passed its checks",
+    RaceCriterion.FIRST: "it was the first that passed its checks",
+    RaceCriterion.ONLY: "no other candidate passed its checks",
+    RaceCriterion.HIDDEN_CHECKS: "it failed fewer hidden checks",
+    RaceCriterion.MUTANTS: "fewer mutants survived its tests",
+    RaceCriterion.DIFF: "its diff is smaller",
+    RaceCriterion.COST: "it cost less",
+    RaceCriterion.NUMBER: "the candidates do not differ; it has the lowest number",
+}
+
+
+def describe_criterion(name: str) -> str:
+    return CRITERIA.get(name, name)
 
 
 def read_refusal_cause(data: Mapping[str, Any]) -> str:

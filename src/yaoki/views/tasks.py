@@ -116,11 +116,13 @@ class RunView:
 
     @property
     def counted_tasks(self) -> tuple[TaskView, ...]:
-        """The tasks of the plan, without the run's final checks and replaced tasks."""
+        """The tasks of the plan, without the run's final checks, candidates and replaced tasks."""
         return tuple(
             view
             for view in self.tasks
-            if view.row.state is not State.REPLACED and not is_proof(view)
+            if view.row.state is not State.REPLACED
+            and not is_proof(view)
+            and not view.row.race_task
         )
 
     @property

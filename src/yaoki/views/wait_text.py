@@ -47,6 +47,8 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         return f"blocked by {names.get(view.blocked_by, view.blocked_by)}"
     if row.awaiting_rerun:
         return _hold_words(row)
+    if row.awaiting_race:
+        return _race_words(row)
     if row.due_at is not None and row.due_at > now and not _account_opens_later(view, now):
         return f"next try {describe_moment(row.due_at, now)}"
     if view.unmet_needs:
@@ -110,6 +112,15 @@ def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str])
     if account.until > now:
         return f"{waits}; one task tries {describe_moment(account.until, now)}"
     return f"waits for its account {account.name}: one task is trying it first"
+
+
+def _race_words(row: TaskRow) -> str:
+    if not row.race_task:
+        return "its candidates race"
+    is_proven = row.stage == Stage.LAND
+    return (
+        "proven; waits for the end of its race" if is_proven else "waits for its start in the race"
+    )
 
 
 def _hold_words(row: TaskRow) -> str:

@@ -11,6 +11,7 @@ from yaoki.core.model import Reason, State
 from yaoki.core.text import format_count, format_duration
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
+from yaoki.views.history.races import RaceRound
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
 from yaoki.views.tasks import TaskView
@@ -85,6 +86,8 @@ class Explanation:
     survivors: tuple[str, ...] = ()
     # The answers of people; the newest is first.
     answers: tuple[RecordedAnswer, ...] = ()
+    # The rounds of its race; the newest is first.
+    races: tuple[RaceRound, ...] = ()
 
 
 def explain(
@@ -123,6 +126,7 @@ def explain(
         proof.check_revision if proof else 0,
         tuple(words for check in (proof.checks if proof else ()) for words in check.survivors),
         tuple(reversed(history.answers)),
+        tuple(reversed(history.races.rounds)),
     )
 
 

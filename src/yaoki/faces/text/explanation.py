@@ -15,12 +15,15 @@ from yaoki.faces.text.render import (
     local_date_time,
     local_time,
 )
+from yaoki.views.history.races import describe_candidate
 
 if TYPE_CHECKING:
     from yaoki.views import AttemptSummary, ExplainedDecision, Explanation
     from yaoki.views.history import RecordedAnswer
+    from yaoki.views.history.races import RaceRound
 
 ANSWERS_SHOWN = 5
+RACES_SHOWN = 3
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:
@@ -45,6 +48,8 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
     for words in explanation.warnings:
         yield f"  warning: {clean_line(words)}"
     yield from map(_answer_line, explanation.answers[:ANSWERS_SHOWN])
+    for race in explanation.races[:RACES_SHOWN]:
+        yield from _race_lines(race)
     decided, tried = _last_decision_lines(explanation), _attempt_lines(explanation.attempts)
     # Once a task has landed, what was decided before is history.
     yield from (*tried, *decided) if row.state is State.DONE else (*decided, *tried)
@@ -68,6 +73,14 @@ def _attempt_lines(attempts: Sequence[AttemptSummary]) -> Iterator[str]:
         if attempt.prompt_draw:
             yield "     drew its template:"
             yield from (f"       {words}" for words in _draw_lines(attempt.prompt_draw))
+
+
+def _race_lines(race: RaceRound) -> Iterator[str]:
+    """The candidates one below the other, with the values that were compared."""
+    yield f"race of attempt {race.attempt}: {clean_line(race.words)}"
+    for one in race.candidates:
+        saved = f"; saved: {one.head[:10]}" if one.is_saved else ""
+        yield f"  {clean_line(describe_candidate(one, race.winner), 300)}{saved}"
 
 
 def _answer_line(answer: RecordedAnswer) -> str:

@@ -20,6 +20,7 @@ from yaoki.views.history.entry_values import (
     read_failure,
     read_prompt,
 )
+from yaoki.views.history.races import RaceLog
 from yaoki.views.history.timeline import Timeline
 from yaoki.views.history.values import (
     Attempt,
@@ -65,6 +66,9 @@ class TaskHistory:
     # The revision of the plan that its checks are from; 0 for those it was submitted with.
     check_revision: int = 0
     check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
+    races: RaceLog = field(default_factory=RaceLog)
+    # The task that a candidate races for.
+    race_task: str = ""
     # The channel of the last request to undo it.
     _undo_channel: str = ""
     _commit: str = ""
@@ -152,7 +156,9 @@ Apply = Callable[[TaskHistory, Timeline, JournalEntry], None]
 def _submit(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     spec = entry.data.get("spec") or {}
     history.name = str(spec.get("name", ""))
-    timeline.begin_wait(entry, WaitCause.NEEDS if spec.get("needs") else WaitCause.SLOT)
+    history.race_task = str(entry.data.get("race_task", ""))
+    cause = WaitCause.RACE if history.race_task else WaitCause.SLOT
+    timeline.begin_wait(entry, WaitCause.NEEDS if spec.get("needs") else cause)
 
 
 def _claim(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
@@ -383,6 +389,49 @@ def _replace(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> N
     history.removal = Removal(entry.at, entry.event, words)
 
 
+# ------------------------------------------------------------------ races
+
+
+def _start_race(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    history.races.start(entry)
+    timeline.stage = Stage.WORK
+    timeline.begin_wait(entry, WaitCause.RACE)
+
+
+def _settle_candidate(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history.races.settle(entry)
+
+
+def _decide_race(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    history.races.decide(entry)
+    if entry.data.get("winner"):
+        timeline.stage = Stage.VERIFY
+        timeline.begin_wait(entry, WaitCause.SLOT)
+
+
+def _release_candidate(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    due = _instant(entry.data.get("due_at"))
+    cause = WaitCause.RACE if due else WaitCause.SLOT
+    timeline.begin_wait(entry, cause, due_at=due)
+
+
+def _prove_candidate(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.end_attempt(entry, AttemptEnd.PROVEN, describe_entry(entry))
+    timeline.begin_wait(entry, WaitCause.RACE)
+
+
+def _fail_candidate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    words = _fail(timeline, entry, AttemptEnd.FAILED)
+    history.removal = Removal(entry.at, entry.event, f"REPLACED: it failed: {words}")
+
+
+def _retire_candidate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.end_attempt(entry, AttemptEnd.STOPPED)
+    race = f"the race of {history.race_task}"
+    words = f"it won {race}" if entry.data.get("won") else f"{race} is over"
+    history.removal = Removal(entry.at, entry.event, f"REPLACED: {words}")
+
+
 def _instant(text: Any) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
@@ -416,6 +465,13 @@ _APPLY: Mapping[str, Apply] = {
     "TASK_UNDONE": _undo,
     "TASK_CANCELLED": _cancel,
     "TASK_REPLACED": _replace,
+    "RACE_STARTED": _start_race,
+    "CANDIDATE_SETTLED": _settle_candidate,
+    "RACE_DECIDED": _decide_race,
+    "CANDIDATE_RELEASED": _release_candidate,
+    "CANDIDATE_PROVEN": _prove_candidate,
+    "CANDIDATE_FAILED": _fail_candidate,
+    "CANDIDATE_RETIRED": _retire_candidate,
 }
 # Other events say nothing about the history of a task.
 TASK_EVENTS = frozenset(_APPLY)

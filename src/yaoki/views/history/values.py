@@ -24,6 +24,10 @@ class AttemptEnd(StrEnum):
     RELEASED = "RELEASED"
     EXPIRED = "EXPIRED"
     RECALLED = "RECALLED"
+    # Of a candidate of a race.
+    PROVEN = "PROVEN"
+    FAILED = "FAILED"
+    STOPPED = "STOPPED"
     OTHER = ""
 
     @property
@@ -49,6 +53,7 @@ class WaitCause(StrEnum):
     PERSON = "PERSON"
     LEASE = "LEASE"
     PAUSED = "PAUSED"
+    RACE = "RACE"
 
 
 @dataclass(frozen=True, slots=True)

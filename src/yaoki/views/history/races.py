@@ -1,0 +1,134 @@
+"""The races of a task: each round with its candidates side by side and what decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.model import CandidateOutcome
+from yaoki.ports import JournalEntry
+from yaoki.views.plain_words import describe_criterion
+
+
+@dataclass(frozen=True, slots=True)
+class RaceCandidate:
+    """One candidate with the values that are compared; None where a value is unknown.
+
+    `outcome` is empty while it works or waits.  `head`: the commit of everything it left.
+    """
+
+    id: str
+    name: str = ""
+    agent: str = ""
+    outcome: str = ""
+    failed_checks: int | None = None
+    hidden_failures: int | None = None
+    surviving_mutants: int | None = None
+    changed_lines: int | None = None
+    cost: float | None = None
+    head: str = ""
+    message: str = ""
+
+    @property
+    def is_saved(self) -> bool:
+        return bool(self.head)
+
+
+@dataclass(frozen=True, slots=True)
+class RaceRound:
+    """One attempt of a racing task; `decided_at` is None while its candidates work."""
+
+    attempt: int
+    started_at: datetime
+    candidates: tuple[RaceCandidate, ...]
+    decided_at: datetime | None = None
+    winner: str = ""
+    criterion: str = ""
+
+    @property
+    def winner_name(self) -> str:
+        return next((one.name for one in self.candidates if one.id == self.winner), self.winner)
+
+    @property
+    def words(self) -> str:
+        """The result in a sentence, or how far the race is."""
+        if self.decided_at is None:
+            ended = sum(bool(one.outcome) for one in self.candidates)
+            return f"{ended} of {len(self.candidates)} candidates have ended"
+        reason = describe_criterion(self.criterion)
+        return f"{self.winner_name} won: {reason}" if self.winner else reason
+
+
+@dataclass(slots=True)
+class RaceLog:
+    """The races of one task, oldest first."""
+
+    rounds: list[RaceRound] = field(default_factory=list)
+
+    def start(self, entry: JournalEntry) -> None:
+        candidates = tuple(RaceCandidate(str(one)) for one in entry.data.get("candidates", ()))
+        self.rounds.append(RaceRound(entry.attempt, entry.at, candidates))
+
+    def settle(self, entry: JournalEntry) -> None:
+        """Also of an earlier round, if its candidate was slow to end."""
+        settled = read_candidate(entry.data)
+        self.rounds = [
+            replace(one, candidates=_with(one.candidates, settled)) for one in self.rounds
+        ]
+
+    def decide(self, entry: JournalEntry) -> None:
+        if self.rounds:
+            data = entry.data
+            winner, criterion = str(data.get("winner", "")), str(data.get("criterion", ""))
+            self.rounds[-1] = replace(
+                self.rounds[-1], decided_at=entry.at, winner=winner, criterion=criterion
+            )
+
+
+def _with(candidates: Sequence[RaceCandidate], settled: RaceCandidate) -> tuple[RaceCandidate, ...]:
+    return tuple(settled if one.id == settled.id else one for one in candidates)
+
+
+def read_candidate(data: Mapping[str, Any]) -> RaceCandidate:
+    """The candidate of a CANDIDATE_SETTLED entry."""
+    score = data.get("score") or {}
+    return RaceCandidate(
+        str(data["candidate"]),
+        str(data.get("name", "")),
+        str(data.get("agent", "")),
+        str(data.get("outcome", "")),
+        score.get("failed_checks"),
+        score.get("hidden_failures"),
+        score.get("surviving_mutants"),
+        score.get("changed_lines"),
+        score.get("cost"),
+        str(data.get("head", "")),
+        str(data.get("message", "")),
+    )
+
+
+def candidate_values(candidate: RaceCandidate) -> dict[str, str]:
+    """The known values in words, in the order in which they are compared."""
+    values: dict[str, Any] = {
+        "failed checks": candidate.failed_checks or None,
+        "hidden checks failed": candidate.hidden_failures,
+        "surviving mutants": candidate.surviving_mutants,
+        "changed lines": candidate.changed_lines,
+        "cost": None if candidate.cost is None else f"${candidate.cost:,.2f}",
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def describe_candidate(candidate: RaceCandidate, winner: str) -> str:
+    """`signup~1.2 (small): proven, won; changed lines 4, cost $0.12`."""
+    agent = f" ({candidate.agent})" if candidate.agent else ""
+    won = ", won" if winner and candidate.id == winner else ""
+    values = ", ".join(f"{name} {value}" for name, value in candidate_values(candidate).items())
+    failed = candidate.message if candidate.outcome == CandidateOutcome.FAILED else ""
+    details = "; ".join(filter(None, (values, failed)))
+    outcome = candidate.outcome or "at work or waiting"
+    return f"{candidate.name or candidate.id}{agent}: {outcome}{won}" + (
+        f"; {details}" if details else ""
+    )
