@@ -47,6 +47,15 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.legality import IllegalEvent, legal
+from yaoki.core.machine.race_events import (
+    CandidateFailed,
+    CandidateProven,
+    CandidateReleased,
+    CandidateRetired,
+    CandidateSettled,
+    RaceDecided,
+    RaceStarted,
+)
 from yaoki.core.machine.request_events import (
     Answered,
     Cancelled,
@@ -61,6 +70,8 @@ from yaoki.core.machine.request_events import (
 )
 from yaoki.core.model import (
     AttemptMode,
+    CandidateOutcome,
+    CandidateScore,
     CheckRevision,
     Choice,
     Counts,
@@ -68,6 +79,7 @@ from yaoki.core.model import (
     Lease,
     PendingRequest,
     Question,
+    RaceCriterion,
     Reason,
     RecoveryStrategy,
     Stage,
@@ -115,12 +127,19 @@ EVENTS: tuple[Event, ...] = (
     Recalled("its ground is gone"),
     UndoDropped("others stand on it"),
     ChecksRevised(CheckRevision(2)),
+    RaceStarted((TaskId("run-2"),)),
+    CandidateReleased(),
+    CandidateProven(CandidateScore()),
+    CandidateFailed(a_failure(), CandidateScore()),
+    CandidateRetired("its race is over"),
+    CandidateSettled(TaskId("run-2"), "one~1.1", "small", CandidateOutcome.PROVEN),
+    RaceDecided(TaskId("run-2"), RaceCriterion.ONLY, TaskId("run-2"), Work(head="head")),
     RowRefused("no proof of it"),
     JournalNote("WARNING", {"message": "careful"}),
 )
 
 # Event -> state -> the stages it may happen in: P(repare), W(ork), V(erify), L(and).
-LEGAL = {
+LEGAL: dict[str, dict[str, str]] = {
     "TASK_SUBMITTED": {},
     "TASK_CLAIMED": {"WAITING": "PWVL"},
     "AGENT_SWITCHED": {"WAITING": "P"},
@@ -152,6 +171,10 @@ LEGAL = {
     "TASK_RECALLED": {"ACTIVE": "PWVL"},
     "UNDO_DROPPED": {"DONE": "PWVL"},
     "CHECKS_REVISED": dict.fromkeys(("WAITING", "ACTIVE", "ESCALATED", "DONE"), "PWVL"),
+    # Only of a racing task and of candidates: see test_race.py.
+    **{key: {} for key in ("RACE_STARTED", "RACE_DECIDED", "CANDIDATE_SETTLED")},
+    **{key: {} for key in ("CANDIDATE_RELEASED", "CANDIDATE_PROVEN", "CANDIDATE_FAILED")},
+    "CANDIDATE_RETIRED": {},
     "ROW_REFUSED": dict.fromkeys(
         ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
     ),

@@ -23,12 +23,15 @@ STATES: Mapping[str, tuple[str, str]] = {
     "CANCELLED": ("✕ cancelled", "calm"),
     "REPLACED": ("↪ replaced", "calm"),
 }
+# Rounds of a race that the row of a task tells.
+RACES_SHOWN = 3
 ORDER = ("ESCALATED", "ACTIVE", "WAITING", "CANCELLED", "REPLACED", "DONE")
 
 
 def table_values(report: Data, titles: Mapping[str, str]) -> Data:
     """The values of the tables for the template."""
-    every = report["tasks"]
+    # A candidate is told with the race of its task.
+    every = [task for task in report["tasks"] if not task["race"]]
     reasons = stop_reasons(every)
     places = {state: place for place, state in enumerate(ORDER)}
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
@@ -82,7 +85,13 @@ def _story(task: Data) -> list[str]:
     ]
     lines += _waived_checks(task["proof"])
     lines += _quarantined_tests(task["proof"])
+    lines += (words for race in task["races"][-RACES_SHOWN:] for words in _race_words(race))
     return [*lines, *_end(task, smoothly=not lines)]
+
+
+def _race_words(race: Data) -> Iterable[str]:
+    yield f"race of attempt {race['attempt']}: {race['words']}"
+    yield from (one["words"] for one in race["candidates"])
 
 
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:

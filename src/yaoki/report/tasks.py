@@ -12,11 +12,12 @@ from yaoki.core.model import State
 from yaoki.report.attempts import attempt_documents
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, RunHistory, TaskHistory
+from yaoki.views.history.races import RaceRound, describe_candidate
 from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.wait_text import describe_wait
 
 MESSAGE_CHARS = 300
-CHECKS_MAX, SURVIVORS_MAX = 200, 20
+CHECKS_MAX, SURVIVORS_MAX, RACES_MAX = 200, 20, 20
 Data = dict[str, Any]
 
 
@@ -100,11 +101,31 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         "required": row.required,
         "agent": clean(row.agent) or None,
         "group": row.parent or None,
+        "race": row.race_task or None,
         "phase": clean(row.phase) or None,
         "attempt": row.attempt,
         "proof": _proof(context, task, history),
         **attempt_documents(history, clean),
+        "races": [_race(one, clean) for one in history.races.rounds[-RACES_MAX:]],
         "next": task.next_command or None,
+    }
+
+
+def _race(race: RaceRound, clean: Callable[[str], str]) -> Data:
+    """A round of a race, with each candidate in words and the ids whose work is saved."""
+    return {
+        "attempt": race.attempt,
+        "winner": race.winner or None,
+        "criterion": race.criterion or None,
+        "words": clean(race.words),
+        "candidates": [
+            {
+                "id": one.id,
+                "outcome": one.outcome or None,
+                "words": clean(describe_candidate(one, race.winner)),
+            }
+            for one in race.candidates
+        ],
     }
 
 

@@ -252,6 +252,7 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
     ),
     "records": (
         "record",
+        "record_candidate",
         "amend",
         "amend_all",
         "amend_from_journal",

@@ -101,7 +101,8 @@ def _settle(candidate: Task) -> CandidateSettled:
     else:
         failed = candidate.failure is not None and candidate.score is not None
         outcome = CandidateOutcome.FAILED if failed else CandidateOutcome.STOPPED
-    words = candidate.failure.message if candidate.failure else ""
+    failure = candidate.failure
+    words = ": ".join(filter(None, (failure.check, failure.message))) if failure else ""
     return CandidateSettled(
         candidate.id,
         candidate.spec.name,

@@ -79,7 +79,8 @@ def _race_lines(race: RaceRound) -> Iterator[str]:
     """The candidates one below the other, with the values that were compared."""
     yield f"race of attempt {race.attempt}: {clean_line(race.words)}"
     for one in race.candidates:
-        saved = f"; saved: {one.head[:10]}" if one.is_saved else ""
+        has_lost = one.head and one.id != race.winner
+        saved = f"; saved: yaoki recover {one.id}" if has_lost else ""
         yield f"  {clean_line(describe_candidate(one, race.winner), 300)}{saved}"
 
 

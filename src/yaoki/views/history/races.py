@@ -31,10 +31,6 @@ class RaceCandidate:
     head: str = ""
     message: str = ""
 
-    @property
-    def is_saved(self) -> bool:
-        return bool(self.head)
-
 
 @dataclass(frozen=True, slots=True)
 class RaceRound:

@@ -257,7 +257,7 @@ class TaskChanges:
             if task.race_task and not task.state.is_final:
                 raise NotNow(
                     f"{task.id} is a candidate in the race of {task.race_task}",
-                    hint=f"yaoki cancel --task {task.race_task}",
+                    hint=f"yaoki cancel {task.race_task}",
                 )
             if task.state.is_final:
                 raise NotNow(

@@ -1,0 +1,310 @@
+"""Races through the command line: scripted agents, real git, real processes (rule 18.4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.machines import Machine
+from tests.acceptance.project import SETTINGS, Project, file_contains, wait_until
+from tests.acceptance.test_many_machines import bare, server, submit_plan
+from tests.adapters.store.server import Server
+from tests.repositories import git
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.4")]
+
+__all__ = ["bare", "server"]
+
+FAST = SETTINGS.replace("parallel = 2", "parallel = 4").replace("lease_s = 10.0", "lease_s = 3.0")
+WRONG = "echo bad > $T.txt; echo mine > wrong.txt"
+RIGHT = "echo good > $T.txt"
+LONG = "seq 20 > long.txt; echo good > $T.txt"
+
+
+def an_agent(act: str, calls: Path | None = None) -> dict[str, Any]:
+    """`$T` is the task that is raced for, `$C` the candidate."""
+    names = 'C="$YAOKI_TASK_NAME"; T="${C%%~*}"'
+    count = f"echo $C >> {calls}; " if calls else ""
+    return {"command": ["sh", "-c", f"{names}; {count}{act}"], "prompt": "stdin"}
+
+
+def a_plan(
+    agents: dict[str, str],
+    tasks: dict[str, dict[str, Any]],
+    calls: Path | None = None,
+) -> dict[str, Any]:
+    return {
+        "goal": "Race",
+        "agents": {name: an_agent(act, calls) for name, act in agents.items()},
+        "checks": {f"has-{name}": file_contains(f"{name}.txt") for name in tasks},
+        "tasks": [
+            {"id": name, "goal": f"Do {name}.", "checks": [f"has-{name}"], **fields}
+            for name, fields in tasks.items()
+        ],
+    }
+
+
+def slow(marker: Path) -> str:
+    """Leaves a part of its work, and would go on for far too long."""
+    return f"echo part > part.txt; touch {marker}; exec sleep 300"
+
+
+def wait_for(path: Path | str, negated: str = "") -> str:
+    """Waits until the path exists, or does not."""
+    return f"until test {negated} -e {path}; do sleep 0.05; done"
+
+
+def candidates(project: Project, name: str = "x") -> list[dict[str, Any]]:
+    """The candidates of the newest round, as `yaoki why` tells them."""
+    document = project.query("why", project.task(name)["id"], "--json").document
+    found: list[dict[str, Any]] = document["races"][0]["candidates"]
+    return found
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().split() if file.exists() else []
+
+
+def saved_text(project: Project, candidate: str, path: str) -> str:
+    refs = project.git("for-each-ref", "--format=%(refname)", f"refs/yaoki/work/{candidate}/")
+    first = refs.splitlines()[0]
+    return project.git("show", f"{first}:{path}")
+
+
+def test_the_first_proof_of_three_agents_lands_and_the_others_are_stopped_and_saved(
+    project: Project, tmp_path: Path
+) -> None:
+    """In `x` one of three is right, and it ends while the third still works; in `y` two are right,
+    and the smaller diff wins.
+    """
+    started, failing = tmp_path / "slow", tmp_path / "wrong"
+    # The worktree of the first candidate goes when it has failed.
+    first = '"${PWD%-*}-$((${PWD##*-} - 1))"'
+    agents = {
+        "wrong": f"{WRONG}; touch {failing}",
+        "right": f"{wait_for(started)}; {wait_for(failing)}; {wait_for(first, '!')}; {RIGHT}",
+        "slow": slow(started),
+        "long": LONG,
+        "short": RIGHT,
+    }
+    x = {"race": {"tries": 3, "agents": ["wrong", "right", "slow"]}}
+    y = {"race": {"tries": 2, "agents": ["long", "short"], "until": "all"}}
+    project.settings(FAST)
+
+    done = project.yaoki("run", project.plan(a_plan(agents, {"x": x, "y": y})))
+
+    assert done.code == 0, done.out + done.err
+    assert "2 of 2 tasks landed" in done.out
+    branch = project.status()["run_branch"]
+    assert (project.show(branch, "x.txt"), project.show(branch, "y.txt")) == ("good", "good")
+    names = project.git("ls-tree", "-r", "--name-only", branch).split()
+    assert not {"wrong.txt", "part.txt", "long.txt"} & set(names)
+    wrong, right, stopped = candidates(project)
+    assert [each["outcome"] for each in (wrong, right, stopped)] == ["failed", "proven", "stopped"]
+    why = project.query("why", project.task("x")["id"]).out
+    assert "race of attempt 1: x~1.2 won: it was the first that passed its checks" in why
+    assert "x~1.1 (wrong): failed; failed checks 1; has-x: exit code 1" in why
+    assert f"x~1.3 (slow): stopped; saved: yaoki recover {stopped['id']}" in why
+    assert "rule      18.4" in why
+    assert saved_text(project, wrong["id"], "wrong.txt") == "mine"
+    assert saved_text(project, stopped["id"], "part.txt") == "part"
+    assert [each["changed_lines"] for each in candidates(project, "y")] == [21, 1]
+    y_why = project.query("why", project.task("y")["id"]).out
+    assert "y~1.2 won: its diff is smaller" in y_why
+    report = project.query("report").out
+    assert "x~1.2 won: it was the first that passed its checks" in report
+    assert set(states(project)) == {"x", "y", *(f"x~1.{n}" for n in (1, 2, 3)), "y~1.1", "y~1.2"}
+
+
+def states(project: Project) -> dict[str, str]:
+    tasks = project.status()["tasks"]
+    return {task["name"]: task["state"] for task in tasks if task["name"] != "done_when"}
+
+
+def test_a_race_that_nobody_wins_is_one_attempt_and_the_best_failure_is_told(
+    project: Project, tmp_path: Path
+) -> None:
+    """Only the second round is right, and only if it was told what failed."""
+    calls = tmp_path / "calls"
+    told = 'grep -q "x.txt does not hold good" && echo good > x.txt; true'
+    act = f'case "$C" in *~2.*) {told};; *) echo bad > x.txt;; esac'
+    race = {"tries": 2, "start": "after-failure"}
+    project.settings(FAST)
+    plan = a_plan({"one": act}, {"x": {"agent": "one", "race": race}}, calls)
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert lines(calls) == ["x~1.1", "x~1.2", "x~2.1"]
+    task = project.task("x")
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    events = project.events(task["id"])
+    (retry,) = (e["data"] for e in events if e["event"] == "RETRY_DECISION")
+    assert retry["current_retry_count"] == 0
+    assert [e["event"] for e in events].count("RACE_DECIDED") == 2
+
+
+def test_a_question_after_a_race_offers_the_best_work_which_a_person_can_accept(
+    project: Project,
+) -> None:
+    agents = {"empty": "true", "near": "echo bad > x.txt; echo half > half.txt"}
+    race = {"tries": 2, "agents": ["empty", "near"]}
+    fields = {"race": race, "retry": {"max_retries": 0}}
+    project.settings(FAST)
+
+    asked = project.yaoki("run", project.plan(a_plan(agents, {"x": fields})))
+
+    assert asked.code == 4, asked.out + asked.err
+    assert states(project) == {"x": "ESCALATED", "x~1.1": "REPLACED", "x~1.2": "REPLACED"}
+    task_id = project.task("x")["id"]
+    (worktree,) = project.home.rglob(task_id)
+    assert (worktree / "half.txt").read_text() == "half\n"
+    assert "no candidate passed its checks" in project.query("why", task_id).out
+    refused = project.yaoki("cancel", project.task("x~1.1")["id"])
+    assert refused.code != 0
+    answered = project.yaoki("answer", task_id, "waive", "has-x")
+    assert answered.code == 0, answered.out + answered.err
+    assert project.yaoki("resume").code == 0
+    assert project.show(project.status()["run_branch"], "half.txt") == "half"
+
+
+def test_a_killed_race_continues_with_the_same_agents_and_has_one_winner(
+    project: Project, tmp_path: Path
+) -> None:
+    """The worker is killed while all three work; its agents live on and are not started again."""
+    calls, go = tmp_path / "calls", tmp_path / "go"
+    agents = dict.fromkeys(("a", "b", "c"), f"{wait_for(go)}; {RIGHT}")
+    race = {"tries": 3, "agents": ["a", "b", "c"], "until": "all"}
+    project.settings(FAST)
+    run = project.start("run", project.plan(a_plan(agents, {"x": {"race": race}}, calls)))
+    wait_until(lambda: len(lines(calls)) == 3, "all candidates are at work")
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    go.touch()
+
+    done = project.yaoki("resume")
+
+    assert done.code == 0, done.out + done.err
+    assert Counter(lines(calls)) == Counter(f"x~1.{n}" for n in (1, 2, 3))
+    names = project.event_names()
+    assert names.count("RACE_DECIDED") == names.count("TASK_LANDED") == 1
+    assert [each["outcome"] for each in candidates(project)] == ["proven"] * 3
+    assert "nothing" not in project.query("verify").out
+
+
+def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_again(
+    project: Project, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    agents = {"slow": slow(started), "right": RIGHT}
+    tasks: dict[str, dict[str, Any]] = {
+        "x": {"race": {"tries": 2, "agents": ["slow"], "until": "all"}},
+        "y": {"agent": "right", "race": {"tries": 2}},
+    }
+    project.settings(FAST)
+    run = project.start("run", project.plan(a_plan(agents, tasks)))
+    wait_until(lambda: started.exists() and states(project)["y"] == "DONE", "one races")
+
+    refused = project.yaoki("cancel", project.task("x~1.1")["id"])
+    assert "is a candidate in the race of" in refused.err
+    assert project.yaoki("cancel", project.task("x")["id"]).code == 0
+    run.wait()
+
+    found = states(project)
+    assert found["x"] == "CANCELLED"
+    assert {found["x~1.1"], found["x~1.2"]} == {"REPLACED"}
+    undone = project.yaoki("undo", project.task("y")["id"])
+    assert undone.code == 0, undone.out + undone.err
+    project.yaoki("answer", project.task("y")["id"], "retry")
+    project.yaoki("resume")
+    assert states(project)["y"] == "DONE"
+    assert "y~2.1" in states(project)
+
+
+def test_a_second_candidate_starts_when_the_first_has_run_for_long(
+    project: Project, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls"
+    agents = {"slow": slow(tmp_path / "started"), "right": RIGHT}
+    race = {"tries": 2, "agents": ["slow", "right"], "start": {"after": "500ms"}}
+    project.settings(FAST)
+
+    done = project.yaoki("run", project.plan(a_plan(agents, {"x": {"race": race}}, calls)))
+
+    assert done.code == 0, done.out + done.err
+    assert lines(calls) == ["x~1.1", "x~1.2"]
+    events = project.events(project.task("x~1.2")["id"])
+    (released,) = (e["data"] for e in events if e["event"] == "CANDIDATE_RELEASED")
+    assert released["due_at"]
+
+
+def test_the_worst_case_of_a_plan_counts_every_candidate(project: Project) -> None:
+    tasks: dict[str, dict[str, Any]] = {
+        "x": {"agent": "a", "race": {"tries": 3}},
+        "y": {"agent": "a"},
+    }
+    plan = project.plan(a_plan({"a": RIGHT}, tasks))
+
+    shown = project.query("plan", "show", plan, "--json").document["tasks"]
+
+    racing, single = (task["worst_case"] for task in shown)
+    assert (racing["content"], racing["rerun"]) == (3 * single["content"], 3 * single["rerun"])
+    assert racing["total"] > 3 * single["total"]
+
+
+# ------------------------------------------------------------------ several machines
+
+
+@pytest.fixture
+def machines(tmp_path: Path, bare: Path, server: Server) -> Iterator[Sequence[Machine]]:
+    made = [Machine(tmp_path / name, bare, server.url) for name in ("one", "other")]
+    yield made
+    for machine in made:
+        machine.kill()
+
+
+@pytest.mark.full
+@pytest.mark.postgres
+@pytest.mark.timeout(180)
+@pytest.mark.spec("13.1", "13.3")
+def test_two_machines_work_on_the_candidates_of_one_race_and_one_takes_over(
+    tmp_path: Path, bare: Path, machines: Sequence[Machine]
+) -> None:
+    """Each machine has one slot, so each has a candidate; the first one dies with its own, and the
+    second lands the work of the race.
+    """
+    calls, go = tmp_path / "calls", tmp_path / "go"
+    act = f"pwd >> {calls}; {wait_for(go)}; {RIGHT}"
+    race = {"tries": 2, "agents": ["a", "b"], "until": "all"}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(a_plan({"a": act, "b": act}, {"x": {"race": race}})))
+    first, second = machines
+    run = submit_plan(first, str(file))
+    for machine in machines:
+        # On one computer they share its limit, so the second has a slot more.
+        machine.start_worker(machines.index(machine) + 1)
+        wait_until(lambda m=machine: str(m.home) in "".join(lines(calls)), "it works")  # type: ignore[misc]
+
+    first.kill()
+    go.touch()
+
+    def is_done() -> bool:
+        code, out = second.run("status", run, "--json")
+        return code == 0 and json.loads(out)["status"] == "DONE"
+
+    wait_until(is_done, "the race is over", 120)
+    assert git(bare, "show", f"yaoki/{run}:x.txt") == "good"
+    _, why = second.run("why", f"{run}-1", "--json")
+    (race_told,) = json.loads(why)["races"]
+    assert {each["outcome"] for each in race_told["candidates"]} <= {"proven", "failed"}
+    assert race_told["winner"]
+    saved = git(bare, "for-each-ref", "--format=%(refname)", "refs/yaoki/work")
+    for each in race_told["candidates"]:
+        assert f"refs/yaoki/work/{each['id']}/" in saved
