@@ -265,6 +265,7 @@ def _as_work_of(task: Task, candidate: Task) -> Work:
         queue_choice=None,
         landing_refusals=0,
         joint_failures=0,
+        discarded_proofs=0,
         candidate=candidate.id,
     )
 
