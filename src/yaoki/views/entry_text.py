@@ -269,7 +269,9 @@ def _settled_words(data: Data) -> str:
 
 def _decided_race_words(data: Data) -> str:
     reason = describe_criterion(data.get("criterion", ""))
-    return f"candidate {data['winner']} won: {reason}" if data.get("winner") else reason
+    if not data.get("winner"):
+        return reason
+    return f"candidate {data['why']['inputs']['winner']} won: {reason}"
 
 
 _WORDS: Mapping[str, Callable[[Data], str]] = {

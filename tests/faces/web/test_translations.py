@@ -15,6 +15,7 @@ import pytest
 
 import yaoki.faces.web
 from tests.builders import NOW, a_check, a_failure, a_finding, a_policy, a_spec, an_active_task
+from yaoki.core.decide import race
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
@@ -25,6 +26,7 @@ from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.machine.events import EscalationDecided
 from yaoki.core.model import (
+    CandidateOutcome,
     Counts,
     CriterionLevel,
     Failure,
@@ -52,6 +54,7 @@ from yaoki.formats.quality import gaming, tell_tales
 from yaoki.formats.quality.gaming import copied_results
 from yaoki.formats.quality.mutants.edit import becomes, is_removed
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
+from yaoki.views.plain_words import CRITERIA
 
 WORDS = Path(yaoki.faces.web.__file__).with_name("static") / "words"
 SAID: list[tuple[str, str]] = [
@@ -216,6 +219,18 @@ def test_every_rule_and_decision_is_translated() -> None:
     for language in ("en", "ja"):
         keys = json.loads((WORDS / f"{language}.json").read_text()).keys()
         assert {f"decision.{name}" for name in DECISION_OF_EVENT.values()} <= keys
+
+
+@pytest.mark.spec("12.5", "18.4")
+def test_the_decisions_of_a_race_are_translated() -> None:
+    keys = {name: json.loads((WORDS / f"{name}.json").read_text()) for name in ("en", "ja")}
+    said = {*race._OTHERWISE.values(), *CRITERIA.values()}
+    told = {f"candidate x~1.2 won: {words}" for words in CRITERIA.values()}
+
+    assert {words for words in said | told if not is_translated(words)} == set()
+    for words in keys.values():
+        assert {f"criterion.{name or 'none'}" for name in CRITERIA} <= set(words)
+        assert {f"ended.{one.upper()}" for one in CandidateOutcome} <= set(words)
 
 
 def tell_tale_words() -> set[str]:

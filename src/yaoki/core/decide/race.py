@@ -188,7 +188,7 @@ def _win(
         criterion,
         winner.id,
         _as_work_of(task, winner),
-        _rationale(task, proven, criterion),
+        _rationale(task, proven, criterion, winner.spec.name),
     )
     ended = tuple(_end(each, won=each is winner) for each in candidates)
     return _with_ended(task, candidates, (*settled, decided), ended)
@@ -208,7 +208,7 @@ def _lose(
         RaceCriterion.NONE,
         best.id,
         _as_work_of(task, best),
-        _rationale(task, candidates, RaceCriterion.NONE),
+        _rationale(task, candidates, RaceCriterion.NONE, ""),
     )
     work = best.work.diff_digest or best.work.tree
     lost = evolve(task, decided)
@@ -270,10 +270,13 @@ def _as_work_of(task: Task, candidate: Task) -> Work:
     )
 
 
-def _rationale(task: Task, compared: Sequence[Task], criterion: RaceCriterion) -> dict[str, object]:
+def _rationale(
+    task: Task, compared: Sequence[Task], criterion: RaceCriterion, winner: str
+) -> dict[str, object]:
     """As a `Rationale` is stored: the rule, its inputs, what would have changed the decision."""
     rules = _rules(task)
     inputs = {
+        "winner": winner,
         "criterion": criterion.value,
         "tries": rules.tries,
         "until": rules.until.value,

@@ -98,6 +98,22 @@ TRY = object_of(
     checks_s=NUMBER,
     **SPENT,
 )
+CANDIDATE = object_of(
+    id=TEXT,
+    **dict.fromkeys(("name", "agent", "outcome", "head", "message"), nullable(TEXT)),
+    **dict.fromkeys(("failed_checks", "hidden_failures"), nullable(INTEGER)),
+    **dict.fromkeys(("surviving_mutants", "changed_lines"), nullable(INTEGER)),
+    cost=nullable(NUMBER),
+)
+RACE = object_of(
+    attempt=INTEGER,
+    at=INSTANT,
+    decided_at=nullable(INSTANT),
+    winner=nullable(TEXT),
+    criterion=nullable(TEXT),
+    words=TEXT,
+    candidates=array_of(CANDIDATE),
+)
 STRETCH = object_of(
     attempt=INTEGER,
     agent=nullable(TEXT),

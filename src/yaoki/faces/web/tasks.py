@@ -126,7 +126,7 @@ def get_attempt(context: RequestContext, request: PageRequest) -> Document:
         "ended": end_word(attempt),
         "fresh": started.get("fresh"),
         "base": attempt.base or None,
-        "head": run.head or None if run else None,
+        "head": attempt.head or None,
         "snapshot": started.get("snapshot") or None,
         "prompt": _prompt(details[attempt.prompt.seq]) if attempt.prompt else None,
         "exit": _exit(finished["exit"]) if finished else None,
@@ -253,13 +253,12 @@ def get_diff(context: RequestContext, request: PageRequest) -> Document:
 def get_attempt_diff(context: RequestContext, request: PageRequest) -> Document:
     task = context.task(request.task)
     _, attempt = _load_attempt(context, task, request.attempt)
-    head = attempt.agent_runs[-1].head if attempt.agent_runs else ""
-    if not head:
+    if not attempt.head:
         raise NotNow(
             f"attempt {request.attempt} of {task.id} has no changes yet",
             hint=f"yaoki why {task.id}",
         )
-    ends = (attempt.base, head)
+    ends = (attempt.base, attempt.head)
     return {**_diff(context, request, task, ends, landed=False), "attempt": request.attempt}
 
 

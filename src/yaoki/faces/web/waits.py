@@ -31,6 +31,9 @@ class TaskWaitCause(StrEnum):
     PAUSED = "PAUSED"
     NOBODY = "NOBODY"
     SLOT = "SLOT"
+    RACE = "RACE"
+    RACE_START = "RACE_START"
+    RACE_END = "RACE_END"
     SAID = "SAID"
 
 
@@ -70,6 +73,8 @@ def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
         return TaskWaitCause.BLOCKED
     if row.awaiting_rerun:
         return _hold_cause(row)
+    if row.awaiting_race:
+        return _race_cause(row)
     if row.due_at is not None and row.due_at > now:
         return TaskWaitCause.DUE
     if task.unmet_needs:
@@ -87,6 +92,12 @@ def _account_cause(account: AccountRow, now: datetime) -> TaskWaitCause:
     if account.asking_task:
         return TaskWaitCause.ACCOUNT_ASKED
     return TaskWaitCause.ACCOUNT if account.until > now else TaskWaitCause.PROBE
+
+
+def _race_cause(row: TaskRow) -> TaskWaitCause:
+    if not row.race_task:
+        return TaskWaitCause.RACE
+    return TaskWaitCause.RACE_END if row.stage == Stage.LAND else TaskWaitCause.RACE_START
 
 
 def _hold_cause(row: TaskRow) -> TaskWaitCause:

@@ -404,6 +404,8 @@ def _settle_candidate(history: TaskHistory, _: Timeline, entry: JournalEntry) ->
 
 def _decide_race(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     history.races.decide(entry)
+    work = entry.data.get("work") or {}
+    timeline.change_attempt(base=str(work.get("base", "")), race_head=str(work.get("head", "")))
     if entry.data.get("winner"):
         timeline.stage = Stage.VERIFY
         timeline.begin_wait(entry, WaitCause.SLOT)

@@ -289,6 +289,13 @@ class Attempt:
     checks: tuple[CheckResult, ...] = ()
     agent_runs: tuple[AgentRun, ...] = ()
     prompt: SentPrompt | None = None
+    # Of a racing task: the commit of its best candidate.
+    race_head: str = ""
+
+    @property
+    def head(self) -> str:
+        """The commit of everything that its agent left; empty before that."""
+        return self.agent_runs[-1].head if self.agent_runs else self.race_head
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import { Attempts } from "./attempts.js";
 import { Decision } from "./decision.js";
 import { Entries } from "./entries.js";
 import { Question } from "./needs.js";
+import { Races } from "./races.js";
 
 export function Task({ parts }) {
   const id = parts[0] || "";
@@ -36,6 +37,7 @@ function OneTask({ id, chosen }) {
     ${task.state === "WAITING" && data.waits_for && html`<p class="waits"><b>${t("waits.for")}</b> ${waitWords(task)}${declined(data)}</p>`}
     ${task.question && html`<${Question} key=${task.attempt} escalation=${escalationOf(data)} alone />`}
     <div class="task-top"><${About} data=${data} /><${Lineage} data=${data} /></div>
+    <${Races} data=${data} />
     <${Attempts} data=${data} chosen=${chosen} />
     <h2 class="rule">${t("decisions")}</h2><${Decisions} data=${data} />
     <h2 class="rule">${t("lately.events")} <a class="more" href=${link("journal", [], { task: id })}>${t("all")}</a></h2>
@@ -81,6 +83,7 @@ function Lineage({ data }) {
     ["lineage.replaces", lineage.replaces ? [lineage.replaces] : []],
     ["lineage.replaced_by", lineage.replaced_by ? [lineage.replaced_by] : []],
     ["lineage.group", lineage.group ? [lineage.group] : []],
+    ["lineage.race", data.task.race ? [data.task.race] : []],
     ["lineage.needs", lineage.needs],
     ["lineage.needed_by", lineage.needed_by],
     ["lineage.inside", lineage.inside],

@@ -12,7 +12,7 @@ import { named, t } from "../words.js";
 import { usePages } from "../pages.js";
 
 const PAGE = 100;
-const CAUSES = ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"];
+const CAUSES = ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE", "RACE"];
 const STAGES = ["PREPARE", "WORK", "VERIFY", "LAND"];
 const ENDS = { LANDED: "DONE", RETRY: "RETRY", ESCALATED: "ESCALATED", HELD: "HELD", LOST: "CANCELLED", CANCELLED: "CANCELLED" };
 const LANE = 30;
