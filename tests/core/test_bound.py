@@ -12,6 +12,7 @@ from yaoki.core.model import (
     CheckSpec,
     CheckType,
     FailureKind,
+    RaceRules,
     RetryPolicy,
     RetryRule,
     TaskKind,
@@ -116,3 +117,15 @@ def test_a_subtask_may_be_rerun_with_its_group() -> None:
 
     assert (alone.reruns, inside.reruns) == (1, 1 + alone.content)
     assert worst_case(a_spec(kind=TaskKind.PLAN, group="g")).reruns == 0
+
+
+@pytest.mark.spec("18.4", "0.4")
+def test_a_race_has_a_round_of_candidates_for_every_attempt() -> None:
+    """Each candidate may be repeated after limits and interruptions, but its work is tried once."""
+    single = bound(a_policy())
+    found = worst_case(a_spec(policy=a_policy(), race=RaceRules(3)))
+    candidates = 3 * (single.content + single.reruns)
+
+    assert (found.content, found.reruns) == (3 * single.content, 3 * single.reruns)
+    assert (found.repeats, found.interruptions) == (8 * candidates, 6 * candidates)
+    assert found.total == candidates * (1 + 8 + 6)

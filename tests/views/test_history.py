@@ -23,6 +23,7 @@ from yaoki.views.history import (
     build_run_history,
 )
 from yaoki.views.history.check_runs import describe_check_runs, sum_check_runs
+from yaoki.views.history.races import describe_candidate
 from yaoki.views.plain_words import REFUSALS
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -374,4 +375,114 @@ def test_an_answer_continues_an_attempt_in_a_span_of_its_own() -> None:
     assert (concluded.interval.number, concluded.interval.start) == (2, at(15))
     assert concluded.interval.is_continued
     assert concluded.interval.landed_commit == "c2"
+    assert history.is_over
+
+
+# ------------------------------------------------------------------ races
+
+
+def settled(seq: int, candidate: str, outcome: str, **more: Any) -> JournalEntry:
+    told = {"candidate": candidate, "name": f"a~1.{candidate[-1]}", "agent": "small"}
+    return entry(seq, "CANDIDATE_SETTLED", 1, **told, outcome=outcome, **more)
+
+
+RACE = (
+    entry(1, "TASK_SUBMITTED", spec={"name": "a"}),
+    entry(2, "TASK_CLAIMED"),
+    entry(3, "ATTEMPT_STARTED", 1, attempt=1, agent="", base="b0", fresh=True),
+    entry(4, "RACE_STARTED", 1, candidates=["r-2", "r-3"]),
+    settled(5, "r-2", "failed", score={"failed_checks": 2, "cost": 0.5}, message="tests: no"),
+)
+DECIDED = (
+    settled(6, "r-3", "proven", score={"failed_checks": 0, "changed_lines": 4}, head="h3"),
+    entry(
+        7,
+        "RACE_DECIDED",
+        1,
+        winner="r-3",
+        criterion="only",
+        work={"base": "b1", "head": "h3"},
+        why={"rule": "18.4", "inputs": {"winner": "a~1.3"}, "otherwise": ["another"]},
+    ),
+    entry(8, "TASK_CLAIMED", 1),
+    entry(9, "TASK_LANDED", 1, commit="c"),
+)
+
+
+@pytest.mark.spec("18.4")
+def test_a_race_has_its_candidates_with_their_values_and_what_decided() -> None:
+    (race,) = build_history((*RACE, *DECIDED)).races.rounds
+
+    assert race.words == "a~1.3 won: no other candidate passed its checks"
+    assert [describe_candidate(one, race.winner) for one in race.candidates] == [
+        "a~1.2 (small): failed; failed checks 2, cost $0.50; tests: no",
+        "a~1.3 (small): proven, won; changed lines 4",
+    ]
+    assert (race.attempt, race.decided_at) == (1, at(7))
+
+
+@pytest.mark.spec("18.4")
+def test_an_open_race_says_how_many_candidates_have_ended() -> None:
+    (race,) = build_history(RACE).races.rounds
+
+    assert race.words == "1 of 2 candidates have ended"
+    assert describe_candidate(race.candidates[1], race.winner) == "r-3: at work or waiting"
+
+
+@pytest.mark.spec("18.4", "12.1")
+def test_a_race_is_one_attempt_with_a_wait_for_its_candidates() -> None:
+    history = build_history((*RACE, *DECIDED))
+
+    (attempt,) = history.attempts
+    assert (attempt.number, attempt.base, attempt.head, attempt.landed) == (1, "b1", "h3", True)
+    assert [(wait.cause, wait.until) for wait in history.waits] == [
+        (WaitCause.SLOT, at(2)),
+        (WaitCause.RACE, at(7)),
+        (WaitCause.SLOT, at(8)),
+    ]
+    (decision,) = history.decisions
+    assert (decision.decision, decision.rule) == (DecisionKind.RACE, "18.4")
+    assert decision.reasoning == "candidate a~1.3 won: no other candidate passed its checks"
+
+
+@pytest.mark.spec("18.4")
+@pytest.mark.parametrize(
+    ("ends", "end", "words"),
+    [
+        (
+            (entry(4, "CANDIDATE_FAILED", 1, failure=FAILURE),),
+            AttemptEnd.FAILED,
+            "REPLACED: it failed: no (tests failed)",
+        ),
+        (
+            (entry(4, "CANDIDATE_RETIRED", 1, why="its race is over"),),
+            AttemptEnd.STOPPED,
+            "REPLACED: the race of r-9 is over",
+        ),
+        (
+            (
+                entry(4, "CANDIDATE_PROVEN", 1, score={}),
+                entry(5, "CANDIDATE_RETIRED", 1, why="it won its race", won=True),
+            ),
+            AttemptEnd.PROVEN,
+            "REPLACED: it won the race of r-9",
+        ),
+    ],
+)
+def test_the_end_of_a_candidate_is_told_with_its_race(
+    ends: tuple[JournalEntry, ...], end: AttemptEnd, words: str
+) -> None:
+    history = build_history(
+        (
+            entry(1, "TASK_SUBMITTED", spec={"name": "a~1.1"}, race_task="r-9"),
+            entry(2, "CANDIDATE_RELEASED"),
+            entry(2, "TASK_CLAIMED"),
+            entry(3, "ATTEMPT_STARTED", 1, attempt=1, agent="x", base="b0", fresh=True),
+            *ends,
+        )
+    )
+
+    assert history.attempts[-1].end is end
+    assert history.removal is not None
+    assert history.removal.words == words
     assert history.is_over

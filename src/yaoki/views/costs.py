@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.bound import worst_case
 from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model.race import RaceStart
 from yaoki.core.text import format_count
 from yaoki.views.history import Attempt, build_run_history
 
@@ -59,7 +61,10 @@ def fold_agent_costs(entries: Iterable[JournalEntry]) -> dict[str, AgentCostHist
 
 @dataclass(frozen=True, slots=True)
 class AgentCost:
-    """The tasks of a plan that one agent begins, and the history of that agent."""
+    """The tasks of a plan that one agent begins, and the history of that agent.
+
+    A candidate of a race counts as a task, unless it starts only after another one.
+    """
 
     agent: str
     tasks: int
@@ -81,15 +86,28 @@ def plan_costs(
     specs: Sequence[TaskSpec], histories: Mapping[str, AgentCostHistory]
 ) -> tuple[AgentCost, ...]:
     """By the first agent of each chain, without the runs of judges."""
-    tasks: dict[str, list[int]] = {}
+    tasks: Counter[str] = Counter()
+    worst: Counter[str] = Counter()
     for spec in specs:
-        if spec.agents:
-            bound = worst_case(spec)
-            tasks.setdefault(spec.agents[0].name, []).append(bound.total - bound.judge_runs)
+        for agent, is_certain, runs in _first_runs(spec):
+            tasks[agent] += is_certain
+            worst[agent] += runs
     return tuple(
-        AgentCost(name, len(worst), sum(worst), histories.get(name, AgentCostHistory()))
-        for name, worst in tasks.items()
+        AgentCost(name, tasks[name], runs, histories.get(name, AgentCostHistory()))
+        for name, runs in worst.items()
     )
+
+
+def _first_runs(spec: TaskSpec) -> Iterator[tuple[str, bool, int]]:
+    """Each agent that begins the task or a candidate, whether it is sure to run, and how often."""
+    if not spec.agents:
+        return
+    bound, race = worst_case(spec), spec.race
+    runs, tries = bound.total - bound.judge_runs, race.tries if race else 1
+    for n in range(tries):
+        turn = n % len(spec.agents) if race and race.agents_take_turns else 0
+        certain = n == 0 or (race is not None and race.start is RaceStart.AT_ONCE)
+        yield spec.agents[turn].name, certain, runs // tries
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -28,8 +28,7 @@ class TaskBound:
         """The parts of the bound in words."""
         if not self.bound.total:
             return "no agent: only checks"
-        retries = format_count(self.bound.content - 1, "retry", "retries")
-        parts = [f"1 + {retries} of its content"] if self.spec.agents else []
+        parts = [self._content_words] if self.spec.agents else []
         if self.bound.reruns:
             parts.append(f"{self.bound.reruns} from the run branch")
         if self.bound.repeats:
@@ -42,6 +41,14 @@ class TaskBound:
                 f"{self.bound.judge_runs} by judges, if every answer breaks and the branch moves"
             )
         return " + ".join(parts)
+
+    @property
+    def _content_words(self) -> str:
+        race = self.spec.race
+        if race is None:
+            return f"1 + {format_count(self.bound.content - 1, 'retry', 'retries')} of its content"
+        rounds = format_count(self.bound.content // race.tries, "round")
+        return f"{rounds} of {race.tries} candidates"
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,16 +244,23 @@ def bound_summary(view: PlanView, parallel: int = 0) -> str:
 
 def _row(task: TaskBound) -> tuple[str, ...]:
     spec = task.spec
-    agents = " then ".join(agent.name for agent in spec.agents)
     return (
         str(task.n),
         clean_line(spec.name, 40),
         spec.kind.value + ("" if spec.required else " (optional)"),
         f"at most {format_count(task.bound.total, 'run')}",
-        clean_line(agents, 60) or "no agent",
+        clean_line(_agent_words(task), 60) or "no agent",
         f"checks {clean_line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
         f"needs {clean_line(', '.join(spec.needs), 80)}" if spec.needs else "",
     )
+
+
+def _agent_words(task: TaskBound) -> str:
+    names, race = [agent.name for agent in task.spec.agents], task.spec.race
+    if race is None:
+        return " then ".join(names)
+    who = ", ".join(names) if race.agents_take_turns else " then ".join(names)
+    return f"race of {race.tries}: {who}"
 
 
 def _task_words(task: TaskBound) -> Iterator[str]:
