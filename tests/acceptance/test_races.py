@@ -128,6 +128,7 @@ def states(project: Project) -> dict[str, str]:
     return {task["name"]: task["state"] for task in tasks if task["name"] != "done_when"}
 
 
+@pytest.mark.full
 def test_a_race_that_nobody_wins_is_one_attempt_and_the_best_failure_is_told(
     project: Project, tmp_path: Path
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_race_that_nobody_wins_is_one_attempt_and_the_best_failure_is_told(
     assert [e["event"] for e in events].count("RACE_DECIDED") == 2
 
 
+@pytest.mark.full
 def test_a_question_after_a_race_offers_the_best_work_which_a_person_can_accept(
     project: Project,
 ) -> None:
@@ -199,6 +201,7 @@ def test_a_killed_race_continues_with_the_same_agents_and_has_one_winner(
     assert "nothing" not in project.query("verify").out
 
 
+@pytest.mark.full
 def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_again(
     project: Project, tmp_path: Path
 ) -> None:
@@ -228,6 +231,7 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     assert "y~2.1" in states(project)
 
 
+@pytest.mark.full
 def test_a_second_candidate_starts_when_the_first_has_run_for_long(
     project: Project, tmp_path: Path
 ) -> None:

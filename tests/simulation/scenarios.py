@@ -442,7 +442,18 @@ def race(seed: int, acts: Mapping[str, list[str]], *, until: RaceEnd, **more: An
 WON = {"a~1.1": ["lie"], "a~1.2": ["as:a"], "a~1.3": ["as:a"]}
 # Nobody is right in the first round.
 LOST_FIRST = {ANYBODY: ["as:a"], "a~1.1": ["lie"], "a~1.2": ["nothing"], "a~1.3": ["lie"]}
-RACES = {
+# A racing subtask, whose candidates are verified on the branch of its group.
+RACING_GROUP = story(
+    35,
+    (
+        trio()[0],
+        replace(trio()[1], race=RaceRules(2, until=RaceEnd.ALL)),
+        *trio()[2:],
+    ),
+    {"a~1.1": ["lie"], "a~1.2": ["as:a"]},
+)
+RACES: Mapping[str, Scenario] = {
+    "group": RACING_GROUP,
     "first": race(30, WON, until=RaceEnd.FIRST),
     "all": race(31, WON, until=RaceEnd.ALL),
     "second-round": race(32, {**LOST_FIRST, "b": ["good"]}, until=RaceEnd.FIRST),

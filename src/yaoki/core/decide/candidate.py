@@ -54,7 +54,6 @@ def _candidate_spec(task: Task, rules: RaceRules, number: int) -> TaskSpec:
         race=None,
         group="",
         phase="",
-        iteration=0,
     )
 
 

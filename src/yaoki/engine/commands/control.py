@@ -74,10 +74,11 @@ class Control:
         return self._store.cancel_run(run.id, why)
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
+        """A racing task takes its candidates along."""
         subtasks = [
             row.id
             for row in self._store.rows(self._store.task(task_id).run_id)
-            if row.parent == task_id and not row.state.is_final
+            if row.parent == task_id and not row.race_task and not row.state.is_final
         ]
         tasks = [self._store.cancel_task(one, why) for one in (*subtasks, task_id)]
         return [task.id for task in tasks if not task.state.is_final]

@@ -86,7 +86,9 @@ class EndWaitCommand:
 
 
 def _can_end(task: Task, closed: AccountRow | None, now: datetime) -> bool:
-    if task.state is not State.WAITING or task.awaiting_rerun or task.decision_due:
+    if task.state is not State.WAITING or task.awaiting_rerun or task.awaiting_race:
+        return False
+    if task.decision_due:
         return False
     if closed is not None and closed.asking_task:
         return False

@@ -13,7 +13,7 @@ from tests.acceptance.test_races import FAST, LONG, RIGHT, WRONG, a_plan
 from tests.faces.web.browser.chromium import Visit, visiting
 from tests.faces.web.page_server import PageServer, run_page_server
 
-pytestmark = [pytest.mark.browser, pytest.mark.spec("18.4", "12.5")]
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.spec("18.4", "12.5")]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,6 @@ def test_the_candidates_of_a_race_are_side_by_side_with_the_criterion_that_decid
     visit.assert_no_errors()
 
 
-@pytest.mark.full
 def test_a_race_is_told_in_japanese(
     race_server: PageServer, race_project: Project, browser: Browser, screens: Path
 ) -> None:
