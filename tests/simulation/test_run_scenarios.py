@@ -147,6 +147,9 @@ def test_every_scenario_reaches_the_event_it_is_about() -> None:
         ("continuous", "ITERATION_FINISHED", "", 3),
         ("failing", "RUN_PAUSED", "", 1),
         ("budget", "RUN_PAUSED", "", 1),
+        ("race-first", "CANDIDATE_RETIRED", "a~1.3", 1),
+        ("race-second-round", "RACE_DECIDED", "a", 2),
+        ("race-group", "CANDIDATE_SETTLED", "a", 2),
     ):
         assert unkilled(WHOLE_RUNS[name]).told.get((event, task), 0) == count, (
             f"{name}: {event} {task}"

@@ -70,6 +70,7 @@ class RecordingStore:
                 "amend",
                 "amend_all",
                 "record",
+                "record_candidate",
                 "note",
                 "update_run",
             ),
