@@ -104,10 +104,11 @@ def _first_runs(spec: TaskSpec) -> Iterator[tuple[str, bool, int]]:
         return
     bound, race = worst_case(spec), spec.race
     runs, tries = bound.total - bound.judge_runs, race.tries if race else 1
+    names = list(dict.fromkeys(agent.name for agent in spec.agents))
     for n in range(tries):
-        turn = n % len(spec.agents) if race and race.agents_take_turns else 0
+        turn = n % len(names) if race and race.agents_take_turns else 0
         certain = n == 0 or (race is not None and race.start is RaceStart.AT_ONCE)
-        yield spec.agents[turn].name, certain, runs // tries
+        yield names[turn], certain, runs // tries
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

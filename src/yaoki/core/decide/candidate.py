@@ -58,13 +58,15 @@ def _candidate_spec(task: Task, rules: RaceRules, number: int) -> TaskSpec:
 
 
 def _chain(task: Task, turns: int) -> tuple[AgentSpec, ...]:
-    """The agents that may work, from the task's present one on, after so many turns."""
-    agents = task.spec.agents
-    if not agents:
-        return ()
-    order = (task.agent_index, *task.other_agent_indices)
-    first = turns % len(order)
-    return tuple(agents[index] for index in (*order[first:], *order[:first]))
+    """The agents that may work, from the task's present one on, after so many turns.
+
+    The accounts of one agent are one turn.
+    """
+    order = [task.spec.agents[index] for index in (task.agent_index, *task.other_agent_indices)]
+    names = list(dict.fromkeys(agent.name for agent in order))
+    chosen = names[turns % len(names)]
+    first = next(place for place, agent in enumerate(order) if agent.name == chosen)
+    return (*order[first:], *order[:first])
 
 
 def _budget_share(task: Task, count: int) -> dict[str, float]:
