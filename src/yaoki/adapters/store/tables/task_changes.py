@@ -72,12 +72,16 @@ class TaskChanges:
         if current is None or current.epoch != lease.epoch or current.holder != lease.holder:
             self._journal_refusal(tx, task, lease)
             return None
-        events = decide(task)
-        if known := self._with_others(tx, task, events):
-            events = decide(known)
+        events = self._decide(tx, task, decide)
         after = self._writer.write(tx, task, events)
         self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
         return after
+
+    def _decide(self, tx: Transaction, task: Task, decide: Decide) -> Sequence[Event]:
+        """The decision, made again with what other tasks have met if it depends on that."""
+        events = decide(task)
+        known = self._with_others(tx, task, events)
+        return decide(known) if known else events
 
     def _with_others(self, tx: Transaction, task: Task, events: Sequence[Event]) -> Task | None:
         """The task with what other tasks have met, if the decision depends on that."""
