@@ -30,6 +30,13 @@ from yaoki.core.machine.events import (
     Submitted,
     event_name,
 )
+from yaoki.core.machine.failure_transitions import (
+    apply_awaiting_rerun,
+    apply_escalation,
+    apply_rerun_granted,
+    apply_retry,
+    switch_agent,
+)
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.legality import IllegalEvent, legal
@@ -65,10 +72,8 @@ from yaoki.core.machine.transitions import (
     apply_agent_finished,
     apply_answer,
     apply_attempt_started,
-    apply_awaiting_rerun,
     apply_checks_revised,
     apply_culprit_found,
-    apply_escalation,
     apply_final,
     apply_joint_proof_failed,
     apply_judgment,
@@ -80,13 +85,10 @@ from yaoki.core.machine.transitions import (
     apply_prompt_sent,
     apply_recalled,
     apply_recovery_started,
-    apply_rerun_granted,
-    apply_retry,
     apply_row_refused,
     apply_undo_completed,
     apply_undo_dropped,
     apply_wait_ended,
-    switch_agent,
 )
 from yaoki.core.model import (
     Lease,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from yaoki.core.machine.failure_transitions import count_failure
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.machine.race_events import CandidateFailed, CandidateReleased, RaceDecided
-from yaoki.core.machine.transitions import count_failure, end_waivers
+from yaoki.core.machine.transitions import end_waivers
 from yaoki.core.model import (
     CandidateScore,
     PendingRequest,
