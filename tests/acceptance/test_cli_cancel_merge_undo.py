@@ -338,6 +338,18 @@ def test_undo_of_merged_work_names_the_branch_that_still_contains_it(project: Pr
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
 
 
+@pytest.mark.spec("9.6", "12.1")
+def test_status_names_the_newest_merge_while_an_undone_task_asks(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_two_tasks)
+    assert project.yaoki("merge", stands["run"]).code == 0
+    assert project.yaoki("undo", "two").code == 0
+
+    assert project.yaoki("merge", stands["run"], "--partial").code == 0
+
+    head = project.git("rev-parse", "main")
+    assert f"merged into main at {head[:10]}" in project.yaoki("status").out
+
+
 @pytest.mark.spec("9.6", "11.7", "12.1")
 def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prepared) -> None:
     """Merged, undone, given up: nothing else says that main still has the code."""

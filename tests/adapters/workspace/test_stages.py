@@ -285,6 +285,16 @@ def test_conflict_markers_of_an_agent_are_reported(world: World) -> None:
     assert world.workspace.landings.build_candidate(world.run, done).conflict_markers == ("marked",)
 
 
+@pytest.mark.spec("4.5", "0.1")
+@pytest.mark.parametrize("marker", ["<<<<<<<", ">>>>>>>"])
+def test_one_forgotten_marker_of_a_merge_is_reported(world: World, marker: str) -> None:
+    """yaoki's own markers name commits, so a quoted one is not taken for it."""
+    half = f"{marker} {'0a' * 20}\nours\n=======\ntheirs\n"
+    done = run_attempt(world, world.task(), lambda at: write(at, half=half, quoted=f"{marker} x\n"))
+
+    assert world.workspace.landings.build_candidate(world.run, done).conflict_markers == ("half",)
+
+
 @pytest.mark.spec("4.5")
 def test_existing_conflict_markers_are_not_blamed(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SUBJECT_MAX = 100
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
+_OWN_MARKER = re.compile(rb"\+(?:<{7}|>{7}) [0-9a-f]{40,64}(?: |$)")
 FILE_BYTES_MAX = 1 << 20
 
 
@@ -85,7 +86,7 @@ class Commits:
     def find_conflict_markers(
         self, old: str, new: str, changes: Sequence[TreeChange]
     ) -> tuple[str, ...]:
-        """Files of `new` to which conflict markers were added."""
+        """Files of `new` to which conflict markers were added: both, or one as yaoki writes it."""
         if not self._may_have_markers(changes):
             return ()
         pattern = f"-G^({'|'.join(MARKERS)})"
@@ -96,10 +97,12 @@ class Commits:
 
     def _may_have_markers(self, changes: Sequence[TreeChange]) -> bool:
         """True when any of the files contains a marker, or is too large to be read."""
-        marker = MARKERS[0].encode()
+        markers = [mark.encode() for mark in MARKERS]
         for change in changes:
             blob = self._git.read_object(change.blob_id, FILE_BYTES_MAX) if change.blob_id else None
-            if blob and (blob.size > len(blob.content) or marker in blob.content):
+            if blob is None:
+                continue
+            if blob.size > len(blob.content) or any(mark in blob.content for mark in markers):
                 return True
         return False
 
@@ -107,7 +110,9 @@ class Commits:
         options = ("-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv")
         args = ("diff-tree", *options, old, new, "--", f":(literal){name}")
         lines = self._git.run(*args).out.splitlines()
-        return all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
+        both = all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
+        # One that an agent forgot to remove names a commit; one that a text quotes does not.
+        return both or any(map(_OWN_MARKER.match, lines))
 
     def read_message(self, commit: str) -> str:
         stored = self._git.read_object(commit, FILE_BYTES_MAX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Verdict
@@ -74,11 +75,18 @@ class MergeCommand:
         passed = [one.check for one in verdict.findings if _is_proof_of_plan(one)]
         self._record(run, result, status, passed, unproven=unproven and result.how != "already")
         if passed:
-            notes.insert(0, f"passed on this commit: {list_some(passed, CHECKS_SHOWN)}")
+            known = self._known_checks(run, verdict) if result.how != "merge" else []
+            notes.insert(0, _describe_proof(passed, known))
         if waived := self._waived_tasks(run):
             names = list_some(waived, WAIVED_SHOWN)
             notes.append(f"landed with checks that a person waived: {names}")
         return replace(result, notes=tuple(notes))
+
+    def _known_checks(self, run: Run, verdict: Verdict) -> list[str]:
+        """The required checks that did not run again: they have passed on this very commit."""
+        ran = {finding.check for finding in verdict.findings}
+        required = (check.name for check in self._required_checks.of_landed(run).checks)
+        return [name for name in dict.fromkeys((*required, *run.done_when)) if name not in ran]
 
     def _waived_tasks(self, run: Run) -> list[str]:
         """The landed tasks for which a person waived checks, each with these."""
@@ -129,7 +137,8 @@ class MergeCommand:
         }
         # A run that continues will land more, so its branch does not yet belong to the user.
         ended = status in {RunStatus.DONE, RunStatus.CANCELLED}
-        columns = {"merged": result.commit} if ended else {}
+        # The revert of merged work is merged while its task still asks.
+        columns = {"merged": result.commit} if ended or run.merged_commit else {}
         self._store.update_run(run.id, "RUN_MERGED", data, **columns)
         if unproven:
             where = f"{result.branch} at {result.commit[:10]}"
@@ -187,6 +196,11 @@ class MergeCommand:
             return not self._workspace.branches.list_landings(unmerged)
         except GitFailed:
             return False
+
+
+def _describe_proof(passed: Sequence[str], known: Sequence[str]) -> str:
+    before = f"; before that: {list_some(known, CHECKS_SHOWN)}" if known else ""
+    return f"passed on this commit: {list_some(passed, CHECKS_SHOWN)}{before}"
 
 
 def _is_proof_of_plan(finding: Finding) -> bool:

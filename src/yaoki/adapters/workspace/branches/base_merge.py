@@ -127,7 +127,10 @@ class BaseMerge:
 def _refuse_checkout(run: Run, result: MergeResult, folder: Path, obstacle: str) -> NotNow:
     option = "--ff-only " if result.how is MergeKind.FAST_FORWARD else ""
     where = "" if folder == Path(run.repo) else f"-C {shlex.quote(str(folder))} "
+    # The head of the run is proven; git's own merge with other work is not.
+    unproven = "" if result.how is MergeKind.FAST_FORWARD else " without a proof of the merge"
     return NotNow(
         f"{result.branch} is checked out at {folder}, and {obstacle}; nothing was changed",
-        hint=f"commit or stash it and merge again, or: git {where}merge {option}{run.branch}",
+        hint=f"commit or stash it and merge again, or{unproven}: "
+        f"git {where}merge {option}{run.branch}",
     )
