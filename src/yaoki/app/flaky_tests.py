@@ -32,13 +32,13 @@ def list_flaky_tests(app: App, run_id: str = "") -> list[FlakyTestView]:
 
 def write_repair_plan(app: App, test: str, command: Sequence[str], times: int) -> str:
     """The text of a plan with which an agent repairs the test; `command` runs it, if given."""
-    from yaoki.formats.imports.repair_plan import RepairRequest, repair_plan_text
+    from yaoki.formats.imports.repair_plan import FlakyTestRepair, repair_plan_text
 
     tests = list_flaky_tests(app) if app.has_store else []
     seen = next((one for one in tests if one.test.test == test), None)
     spec = CheckSpec(test, argv=tuple(command)) if command else _find_check(app, test, seen)
     return repair_plan_text(
-        RepairRequest(
+        FlakyTestRepair(
             test,
             spec,
             timedelta(seconds=app.settings.limits.deadline_s),

@@ -23,7 +23,7 @@ ADVICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class RepairRequest:
+class FlakyTestRepair:
     """`spec`: the check that runs this test, alone if possible.  `timeout_max`: a check must not
     take longer than an agent may.  `evidence`: what was seen.
     """
@@ -38,7 +38,7 @@ class RepairRequest:
     other_checks: Sequence[str] = field(default_factory=tuple)
 
 
-def repair_plan_text(request: RepairRequest) -> str:
+def repair_plan_text(request: FlakyTestRepair) -> str:
     goal = [f"Make the flaky test {request.test} reliable."]
     if request.evidence:
         seen = f" Seen on {', '.join(request.commits)}." if request.commits else ""
@@ -54,7 +54,7 @@ def repair_plan_text(request: RepairRequest) -> str:
     return dump_plan(plan, comments)
 
 
-def _check(request: RepairRequest) -> Mapping[str, Any]:
+def _check(request: FlakyTestRepair) -> Mapping[str, Any]:
     spec = request.spec
     timeout = min(spec.timeout * request.times, request.timeout_max)
     return {
