@@ -165,3 +165,28 @@ def test_a_planned_run_gets_its_forecast_when_a_person_approves_it(
     assert done.code == 0, done.out
     assert report["took"]["agent_runs"] == 2, "without that of the planner"
     assert report["took"]["runs_result"] == "inside"
+
+
+@pytest.mark.spec("18.4")
+def test_a_plan_with_a_race_has_no_forecast_and_its_status_works(
+    measured_project: Project,
+) -> None:
+    """How its candidates share the slots is not simulated."""
+    project, gate = measured_project, measured_project.folder / "gate"
+    plan = plan_of(["a", "b"])
+    act = f"while ! test -f {gate}; do sleep 0.05; done; echo good > b.txt"
+    plan["agents"]["waiting"] = {"command": ["sh", "-c", act]}
+    plan["tasks"][-1] |= {"agent": "waiting", "race": {"tries": 2, "until": "all"}}
+    file = project.plan(plan)
+    shown = project.yaoki("plan", file)
+
+    running = project.start("run", file)
+    wait_until(lambda: "WORK" in stages(project).values(), "a candidate works")
+    status, text = project.status(), project.query("status")
+    gate.touch()
+    out = running.communicate()[0]
+
+    assert "no forecast: races are not simulated" in shown.out
+    assert (status["forecast"], text.code) == (None, 0)
+    assert running.returncode == 0, out
+    assert len([e for e in project.events() if e["event"] == "RUN_FORECAST"]) == 0

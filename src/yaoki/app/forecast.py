@@ -17,6 +17,7 @@ from yaoki.core.forecast.planned_task import (
     ForecastTask,
     RunConditions,
     forecast_task,
+    has_race,
     plan_tasks,
 )
 from yaoki.core.lazy_dataclass import replace
@@ -101,6 +102,8 @@ def _forecast_specs(
     *,
     more_to_come: bool,
 ) -> Forecast | None:
+    if has_race(specs):
+        return None
     is_open_ended = more_to_come or any(spec.kind in OPEN_ENDED_KINDS for spec in specs)
     return make_forecast(
         plan_tasks(specs, done_when),
@@ -134,7 +137,10 @@ def forecast_running(app: App, view: RunView) -> Forecast | None:
     if view.status is not RunStatus.ACTIVE:
         return None
     measured = load_measured_attempts(app, RUNNING_LINES_MAX)
-    tasks = _open_tasks(app, view) if measured else []
+    specs = _load_specs(app, view) if measured else {}
+    if has_race(specs.values()):
+        return None
+    tasks = _open_tasks(app, view, specs) if measured else []
     run, now = view.run, app.clock.now()
     forecast = make_forecast(
         tasks,
@@ -173,11 +179,11 @@ def _is_open(task: TaskView) -> bool:
     return task.row.state in OPEN_STATES and not task.blocked
 
 
-def _open_tasks(app: App, view: RunView) -> list[ForecastTask]:
+def _open_tasks(app: App, view: RunView, specs: Mapping[str, TaskSpec]) -> list[ForecastTask]:
     """The open tasks that no question blocks, and the final check that is still to come."""
     open_ = [task for task in view.tasks if _is_open(task)]
     positions: dict[str, int] = {task.row.id: n for n, task in enumerate(open_)}
-    specs, now = _load_specs(app, view), app.clock.now()
+    now = app.clock.now()
     seen = _last_events(app, open_)
     tasks = [
         _forecast_open(task, specs[task.row.id], positions, seen.get(task.row.id), now)

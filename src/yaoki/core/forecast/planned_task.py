@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from yaoki.core.bound import worst_case
 from yaoki.core.lazy_dataclass import dataclass, field
@@ -58,6 +58,11 @@ class RunConditions:
     runs_left: float | None = None
     agent_seconds_left: float | None = None
     wall_s_left: float | None = None
+
+
+def has_race(specs: Iterable[TaskSpec]) -> bool:
+    """Several agents work on one of the tasks: neither their time nor their cost is simulated."""
+    return any(spec.race is not None for spec in specs)
 
 
 def plan_tasks(specs: Sequence[TaskSpec], done_when: Sequence[str] = ()) -> list[ForecastTask]:
