@@ -227,6 +227,25 @@ def test_a_final_check_that_passed_with_the_old_checks_is_run_again(project: Pro
     assert finals[-1]["state"] != "DONE"
 
 
+@pytest.mark.spec("10.4", "0.1")
+def test_a_changed_check_runs_although_the_earlier_one_was_waived(project: Project) -> None:
+    """The person waived a check that is no longer there."""
+    checks = {"there": {"shell": "test -s a.txt"}, "good": {"shell": "test -s never.txt"}}
+    task = {"id": "a", "checks": ["there", "good"], "retry": {"max_retries": 0}}
+    plan = a_plan({"a": [writes("a.txt")]}, [task], checks)
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "a", "waive", "--check", "good").code == 0
+
+    plan["checks"]["good"] = {"shell": "test -s missing.txt"}
+    project.plan(plan)
+    assert project.yaoki("plan", "recheck").code == 0
+    asked = project.yaoki("resume")
+
+    assert asked.code == 4, asked.out + asked.err
+    assert project.task("a")["landed"] is None
+    assert "check good" in asked.out
+
+
 @pytest.mark.spec("10.4", "9.3")
 def test_a_wrong_final_check_is_run_again_by_the_command_that_recheck_names(
     project: Project,

@@ -219,8 +219,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_undo_dropped(task)
         case UndoCompleted(question=question):
             return apply_undo_completed(task, question)
-        case ChecksRevised(revision=revision):
-            return apply_checks_revised(task, revision)
+        case ChecksRevised():
+            return apply_checks_revised(task, event)
         case RaceStarted(candidates=candidates):
             return apply_race_started(task, candidates)
         case CandidateReleased():

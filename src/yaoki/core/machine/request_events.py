@@ -108,8 +108,10 @@ class UndoCompleted:
 class ChecksRevised:
     """A person took over the checks and the set-up of the changed plan.
 
-    What was proven before this event was proven with the checks before it.
+    What was proven before this event was proven with the checks before it.  `ended_waivers` are the
+    checks that a person had waived for work that has not landed, and that are others now.
     """
 
     NAME: ClassVar[str] = "CHECKS_REVISED"
     revision: CheckRevision
+    ended_waivers: tuple[str, ...] = ()

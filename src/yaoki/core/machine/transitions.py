@@ -13,7 +13,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.failure_transitions import return_to_agent
 from yaoki.core.machine.fast_replace import replace
-from yaoki.core.machine.request_events import Answered
+from yaoki.core.machine.request_events import Answered, ChecksRevised
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,
@@ -259,12 +259,16 @@ def apply_landing_reverted(task: Task) -> Task:
     )
 
 
-def apply_checks_revised(task: Task, revision: CheckRevision) -> Task:
+def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
     """The task has new checks.  A verdict that waits to land was made with the old ones and counts
     no more, unless a worker is landing it at this moment.
     """
+    revision = event.revision
+    waivers = tuple(name for name in task.waivers if name not in event.ended_waivers)
     revised = replace(
         task,
+        waivers=waivers,
+        waived_work=task.waived_work if waivers else "",
         spec=revision.apply_to(task.spec),
         check_revision=revision,
         question=_question_after_revision(task, revision),

@@ -43,6 +43,10 @@ _WRONG_CALL = tuple(
         r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|argument -|[Nn]o such option)",
         r"\S{1,200}: can't open file ",
         r".{1,300}: No such file or directory$",
+        # The runners of JavaScript: node, jest, vitest.
+        r"Could not find '.{1,300}'$",
+        r"No tests found, exiting with code 1",
+        r"No test files found",
     )
 )
 _EARLY = tuple(

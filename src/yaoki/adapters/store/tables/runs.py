@@ -30,6 +30,7 @@ from yaoki.core.model import (
     PauseCause,
     Run,
     RunId,
+    Stage,
     State,
     Task,
     TaskId,
@@ -179,7 +180,8 @@ class RunQueries:
             self._writer.update_run(tx, run_id, "PLAN_RECHECKED", data, fields)
             for task in tasks:
                 if (revision := revised.get(task.id)) is not None:
-                    event = ChecksRevised(replace(revision, number=number))
+                    ended = _list_ended_waivers(task, revision)
+                    event = ChecksRevised(replace(revision, number=number), ended)
                     self._writer.write(tx, task, (event,))
             return list(revised), number
 
@@ -305,6 +307,15 @@ class RunQueries:
                 self._writer.update_run(tx, run_id, "FINAL_SUMMARY", data, fields)
 
         self._db.write(work)
+
+
+def _list_ended_waivers(task: Task, revision: CheckRevision) -> tuple[str, ...]:
+    """A person who waived a check has not seen the new one; landed work keeps its waivers."""
+    if task.state.is_final or (task.state is State.ACTIVE and task.stage is Stage.LAND):
+        return ()
+    old = {check.name: check for check in task.spec.checks}
+    new = {check.name: check for check in revision.checks}
+    return tuple(name for name in task.waivers if old.get(name) != new.get(name))
 
 
 def _recheck_message(number: int, checks: Sequence[str], tasks: Sequence[Task]) -> str:
