@@ -29,7 +29,7 @@ class RunReads(Protocol):
         """Is no task of this run claimed, ready or due later?"""
 
     def treatment_counts(self) -> list[TreatmentCount]:
-        """What retries used against failures in all runs, archived ones included."""
+        """The treatments of failures in all runs, archived ones included."""
 
     def accounts(self) -> Sequence[AccountRow]: ...
     def journal(

@@ -122,7 +122,7 @@ class Verdicts(Protocol):
 
 
 class Treatments(Protocol):
-    """What retries used against failures in all runs, archived ones included."""
+    """The treatments of failures in all runs, archived ones included."""
 
     def treatment_counts(self) -> list[TreatmentCount]:
         """Every treatment, the most used first."""

@@ -139,7 +139,7 @@ def _took_words(score: ForecastScore) -> str:
 
 
 def score_document(record: ForecastRecord) -> Document | None:
-    """What was told at the start and what happened; null without a forecast."""
+    """The forecast at the start beside the result; null without a forecast."""
     if record.forecast is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""What fixed which failure: treatments of all runs, summed up by what a reader wants to compare."""
+"""The treatments of all runs, summed up by what a reader wants to compare."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def rate_of(test: FlakyTest) -> FailureRate:
 
 
 def missing_evidence(test: FlakyTest) -> str:
-    """What speaks against proposing a quarantine; empty when the evidence is enough."""
+    """The objection to proposing a quarantine; empty when the evidence is enough."""
     rate, commits = rate_of(test), len({sighting.commit for sighting in test.sightings})
     low, _ = rate.interval
     if commits < COMMITS_MIN:

@@ -1,4 +1,4 @@
-"""What a quarantine excuses: a failure of a listed test that passes on the same commit (rule 18.8).
+"""A quarantine excuses the failure of a listed test that passes on the same commit (rule 18.8).
 
 A test that fails in every run, one that the change has made worse, and one whose entry has expired
 are never excused.
@@ -31,7 +31,7 @@ OBSERVED_MAX = 50
 
 @unique
 class ExcuseVerdict(StrEnum):
-    """What becomes of one failing test.  CLEARED: rule 6.5, every re-run passed."""
+    """The judgment on one failing test.  CLEARED: rule 6.5, every re-run passed."""
 
     CLEARED = "cleared"
     EXCUSED = "excused"

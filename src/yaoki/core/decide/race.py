@@ -67,7 +67,7 @@ def _rules(task: Task) -> RaceRules:
 def follow_race(
     task: Task, candidates: Sequence[Task], changed: Task, moment: ClockAndChance
 ) -> tuple[TaskEvents, ...]:
-    """What follows from the last step of the candidate `changed`, for the racing task and others.
+    """The steps after the last one of the candidate `changed`, for all tasks of its race.
 
     `candidates` are those of the current round, in order.
     """

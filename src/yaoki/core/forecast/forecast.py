@@ -36,7 +36,7 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run will take until every task is proven or waits for a person.
+    """The time and cost of a run until every task is proven or waits for a person.
 
     `asks`: the share of simulated runs that end with a question; `over_budget`: that of those which
     a budget stops.  `money` is None if no cost is known, and a lower bound with `unknown_costs`:

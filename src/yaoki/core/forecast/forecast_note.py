@@ -8,7 +8,7 @@ from yaoki.core.machine.value_codec import to_data
 
 
 def forecast_note(forecast: Forecast) -> JournalNote:
-    """What the user is told at the start of a run."""
+    """The forecast as the user is told it at the start of a run."""
     return JournalNote(
         "RUN_FORECAST",
         {

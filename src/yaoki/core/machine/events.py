@@ -167,7 +167,7 @@ class PromptSent:
 
     @property
     def treatment(self) -> Treatment | None:
-        """What the attempt uses against the failure before it; none in older journals."""
+        """The treatment of the failure before the attempt; none in older journals."""
         if not self.kind or not self.conversation:
             return None
         return Treatment(self.pattern or self.kind, self.path, self.agent, self.conversation)

@@ -66,7 +66,7 @@ class CandidateRetired:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettled:
-    """Of the racing task: one of its candidates has ended, and has used this much."""
+    """A candidate of the racing task has ended, and has used this much."""
 
     NAME: ClassVar[str] = "CANDIDATE_SETTLED"
     candidate: TaskId

@@ -24,7 +24,7 @@ class RaceStart(StrEnum):
 
 @unique
 class RaceEnd(StrEnum):
-    """What ends a race: the first proven candidate, or the end of all."""
+    """The end of a race: the first proven candidate, or the end of all."""
 
     FIRST = "first"
     ALL = "all"

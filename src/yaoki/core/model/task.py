@@ -152,7 +152,7 @@ class Work:
     joint_failures: int = 0
     # Proofs that failed on top of work that did not land.
     discarded_proofs: int = 0
-    # What the agent of this attempt uses against the failure before it, until that is judged.
+    # The treatment of the failure before this attempt, until it is judged.
     treatment: Treatment | None = None
     # The candidate of a race that made it; empty for a task's own work.
     candidate: TaskId = TaskId("")

@@ -9,7 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @unique
 class ConversationMode(StrEnum):
-    """What becomes of an agent's conversation after a failure of its work."""
+    """The fate of an agent's conversation after a failure of its work."""
 
     CONTINUE = "continue"
     FRESH = "fresh"
@@ -27,7 +27,7 @@ class AttemptConversation(StrEnum):
 
 @unique
 class LearningMode(StrEnum):
-    """What is made of the counts of treatments: they are shown, or they choose the next one."""
+    """The use of the counts of treatments: they are shown, or they choose the next one."""
 
     OBSERVE = "observe"
     CHOOSE = "choose"
@@ -35,7 +35,7 @@ class LearningMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What an attempt used against the failure that its prompt is about.
+    """The means of an attempt against the failure that its prompt is about.
 
     `pattern` is the kind of a failure without a pattern.  An empty `prompt` is the built-in text.
     """

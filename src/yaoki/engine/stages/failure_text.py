@@ -44,7 +44,7 @@ class FailureText:
         return draw_arm(labels, outcomes, lambda treatment: treatment.prompt, pattern, seed)
 
     def sent(self) -> PromptSent:
-        """What the journal records of the prompt."""
+        """The part of the prompt that the journal records."""
         feedback, text = self._task.feedback, self._first
         return PromptSent(
             kind=feedback.kind.value if feedback else "",

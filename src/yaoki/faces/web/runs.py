@@ -91,7 +91,7 @@ def get_run(context: RequestContext, request: PageRequest) -> Document:
 
 
 def _forecast_score(context: RequestContext, view: RunView) -> Document | None:
-    """What the forecast at the start said and what happened, for a run that is over."""
+    """The forecast at the start beside the result, for a run that is over."""
     if view.run.finished_at is None:
         return None
     return context.cached(

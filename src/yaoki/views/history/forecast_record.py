@@ -46,7 +46,7 @@ def compare(value: float, bounds: Quantiles) -> ForecastResult:
 
 @dataclass(frozen=True, slots=True)
 class ForecastScore:
-    """What a run took, beside its forecast; `cost` is None unless every agent run reported one."""
+    """A result beside its forecast; `cost` is None unless every agent run reported one."""
 
     forecast: Forecast
     seconds: float
