@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
+from yaoki.core.lazy_pattern import lazy_compile
 
 CHANNELS = ("out.log", "err.log")
 PIECE = 1 << 20
@@ -20,9 +21,9 @@ _NAMED = (
     r"\b(pytest|python|ruff|mypy|pyright|eslint|jest|vitest|node|deno|go|cargo|rustc|phpunit|junit"
     r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b"
 )
-_VERSION = re.compile(_NAMED, re.IGNORECASE)
+_VERSION = lazy_compile(_NAMED, re.IGNORECASE)
 # A whole line of a tool: a sentence that mentions another version is none.
-_BANNER = re.compile(
+_BANNER = lazy_compile(
     rf"^\W{{0,8}}(?:platform [\w.-]{{1,40}} -- )?{_NAMED}[ \t]*(?:$|[,;(\[]).*",
     re.IGNORECASE | re.MULTILINE,
 )

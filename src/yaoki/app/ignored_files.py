@@ -18,6 +18,7 @@ from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.workspace.worktrees.included_files import FILE
 from yaoki.app.remedies import REMEDY, find_own_python
 from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.text import list_some
 
@@ -32,14 +33,14 @@ TOOL_FOLDERS = frozenset(
     )
 )
 _MODULES = (
-    re.compile(r"No module named ['\"]?([A-Za-z_][\w.]{0,200})"),
-    re.compile(r"(?:library stub for module named|Import) \"([A-Za-z_][\w.]{0,200})\""),
+    lazy_compile(r"No module named ['\"]?([A-Za-z_][\w.]{0,200})"),
+    lazy_compile(r"(?:library stub for module named|Import) \"([A-Za-z_][\w.]{0,200})\""),
 )
-_MEMBER = re.compile(
+_MEMBER = lazy_compile(
     r"cannot import name '(\w{1,100})' from (?:partially initialized module )?'([\w.]{1,200})'"
 )
 _PATHS = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"No such file or directory: b?['\"]([^'\"\n]{1,300})['\"]",
         r"no such file or directory, \w{1,20} '([^'\n]{1,300})'",
@@ -47,7 +48,7 @@ _PATHS = tuple(
         r"^\S{1,40}: ([^\s:]{1,300}): No such file or directory$",
     )
 )
-_RELATIVE_IMPORT = re.compile(r"Cannot find module '(\.{1,2}/[^'\n]{1,200})'")
+_RELATIVE_IMPORT = lazy_compile(r"Cannot find module '(\.{1,2}/[^'\n]{1,200})'")
 _SCRIPT_SUFFIXES = ("", ".js", ".ts", ".mjs", ".cjs", ".json", ".tsx", ".jsx")
 
 

@@ -26,6 +26,7 @@ from yaoki.app.ignored_files import TOOL_FOLDERS
 from yaoki.app.remedies import REMEDY, install_for_environment
 from yaoki.core.environment import COMMAND_VARIABLES, check_search_path, filter_environment
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.errors import FatalCode, Fault
 
@@ -46,7 +47,7 @@ for name in sys.argv[1:]:
     if found is None:
         print(name)
 """
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?")
+_NAME = lazy_compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?")
 
 
 def complete_missing_modules(

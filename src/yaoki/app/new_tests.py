@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.checks.command_run import split_words
 from yaoki.core.decide.baseline import incomplete_suite_reason
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, Outcome, TaskSpec
 from yaoki.core.scope import paths_outside_scope
 from yaoki.core.text import list_some
@@ -17,7 +17,7 @@ from yaoki.formats.quality.suites import is_collected_path
 
 SHOWN_MAX = 3
 # A module of tests in the words of unittest.
-_MODULE = re.compile(r"(?:\w{1,100}\.){1,20}test\w{0,100}")
+_MODULE = lazy_compile(r"(?:\w{1,100}\.){1,20}test\w{0,100}")
 
 
 def explain_new_tests(

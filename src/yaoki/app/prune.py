@@ -7,7 +7,6 @@ index.  After a crash at any point the next pruning continues there.
 from __future__ import annotations
 
 import fcntl
-import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.retention import RetentionDecision, RunLifetime, decide_retention
 from yaoki.errors import NotNow, YaokiError
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PAGE = 1000
 NAMES_MAX = 1000
 PART = ".tar.gz.part"
-NAME = re.compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
+NAME = lazy_compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.discovery import TrialResult
 
 # The param of a finding that is the command which helps.
@@ -22,18 +22,20 @@ TRIAL_SECONDS_MAX = 3600
 # Stand-ins for a toolchain, and the output by which they say that it is missing.
 _SHIMS = (
     (
-        re.compile(r"rustup could not choose a version|no default toolchain|rustup default stable"),
+        lazy_compile(
+            r"rustup could not choose a version|no default toolchain|rustup default stable"
+        ),
         "rustup default stable",
     ),
     (
-        re.compile(r"'cargo-(clippy|fmt)(?:\.exe)?' is not installed for the toolchain"),
+        lazy_compile(r"'cargo-(clippy|fmt)(?:\.exe)?' is not installed for the toolchain"),
         "rustup component add {0}",
     ),
-    (re.compile(r"pyenv: version [`'](\S+?)' is not installed"), "pyenv install {0}"),
-    (re.compile(r"xcrun: error: invalid active developer path"), "xcode-select --install"),
+    (lazy_compile(r"pyenv: version [`'](\S+?)' is not installed"), "pyenv install {0}"),
+    (lazy_compile(r"xcrun: error: invalid active developer path"), "xcode-select --install"),
 )
 _COMPONENTS = {"fmt": "rustfmt"}
-_PIP = re.compile(r"(?:\S+/bin/)?python -m pip install\b")
+_PIP = lazy_compile(r"(?:\S+/bin/)?python -m pip install\b")
 
 
 def choose_local_command(commands: str) -> str:

@@ -8,7 +8,6 @@ commands, or the manifests and lock files of the commit, differ from those of th
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,12 +20,13 @@ from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BaselineMode, CheckSpec, CheckType, Finding, Outcome
 from yaoki.ports import CheckFacts, Processes, commit_facts
 
 LEASE = timedelta(seconds=60)
 # Files that set-up commands read; the same files and commands give the same set-up.
-MANIFEST = re.compile(
+MANIFEST = lazy_compile(
     r"(?:package|composer|deno)\.json|.*[.-]lock(?:\..+)?|.*\.lockb?|package-lock\.json"
     r"|npm-shrinkwrap\.json|requirements.*\.(?:txt|in)|constraints.*\.txt|pyproject\.toml"
     r"|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.(?:mod|sum|work)|Gemfile"

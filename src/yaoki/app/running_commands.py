@@ -5,13 +5,13 @@ Every worker on this machine writes them, so that any command can show them.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Stage
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from yaoki.ports import TaskRow
 
 STARTED, EXIT = "started.json", "exit.json"
-_SETUP = re.compile(r"setup-(\d+)(?:-\d+)?")
-_CHECK = re.compile(r"(\d+|aims|mutant-\d+)-(.+)")
+_SETUP = lazy_compile(r"setup-(\d+)(?:-\d+)?")
+_CHECK = lazy_compile(r"(\d+|aims|mutant-\d+)-(.+)")
 # By the start of the suffix that the stages give to the folder of a further execution.
 _PURPOSES = {
     "-base": " on the base",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Events of a structured agent are longer than plain text.
 EVENT_CHARS_READ = 1 << 20
@@ -13,7 +14,7 @@ EVENT_CHARS_READ = 1 << 20
 VAIN_MAX = 128 << 20
 PARSING = 8
 PIECE = 16 << 10
-_OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])')
+_OPENING = lazy_compile(r'\{(?=[ \t\r\n]*["}])')
 
 
 def last_agent_message(text: str, most: int, key: str) -> str:

@@ -17,12 +17,12 @@ else:
         """The pattern; after the first use its methods are those of the compiled one."""
 
         def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
-            self._source = (pattern, flags)
+            self.pattern, self._flags = pattern, flags
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)  # `copy` and `pickle` ask for methods it does not have
-            compiled = re.compile(*self._source)
+            compiled = re.compile(self.pattern, self._flags)
             for method in ("findall", "finditer", "fullmatch", "match", "search", "split", "sub"):
                 setattr(self, method, getattr(compiled, method))
             return getattr(compiled, name)

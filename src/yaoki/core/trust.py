@@ -6,12 +6,12 @@ A command is compared by a digest of everything it does, and shown as a text wit
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
@@ -116,7 +116,7 @@ def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
 
 # ------------------------------------------------------------------ commands
 
-PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
+PLAIN_WORD = lazy_compile(r"[\w@%+=:,./{}-]+")
 
 
 def digest_check(spec: CheckSpec) -> CommandDigest | None:

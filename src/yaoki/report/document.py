@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -10,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Choice, State
 from yaoki.core.text import format_count
 from yaoki.ports import SavedWork, TaskRow
@@ -36,7 +36,7 @@ from yaoki.views.tasks import RunView, TaskView
 SCHEMA = 1
 ASKING_MAX = 1000
 # The workspace's ref name for saved work of a submodule.
-SUBMODULE = re.compile(r"/\d+-submodule(?:-\d+)?$")
+SUBMODULE = lazy_compile(r"/\d+-submodule(?:-\d+)?$")
 Data = dict[str, Any]
 
 

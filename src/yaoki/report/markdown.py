@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import format_count
 from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
@@ -28,12 +28,12 @@ TEXT_MAX = 2_000
 Data = Mapping[str, Any]
 
 # Characters that could begin a link, an emphasis, a cell, a tag or an entity inside a line.
-_SPECIAL = re.compile(
+_SPECIAL = lazy_compile(
     r"[\\`*~\[\]<>|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#?[A-Za-z0-9]{1,32};)"
 )
 # Words at the start of a line that could begin a heading, a list, a rule or an underline.
-_BLOCK = re.compile(r"(?:#{1,6}|[-+])(?=\s|$)|-(?=[-\s]*$)|=(?==*$)|(?<=\d)[.)](?=\s|$)")
-_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
+_BLOCK = lazy_compile(r"(?:#{1,6}|[-+])(?=\s|$)|-(?=[-\s]*$)|=(?==*$)|(?<=\d)[.)](?=\s|$)")
+_NUMBER = lazy_compile(r"\d{1,9}(?=[.)](?:\s|$))")
 
 
 def escape_markdown(value: object) -> str:

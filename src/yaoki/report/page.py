@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import format_count, format_duration, strip_terminal_codes
 from yaoki.report import page_tasks
 from yaoki.report.charts import bar_lengths, task_title, timeline_chart
@@ -30,7 +30,7 @@ from yaoki.views.plain_words import REFUSALS
 Data = Mapping[str, Any]
 SMALL_MAX, PROOFS_MAX, CHECKS_MAX = 50, 200, 30
 # An abbreviated commit id is enough for git and for people.
-HEX = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
+HEX = lazy_compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
 OUTCOME_TONES = {"PASSED": "good", "FLAKY": "wait", "WAIVED": "wait", "SKIPPED": "calm"}
 

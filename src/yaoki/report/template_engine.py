@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import format_count, format_duration
 from yaoki.report.wording import (
     format_cost,
@@ -18,7 +18,7 @@ from yaoki.report.wording import (
 from yaoki.views.plain_words import describe_reason
 
 Filters = Mapping[str, Callable[..., Any]]
-_INDENT = re.compile(r"\n\s*")
+_INDENT = lazy_compile(r"\n\s*")
 WORDS: Filters = {
     "cost": format_cost,
     "count": format_count,

@@ -45,6 +45,7 @@ from yaoki.adapters.agents.structured_output import (
     record_agent_name,
 )
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, read_usage
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, PromptChannel, Usage
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
@@ -62,7 +63,7 @@ EXHAUSTION_ERRNOS = frozenset(
 )
 # An agent that retries this often is stuck; yaoki waits for the service instead.
 REPEATS_MAX = 25
-RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
+RETRY_LINE = lazy_compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
 # Limits from a text that refine a structured limit, and structured limits that a text replaces.
 REFINING_LIMITS = frozenset({AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from yaoki.adapters.agents.result_file import RESULT
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, PromptChannel
 from yaoki.core.redact import mask_values, secret_values
 from yaoki.errors import FatalCode, Fault
@@ -19,7 +19,7 @@ PROMPT = "prompt.md"
 # Linux allows 128 KiB in one argument; a longer prompt is passed as a file.
 ARGUMENT_BYTES_MAX = 100_000
 
-_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
+_PLACEHOLDER = lazy_compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
 
 
 def find_binary(spec: AgentSpec, environ: Mapping[str, str], installer: str = "") -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentLimit
 
 LINES_READ = 40
@@ -21,24 +22,24 @@ SERVICE_LIMITS = frozenset(
 )
 
 # Timestamps and levels that loggers put before the message.
-_PREFIX = re.compile(
+_PREFIX = lazy_compile(
     r"^[\s>*✖✗×!⚠·-]{0,8}(?:\[?(?:\d{4}-\d\d-\d\d[T ]|\d\d/\d\d/\d\d )[\d:.,]{5,15}"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?[\s:-]{0,4})?"
     r"(?:\[?(?:WARN(?:ING)?|CRITICAL)\]?[\s:-]{1,4}|ERROR {2,8}(?=litellm\.))?",
     re.IGNORECASE,
 )
-_LOGGED_PLACE = re.compile(r" {3,}\w{1,60}\.py:\d{1,6}\s*$")
+_LOGGED_PLACE = lazy_compile(r" {3,}\w{1,60}\.py:\d{1,6}\s*$")
 # The log format of opencode; errors of its title generation are not about the work.
-_LOGGED = re.compile(
+_LOGGED = lazy_compile(
     r"^timestamp=\S{1,40} level=ERROR (?!.{0,400}\bsmall=true\b)"
     r".{0,400}?\berror(?:\.error)?=\"(?=\w)"
 )
 # opencode and OpenHands retry after such a line without naming a time.
-_RETRIED = re.compile(
+_RETRIED = lazy_compile(
     r'^timestamp=\S{1,40} level=ERROR .{0,60}message="stream error"'
     r"|^\[[\d/: ]{17}\] ERROR {2,8}litellm\..{1,800}\bAttempt #\d{1,3} \| You can customize retry"
 )
-_ERROR_LINE = re.compile(
+_ERROR_LINE = lazy_compile(
     r"""(?:
       \[?(?:api|http|request|stream|server|provider|fatal|unexpected)[ _-]?(?:error|status)\b
     | \[?(?:error|fatal|panic)\b\]?[:\s(!]
@@ -81,26 +82,26 @@ _ERROR_LINE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Any program may print such a line; it may be about the task of the agent.
-_ANY_PROGRAM = re.compile(
+_ANY_PROGRAM = lazy_compile(
     r"\[?(?:error|fatal|panic)\b|(?:[A-Za-z_]\w{0,60}\.){0,6}\w{1,60}Error\b", re.I
 )
 # Only a model service prints this; a test about such errors does not.
-_SERVICE_WORDS = re.compile(
+_SERVICE_WORDS = lazy_compile(
     r"(?:api|http|request|stream|server|provider)[ _-]?(?:error|status)\b", re.I
 )
-_TOOL_LINE = re.compile(r"http(?:/[\d.]{1,3})?\s\d{3}\b|(?:npm|curl:|ssh:|bwrap:)\s", re.I)
-_TASK_WORDS = re.compile(
+_TOOL_LINE = lazy_compile(r"http(?:/[\d.]{1,3})?\s\d{3}\b|(?:npm|curl:|ssh:|bwrap:)\s", re.I)
+_TASK_WORDS = lazy_compile(
     r"\bexpect(?:ed|s)?\b|\bassert|\btest_\w|\w_test\b|\btests?\b|\bspecs?\b|\bgot \d{3}\b"
     r"|\bnot reached\b|\bshould\b|\bmock|\bfixture|[\w/]\.(?:py|tsx?|jsx?|go|rs|java|rb|php|cs):\d",
     re.IGNORECASE,
 )
 # Lines of a test runner: an exception among them belongs to a test.
-_RUNNER = re.compile(
+_RUNNER = lazy_compile(
     r"\s{0,4}(?:FAILED? |--- FAIL|not ok \d|={3,} .{0,80}={3}|_{4,} |Tests?:\s+\d"
     r"|\d{1,6} (?:failed|failing|passed)\b)"
 )
 # A package registry is not the service of the agent; only a network failure concerns both.
-_PACKAGES = re.compile(r"(?:npm|yarn|pnpm|pip)\s(?:err!|error)\s", re.IGNORECASE)
+_PACKAGES = lazy_compile(r"(?:npm|yarn|pnpm|pip)\s(?:err!|error)\s", re.IGNORECASE)
 # A number alone proves nothing: "error: expected 401, got 200" is about the agent's own task.
 _STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,6}"
 _CONTEXT = (
@@ -152,7 +153,7 @@ _NOTFOUND = (
 _FORBIDDEN = r"\bEACCES\b|\[Errno 13\]|\bEPERM\b|cannot be used with root|not running in a trusted"
 # The first match counts: a 429 may be about money, a 400 about a prompt that is too long.
 _PATTERNS = tuple(
-    (name, re.compile(words, re.IGNORECASE))
+    (name, lazy_compile(words, re.IGNORECASE))
     for name, words in (
         (AgentLimit.CONTEXT, _CONTEXT),
         (AgentLimit.MONEY, _MONEY),
@@ -166,8 +167,8 @@ _PATTERNS = tuple(
         (AgentLimit.NOT_FOUND, _NOTFOUND),
     )
 )
-_RETRY_AFTER = re.compile(r"retry[-_]after\b", re.IGNORECASE)
-_NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try again in \d", re.I)
+_RETRY_AFTER = lazy_compile(r"retry[-_]after\b", re.IGNORECASE)
+_NAMES_WAIT = lazy_compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try again in \d", re.I)
 
 
 def select_error_lines(text: str) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 LINES_SHOWN = 5
 QUESTION_CHARS_MAX = 1000
 
 # Prompts that read an answer right here; no finished agent ends with such a line.
-_INPUT = re.compile(
+_INPUT = lazy_compile(
     r"(?:[\[(](?:y(?:es)?/no?|y/n/\w{1,6})(?:/\[?\w{1,12}\]?)?[\])]\s{0,2}[?:>]?"
     r"|^press (?:any key|enter|return|y)\b.{0,60}"
     # `[sudo] password for me:`, `me@host's password:`, `Enter passphrase for key '...':`
@@ -18,7 +20,7 @@ _INPUT = re.compile(
     re.IGNORECASE,
 )
 # Requests for permission; some agents print such words and continue by themselves.
-_PERMISSION = re.compile(
+_PERMISSION = lazy_compile(
     r"^\W{0,4}(?:do you want (?:me )?to|are you sure|allow|proceed|continue|overwrite|confirm)\b"
     r".{0,200}\?\s{0,4}$",
     re.IGNORECASE,

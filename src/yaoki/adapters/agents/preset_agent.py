@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ from yaoki.adapters.agents.structured_output import (
     write_call_record,
 )
 from yaoki.adapters.agents.usage import NO_USAGE, read_earlier_usage
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, Permissions
 from yaoki.errors import FatalCode, Fault
 from yaoki.ports import AttemptRequest, Launch, outbox
@@ -46,9 +46,9 @@ NETWORK_VARIABLES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
 )
 # These values are inserted into JSON and TOML strings, so they must not contain quotes.
-_MODEL = re.compile(r"[^\s\"'{}\\]{1,200}")
-_URL = re.compile(r"https?://[^\s\"'{}\\]{1,500}")
-_ALLOW = re.compile(r"\*|[A-Za-z_][\w.:-]{0,80}")
+_MODEL = lazy_compile(r"[^\s\"'{}\\]{1,200}")
+_URL = lazy_compile(r"https?://[^\s\"'{}\\]{1,500}")
+_ALLOW = lazy_compile(r"\*|[A-Za-z_][\w.:-]{0,80}")
 NO_VALUES = AttemptValues()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,10 +14,11 @@ from yaoki.adapters.agents.preset import (
     insert_arguments,
 )
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, Permissions
 
 TOOL_SERVER_NAME = "yaoki"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_compile(
     r"\{(model|base_url|session|repo|home|outbox|check"
     r"|tool_config|tool_line|tool_command|tool_arguments)\}"
 )

@@ -5,7 +5,6 @@ As everywhere, the files decide, not what the agent claims.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from yaoki.adapters.agents.remedies import describe_remedy
 from yaoki.adapters.agents.sandboxed_agent import SandboxedAgent
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.core.text import format_duration
 from yaoki.errors import Fault
@@ -38,7 +38,7 @@ SECOND_PROMPT = (
 )
 POLL = timedelta(milliseconds=100)
 # A line that only repeats the exit code.
-CODE = re.compile(r"exit code \d+$")
+CODE = lazy_compile(r"exit code \d+$")
 
 
 @dataclass(frozen=True, slots=True)

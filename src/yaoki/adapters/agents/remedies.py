@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentLimit
 
 if TYPE_CHECKING:
     from yaoki.adapters.agents.preset import AgentPreset
 
-_KEY = re.compile(r"_(?:API_KEY|TOKEN)$")
+_KEY = lazy_compile(r"_(?:API_KEY|TOKEN)$")
 _REMEDIES: Mapping[AgentLimit, str] = {
     AgentLimit.OVERLOADED: "its service cannot be reached: check your network, or --base-url",
     AgentLimit.RATE: "its account is at a limit: try again later",

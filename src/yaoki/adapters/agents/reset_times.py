@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from email.utils import parsedate_to_datetime
-from zoneinfo import ZoneInfo
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 WAIT_MAX = timedelta(days=30)
 # "Resets at 3pm", read at one second past three, does not mean tomorrow.
@@ -20,28 +20,28 @@ _AFTER = (
     r"retry[-_ ]?(?:after|delay)(?:[-_ ]?(?:(?P<ms>ms|millis\w{0,8})|s|secs?|seconds))?"
     r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
 )
-_SECONDS = re.compile(_AFTER + r"(?P<n>\d{1,12}(?:\.\d{1,9})?)\s?(?P<unit>ms|[dhms])?", re.I)
-_HTTP_DATE = re.compile(
+_SECONDS = lazy_compile(_AFTER + r"(?P<n>\d{1,12}(?:\.\d{1,9})?)\s?(?P<unit>ms|[dhms])?", re.I)
+_HTTP_DATE = lazy_compile(
     _AFTER + r"(?P<date>\w{3,9}, \d\d[ -]\w{3}[ -]\d{2,4} [\d:]{8} GMT|"
     r"\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})",
     re.I,
 )
-_EPOCH = re.compile(
+_EPOCH = lazy_compile(
     r"(?:limit reached\||resets?[-_ ]?at[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
     r"|ratelimit-reset\w{0,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?)(?P<n>\d{13}|\d{10})(?!\d)",
     re.I,
 )
 _BEFORE_INSTANT = r"(?:resets?|again|retry|until|ratelimit[a-z-]{0,30}-reset)"
 # The seconds may be missing, and the zone as well.
-_INSTANT = re.compile(
+_INSTANT = lazy_compile(
     rf"\b{_BEFORE_INSTANT}[-_ \"':=]{{0,6}}(?:at|after|on)?[-_ \"':=]{{0,6}}"
     r"(?P<at>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?P<seconds>:\d\d(?:\.\d{1,9})?)?)"
     r" ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)?",
     re.I,
 )
 # Compact forms such as 5h12m3s have no word boundary between their parts.
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(ms|d|h|m|s)", re.I)
-_SPAN = re.compile(
+_PART = lazy_compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(ms|d|h|m|s)", re.I)
+_SPAN = lazy_compile(
     r"(?:\b(?:retry(?:ing)?|again|resets?|wait(?:ing)?|available)(?: (?:in|after|for))?[\s\"']{1,3}"
     r"|(?:retry[-_]?(?:delay|after)[\"']?\s{0,4}[:=]|ratelimit-reset[a-z-]{0,20}\s{0,4}:)"
     r"[\s\"']{0,3})"
@@ -50,7 +50,7 @@ _SPAN = re.compile(
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_CLOCK = re.compile(
+_CLOCK = lazy_compile(
     r"\b(?:resets?|again|until)(?: (?:at|on|after))? "
     rf"(?:(?:(?P<month>{_MONTH}) (?P<day>{_DAY})|(?P<day_first>{_DAY}) (?P<month_last>{_MONTH}))"
     r"(?:,? (?P<year>\d{4}))?,? (?:at )?|(?P<tomorrow>tomorrow),? (?:at )?)?"
@@ -61,7 +61,9 @@ _CLOCK = re.compile(
     r"|[PMCE][SD]T|CES?T|BST|JST|[+-]\d\d:?\d\d)\b))?",
     re.I,
 )
-_OFFSET = re.compile(r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d\d))?", re.I)
+_OFFSET = lazy_compile(
+    r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d\d))?", re.I
+)
 # Abbreviations that services print; others mean several zones.
 _ZONE_HOURS = {
     "UTC": 0,
@@ -116,6 +118,8 @@ def _parse_http_date(line: str, now: datetime) -> timedelta | None:
     hit = _HTTP_DATE.search(line)
     if hit is None:
         return None
+    from email.utils import parsedate_to_datetime  # slow to import
+
     try:
         date = parsedate_to_datetime(hit["date"])
     except (ValueError, OverflowError):
@@ -201,7 +205,11 @@ def _parse_zone(name: str) -> tzinfo:
         offset = timedelta(hours=int(hit["hours"]), minutes=int(hit["minutes"] or 0))
         return timezone(offset if hit["sign"] == "+" else -offset)
     hours = _ZONE_HOURS.get(name.upper())
-    return ZoneInfo(name) if hours is None else timezone(timedelta(hours=hours))
+    if hours is not None:
+        return timezone(timedelta(hours=hours))
+    from zoneinfo import ZoneInfo  # slow to import
+
+    return ZoneInfo(name)
 
 
 _FORMS: tuple[Callable[[str, datetime], timedelta | None], ...] = (

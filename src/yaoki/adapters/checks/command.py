@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import read_plain_bytes
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.errors import FatalCode
 from yaoki.ports import CheckFacts, Launch
@@ -30,7 +30,7 @@ from yaoki.ports import CheckFacts, Launch
 WORDS_READ = 40
 SCRIPT_BYTES_READ = 64 * 1024
 
-_PLACEHOLDER = re.compile(r"\{(report|worktree|base|commit)\}")
+_PLACEHOLDER = lazy_compile(r"\{(report|worktree|base|commit)\}")
 
 
 def check_command(

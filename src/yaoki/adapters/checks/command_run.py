@@ -16,6 +16,7 @@ from yaoki.adapters.checks.readers.suite_stop import find_wrong_call
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.core.model.patterns import PATTERNS
@@ -29,9 +30,9 @@ LAST_LINE_CHARS = 120
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
 
-_NODE_VERSION = re.compile(r"Node\.js v\d")
-_ERROR = re.compile(r"(?:Uncaught )?[A-Z]\w{0,80}(?:Error|Exception)\b|Error\b")
-_NO_TESTS = re.compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
+_NODE_VERSION = lazy_compile(r"Node\.js v\d")
+_ERROR = lazy_compile(r"(?:Uncaught )?[A-Z]\w{0,80}(?:Error|Exception)\b|Error\b")
+_NO_TESTS = lazy_compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)

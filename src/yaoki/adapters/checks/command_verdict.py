@@ -19,6 +19,7 @@ from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import EndCause, Finding
 from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 from yaoki.core.text import format_bytes, format_duration
@@ -30,7 +31,7 @@ OUTPUT_BYTES_MAX = 256 << 20
 EXTERNAL_SIGNALS = {signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP}
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
-_NONE_RAN = re.compile(r"^=* ?no tests ran in [\d.]+s", re.MULTILINE)
+_NONE_RAN = lazy_compile(r"^=* ?no tests ran in [\d.]+s", re.MULTILINE)
 
 
 def judge_command(run: CommandCheckRun) -> Finding:

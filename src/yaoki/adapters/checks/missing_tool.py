@@ -6,10 +6,11 @@ as well.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Modules that are run as checks; any other module may be what the task has to create.
 _MODULES = frozenset(
@@ -19,16 +20,16 @@ _MODULES = frozenset(
         *("pydocstyle", "pyflakes", "bandit", "black", "isort", "yapf", "build", "twine"),
     )
 )
-_MODULE = re.compile(
+_MODULE = lazy_compile(
     r"(?:\S*/)?(?:python|pypy)[\w.]{0,12}(?:\.exe)?: No module named '?([\w.]{1,80})'?$"
 )
-_SHELL = re.compile(
+_SHELL = lazy_compile(
     r"(?:\S*/)?(?:sh|bash|dash|zsh): (?:(?:line )?\d{1,6}: )?([^\s:]{1,100}): "
     r"(?:command )?not found$"
 )
 # Lines by which shells and launchers name a command that they did not find.
 _NOT_FOUND = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"(?:\S*/)?[\w.-]{1,40}: (?:(?:line )?\d{1,6}: )?([^\s:]{1,100}): (?:command )?not found$",
         r"(?:\S*/)?zsh:(?:\d{1,6}:)? command not found: (\S{1,100})$",
@@ -38,7 +39,7 @@ _NOT_FOUND = tuple(
     )
 )
 _LAUNCHERS = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"g?make(?:\[\d{1,3}\])?: \*\*\* \[[^\]]{0,300}\] Error 12[67]$",
         r"npm (?:ERR!|error) (?:npx )?canceled due to missing packages\b",
@@ -53,7 +54,7 @@ _LAUNCHERS = tuple(
     )
 )
 # An error of a system call as programs print it; names of exceptions have capitals.
-_NO_SPACE = re.compile(
+_NO_SPACE = lazy_compile(
     r"(?:[a-z][\w./+-]{0,100}: (?:[^\n]{0,300}: )?(?:No space left on device|Disk quota exceeded)"
     r"|(?:OSError|IOError): \[Errno (?:28|122)\] (?:No space left on device|Disk quota exceeded)"
     r"|(?:Error: )?ENOSPC: no space left on device\b)",

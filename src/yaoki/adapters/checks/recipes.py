@@ -10,6 +10,7 @@ from pathlib import Path
 from yaoki.core.commands.program import Program, find_programs
 from yaoki.core.commands.vacuous_checks import why_vacuous_script
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, CheckType
 
 TEXT_BYTES_MAX = 1 << 20
@@ -17,8 +18,8 @@ _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 # Scripts that a package manager runs without the word `run`.
 _SHORT = frozenset({"test", "start", "t", "tst"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_PHONY = re.compile(r"^\.PHONY *:([^#\n]*)", re.MULTILINE)
-_RULE = re.compile(r"^([\w./ -]{1,200}?) *::?(?!=)([^#\n]*)", re.MULTILINE)
+_PHONY = lazy_compile(r"^\.PHONY *:([^#\n]*)", re.MULTILINE)
+_RULE = lazy_compile(r"^([\w./ -]{1,200}?) *::?(?!=)([^#\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from yaoki.adapters.git.command import DEFAULT_IDENTITY, Git
 from yaoki.adapters.git.tree_diff import TreeChange, printable_path
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import NotNow
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SUBJECT_MAX = 100
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
-_OWN_MARKER = re.compile(rb"\+(?:<{7}|>{7}) [0-9a-f]{40,64}(?: |$)")
+_OWN_MARKER = lazy_compile(rb"\+(?:<{7}|>{7}) [0-9a-f]{40,64}(?: |$)")
 FILE_BYTES_MAX = 1 << 20
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.system.folders import walk_folders
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import GitFailed
 
 PARSE_CACHE_MAX = 128
@@ -24,8 +25,8 @@ HOOKS_MAX = 500
 BYTES_MAX = 1 << 20
 EDITOR_LOCK_PREFIX = ".#"
 
-INCLUDE = re.compile(rb"include\.path|includeif\..+\.path", re.DOTALL)
-HOOKS_PATH = re.compile(rb"core\.hookspath")
+INCLUDE = lazy_compile(rb"include\.path|includeif\..+\.path", re.DOTALL)
+HOOKS_PATH = lazy_compile(rb"core\.hookspath")
 
 
 def read_settings(git: Git, content: bytes) -> tuple[bytes, ...] | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Characters with a meaning in an ignore pattern.
-_SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+_SPECIAL = lazy_compile(r"([\\*?\[\]!# ])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ So its refs are read as files, and its objects as alternates of the user's own r
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import iter_paths_below
+from yaoki.core.lazy_pattern import lazy_compile
 
 REFS_MAX = 2_000
 FILE_BYTES_MAX = 4 << 20
-_FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FULL = lazy_compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class SubmoduleObjects:

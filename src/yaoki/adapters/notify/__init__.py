@@ -7,10 +7,6 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.notify.apprise_channel import AppriseChannel
-from yaoki.adapters.notify.command import CommandChannel
-from yaoki.adapters.notify.desktop import DesktopChannel
-from yaoki.adapters.notify.webhook import WebhookChannel
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.settings.settings import NotificationSettings
 from yaoki.ports import Channel, Clock
@@ -32,14 +28,32 @@ def open_channels(
     """
     variables = dict(os.environ if environ is None else environ)
     timeout = timedelta(seconds=settings.timeout_s)
+
+    # Imported here: most runs have no channel, and their modules are slow to import.
+    def command() -> Channel:
+        from yaoki.adapters.notify.command import CommandChannel
+
+        return CommandChannel(settings.command, settings.pass_env, top, timeout, variables)
+
+    def webhook() -> Channel:
+        from yaoki.adapters.notify.webhook import WebhookChannel
+
+        return WebhookChannel(settings, timeout, variables, clock or SystemClock())
+
+    def desktop() -> Channel:
+        from yaoki.adapters.notify.desktop import DesktopChannel
+
+        return DesktopChannel(top, timeout, variables)
+
+    def apprise() -> Channel:
+        from yaoki.adapters.notify.apprise_channel import AppriseChannel
+
+        return AppriseChannel(settings.apprise, settings.apprise_env, top, timeout, variables)
+
     factories: Mapping[str, Callable[[], Channel]] = {
-        "command": lambda: CommandChannel(
-            settings.command, settings.pass_env, top, timeout, variables
-        ),
-        "webhook": lambda: WebhookChannel(settings, timeout, variables, clock or SystemClock()),
-        "desktop": lambda: DesktopChannel(top, timeout, variables),
-        "apprise": lambda: AppriseChannel(
-            settings.apprise, settings.apprise_env, top, timeout, variables
-        ),
+        "command": command,
+        "webhook": webhook,
+        "desktop": desktop,
+        "apprise": apprise,
     }
     return {name: factories[name]() for name in settings.channels}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.processes.sandbox_mounts import root_options
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import SandboxUnavailable
 
 PROGRAM = "bwrap"
@@ -30,7 +31,7 @@ done
 """
 # The status of a process inside must show that it has no capabilities and cannot gain any.
 POWERLESS = tuple(
-    re.compile(rb"^%b:\s+%b$" % words, re.MULTILINE)
+    lazy_compile(rb"^%b:\s+%b$" % words, re.MULTILINE)
     for words in ((b"CapEff", b"0+"), (b"CapPrm", b"0+"), (b"NoNewPrivs", b"1"))
 )
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import re
 import secrets
 import stat
 import zlib
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import format_bytes
 
 FILES_MAX, BYTES_MAX = 2_000, 20 << 20
@@ -22,12 +22,12 @@ COMPILED = (".so", ".pyd", ".pyc")
 # Tools leave these in a folder of tests; they are no part of a check.
 LEFT_OUT = frozenset({".git", "__pycache__", ".pytest_cache", "node_modules"})
 
-_DEFINITION = re.compile(r"\b(?:def|class|func|fn|function)\s+(\w{1,120})")
-_TITLE = re.compile(
+_DEFINITION = lazy_compile(r"\b(?:def|class|func|fn|function)\s+(\w{1,120})")
+_TITLE = lazy_compile(
     r"\b(?:it|test|describe|context|specify|scenario)(?:\.\w+)*\s*\(\s*(['\"`])([^'\"`\n]{1,120})\1"
 )
 # Parts of names such as `test_2d` are no values.
-_NUMBER = re.compile(r"(?<![A-Za-z_])\d")
+_NUMBER = lazy_compile(r"(?<![A-Za-z_])\d")
 
 
 class HiddenFilesRefused(ValueError):

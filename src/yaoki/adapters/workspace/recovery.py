@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
@@ -14,10 +13,11 @@ from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
 from yaoki.adapters.workspace.worktrees.snapshots import RestoreResult, Snapshot, Snapshots
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Task
 from yaoki.ports import SavedWork
 
-RUN_BRANCH_NAME = re.compile(r"yaoki/[a-z0-9]{8}")
+RUN_BRANCH_NAME = lazy_compile(r"yaoki/[a-z0-9]{8}")
 
 
 class WorkRecovery:

@@ -5,12 +5,12 @@ They are left by a kill after the task was finished, or by a machine that lost i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import (
     RunId,
     Stage,
@@ -25,7 +25,7 @@ from yaoki.core.model import (
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import JournalReads, Workspace
 
-TASK_ID = re.compile(r"([a-z0-9]{8})-(\d+)")
+TASK_ID = lazy_compile(r"([a-z0-9]{8})-(\d+)")
 FINISHED = frozenset({State.DONE, State.CANCELLED, State.REPLACED})
 PAGE = 1000
 

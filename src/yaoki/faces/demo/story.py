@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.faces.text.render import clean_line, print_line, uses_colour
 
-_QUALITY = re.compile(r"Q\d+")
+_QUALITY = lazy_compile(r"Q\d+")
 NAME_CHARS = 7
 COMMIT_CHARS = 10
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import shlex
 import shutil
 import stat
@@ -17,12 +16,13 @@ from typing import Any
 
 from yaoki.adapters.system.files import write_atomically
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import NotNow, YaokiError
 from yaoki.faces.hooks import json_text
 from yaoki.faces.hooks.supported_agents import HookedAgent
 
 BYTES_MAX = 4 << 20
-OUR_COMMAND = re.compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
+OUR_COMMAND = lazy_compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Some editors write a byte order mark; it is not part of the JSON, and stays.
 BYTE_ORDER_MARK = "\ufeff"
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = lazy_compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.events import AttemptStarted, Claimed, Event
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.ports import JournalEntry
 
-TASK_ID = re.compile(r"[a-z0-9]{8}-[0-9]{1,9}")
-NUMBER = re.compile(r"[0-9]{1,9}")
+TASK_ID = lazy_compile(r"[a-z0-9]{8}-[0-9]{1,9}")
+NUMBER = lazy_compile(r"[0-9]{1,9}")
 PAGE = 1000
 ENTRIES_MAX = 50_000
 RESULT_REFUSED = "RESULT_REFUSED"

@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 
 from yaoki.adapters.system.files import open_plain_file
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.redact import MARK
 from yaoki.core.text import strip_terminal_codes
 
 # The end of a private key that begins before this piece.
-KEY_TAIL = re.compile(
+KEY_TAIL = lazy_compile(
     r"\A(?:(?!-----BEGIN ).)*-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,6}-----", re.S
 )
 

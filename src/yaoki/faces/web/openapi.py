@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from yaoki import __version__
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.faces.web.parameters import Parameter
 from yaoki.faces.web.routes import BASE, Route
 from yaoki.faces.web.schema_parts import schema_reference
 from yaoki.faces.web.schemas import SCHEMAS
 from yaoki.views.documents import Document
 
-PATH_PART = re.compile(r"{(\w+)}")
+PATH_PART = lazy_compile(r"{(\w+)}")
 PATH_PARTS = {
     "run": ({"type": "string"}, "A run's id or a prefix of it."),
     "task": ({"type": "string"}, "A task's id."),

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 TABLE_DEPTH_MAX = 4
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_SECTION = re.compile(r"^\[([^\]\n]{1,100})\]", re.MULTILINE)
-_TARGET = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*:(?!=)", re.MULTILINE)
+_REQUIREMENT = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SECTION = lazy_compile(r"^\[([^\]\n]{1,100})\]", re.MULTILINE)
+_TARGET = lazy_compile(r"^([A-Za-z0-9][\w.-]*)\s*:(?!=)", re.MULTILINE)
 _DEPENDENCIES = ("dependencies", "dependency-groups", "devDependencies", "require")
 # The placeholder that npm writes; it tests nothing.
 _NO_TESTS = "no test specified"
 # One command that fixes what it finds; words can be added to its end.
-_FIXES = re.compile(r"[^&|;\n]*\s--fix\b(?!-)[^&|;\n]*")
+_FIXES = lazy_compile(r"[^&|;\n]*\s--fix\b(?!-)[^&|;\n]*")
 
 ManifestFacts = Iterator[str]
 

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.discovery.settings_text import (
     ASIDE_MARKERS,
     NO_AGENT,
@@ -29,14 +30,14 @@ from yaoki.formats.discovery.settings_text import (
 )
 
 # The comments of `init` above a check: what shows it, its result on the base, and the remedy.
-_STORY = re.compile(
+_STORY = lazy_compile(
     r"# [^\n]+, shown by [^\n]+\n"
     r"# (?:green at the base$|not tried|red at the base: |did not end within |"
     rf"(?:{'|'.join(ASIDE_MARKERS)}): )[^\n]*\n"
     r"(?:# remedy: [^\n]*\n)?(?=\[checks\.)",
     re.MULTILINE,
 )
-_COMMENTED_CHECK = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
+_COMMENTED_CHECK = lazy_compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 
 
 def commented_out_checks(text: str) -> list[str]:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.imports.model import ImportedList
 from yaoki.formats.plan.defects import Defects
 from yaoki.formats.playbook.lines import MarkdownLine, split_lines
 
 DEPTH_MAX = 12
 
-_BOX = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+\[(.)\](?:[ \t]+(.*))?")
-_ALMOST = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]*\[(?:[ \txX]{0,3})\](?!\()[^\n]*")
+_BOX = lazy_compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+\[(.)\](?:[ \t]+(.*))?")
+_ALMOST = lazy_compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]*\[(?:[ \txX]{0,3})\](?!\()[^\n]*")
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.imports.checkboxes import Checkbox, read_checkboxes
 from yaoki.formats.imports.model import (
     ImportedList,
@@ -18,8 +19,8 @@ from yaoki.formats.imports.model import (
 )
 
 NAME = "checklist"
-_PLAYBOOK = re.compile(r"^## (?:meta|goal|phases)[ \t]*$", re.MULTILINE)
-_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+\[[ xX]\]", re.MULTILINE)
+_PLAYBOOK = lazy_compile(r"^## (?:meta|goal|phases)[ \t]*$", re.MULTILINE)
+_BOX = lazy_compile(r"^[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+\[[ xX]\]", re.MULTILINE)
 
 
 def looks_like(text: str) -> bool:

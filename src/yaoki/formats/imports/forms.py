@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from yaoki.core.graph import find_cycle
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import PlanInvalid
 from yaoki.formats.imports import checklist, issues, speckit, taskmaster
 from yaoki.formats.imports.model import (
@@ -24,8 +24,8 @@ FORMS: Mapping[str, Callable[[str, ImportedList, ImportOptions], None]] = {
     issues.NAME: issues.read_issues,
     checklist.NAME: checklist.read_checklist,
 }
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_CONTROL = lazy_compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def detect_form(text: str) -> str:

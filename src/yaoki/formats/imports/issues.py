@@ -8,21 +8,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.imports.located_json import LocatedValue, NotJson, parse_json
 from yaoki.formats.imports.model import ImportedList, ImportedTask, ImportOptions, join_paragraphs
 
 NAME = "github"
-_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HIDDEN = lazy_compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _REPO = r"[\w.-]{1,100}/[\w.-]{1,100}"
 _LINK = (
     rf"https?://[\w.:-]{{1,200}}/(?:api/v3/)?(?:repos/)?({_REPO})/(?:issues|pull|pulls)/(\d{{1,9}})"
 )
-_NEEDS = re.compile(
+_NEEDS = lazy_compile(
     r"\b(?:depends on|blocked by|requires)[ \t:]{0,4}"
     rf"((?:(?:,|and|&|[ \t]){{0,8}}(?:{_LINK}|(?:{_REPO})?#\d{{1,9}})){{1,50}})",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(rf"{_LINK}|({_REPO})?#(\d{{1,9}})", re.IGNORECASE)
+_NUMBER = lazy_compile(rf"{_LINK}|({_REPO})?#(\d{{1,9}})", re.IGNORECASE)
 UNTRUSTED_WORDS_NOTE = "anybody may have written these words: read the plan before you run it"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.imports.checkboxes import Checkbox, ChecklistDocument, flatten, read_checkboxes
 from yaoki.formats.imports.model import (
     ImportedList,
@@ -22,17 +23,17 @@ from yaoki.formats.imports.model import (
 )
 
 NAME = "spec-kit"
-TASK = re.compile(r"\[?(T\d{1,6}[a-z]?)\]?[ \t]+(.*)")
-_LABEL = re.compile(r"\[(P|US\d{1,4})\][ \t]*")
-_DEPENDS = re.compile(
+TASK = lazy_compile(r"\[?(T\d{1,6}[a-z]?)\]?[ \t]+(.*)")
+_LABEL = lazy_compile(r"\[(P|US\d{1,4})\][ \t]*")
+_DEPENDS = lazy_compile(
     r"\((?:depends|dependent) on ([^)]{1,300})\)"
     r"|\bdepends on:?[ \t]{1,4}((?:T\d{1,6}[a-z]?(?:,| and|)[ \t]{0,4}){1,50})",
     re.IGNORECASE,
 )
-_ID = re.compile(r"\bT\d{1,6}[a-z]?\b")
-_RANGE = re.compile(r"\bT(\d{1,6})[ \t]*(?:-|–|\.\.|to|through)[ \t]*T(\d{1,6})\b")
-_STORY = re.compile(r"user story|\bUS\d", re.IGNORECASE)
-_SECTION_LINE = re.compile(
+_ID = lazy_compile(r"\bT\d{1,6}[a-z]?\b")
+_RANGE = lazy_compile(r"\bT(\d{1,6})[ \t]*(?:-|–|\.\.|to|through)[ \t]*T(\d{1,6})\b")
+_STORY = lazy_compile(r"user story|\bUS\d", re.IGNORECASE)
+_SECTION_LINE = lazy_compile(
     r"\*\*(Goal|Purpose|Independent Test|Checkpoint|Acceptance[^*]{0,40})\*\*:?[ \t]*(.*)",
     re.IGNORECASE,
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.plan.model import PlanModel
 
-REFERENCE = re.compile(r"#/\$defs/(\w+)Model")
+REFERENCE = lazy_compile(r"#/\$defs/(\w+)Model")
 _REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent", "ask"]}
 
 

@@ -8,17 +8,18 @@ from dataclasses import field
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.plan.defects import Defects, KeyPath, Position
 from yaoki.formats.playbook.lines import MarkdownLine
 
 DEPTH_MAX = 4
 
-_BOX = re.compile(r"[ \t]*[-*+][ \t]*\[([^\]]?)\](?!\()[ \t]*(.*)")
-_NAMED = re.compile(r"(?:\*\*)?([^\s*:：]{1,200})(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*(.*)")
-_BULLET = re.compile(r"[ \t]*[-*+][ \t]+(.*)")
-_KEY = re.compile(r"(?:\*\*)?([A-Za-z_][A-Za-z0-9_]{0,63})(?:\*\*)?:(?:[ \t]+(.*))?")
-_BOLD = re.compile(r"\*\*([A-Za-z_][A-Za-z0-9_]{0,63})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*(.*)")
-_LIST = re.compile(r"\[([^\[\]]*)\][ \t]*(?:#.*)?")
+_BOX = lazy_compile(r"[ \t]*[-*+][ \t]*\[([^\]]?)\](?!\()[ \t]*(.*)")
+_NAMED = lazy_compile(r"(?:\*\*)?([^\s*:：]{1,200})(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*(.*)")
+_BULLET = lazy_compile(r"[ \t]*[-*+][ \t]+(.*)")
+_KEY = lazy_compile(r"(?:\*\*)?([A-Za-z_][A-Za-z0-9_]{0,63})(?:\*\*)?:(?:[ \t]+(.*))?")
+_BOLD = lazy_compile(r"\*\*([A-Za-z_][A-Za-z0-9_]{0,63})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*(.*)")
+_LIST = lazy_compile(r"\[([^\[\]]*)\][ \t]*(?:#.*)?")
 _FORM = "write - [ ] **p1.1**: what must hold"
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.plan.defects import Defects
 
 BYTES_MAX = 1 << 20
 LINES_MAX = 20_000
 LINE_CHARS_MAX = 20_000
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
-_RULE = re.compile(r"[ \t]*(?:-[ \t]*){3,}|[ \t]*(?:\*[ \t]*){3,}")
+_FORBIDDEN = lazy_compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FENCE = lazy_compile(r"[ \t]*(`{3,}|~{3,})(.*)")
+_HEADING = lazy_compile(r"(#{1,6})[ \t]+(.*)")
+_RULE = lazy_compile(r"[ \t]*(?:-[ \t]*){3,}|[ \t]*(?:\*[ \t]*){3,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from yaoki.core.graph import find_cycle
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.settings.override import retries_defect
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
@@ -25,7 +25,7 @@ SENTENCE_BYTES_MAX = 4_000
 PROSE_BYTES_MAX = 16 << 10
 DONE_WHEN_MAX = 200
 # Short enough to be a valid name with an aspect appended.
-ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}")
+ID = lazy_compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}")
 _FORM = "1 to 48 ASCII letters, digits, '_', '.' or '-', and begins with a letter"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.plan.draft import JudgedDraft, PlacedTask, draft_from_model
@@ -27,12 +28,12 @@ JUDGE = "judge"
 # The names of agents in playbooks.
 PRESETS = {"claudecode": "claude", "codex": "codex"}
 # Such a command always ends with 0: its output decides.
-SAYS_PASS = re.compile(r"""\b(?:echo|printf?)[ \t]+["']?PASS\b""")
+SAYS_PASS = lazy_compile(r"""\b(?:echo|printf?)[ \t]+["']?PASS\b""")
 PASSED = r"matches:\A(?![\s\S]*^FAIL\b)[\s\S]*^PASS\b"
 # The shell gets the command as a variable, so that it contains no placeholders.  The last line is
 # the report of a command without output.
 SCRIPT = '(eval "$YAOKI_COMMAND"); code=$?; echo "ended with exit code $code"; exit $code'
-_QUOTED = re.compile(r"`([^`]+)`|``(.+)``", re.DOTALL)
+_QUOTED = lazy_compile(r"`([^`]+)`|``(.+)``", re.DOTALL)
 _SPELT = {"goal": ("says",), "needs": ("depends_on",), "agent": ("executor",)}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from minijinja import Environment, Markup, TemplateError, safe
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.prompt import fence
 from yaoki.core.text import clip_bytes, one_line, strip_terminal_codes
 from yaoki.errors import TemplateInvalid
@@ -26,9 +27,11 @@ ITEMS_SHOWN = 20
 SEPARATOR_CHARS_MAX = 20
 
 # A line that Markdown would read as a heading, a rule or a code fence.
-_CONTROL = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|`{3,}|~{3,}|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
-_COMMENT = re.compile(r"\{#[\s\S]*?#\}|<!--[\s\S]*?-->")
-_BAR = re.compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
+_CONTROL = lazy_compile(
+    r"^( {0,3})(?=#{1,6}(?:\s|$)|`{3,}|~{3,}|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE
+)
+_COMMENT = lazy_compile(r"\{#[\s\S]*?#\}|<!--[\s\S]*?-->")
+_BAR = lazy_compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

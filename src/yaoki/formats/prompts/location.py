@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 STEM = ("steps", "retry", "issue")
@@ -17,7 +17,7 @@ BUILT_IN = "built-in words"
 # The project's own templates, relative to the top of the repository.
 PROJECT_FOLDER = ".yaoki/prompts"
 # No part may leave its folder or be hidden: it begins with a letter or a digit.
-PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+PART = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 # `f_failed_NAME+WORD.md` is a further template for NAME.  No pattern has this character.
 VARIANT_MARK = "+"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import TemplateInvalid
 
 FILTERS = frozenset(
@@ -21,17 +22,19 @@ FILTERS = frozenset(
 STATEMENTS = frozenset({"for", "if", "elif", "else", "endfor", "endif"})
 KEYWORDS = frozenset({*STATEMENTS, "in", "and", "or", "not", "is"})
 
-_TAG = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{#.*?#\}", re.DOTALL)
-_OPEN = re.compile(r"\{\{|\{%|\{#")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_LITERAL = re.compile(r"\d+|\"[^\"\\]*\"|'[^'\\]*'")
-_TOKEN = re.compile(rf"\s*({_WORD.pattern}|{_LITERAL.pattern}|==|!=|<=|>=|[<>.,|()\[\]])", re.ASCII)
-_SEED = re.compile(r"\{\{\s*(?:[#/]|else\s*\}\})")
-_SEED_OPEN = re.compile(r"\{\{\s*#(each|if)\s+([A-Za-z_][\w.]*)\s*\}\}")
-_SEED_CLOSE = re.compile(r"\{\{\s*/(each|if)\s*\}\}")
-_SEED_ELSE = re.compile(r"\{\{\s*else\s*\}\}")
-_SEED_NAME = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_TAG = lazy_compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{#.*?#\}", re.DOTALL)
+_OPEN = lazy_compile(r"\{\{|\{%|\{#")
+_WORD = lazy_compile(r"[A-Za-z_]\w*")
+_LITERAL = lazy_compile(r"\d+|\"[^\"\\]*\"|'[^'\\]*'")
+_TOKEN = lazy_compile(
+    rf"\s*({_WORD.pattern}|{_LITERAL.pattern}|==|!=|<=|>=|[<>.,|()\[\]])", re.ASCII
+)
+_SEED = lazy_compile(r"\{\{\s*(?:[#/]|else\s*\}\})")
+_SEED_OPEN = lazy_compile(r"\{\{\s*#(each|if)\s+([A-Za-z_][\w.]*)\s*\}\}")
+_SEED_CLOSE = lazy_compile(r"\{\{\s*/(each|if)\s*\}\}")
+_SEED_ELSE = lazy_compile(r"\{\{\s*else\s*\}\}")
+_SEED_NAME = lazy_compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
+_FENCE = lazy_compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 import yaml
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile
 
 FILE_BYTES_MAX = 32_000
 FRONT_MATTER_BAR = "---"
 KEYS = ("params", "description")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)

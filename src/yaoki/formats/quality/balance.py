@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import Grammar
 from yaoki.formats.quality.lexer import ScannedSource
 
 _OPENER = {")": "(", "]": "[", "}": "{"}
-_BRACKET = re.compile(r"[()\[\]{}]")
-_DIRECTIVE = re.compile(r"\s*#\s*(\w+)(.*)")
+_BRACKET = lazy_compile(r"[()\[\]{}]")
+_DIRECTIVE = lazy_compile(r"\s*#\s*(\w+)(.*)")
 _CONDITIONS = frozenset(
     {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "elseif", "else", "endif"}
 )
 _PREPROCESSED = frozenset({"c", "csharp", "swift"})
 # Text between tags may contain round and square brackets that are not code.
-_TAGS = re.compile(r"</\w|/>|</>")
+_TAGS = lazy_compile(r"</\w|/>|</>")
 
 
 @dataclass(frozen=True, slots=True)

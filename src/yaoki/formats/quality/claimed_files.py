@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import language_of
 
 PATHS_MAX = 100
@@ -35,32 +36,32 @@ _AUTHOR = (
 # After the name: an end, a bracket, a dash, or words that say what the file is for.
 _END = r"(?:[.!;:,)]?\s{0,2}\Z|[.!;:,](?= )|\s?\(| [-–—] |, (?!`))"
 _FOR = r"| (?:with|which|that|containing|holding|implementing|defining|for|as|so)\b"
-_CREATED = re.compile(
+_CREATED = lazy_compile(
     rf"{_AUTHOR}(?:created|wrote|generated|authored) {_KIND}{_NAMES}(?={_END}{_FOR}| to (?!the ))",
     re.IGNORECASE,
 )
 # Something added "to" a thing is no file, and what it is added "for" may be anything.
-_ADDED = re.compile(
+_ADDED = lazy_compile(
     rf"{_AUTHOR}added {_KIND}{_NAMES}(?={_END}| with\b| containing\b)", re.IGNORECASE
 )
-_PASSIVE = re.compile(
+_PASSIVE = lazy_compile(
     rf"(?:^|[.!] |[-*•] )(?:the )?(?:new )?files? {_NAMES} (?:was|were|has been|have been)"
     r" (?:created|added|written|generated)\b",
     re.IGNORECASE,
 )
 _JP_NAMES = rf"({_NAME}(?:\s?(?:と|、|,|および|及び)\s?{_NAME}){{0,{LIST_MAX}}})"
-_JAPANESE = re.compile(
+_JAPANESE = lazy_compile(
     rf"{_JP_NAMES}\s?(?:という(?:新しい)?(?:ファイル|モジュール))?\s?を\s?(?:新規に?|新しく)?\s?"
     r"(?:作成|生成|新規追加)し(?:ました|た|ています)"
 )
-_JAPANESE_ADDED = re.compile(rf"{_JP_NAMES}\s?を\s?(?:新規に?|新しく)?\s?追加し(?:ました|た)")
-_DENIED = re.compile(
+_JAPANESE_ADDED = lazy_compile(rf"{_JP_NAMES}\s?を\s?(?:新規に?|新しく)?\s?追加し(?:ました|た)")
+_DENIED = lazy_compile(
     r"\b(?:not|never|no|would|could|should|will|can|cannot|removed|deleted|temporary|temp|todo|next|if"
     r"|instead|example|reverted|previously|already|when|whenever|ignored?|moved|renamed|folded)\b"
     r"|n't\b|ません|なかった|削除|予定|一時|場合",
     re.IGNORECASE,
 )
-_HEADING = re.compile(
+_HEADING = lazy_compile(
     r"[#*\s]{0,8}(?:(?:new|created|added|generated) files?(?: (?:created|added))?"
     r"|files? (?:created|added|written)"
     r"|(?:i (?:have )?)?(?:created|wrote|added|generated)(?: the following)?(?: new)?(?: files?)"
@@ -68,12 +69,14 @@ _HEADING = re.compile(
     r"|(?:新規|新しい|作成した|追加した)ファイル)[*\s]{0,4}[:：][*\s]{0,4}",
     re.IGNORECASE,
 )
-_BULLET = re.compile(
+_BULLET = lazy_compile(
     rf"\s{{0,8}}(?:[-*•]|\d{{1,3}}[.)])\s{{1,4}}({_NAME})(?=\s{{0,4}}(?:\Z|[-–—:：(（]))"
 )
-_ANY_BULLET = re.compile(r"\s{0,8}(?:[-*•]|\d{1,3}[.)])\s")
-_EACH = re.compile(_NAME)
-_PLAIN = re.compile(r"(?!/|~|\.\.?/\.\.)(?:\./)?[\w@+-][\w.@+/-]{0,180}\.[A-Za-z][A-Za-z0-9]{0,9}")
+_ANY_BULLET = lazy_compile(r"\s{0,8}(?:[-*•]|\d{1,3}[.)])\s")
+_EACH = lazy_compile(_NAME)
+_PLAIN = lazy_compile(
+    r"(?!/|~|\.\.?/\.\.)(?:\./)?[\w@+-][\w.@+/-]{0,180}\.[A-Za-z][A-Za-z0-9]{0,9}"
+)
 
 
 def find_claimed_paths(text: str) -> Iterator[str]:

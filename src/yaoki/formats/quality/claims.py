@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import TaskKind
 from yaoki.formats.quality.claimed_files import PATHS_MAX, find_claimed_paths
 from yaoki.formats.quality.model import ChangeContext
 
 SAID_CHARS_MAX = 20_000
-_DONE = re.compile(
+_DONE = lazy_compile(
     r"\ball (?:\d+ )?(?:the )?(?:unit |integration )?(?:tests|checks) (?:now )?(?:are )?"
     r"(?:pass|passed|passing|green)\b"
     r"|(?:^|[.!:\n]\s{0,4})(?:done|completed|finished|all done)\b(?=[.!,:\s]|\Z)"
@@ -21,7 +22,7 @@ _DONE = re.compile(
     r"|(?:完了|実装|修正|対応)(?:し|いたし)ました|(?:完了|成功)です|テスト(?:は|が)?(?:すべて|全て)(?:通|成功|パス)",
     re.IGNORECASE,
 )
-_UNDONE = re.compile(
+_UNDONE = lazy_compile(
     r"\b(?:not|never|cannot|unable|failed|nothing|isn't|wasn't|couldn't|can't|without)\b|ません|できな|失敗",
     re.IGNORECASE,
 )

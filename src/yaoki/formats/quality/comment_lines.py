@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.lexer import ScannedSource
 
 _MARKS = "/*#;!<>-–— \t\r"
 _DOC = ("/**", "///", "//!", "/*!", "##")
 _HOLLOW = ("{}", "()", "[]", "{})", "{};", "();", "{},")
 # A comment inside a comment belongs to an example.
-_EXAMPLE = re.compile(r"(?:#|//|\*|--|;)\s{1,40}(?:#|//|--|;)\s")
+_EXAMPLE = lazy_compile(r"(?:#|//|\*|--|;)\s{1,40}(?:#|//|--|;)\s")
 
 
 @dataclass(frozen=True, slots=True)

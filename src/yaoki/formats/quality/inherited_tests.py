@@ -6,10 +6,10 @@ Neither is a test function in a collected file, so no comparison of test functio
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.integrity import TEST_LOST
 from yaoki.formats.quality.model import Change
@@ -17,7 +17,7 @@ from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.suites import is_collected_path
 
 # The names of classes that runners collect.
-_COLLECTED = re.compile(r"^Test|Tests?$|TestCase$")
+_COLLECTED = lazy_compile(r"^Test|Tests?$|TestCase$")
 # A class with these bases alone inherits no test.
 _PLAIN_BASES = frozenset({"object", "TestCase", "IsolatedAsyncioTestCase", "ABC", "Protocol"})
 # A name, and what a new one must share with a lost one to replace it.

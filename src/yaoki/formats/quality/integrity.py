@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.changed_file import unread_words
 from yaoki.formats.quality.model import Change
@@ -14,7 +14,7 @@ from yaoki.formats.quality.suites import FileTests, Skip, is_collected_path, rea
 TEST_LOST = "the test was deleted, or is never run"
 
 # Hooks that collect tests, or that report how they ended.
-_HOOKS = re.compile(
+_HOOKS = lazy_compile(
     r"\bcollect_ignore|\bdef pytest_(?:collection_\w{1,40}|ignore_collect|collect_file"
     r"|pycollect_\w{1,40}|itemcollected|runtest_(?:protocol|makereport|call)|pyfunc_call|sessionfinish|report_\w{1,40}"
     r"|deselected)\b|\bos\._exit\("

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import GRAMMARS, Grammar, ending_of, language_of
 from yaoki.formats.quality.model import Change
 
@@ -16,19 +17,19 @@ from yaoki.formats.quality.model import Change
 FILE_CHARS_MAX = 400_000
 CELLS_MAX = 2_000
 _COMPONENTS = frozenset({"vue", "svelte", "astro", "html", "htm"})
-_SCRIPT = re.compile(r"(<script\b[^>]{0,300}>)([\s\S]*?)(?=</script\s*>|\Z)", re.IGNORECASE)
-_STYLE = re.compile(r"(<style\b[^>]{0,300}>)([\s\S]*?)(?=</style\s*>|\Z)", re.IGNORECASE)
-_FRONT = re.compile(r"(\A---[ \t]*\n)([\s\S]*?)(?=^---[ \t]*$)", re.MULTILINE)
-_OTHER_SCRIPT = re.compile(
+_SCRIPT = lazy_compile(r"(<script\b[^>]{0,300}>)([\s\S]*?)(?=</script\s*>|\Z)", re.IGNORECASE)
+_STYLE = lazy_compile(r"(<style\b[^>]{0,300}>)([\s\S]*?)(?=</style\s*>|\Z)", re.IGNORECASE)
+_FRONT = lazy_compile(r"(\A---[ \t]*\n)([\s\S]*?)(?=^---[ \t]*$)", re.MULTILINE)
+_OTHER_SCRIPT = lazy_compile(
     r"lang=[\"'](?!js|ts|jsx|tsx)|type=[\"'](?!module|(?:text|application)/(?:java|type)script)"
 )
-_OTHER_STYLE = re.compile(r"lang=[\"'](?!css|scss|less|postcss)")
-_SHEBANG = re.compile(
+_OTHER_STYLE = lazy_compile(r"lang=[\"'](?!css|scss|less|postcss)")
+_SHEBANG = lazy_compile(
     r"#![^\n]{0,80}?(?:/|\s)(python|node|deno|bun|bash|sh|zsh|ksh|dash|ruby|perl)[\d.]*(?:\s|\Z)"
 )
 _BY_PROGRAM = {"python": "python", "ruby": "ruby", "perl": "hash"}
 _BY_PROGRAM |= dict.fromkeys(("node", "deno", "bun"), "javascript")
-_NOT_NEWLINE = re.compile(r"[^\n]")
+_NOT_NEWLINE = lazy_compile(r"[^\n]")
 
 Mask = Callable[[str], str]
 

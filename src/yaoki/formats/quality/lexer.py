@@ -9,22 +9,23 @@ import re
 from functools import cache
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import Grammar, Quote
 
-_NOT_NEWLINE = re.compile(r"[^\n]")
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_NOT_NEWLINE = re.compile(r"[^\n]")
-_RAW_RUST = re.compile(r'r(#{0,16})"')
-_RAW_CPP = re.compile(r'R"([^\s()\\"]{0,16})\(')
-_CHAR = re.compile(r"'(?:\\[^\n]{1,12}?|[^\\'\n])'")
-_NUMBER = re.compile(r"(?<!\w)\d[\w']*\Z")
-_REGEX = re.compile(r"/(?![*/>])(?:[^\\/\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[a-z]{0,8}")
-_BEFORE_REGEX = re.compile(
+_NOT_NEWLINE = lazy_compile(r"[^\n]")
+_TRAILING_COMMA = lazy_compile(r",(?=\s*[}\]])")
+_NOT_NEWLINE = lazy_compile(r"[^\n]")
+_RAW_RUST = lazy_compile(r'r(#{0,16})"')
+_RAW_CPP = lazy_compile(r'R"([^\s()\\"]{0,16})\(')
+_CHAR = lazy_compile(r"'(?:\\[^\n]{1,12}?|[^\\'\n])'")
+_NUMBER = lazy_compile(r"(?<!\w)\d[\w']*\Z")
+_REGEX = lazy_compile(r"/(?![*/>])(?:[^\\/\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[a-z]{0,8}")
+_BEFORE_REGEX = lazy_compile(
     r"(?:^|[(,=:\[!&|?{};+\-*%~^\n]|=>|\b(?:return|typeof|case|in|of|do|else|void|await|yield|throw|delete))\Z"
 )
-_CONDITION_BEFORE = re.compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
+_CONDITION_BEFORE = lazy_compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
 _STRUCTURE = frozenset("<>{}=;(),:?&|+")
-_PAGE = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
+_PAGE = lazy_compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
 _CLOSER = {"{": "}", "(": ")"}
 LOOK_BACK = 300
 # Between tags these are ordinary characters.

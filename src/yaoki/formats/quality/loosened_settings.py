@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import GRAMMARS
 from yaoki.formats.quality.lexer import scan_source, strip_comments
 from yaoki.formats.quality.model import Change
@@ -17,7 +17,7 @@ from yaoki.formats.quality.strictness import FEWER, find_narrowing, flatten_sect
 LOOSENED_MESSAGE = "how the checks are made was changed"
 
 # Files with no other purpose; any change to an existing one counts.
-_CONFIG = re.compile(
+_CONFIG = lazy_compile(
     r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
     r"|jest\.config\.\w+|vitest\.config\.\w+"
     r"|\.mocharc(?:\.\w+)?|karma\.conf\.js|mypy\.ini|\.mypy\.ini|pyrightconfig\.json|ruff\.toml"
@@ -29,23 +29,23 @@ _TOOLS = (
     *("pylint", "poe", "nox", "bandit", "black", "isort", "ty", "yaoki"),
 )
 _NODE_TOOLS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "eslintConfig", "tap", "xo", "wireit")
-_SCRIPT = re.compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
-_STRICTNESS = re.compile(r"strict|^no[A-Z]|skipLibCheck|checkJs|allowUnreachable|allowUnused")
+_SCRIPT = lazy_compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
+_STRICTNESS = lazy_compile(r"strict|^no[A-Z]|skipLibCheck|checkJs|allowUnreachable|allowUnused")
 # Folders of build output, which is never checked.
-_BUILT = re.compile(
+_BUILT = lazy_compile(
     r"(?:\*\*/|\./)?(?:out|dist|build|lib|coverage|node_modules|tmp|temp|target|public|storybook-static"
     r"|\.[\w-]{1,40})(?:/\*{1,2}|/)?"
 )
-_MAKES = re.compile(
+_MAKES = lazy_compile(
     r"pytest|unittest|jest|vitest|mocha|rspec|mypy|ruff|flake8|eslint|tsc\b|clippy"
     r"|\bgo (?:test|vet)|cargo test|npm (?:run )?test|fail_under",
     re.IGNORECASE,
 )
-_MAKE_TURNS = re.compile(
+_MAKE_TURNS = lazy_compile(
     r"^\s{0,4}(?:test|check|lint)[\w-]{0,20}\s{0,4}::?(?!=)|ADDOPTS|\.IGNORE\b|\bMAKEFLAGS\b"
     r"|\bSHELL\s{0,4}[:?+]{0,3}=|\.SHELLFLAGS"
 )
-_CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
+_CARGO = lazy_compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
 
 
 def find_loosening(change: Change) -> str:
@@ -116,6 +116,8 @@ def _ini_of(text: str) -> Mapping[str, Any]:
 
 
 def _parse_ini(text: str) -> Mapping[str, Any]:
+    import configparser  # few changes have such a file
+
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.changed_file import FileVersion
 from yaoki.formats.quality.comment_lines import CommentLine, nearest_above
 from yaoki.formats.quality.model import Violation
@@ -23,13 +23,15 @@ from yaoki.formats.quality.python import find_hollow_bodies, parse_python
 _DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash", "notebook"})
 # Outside strings these contain plain words.
 _WORDS_ARE_DATA = frozenset({"markup", "yaml", "toml", "hash"})
-_HOLLOW_BRACES = re.compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
+_HOLLOW_BRACES = lazy_compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
 STORY_LINES = 15
 # Another value is copied: what is beside it may well be unchanged.
-_SPREAD = re.compile(r"\.\.\.?[A-Za-z_$(\[]")
-_EXIT_STATEMENT = re.compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
-_CONDITION = re.compile(r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b")
-_FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
+_SPREAD = lazy_compile(r"\.\.\.?[A-Za-z_$(\[]")
+_EXIT_STATEMENT = lazy_compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
+_CONDITION = lazy_compile(
+    r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b"
+)
+_FENCE = lazy_compile(r"\s{0,8}(?:```|~~~)")
 
 
 def find_omissions(side: FileVersion) -> Iterator[Violation]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 CHARS_MAX = 120
 _DOTS = r"(?:\.{3,12}|…{1,4}|⋯{1,4})"
 _EDGE = " \t.…⋯・()[]{}<>（）【】「」〈〉＜＞《》〔〕*_~〜～-–—=:※"
@@ -31,7 +33,7 @@ _WHY = "(?: (?:here|as before|for (?:brevity|clarity|space|simplicity|now)))?"
 _THE = "(?:(?:the|this|your|my|our|all|any|other|existing|original|of) ){0,3}"
 
 # Certain in any comment line: it says that something was left out.
-SURE = re.compile(
+SURE = lazy_compile(
     rf"(?:the )?(?:rest|remainder)(?: of {_THE}(?:\w+ ){{0,2}}\w+)?{_IS} {_OMITTED}{_WHY}"
     rf"|(?:the )?(?:rest|remainder) of {_THE}(?:\w+ ){{0,2}}{_PART}{_IS} {_SAME}{_WHY}"
     rf"|{_THE}(?:existing|previous|other|remaining|original) (?:\w+ ){{0,2}}{_PART}{_IS}"
@@ -56,7 +58,7 @@ SURE = re.compile(
     r"|(?:the )?(?:code|implementation|logic) (?:goes|comes) here"
 )
 # Certain only when the comment is alone and says nothing else.
-ALONE = re.compile(
+ALONE = lazy_compile(
     r"snip|snipped|and so on|and so forth|etc|omitted|unchanged|elided"
     r"|unchanged code|code unchanged|implementation here"
     r"|(?:the )?(?:rest of (?:the |your |this )?|existing |remaining )"
@@ -64,14 +66,14 @@ ALONE = re.compile(
     r"|(?:keep|leave) (?:the |all |your )?existing (?:code|implementation|methods|functions)"
 )
 # Certain after or before three dots.
-DOTTED = re.compile(
+DOTTED = lazy_compile(
     r"(?:(?:the|your|all|any|and|keep|with|of|some|same|for|plus|then|as|is) ){0,4}"
     r"(?:existing|rest|remaining|remainder|others?|unchanged|previous|previously|original|omitted|more"
     r"|additional|similar|code|implementation|snip|truncated|etc|body|logic|imports|methods"
     r"|functions|elided|same|as before)(?: [\w'/,-]+){0,8}"
 )
 # Certain only after them: "...existing users keep their role" is the end of a sentence.
-FOLLOWING = re.compile(
+FOLLOWING = lazy_compile(
     r"(?:(?:the|your|all|any|and|keep|with|some|plus) ){0,3}"
     r"(?:(?:existing|rest|remaining|remainder|others?|previous|original|more|additional|similar|same|unchanged)"
     rf"(?: of)? {_THE}(?:[\w'-]+ ){{0,2}}{_ANY_PART}(?:{_IS} (?:{_OMITTED}|{_SAME}))?{_WHY}"
@@ -80,7 +82,7 @@ FOLLOWING = re.compile(
     r"|same as (?:before|above)|as before|(?:is |are )?the same as before"
     rf"|(?:the )?(?:rest|remainder){_IS} (?:{_OMITTED}|{_SAME}){_WHY})"
 )
-ENDING = re.compile(rf"(?:the )?(?:rest of|existing|remaining|other) (?:\w+ ){{0,3}}{_ANY_PART}")
+ENDING = lazy_compile(rf"(?:the )?(?:rest of|existing|remaining|other) (?:\w+ ){{0,3}}{_ANY_PART}")
 
 _JP_PART = (
     "(?:コード|処理|実装|部分|メソッド|関数|内容|ファイル|行|項目|テスト"
@@ -91,7 +93,7 @@ _JP_WHY = (
     "|簡略化のため|変更がないため|変更ないため)?"
 )
 _JP_END = r"(?:します|する|しました|しています|した|です|とします|のため)?"
-JAPANESE_SURE = re.compile(
+JAPANESE_SURE = lazy_compile(
     rf"(?:以下|以降|以後|残り|のこり|後半|前半|途中|この先|続き)(?:の[^\s。、]{{1,12}}?)?(?:は|を|も|が)?{_JP_WHY}"
     rf"(?:省略|略|割愛){_JP_END}"
     rf"|(?:その他|他|既存|元|詳細|中身|本体|{_JP_PART})(?:の[^\s。、]{{1,12}}?)?は?{_JP_WHY}(?:省略|割愛){_JP_END}"
@@ -106,23 +108,23 @@ JAPANESE_SURE = re.compile(
     rf"|ここに(?:実際の|残りの|既存の)?{_JP_PART}(?:を|が)?"
     r"(?:書く|書いて|書きます|記述|実装|追加|入れる|入る|入ります|続く|続きます|挿入)[^\s。、]{0,8}"
 )
-JAPANESE_ALONE = re.compile(
+JAPANESE_ALONE = lazy_compile(
     r"省略|略|中略|後略|以下略|変更なし|変更無し|割愛|未実装|(?:既存|元|残り)の(?:コード|実装|処理)"
     rf"|元の{_JP_PART}と(?:同じ|同様)"
 )
-JAPANESE_DOTTED = re.compile(
+JAPANESE_DOTTED = lazy_compile(
     r"(?:既存|残り|他|その他|元|同様)の?[^\s。、]{0,16}|省略[^\s。、]{0,6}|中略|後略|以下略|変更なし"
 )
-_SAME_AS = re.compile(r"(?:(?:exactly )?the )?same as (?:before|above)|as before")
+_SAME_AS = lazy_compile(r"(?:(?:exactly )?the )?same as (?:before|above)|as before")
 _STATES = frozenset({"unchanged", "omitted", "変更なし", "変更無し"})
-_BRACKETED = re.compile(r"\s*[（(【\[〈＜<].{1,60}[）)】\]〉＞>]\s*")
-_DOTS_ONLY = re.compile(rf"\s*(?:{_DOTS}|\. \. \.)\s*")
-_DOTS_FIRST = re.compile(rf"\s*[(\[（【]?\s*{_DOTS}")
+_BRACKETED = lazy_compile(r"\s*[（(【\[〈＜<].{1,60}[）)】\]〉＞>]\s*")
+_DOTS_ONLY = lazy_compile(rf"\s*(?:{_DOTS}|\. \. \.)\s*")
+_DOTS_FIRST = lazy_compile(rf"\s*[(\[（【]?\s*{_DOTS}")
 # `... (rest of the code)`: text in brackets does not end a sentence.
-_DOTS_IN_BRACKETS = re.compile(
+_DOTS_IN_BRACKETS = lazy_compile(
     rf"\s*{_DOTS}\s*[(\[（【].*[)\]）】]\s*\Z|\s*[(\[（【]\s*{_DOTS}.*[)\]）】]\s*\Z"
 )
-_DOTS_LAST = re.compile(rf"{_DOTS}\s*[)\]）】]?\s*\Z")
+_DOTS_LAST = lazy_compile(rf"{_DOTS}\s*[)\]）】]?\s*\Z")
 
 
 def is_only_dots(text: str) -> bool:

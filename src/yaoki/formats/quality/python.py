@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import threading
 import warnings
@@ -11,22 +10,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.balance import SyntaxProblem
 
 _ENDLESS = ("was never closed", "unterminated triple-quoted", "unexpected EOF")
 # Python's warning filters are global, so one thread at a time may change them.
 _QUIET = threading.Lock()
-_NEWER = re.compile(
+_NEWER = lazy_compile(
     r"\s*type\s+\w+.*=|\s*(?:async\s+)?(?:def|class)\s+\w+\[|\s*except\s[^:]*,|.*\b[tT][rR]?[\"']"
 )
-_OLD = re.compile(r"#![^\n]{0,80}python2")
+_OLD = lazy_compile(r"#![^\n]{0,80}python2")
 _EXEMPT_DECORATORS = frozenset(
     {"overload", "abstractmethod", "abstractproperty", "group", "callback", "singledispatch"}
     # Decorators whose docstring is the program: a model or a plug-in fills the body.
     | {"fn", "simple", "prompt", "hookspec", "ai_fn", "singledispatchmethod"}
 )
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\Z|conftest\.py\Z)|_test\.py\Z")
+_TEST_FILE = lazy_compile(r"(?:^|/)(?:tests?/|test_[^/]*\Z|conftest\.py\Z)|_test\.py\Z")
 
 
 @dataclass(frozen=True, slots=True)

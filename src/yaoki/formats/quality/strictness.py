@@ -7,10 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
+
 FEWER = "it makes the checks examine less"
 
 # In a new file, or a new part of an old one, only narrowing counts.
-_NARROWS = re.compile(
+_NARROWS = lazy_compile(
     r"--ignore\b|--ignore-glob|--deselect|--co(?:llect-only)?\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
     r"|--exit-zero|passWithNoTests|--allow-no-tests"
     r"|(?:^|[\s\"'=\[,])-[km][\s\"',=]|norecursedirs|\bpython_(?:files|functions|classes)\b"
@@ -40,7 +42,7 @@ _NEUTRAL_START = ("log_", "faulthandler_", "tmp_path_", "junit_")
 _MORE = frozenset(
     {"select", "extend-select", "extend_select", "enable", "testpaths", "files", "packages"}
 )
-_STRICTER = re.compile(
+_STRICTER = lazy_compile(
     r"^(?:strict\w*|warn_\w+|disallow_\w+|check_untyped_defs|no_implicit_\w+|fail_under)$"
 )
 # New keys of a known section that are judged by what they narrow, like a new section.

@@ -9,24 +9,25 @@ from dataclasses import field
 from functools import lru_cache
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import ScannedSource, scan_source
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import read_python_suite
 
-_TEST_FILE = re.compile(
+_TEST_FILE = lazy_compile(
     r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|tests?)\.\w+$"
     r"|\.(?:test|spec)\.\w+$"
     r"|(?:^|/)[A-Z]\w*(?:Tests?|Spec)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
 # A runner finds files with these names by itself.
-_COLLECTED = re.compile(
+_COLLECTED = lazy_compile(
     r"(?:^|/)(?:test[^/]*|[^/]*_(?:test|spec|tests)|tests?)\.\w+$|\.(?:test|spec|cy|e2e)\.\w+$"
     r"|(?:^|/)__tests__/|(?:^|/)[A-Z]\w*(?:Tests?|Spec|IT)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
 # A pattern for the name of a test in a language: the first group that is not empty.
-_TESTS = re.compile(
+_TESTS = lazy_compile(
     r"^[ \t]{0,40}(?:async )?def (test\w{0,200})\("
     r"|^[ \t]{0,40}class (Test\w{0,200})\b"
     r"|^func (Test\w{0,200})\("
@@ -36,7 +37,7 @@ _TESTS = re.compile(
     r"|@Test\b[^;{]{0,200}?\b(?:void|fun) (\w{1,200})\(",
     re.MULTILINE,
 )
-_SKIPS = re.compile(
+_SKIPS = lazy_compile(
     r"@?\bpytest\.mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\("
     r"|@unittest\.(?:skip|expected)"
     r"|\bself\.skipTest\(|\b(?:it|test|describe|context)\.(?:skip|todo|only|failing)\b"
@@ -44,9 +45,9 @@ _SKIPS = re.compile(
     r"|^\s{0,40}[xf](?:it|describe|context|test|specify)[ (]"
     r"|\bt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b"
 )
-_CONDITION = re.compile(r"\s{0,80}(?:\}\s{0,4}else\s)?if\b")
-_BODY = re.compile(r"\{|\bdo\b(?:\s{0,4}\|[^|\n]{0,80}\|)?")
-_NOTHING = re.compile(
+_CONDITION = lazy_compile(r"\s{0,80}(?:\}\s{0,4}else\s)?if\b")
+_BODY = lazy_compile(r"\{|\bdo\b(?:\s{0,4}\|[^|\n]{0,80}\|)?")
+_NOTHING = lazy_compile(
     r"\s*(?:return\s{0,4}(?:true|null|nil|undefined)?\s{0,4};?|pass|true|;"
     r"|expect\(\s?(?:true|1)\s?\)\.(?:to\.|not_)?\w{1,20}(?:[. (]{0,2}(?:true|1)\s?\)?|\(\))?;?"
     r"|assert(?:True|_true|!|\.ok|\.isTrue|\.True)?\(\s?true\s?\);?|Assert\.(?:That|True|IsTrue)\(true\);?"

@@ -7,30 +7,31 @@ import re
 import tomllib
 from collections.abc import Callable
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.balance import SyntaxProblem, find_imbalance
 from yaoki.formats.quality.changed_file import ChangedFile, FileVersion
 from yaoki.formats.quality.lexer import strip_comments
 from yaoki.formats.quality.python import find_python_problem
 
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
+_FENCE = lazy_compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
 # JSON that its own program reads with comments.
-_COMMENTED_JSON = re.compile(
+_COMMENTED_JSON = lazy_compile(
     r"(?:^|/)(?:[tj]sconfig[^/]*\.json|[tj]sconfig/[^/]+\.json|\.[\w-]{1,40}rc(?:\.json)?|devcontainer\.json"
     r"|api-extractor\.json|renovate\.json|deno\.json|turbo\.json|nx\.json|project\.json|workspace\.json"
     r"|angular\.json|tslint\.json|biome\.json|cspell\.json|typedoc\.json|jsdoc\.json|rush\.json"
     r"|wrangler\.json|language-configuration\.json|keybindings\.json|settings\.json|launch\.json"
     r"|tasks\.json|appsettings[^/]*\.json|\.(?:vscode|devcontainer|zed)/[^/]+|[^/]+\.jsonc)\Z"
 )
-_TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)")
+_TOML_PLACE = lazy_compile(r"\(at line (\d+), column \d+\)")
 # Test data that is invalid by design, by its name.
-_ON_PURPOSE = re.compile(
+_ON_PURPOSE = lazy_compile(
     r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated|bad|unterminated"
     r"|unclosed|unparsable|syntax[_-]?errors?)[^/]*\Z",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"\{\{|\{%|<%")
+_TEMPLATE = lazy_compile(r"\{\{|\{%|<%")
 # Templates are no source yet.
-_TEMPLATE_PLACE = re.compile(
+_TEMPLATE_PLACE = lazy_compile(
     r"(?:^|/)(?:templates?|skeleton)/|\{\{|\.(?:tmpl|tpl|j2|jinja2?)\.", re.I
 )
 YAML_CHARS_MAX = 200_000

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import GAMED_CHECK, CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import TreeView
 from yaoki.formats.quality.definition.file_index import FileIndex
@@ -43,19 +44,19 @@ ITEMS_MAX = 50
 TESTS_MAX, DOCUMENTS_MAX, EXPECTED_MAX = 300, 40, 100
 _SHELL_ENDS = (".sh", ".bash")
 _READ_ENDS = (".py", ".json", *ENDS)
-_DOCUMENT = re.compile(
+_DOCUMENT = lazy_compile(
     r"(?:^|/)(?:readme|spec\w*|docs?/.*)[^/]*\.(?:md|rst|txt|adoc)$", re.IGNORECASE
 )
-_ABOUT_TESTS = re.compile(
+_ABOUT_TESTS = lazy_compile(
     r"\b(?:pytest|test runner|test mode|unittest|jest|mocha|polyfill|yaoki)\b", re.IGNORECASE
 )
 # A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
-    (re.compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
-    (re.compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
-    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "always ends with success"),
+    (lazy_compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
+    (lazy_compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
+    (lazy_compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "always ends with success"),
     (
-        re.compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
+        lazy_compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
         "replaces a command that checks use",
     ),
 )

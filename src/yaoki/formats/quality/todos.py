@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.changed_file import FileVersion
 from yaoki.formats.quality.model import Violation
 from yaoki.formats.quality.python import docstring_lines, parse_python
@@ -18,27 +19,27 @@ _NOT_A_NOTE = (
     r"|comments?|markers?|tags?|notes?|words?|keywords?)\b)"
 )
 # The first word of a comment, or anywhere with the colon that makes it a note.
-_FIRST = re.compile(rf"[\s@\[(*•-]{{0,8}}({_WORD}){_NOT_A_NOTE}")
-_NOTED = re.compile(rf"(?<![\w`'\"/.-])({_WORD})(?:\([^)\n]{{0,40}}\))?\s{{0,2}}[:!](?![`'\"])")
-_UNDECIDED = re.compile(
+_FIRST = lazy_compile(rf"[\s@\[(*•-]{{0,8}}({_WORD}){_NOT_A_NOTE}")
+_NOTED = lazy_compile(rf"(?<![\w`'\"/.-])({_WORD})(?:\([^)\n]{{0,40}}\))?\s{{0,2}}[:!](?![`'\"])")
+_UNDECIDED = lazy_compile(
     rf"(?<![\w`'\"/.,|-])(?<!no )(?<!/ )(?<!or )(?<!and )(?:FIXME|TBD)(?![`'\"/|,-]){_NOT_A_NOTE}"
 )
 # A note with two names, and a tag that is always a note.
-_TWO_NAMES = re.compile(
+_TWO_NAMES = lazy_compile(
     rf"[\s@\[(*•-]{{0,8}}{_WORD}(?:\s?/\s?{_WORD}){{1,4}}\s{{0,2}}:|\s{{0,8}}@todo\b"
 )
-_STRICT = re.compile(rf"\s{{0,80}}(?:[-*]\s)?({_WORD})(?:\([^)\n]{{0,40}}\))?(?::|\s{{0,4}}\Z)")
-_ON_PAPER = re.compile(
+_STRICT = lazy_compile(rf"\s{{0,80}}(?:[-*]\s)?({_WORD})(?:\([^)\n]{{0,40}}\))?(?::|\s{{0,4}}\Z)")
+_ON_PAPER = lazy_compile(
     r"\s{0,8}(?:[-*]\s{1,4}(?=\S{3,12}:))?[*_]{0,2}(TODO|FIXME|TBD)[*_]{0,2}(?::|[.\s]{0,4}\Z)"
 )
 _IN_CODE = {
-    "rust": re.compile(r"\b(?:todo|unimplemented)!\s{0,4}[(\[{]"),
-    "kotlin": re.compile(r"(?<![\w.])TODO\s{0,4}\("),
+    "rust": lazy_compile(r"\b(?:todo|unimplemented)!\s{0,4}[(\[{]"),
+    "kotlin": lazy_compile(r"(?<![\w.])TODO\s{0,4}\("),
 }
-_WORDS = re.compile(r"\w+")
-_LEGEND = re.compile(r"\s{0,8}(?:[-*]\s)?[*_`]{0,2}(?:DONE|DOING|WIP|IN PROGRESS|BLOCKED)\b")
-_FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
-_TODO_FILE = re.compile(r"todo|roadmap|backlog|changelog", re.IGNORECASE)
+_WORDS = lazy_compile(r"\w+")
+_LEGEND = lazy_compile(r"\s{0,8}(?:[-*]\s)?[*_`]{0,2}(?:DONE|DOING|WIP|IN PROGRESS|BLOCKED)\b")
+_FENCE = lazy_compile(r"\s{0,8}(?:```|~~~)")
+_TODO_FILE = lazy_compile(r"todo|roadmap|backlog|changelog", re.IGNORECASE)
 
 
 def find_todos(side: FileVersion) -> Iterator[Violation]:

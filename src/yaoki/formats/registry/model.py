@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.settings.keys import RETRIES_MAX
 from yaoki.formats.plan.field_values import field_error
 from yaoki.formats.plan.fields import InsidePath, StrictModel
 
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PART = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def check_path_part(value: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.plan.field_values import FieldRefused, check_inside, check_success
 from yaoki.formats.plan.plan import PlanEnvironment
@@ -21,8 +21,8 @@ from yaoki.formats.registry.model import (
     ValidatorModel,
 )
 
-VERSION = re.compile(r"3(\.[0-9]{1,9}){0,2}")
-_PARAM = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+VERSION = lazy_compile(r"3(\.[0-9]{1,9}){0,2}")
+_PARAM = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _FORMS = "exists, absent, contains:TEXT or matches:REGEX"
 
 # A section and a name in it.

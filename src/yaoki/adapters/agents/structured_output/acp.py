@@ -7,7 +7,6 @@ failed turn as a success with the error in `_meta`.
 from __future__ import annotations
 
 import json
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +22,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     texts_at,
     value_at,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentLimit
 
 AUTH_REQUIRED = -32000
@@ -47,7 +47,7 @@ _LIMIT_BY_KIND = {
 _KIND_FIELDS = ("errorKind", "error_kind", "kind", "codex_error_info", "codexErrorInfo", "type")
 # An object whose one key is the kind.
 _KIND_OBJECT = "codexErrorInfo"
-_CAPITAL = re.compile(r"(?=[A-Z])")
+_CAPITAL = lazy_compile(r"(?=[A-Z])")
 _STATUS_FIELDS = ("statusCode", "status_code", "httpStatusCode", "status", "code")
 _BY_STOP_REASON = {
     "max_tokens": (AgentLimit.TURNS, "its answer was cut off by length"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
@@ -11,11 +10,12 @@ from pathlib import Path, PurePosixPath
 from yaoki.adapters.agents.structured_output.summary import number_at, text_at
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX = "agent.json", 4096
 ARGUMENTS_READ = 6
 # The agent chooses the id of its conversation, which is later passed on a command line.
-SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+SESSION = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 
 NAMES: Mapping[str, str] = {
     "claude": "claude",

@@ -15,11 +15,12 @@ from yaoki.adapters.agents.structured_output.summary import (
     last_event,
     text_at,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentLimit
 
-_CUT = re.compile(r"incomplete response returned", re.IGNORECASE)
-_USAGE = re.compile(r"hit your usage limit", re.IGNORECASE)
-_RETRY = re.compile(r"^reconnecting\.\.\.", re.IGNORECASE)
+_CUT = lazy_compile(r"incomplete response returned", re.IGNORECASE)
+_USAGE = lazy_compile(r"hit your usage limit", re.IGNORECASE)
+_RETRY = lazy_compile(r"^reconnecting\.\.\.", re.IGNORECASE)
 
 
 def read(output: AgentOutput) -> OutputSummary:

@@ -18,9 +18,10 @@ from yaoki.adapters.agents.structured_output.summary import (
     text_at,
     value_at,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentLimit
 
-_STATUS = re.compile(r'"exit_status"\s{0,4}:\s{0,4}"(\w{0,60})"')
+_STATUS = lazy_compile(r'"exit_status"\s{0,4}:\s{0,4}"(\w{0,60})"')
 _LITELLM = {
     "RateLimitError": AgentLimit.RATE,
     "AuthenticationError": AgentLimit.AUTH,
@@ -46,13 +47,13 @@ _OPENHANDS_KINDS = frozenset(
 )
 _VIBE = {"invalid_api_key": AgentLimit.AUTH, "rate_limit": AgentLimit.RATE}
 LINES_READ = 30
-_PI_STATUS = re.compile(r"([45]\d\d)\b")
-_PI_CUT = re.compile(
+_PI_STATUS = lazy_compile(r"([45]\d\d)\b")
+_PI_CUT = lazy_compile(
     r"(?:terminated|aborted)$|could not parse message|unexpected token .{0,200}JSON$", re.I
 )
-_AIDER = re.compile(r"^litellm\.(?:exceptions\.)?(\w{3,40}): ")
-_AIDER_CUT = re.compile(r"possibly exceeded output limit|has hit a token limit", re.IGNORECASE)
-_AIDER_EDIT = re.compile(r"^Applied edit to ", re.MULTILINE)
+_AIDER = lazy_compile(r"^litellm\.(?:exceptions\.)?(\w{3,40}): ")
+_AIDER_CUT = lazy_compile(r"possibly exceeded output limit|has hit a token limit", re.IGNORECASE)
+_AIDER_EDIT = lazy_compile(r"^Applied edit to ", re.MULTILINE)
 
 
 def read_pi(output: AgentOutput) -> OutputSummary:

@@ -20,21 +20,22 @@ from yaoki.adapters.checks.readers.entries import (
     number_or_none,
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
+from yaoki.core.lazy_pattern import lazy_compile
 
 _AT = r"([^\s:(][^:(]{0,300}):(\d{1,7}):(?:(\d{1,7}):)?(?:\d{1,7}:\d{1,7}:)?"
-_MYPY = re.compile(_AT + r" (error|warning): (.{1,1900})$")
-_TSC = re.compile(
+_MYPY = lazy_compile(_AT + r" (error|warning): (.{1,1900})$")
+_TSC = lazy_compile(
     r"([^\s(:][^(:]{0,300})[(:](\d{1,7})[,:](\d{1,7})\)?(?:: | - )error (TS\d{1,6}): (.*)$"
 )
-_TSC_BARE = re.compile(r"error (TS\d{1,6}): (.*)$")
-_PYRIGHT = re.compile(r"  (\S[^:]{0,300}):(\d{1,7}):(\d{1,7}) - (error|warning): (.*)$")
-_RULE_LAST = re.compile(r"\((report\w{1,80})\)$")
-_CONCISE = re.compile(_AT + r" ([A-Z]{1,10}\d{2,5}|invalid-syntax|SyntaxError)\b:? (.{1,1900})$")
-_RUSTC = re.compile(_AT + r" (error|warning)(?:\[(\w{1,60})\])?: (.{1,1900})$")
-_STYLISH = re.compile(r"  +(\d{1,7}):(\d{1,7})  +(error|warning)  +(\S.{0,1900})$")
-_TITLE = re.compile(r"(error|warning)(?:\[([\w:-]{1,100})\])?: (.{1,1900})$")
-_RUFF_TITLE = re.compile(r"([A-Z]{1,10}\d{2,5}|invalid-syntax):? (?:\[\*\] )?(.{1,1900})$")
-_DENO_CHECK = re.compile(r"(TS\d{1,6}) \[ERROR\]: (.*)$")
+_TSC_BARE = lazy_compile(r"error (TS\d{1,6}): (.*)$")
+_PYRIGHT = lazy_compile(r"  (\S[^:]{0,300}):(\d{1,7}):(\d{1,7}) - (error|warning): (.*)$")
+_RULE_LAST = lazy_compile(r"\((report\w{1,80})\)$")
+_CONCISE = lazy_compile(_AT + r" ([A-Z]{1,10}\d{2,5}|invalid-syntax|SyntaxError)\b:? (.{1,1900})$")
+_RUSTC = lazy_compile(_AT + r" (error|warning)(?:\[(\w{1,60})\])?: (.{1,1900})$")
+_STYLISH = lazy_compile(r"  +(\d{1,7}):(\d{1,7})  +(error|warning)  +(\S.{0,1900})$")
+_TITLE = lazy_compile(r"(error|warning)(?:\[([\w:-]{1,100})\])?: (.{1,1900})$")
+_RUFF_TITLE = lazy_compile(r"([A-Z]{1,10}\d{2,5}|invalid-syntax):? (?:\[\*\] )?(.{1,1900})$")
+_DENO_CHECK = lazy_compile(r"(TS\d{1,6}) \[ERROR\]: (.*)$")
 
 
 def mypy_text(output: OutputLines) -> ParsedOutput | None:

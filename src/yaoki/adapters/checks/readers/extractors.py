@@ -6,10 +6,8 @@ Other packages add extractors by the entry point group `yaoki.extractors`; they 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.checks.readers import choice
 from yaoki.adapters.checks.readers.command_output import CommandOutput, split_output
@@ -34,14 +32,18 @@ from yaoki.adapters.checks.readers.interpretation import (
     interpret_entries,
 )
 from yaoki.adapters.checks.readers.report import read_report_or_none
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import Fault
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "yaoki.extractors"
 DEPTH_MAX = 6
 
 Extractor = Callable[[CommandOutput], Any]
 
-_NO_FILE = re.compile(
+_NO_FILE = lazy_compile(
     r"(?:cannot access |cannot stat |cannot open )?'?([^':]{1,300})'?: No such file"
 )
 
@@ -114,6 +116,8 @@ _LISTING = ("parseTestOutput", "parseTypeErrors", "parseLintErrors", "parseForma
 
 
 def _installed_extractors() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -14,14 +13,15 @@ from yaoki.adapters.checks.readers.entries import (
     collect_entries,
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
+from yaoki.core.lazy_pattern import lazy_compile
 
 DIFF_LINES_MAX = 400
-_CANNOT = re.compile(r"error: cannot (?:format|parse):? (\S[^:]{0,300}):(.{0,1000})$")
-_PRETTIER_FAULT = re.compile(r"\[error\] (\S[^:]{0,300}): (\w{0,40}Error: .{0,1000})$")
-_RUSTFMT = re.compile(r"Diff in (\S.{0,300}?)(?: at line \d{1,7}|:\d{1,7}):$")
-_DENO = re.compile(r"from (\S.{0,300}):$")
-_GO_DIFF = re.compile(r"diff (?:-u )?(\S{1,300}?)\.orig ")
-_RUFF_FAULT = re.compile(r"error: Failed to (?:parse|format) (\S[^:]{0,300}):(.{0,1000})$")
+_CANNOT = lazy_compile(r"error: cannot (?:format|parse):? (\S[^:]{0,300}):(.{0,1000})$")
+_PRETTIER_FAULT = lazy_compile(r"\[error\] (\S[^:]{0,300}): (\w{0,40}Error: .{0,1000})$")
+_RUSTFMT = lazy_compile(r"Diff in (\S.{0,300}?)(?: at line \d{1,7}|:\d{1,7}):$")
+_DENO = lazy_compile(r"from (\S.{0,300}):$")
+_GO_DIFF = lazy_compile(r"diff (?:-u )?(\S{1,300}?)\.orig ")
+_RUFF_FAULT = lazy_compile(r"error: Failed to (?:parse|format) (\S[^:]{0,300}):(.{0,1000})$")
 
 _WRONG = "is not formatted"
 

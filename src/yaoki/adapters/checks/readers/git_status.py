@@ -12,12 +12,13 @@ from yaoki.adapters.checks.readers.entries import (
     ParsedOutput,
     collect_entries,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
 FIELDS_MAX = 20_000
 
-_V1 = re.compile(r"([ MTADRCU?]{2}) (.{1,4096})$")
-_V2 = re.compile(r"(?:1 (..) (?:\S+ ){6}|2 (..) (?:\S+ ){7}|u (..) (?:\S+ ){8})(.{1,4096})$")
-_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
+_V1 = lazy_compile(r"([ MTADRCU?]{2}) (.{1,4096})$")
+_V2 = lazy_compile(r"(?:1 (..) (?:\S+ ){6}|2 (..) (?:\S+ ){7}|u (..) (?:\S+ ){8})(.{1,4096})$")
+_ESCAPE = lazy_compile(r"\\([0-7]{3}|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 
@@ -17,12 +16,13 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
-_END = re.compile(r" *--- (FAIL|PASS|SKIP): (\S{1,400}) \(")
-_RUN = re.compile(r"=== (?:RUN|CONT|NAME)\s{1,4}(\S{1,400})")
-_PACKAGE = re.compile(r"(?:FAIL|ok  )\t(\S{1,400})(?:\t| )(.{0,200})$")
-_PLACE = re.compile(r"\s*([\w.-]{1,200}\.go):(\d{1,7}): (.*)$")
-_BUILD = re.compile(r"(?:vet: )?([\w./@+-]{1,300}\.go):(\d{1,7}):(?:(\d{1,7}):)? (.{1,1000})$")
+_END = lazy_compile(r" *--- (FAIL|PASS|SKIP): (\S{1,400}) \(")
+_RUN = lazy_compile(r"=== (?:RUN|CONT|NAME)\s{1,4}(\S{1,400})")
+_PACKAGE = lazy_compile(r"(?:FAIL|ok  )\t(\S{1,400})(?:\t| )(.{0,200})$")
+_PLACE = lazy_compile(r"\s*([\w.-]{1,200}\.go):(\d{1,7}): (.*)$")
+_BUILD = lazy_compile(r"(?:vet: )?([\w./@+-]{1,300}\.go):(\d{1,7}):(?:(\d{1,7}):)? (.{1,1000})$")
 _NOISE = ("=== ", "--- ", "FAIL", "exit status ", "goroutine ", "ok  \t")
 
 

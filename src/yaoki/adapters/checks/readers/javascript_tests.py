@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -15,9 +14,10 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
 from yaoki.adapters.checks.readers.node_files import explain_failed_files
+from yaoki.core.lazy_pattern import lazy_compile
 
-_DENO_PLACE = re.compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")
-_SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
+_DENO_PLACE = lazy_compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")
+_SPAN = lazy_compile(r" \(\d[\d.]{0,20}m?s\)$")
 _NO_TEST = ("Console", "Cannot log after tests")
 _SUITE = "Test suite failed to run"
 BODY_LINES_MAX = 40

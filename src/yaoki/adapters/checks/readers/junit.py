@@ -26,6 +26,7 @@ from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_t
 from yaoki.adapters.checks.readers.node_files import NO_REASON
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import strip_terminal_codes
 
 REPORT_BYTES_MAX = 32 << 20
@@ -48,9 +49,9 @@ _NO_CLASS = {"", "test"}
 _NO_GIST = {"Failed"}
 # pytest writes this for a file that it cannot load, with the reason in lines with an E.
 _NOT_LOADED = "collection failure"
-_NODE_EXIT = re.compile(r"exitCode: (\d{1,3})\b")
+_NODE_EXIT = lazy_compile(r"exitCode: (\d{1,3})\b")
 _ASIDE = ("failed on setup with ", "failed on teardown with ")
-_E_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
+_E_LINE = lazy_compile(r"^E {2,}(\S.*)$", re.MULTILINE)
 _FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
 _FOREIGN: Mapping[str, str] = {
     "TestRun": "TRX of Visual Studio",
@@ -61,9 +62,9 @@ _FOREIGN: Mapping[str, str] = {
     "checkstyle": "Checkstyle",
     "coverage": "a coverage report",
 }
-_ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})["']""")
+_ENCODING = lazy_compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})["']""")
 # Encodings that the parser does not support are decoded first; no other encoding is read.
-_DECODED = re.compile(
+_DECODED = lazy_compile(
     r"shift[_-]?jis|sjis|windows-31j|cp932|euc-(?:jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5"
     r"|(?:windows-|cp)125\d|iso-8859-\d{1,2}|koi8-[ru]"
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput
+from yaoki.core.lazy_pattern import lazy_compile
 
 PATH_CHARS_MAX = 300
 TRACE_CHARS_MAX = 4000
-_PLACE = re.compile(r"(?:file://)?([\w.@+/~-]{1,300}\.\w{1,8}):(\d{1,7})\b")
-_FRAME = re.compile(r'File "([^"\n]{1,300})", line (\d{1,7})')
+_PLACE = lazy_compile(r"(?:file://)?([\w.@+/~-]{1,300}\.\w{1,8}):(\d{1,7})\b")
+_FRAME = lazy_compile(r'File "([^"\n]{1,300})", line (\d{1,7})')
 _LIBRARY_FOLDERS = ("node_modules/", "site-packages/", "/usr/lib/", "node:")
 
 

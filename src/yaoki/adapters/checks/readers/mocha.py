@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
@@ -12,9 +11,10 @@ from yaoki.adapters.checks.readers.entries import (
     ParsedOutput,
     collect_entries,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
-_FAILING = re.compile(r"  \d{1,9} failing$")
-_TITLE = re.compile(r"  \d{1,9}\) (\S.{0,400})$")
+_FAILING = lazy_compile(r"  \d{1,9} failing$")
+_TITLE = lazy_compile(r"  \d{1,9}\) (\S.{0,400})$")
 # Groups and the test are indented further and further; the last one ends with a colon.
 TITLE_LINES_MAX, BODY_LINES_MAX = 20, 60
 

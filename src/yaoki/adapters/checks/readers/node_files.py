@@ -6,25 +6,25 @@ caught is in the output of the process, which the runner prints above the line o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from yaoki.adapters.checks.readers.entries import OutputEntry
 from yaoki.core.decide.baseline import DOES_NOT_LOAD
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Node writes these words instead of a reason.
 NO_REASON = "test failed"
 LINES_MAX = 60
-_VERSION = re.compile(r"Node\.js v\d")
-_FILE = re.compile(r"(?:# Subtest: |✖ )(\S.{0,400}?)(?: \(\d[\d.]{0,20}m?s\))?$")
-_CARET = re.compile(r"\s*\^+\s*$")
-_PLACE = re.compile(r"(?:file://)?(/.{1,300}):(\d{1,7})$")
-_ERROR = re.compile(r"(?:Uncaught )?(?:[A-Z]\w{0,80}(?:Error|Exception)|Error)\b")
+_VERSION = lazy_compile(r"Node\.js v\d")
+_FILE = lazy_compile(r"(?:# Subtest: |✖ )(\S.{0,400}?)(?: \(\d[\d.]{0,20}m?s\))?$")
+_CARET = lazy_compile(r"\s*\^+\s*$")
+_PLACE = lazy_compile(r"(?:file://)?(/.{1,300}):(\d{1,7})$")
+_ERROR = lazy_compile(r"(?:Uncaught )?(?:[A-Z]\w{0,80}(?:Error|Exception)|Error)\b")
 # An error without a class of its own: its message says more than this word.
-_PLAIN = re.compile(r"^Error(?: \[\w{1,60}\])?: ")
-_LOAD = re.compile(
+_PLAIN = lazy_compile(r"^Error(?: \[\w{1,60}\])?: ")
+_LOAD = lazy_compile(
     r"SyntaxError\b|(?:\w{0,40}Error(?: \[\w{1,60}\])?: )?Cannot find (?:module|package)\b"
     r"|\w{0,40}Error \[ERR_(?:MODULE|REQUIRE|UNKNOWN_FILE|UNSUPPORTED|PACKAGE|INVALID_MODULE)\w*\]"
 )

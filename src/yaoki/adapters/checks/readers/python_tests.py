@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -13,10 +12,11 @@ from yaoki.adapters.checks.readers.entries import (
     ParsedOutput,
     collect_entries,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
-_ASIDE = re.compile(r"ERROR (?:at \w{1,20} of|collecting) ")
-_PLACE = re.compile(r"([^\s:][^:]{0,300}\.\w{1,8}):(\d{1,7}): ")
-_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
+_ASIDE = lazy_compile(r"ERROR (?:at \w{1,20} of|collecting) ")
+_PLACE = lazy_compile(r"([^\s:][^:]{0,300}\.\w{1,8}):(\d{1,7}): ")
+_UNITTEST = lazy_compile(r"(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
 _RULES = ("=" * 70, "-" * 70)
 
 

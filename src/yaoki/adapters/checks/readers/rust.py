@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
@@ -13,13 +12,18 @@ from yaoki.adapters.checks.readers.entries import (
     ParsedOutput,
     collect_entries,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
 SECTION_LINES_MAX = 60
 
-_SECTION = re.compile(r"---- (\S.{0,400}) stdout ----$")
-_FAILED = re.compile(r"test (\S.{0,400}) \.\.\. FAILED$")
-_PANIC = re.compile(r"thread '[^']{0,400}' (?:\(\d{1,9}\) )?panicked at ([^:']{1,300}):(\d{1,7}):")
-_PANIC_OLD = re.compile(r"thread '[^']{0,400}' panicked at '(.{0,600})', ([^:]{1,300}):(\d{1,7}):")
+_SECTION = lazy_compile(r"---- (\S.{0,400}) stdout ----$")
+_FAILED = lazy_compile(r"test (\S.{0,400}) \.\.\. FAILED$")
+_PANIC = lazy_compile(
+    r"thread '[^']{0,400}' (?:\(\d{1,9}\) )?panicked at ([^:']{1,300}):(\d{1,7}):"
+)
+_PANIC_OLD = lazy_compile(
+    r"thread '[^']{0,400}' panicked at '(.{0,600})', ([^:]{1,300}):(\d{1,7}):"
+)
 _END = ("stack backtrace:", "note: run with", "note: Some details")
 
 

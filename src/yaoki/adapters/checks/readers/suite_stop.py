@@ -12,12 +12,13 @@ from pathlib import Path
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 MODULES_MAX = 20
 TEXT_BYTES_MAX = 1 << 20
 _NAME = r"([\w@./+-]{1,200})"
 _LOAD = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"!+ Interrupted: \d+ errors? during collection !+$",
         r"=* ?(?:_+ )?ERROR collecting ",
@@ -37,7 +38,7 @@ _LOAD = tuple(
 )
 # A command that names a file or an option that does not exist.
 _WRONG_CALL = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"ERROR: (?:file or directory not found|not found|found no collectors for)",
         r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|argument -|[Nn]o such option)",
@@ -50,7 +51,7 @@ _WRONG_CALL = tuple(
     )
 )
 _EARLY = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         r"!+ (stopping after \d+ failures?) !+$",
         r"!+ (?:_pytest\.outcomes\.Exit|xdist\.dsession\.Interrupted|KeyboardInterrupt)()",
@@ -60,15 +61,17 @@ _EARLY = tuple(
         r"Test Suites: .{0,100}, (\d+ of \d+ total)$",
     )
 )
-_PYTHON = re.compile(rf"(?:E +)?ModuleNotFoundError: No module named '{_NAME}'")
-_FIXTURE = re.compile(r"(?:E +)?fixture '(\w{1,100})' not found$")
-_OPTION = re.compile(r"(?:\S{0,200}: )?error: unrecognized arguments: (--[\w-]{1,40})")
-_NODE = re.compile(
+_PYTHON = lazy_compile(rf"(?:E +)?ModuleNotFoundError: No module named '{_NAME}'")
+_FIXTURE = lazy_compile(r"(?:E +)?fixture '(\w{1,100})' not found$")
+_OPTION = lazy_compile(r"(?:\S{0,200}: )?error: unrecognized arguments: (--[\w-]{1,40})")
+_NODE = lazy_compile(
     r"\s*(?:\w*Error(?: \[\w+\])?: )?Cannot find (?:module|package) '([^'./][^']{0,200})'"
 )
-_GO = re.compile(rf".{{0,300}}no required module provides package {_NAME}")
-_CARGO = re.compile(r"error(?:\[E\d+\])?: (?:can't find crate for|unresolved import) `(\w{1,100})")
-_RUBY = re.compile(rf".{{0,300}}cannot load such file -- {_NAME} \(LoadError\)")
+_GO = lazy_compile(rf".{{0,300}}no required module provides package {_NAME}")
+_CARGO = lazy_compile(
+    r"error(?:\[E\d+\])?: (?:can't find crate for|unresolved import) `(\w{1,100})"
+)
+_RUBY = lazy_compile(rf".{{0,300}}cannot load such file -- {_NAME} \(LoadError\)")
 # Packages whose name differs from the module, fixture or option that they provide.
 _PACKAGES: Mapping[str, str] = {
     "yaml": "PyYAML",

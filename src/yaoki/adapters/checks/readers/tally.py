@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 NAMES_MAX = 20_000
 NAMES_CHARS_MAX = 1 << 20
-_AMOUNT = re.compile(r"(\d{1,9}) ([a-z]{1,20})")
+_AMOUNT = lazy_compile(r"(\d{1,9}) ([a-z]{1,20})")
 
 
 @dataclass(frozen=True, slots=True)

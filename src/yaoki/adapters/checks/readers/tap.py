@@ -18,15 +18,16 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.node_files import explain_failed_files
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 DEPTH_MAX = 40
 BLOCK_LINES_MAX = 60
-_DIRECTIVE = re.compile(r" # (?:TODO|SKIP)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d{1,9}")
+_DIRECTIVE = lazy_compile(r" # (?:TODO|SKIP)\b", re.IGNORECASE)
+_NUMBER = lazy_compile(r"\d{1,9}")
 _FIRST = ("TAP version", "1..", "ok ", "not ok")
 _BLOCK_MARKS = ("|-", "|", ">-", ">")
 _QUOTATION_MARKS = ("'", '"', "`")
-_ESCAPE = re.compile(r"\\([\\'\"`])")
+_ESCAPE = lazy_compile(r"\\([\\'\"`])")
 _COMPARED = ("expected", "actual")
 _TAPE_KEYS = (*_COMPARED, "operator", "at", "stack")
 

@@ -10,6 +10,7 @@ import re
 import psycopg
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 SETTING = "[store] url in yaoki.toml"
 
@@ -28,110 +29,114 @@ class ConnectionRefusal:
 REFUSALS = (
     ConnectionRefusal(
         "28P01",
-        re.compile("no password supplied"),
+        lazy_compile("no password supplied"),
         "the store {where} needs a password for {user}, and none is set",
         f"set it in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     ),
     ConnectionRefusal(
         "28P01",
-        re.compile("(?:password|SCRAM|MD5) authentication failed", re.IGNORECASE),
+        lazy_compile("(?:password|SCRAM|MD5) authentication failed", re.IGNORECASE),
         "the store {where} does not accept the password of {user}",
         f"set the right one in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     ),
     ConnectionRefusal(
         "28000",
-        re.compile(r"role \".*?\" does not exist|no such user"),
+        lazy_compile(r"role \".*?\" does not exist|no such user"),
         "there is no role {user} on the server of {where}",
         f"as its operator: createuser {{user}}; or name another role under {SETTING}",
     ),
     ConnectionRefusal(
         "28000",
-        re.compile("is not permitted to log in"),
+        lazy_compile("is not permitted to log in"),
         "the role {user} may not log in on the server of {where}",
         "as its operator: ALTER ROLE {user} LOGIN",
     ),
     ConnectionRefusal(
         "28000",
-        re.compile(r"no pg_hba\.conf entry|pg_hba\.conf rejects"),
+        lazy_compile(r"no pg_hba\.conf entry|pg_hba\.conf rejects"),
         "the server of {where} does not allow {user} to connect from this machine (pg_hba.conf)",
         "as its operator: add a line to pg_hba.conf and reload; a hostssl line needs "
         "?sslmode=require in the URL",
     ),
     ConnectionRefusal(
         "28000",
-        re.compile(r"\b\w+ authentication failed for user"),
+        lazy_compile(r"\b\w+ authentication failed for user"),
         "the server of {where} does not accept this machine's user as {user}",
         f"as its operator: check pg_hba.conf and pg_ident.conf; or name a role under {SETTING}",
     ),
     ConnectionRefusal(
         "3D000",
-        re.compile(r"database \".*?\" does not exist|no such database"),
+        lazy_compile(r"database \".*?\" does not exist|no such database"),
         "there is no database {database} on the server of {where}",
         "createdb --encoding=UTF8 --template=template0 {database}; or name another under "
         + SETTING,
     ),
     ConnectionRefusal(
         "53300",
-        re.compile("too many clients|too many connections|remaining connection slots"),
+        lazy_compile("too many clients|too many connections|remaining connection slots"),
         "the server of {where} has no connection left for {user}",
         "close some, or raise max_connections: docs/guides/postgresql.md",
         transient=True,
     ),
     ConnectionRefusal(
         "57P03",
-        re.compile("is starting up|is shutting down|in recovery mode|not (?:yet|currently) accept"),
+        lazy_compile(
+            "is starting up|is shutting down|in recovery mode|not (?:yet|currently) accept"
+        ),
         "the server of {where} is not ready yet",
         "wait a moment, then try again",
         transient=True,
     ),
     ConnectionRefusal(
         "25006",
-        re.compile("session is read-only|in hot standby mode|is not in hot standby"),
+        lazy_compile("session is read-only|in hot standby mode|is not in hot standby"),
         "the server of {where} accepts no writes: it is a standby",
         f"name the primary as well, postgresql://one,two/…, under {SETTING}",
         transient=True,
     ),
     ConnectionRefusal(
         "42501",
-        re.compile("permission denied for schema"),
+        lazy_compile("permission denied for schema"),
         "the role {user} may not create tables in {where}",
         "as the owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO {user}",
     ),
     ConnectionRefusal(
         "42501",
-        re.compile("permission denied for database"),
+        lazy_compile("permission denied for database"),
         "the role {user} may not use the database {database} of {where}",
         "as its owner: GRANT CONNECT ON DATABASE {database} TO {user}",
     ),
     ConnectionRefusal(
         "42501",
-        re.compile("permission denied|must be owner"),
+        lazy_compile("permission denied|must be owner"),
         "the tables in {where} do not belong to the role {user}",
         f"name the role that owns them, or another database, under {SETTING}",
     ),
     ConnectionRefusal(
         "08001",
-        re.compile(r"SSL (?:was|is|connection is) required|certificate|sslmode|sslrootcert"),
+        lazy_compile(r"SSL (?:was|is|connection is) required|certificate|sslmode|sslrootcert"),
         "the connection to {where} cannot be encrypted as requested: {message}",
         f"check sslmode and sslrootcert under {SETTING}, and ssl on the server",
     ),
     ConnectionRefusal(
         "08001",
-        re.compile("could not translate host name|failed to resolve host|Name or service not"),
+        lazy_compile("could not translate host name|failed to resolve host|Name or service not"),
         "the host name of {where} cannot be resolved",
         f"check the name under {SETTING}",
         transient=True,
     ),
     ConnectionRefusal(
         "08001",
-        re.compile(r"invalid port number|invalid \S+ value"),
+        lazy_compile(r"invalid port number|invalid \S+ value"),
         "the URL of the store {where} cannot be used: {message}",
         f"fix it under {SETTING}",
     ),
 )
-CONNECTION_FAILED = re.compile("connection (?:failed|is bad)|failed to resolve|Multiple connection")
+CONNECTION_FAILED = lazy_compile(
+    "connection (?:failed|is bad)|failed to resolve|Multiple connection"
+)
 # Prefixes that the driver puts before the server's message, or before its own.
-DRIVER_PREFIX = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
+DRIVER_PREFIX = lazy_compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
 
 
 def find_refusal(error: psycopg.Error) -> ConnectionRefusal | None:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom, fill_private
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.scope import matches_glob
 from yaoki.errors import WorkspaceError
 from yaoki.ports import ProofRoom, SetupCopy
@@ -38,7 +38,7 @@ INPUTS = (
     *("packages.config", ".tool-versions", ".nvmrc", ".gitmodules", "rust-toolchain*"),
     *("Makefile", "GNUmakefile", "makefile", "justfile"),
 )
-_INPUT_NAME = re.compile("|".join(translate(name) for name in INPUTS))
+_INPUT_NAME = lazy_compile("|".join(translate(name) for name in INPUTS))
 KEYS_MAX = 64
 # Part of the key.  Rooms of version 1 were set up on commits that never landed; those of version 2
 # do not know which files contain the path of the room.

@@ -10,6 +10,7 @@ from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.git.submodules import find_repository
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Settings that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."
@@ -18,7 +19,7 @@ SUBMODULE_SETTINGS = r"^(remote|user)\."
 # Refs of runs are left out: a check must not be able to tell that it runs under yaoki.
 OWN_REFS = ("refs/yaoki/", "refs/heads/yaoki/")
 SHA256_LENGTH = 64
-_PLAIN_KEY = re.compile(r"([A-Za-z0-9-]+)(?:\.(.+))?\.([A-Za-z0-9-]+)", re.DOTALL)
+_PLAIN_KEY = lazy_compile(r"([A-Za-z0-9-]+)(?:\.(.+))?\.([A-Za-z0-9-]+)", re.DOTALL)
 
 
 @dataclass(frozen=True)

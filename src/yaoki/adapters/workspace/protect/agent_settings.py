@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.git.config_files import is_file_or_link, read_bounded, read_link
+from yaoki.core.lazy_pattern import lazy_compile
 
 # The variable that names the folder, its default below the home, and its files.
 SETTINGS_FILES = (
@@ -64,7 +65,7 @@ SENSITIVE_VALUES: Mapping[str, frozenset[str]] = {
     ),
 }
 # A program renews its own login.  Keys with a dollar sign are about the file itself.
-_RENEWED = re.compile(
+_RENEWED = lazy_compile(
     r"(?:access|refresh|id)?_?tokens?|access|refresh|last_?refresh|expir\w*",
     re.IGNORECASE,
 )

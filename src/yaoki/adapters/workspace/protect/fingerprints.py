@@ -27,6 +27,7 @@ from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 from yaoki.adapters.workspace.protect.user_state import find_untracked, read_user_refs
+from yaoki.core.lazy_pattern import lazy_compile
 
 # A person may work in the checkout at any time: a difference here is reported, never blamed.
 CHECKOUT = "checkout/"
@@ -43,7 +44,7 @@ GIT_FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs
 
 # Settings that start a program, point git elsewhere, or change how it reads files.  People and
 # editors change all other settings during a run, such as the base of a branch or how to pull.
-SENSITIVE_SETTING = re.compile(
+SENSITIVE_SETTING = lazy_compile(
     rb"core\.(?!(?:abbrev|comment(?:char|string)|commitgraph|preloadindex|untrackedcache)\Z).+"
     rb"|(?:include|includeif|attr|filter|fsmonitor|transfer|url|http|protocol|ssh|safe|init)\..+"
     rb"|(?:alias|credential|gpg|pager|sequence|trailer|interactive|hook|tar|guitool)\..+"
@@ -59,13 +60,13 @@ SENSITIVE_SETTING = re.compile(
     re.DOTALL,
 )
 # An address whose transport is a program: `ext::sh -c …`, or any `git-remote-NAME` there is.
-TRANSPORT_HELPER = re.compile(
+TRANSPORT_HELPER = lazy_compile(
     rb"(?:remote\..+\.(?:push)?url|submodule\..+\.url|branch\..+\.(?:push)?remote)\n[\w+.-]+::.*",
     re.DOTALL,
 )
 # Settings that redirect the next fetch or push of a person; the remote of a branch only if it is an
 # address, not a name.
-REMOTE = re.compile(
+REMOTE = lazy_compile(
     rb"remote\..+\.(?:url|pushurl|fetch|prune)\n.*|branch\..+\.(?:push)?remote\n.*[/:].*", re.DOTALL
 )
 

@@ -16,16 +16,17 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.system.folders import walk_folders
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Larger groups are hashed as one: which member changed is then not known.
 NAMED_MAX = 40
 FOLDERS_MAX = 5_000
 LOOSE_BYTES_MAX = 1 << 12
 # Refs of yaoki's and of git's own maintenance; the stash is reported separately.
-OTHER_REFS = re.compile(
+OTHER_REFS = lazy_compile(
     r"refs/(?:heads/yaoki/|yaoki/|remotes/[^/]+/yaoki/|stash$|prefetch/|bisect/|worktree/)"
 )
-NO_REFS = re.compile("(?!)")
+NO_REFS = lazy_compile("(?!)")
 SKIPPED_NAMES = frozenset({b".git", b".yaoki"})
 UNTRACKED = "untracked"
 

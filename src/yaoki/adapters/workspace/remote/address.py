@@ -7,7 +7,6 @@ program.  So the address is read once, and all other settings of the transport m
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -16,6 +15,7 @@ from uuid import uuid4
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.redact import MARK
 from yaoki.errors import GitFailed, RepositoryUnusable
 
@@ -31,9 +31,9 @@ TRANSPORT_SETTINGS = (
     r"^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|(credential|url|http|ssh|protocol"
     r"|pack|transfer|uploadpack|receive)\..*|remote\..*\.(vcs|proxy|uploadpack|receivepack))$"
 )
-REMOTE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]+)*")
-SCP = re.compile(r"[^/:]+:(?!//).+")
-PASSWORD = re.compile(r"(?<=://)(?!git@)[^/@\s]+(?=@)")
+REMOTE_NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]+)*")
+SCP = lazy_compile(r"[^/:]+:(?!//).+")
+PASSWORD = lazy_compile(r"(?<=://)(?!git@)[^/@\s]+(?=@)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ must act).
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -19,6 +18,7 @@ from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.remote.address import RemoteAddress
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import GitFailed, RemoteUnreachable
 
@@ -34,13 +34,13 @@ NONEXISTENT_REF = "refs/yaoki/nowhere"
 
 FETCH = ("fetch", "-q", "--no-tags", "--no-prune", "--recurse-submodules=no", "--no-auto-gc")
 PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
-MISSING = re.compile(r"couldn't find remote ref (\S+)")
-FETCHED = re.compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:(branch|tag) )?'([^']+)' of ")
-ROW = re.compile(r"([ +\-*=!])\t[^\t]*?:(\S+)\t(.*)")
+MISSING = lazy_compile(r"couldn't find remote ref (\S+)")
+FETCHED = lazy_compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:(branch|tag) )?'([^']+)' of ")
+ROW = lazy_compile(r"([ +\-*=!])\t[^\t]*?:(\S+)\t(.*)")
 # The server's words for a lack of permission; anything else is a race, or a lock of the server.
-FORBIDDEN = re.compile(r"hook declined|protected|prohibited|denied|not allowed|hidden ref|funny")
+FORBIDDEN = lazy_compile(r"hook declined|protected|prohibited|denied|not allowed|hidden ref|funny")
 # Waiting does not help: this machine needs credentials.
-NO_ACCESS = re.compile(
+NO_ACCESS = lazy_compile(
     r"Authentication failed|could not read (?:Username|Password)|Permission denied|"
     r"Host key verification failed|unsupported protocol|transport '\S+' not allowed"
 )

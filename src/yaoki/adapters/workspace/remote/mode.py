@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -31,10 +30,11 @@ from yaoki.adapters.workspace.remote.publication import RemotePublisher
 from yaoki.adapters.workspace.remote.shared_refs import SharedRefs
 from yaoki.adapters.workspace.worktrees.snapshots import Snapshot
 from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Task
 from yaoki.errors import RemoteUnreachable
 
-ALL_BRANCHES = re.compile(r"refs/heads/.+")
+ALL_BRANCHES = lazy_compile(r"refs/heads/.+")
 
 
 class LocalOnly:

@@ -22,11 +22,12 @@ from yaoki.adapters.git.ref_names import (
 )
 from yaoki.adapters.git.refs import GitCommit, RefMove, Refs, move_or_fail
 from yaoki.adapters.workspace.remote.client import PushOutcome, RemoteClient
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import GitFailed, RemoteRejectedPush
 
 # Run branches and group branches, their recorded heads, bases and merge queues, the commits of a
 # rolled back group branch, and the commit to which a branch that somebody moved has to go back.
-RUN_REFS = re.compile(
+RUN_REFS = lazy_compile(
     r"refs/heads/yaoki/(?:[a-z0-9]+|[a-z0-9-]+-group)"
     r"|refs/yaoki/(?:runs|bases)/[a-z0-9-]+"
     r"|refs/yaoki/work/[a-z0-9-]+/0-(?:rollback-\d+|landed-[0-9a-f]+)"

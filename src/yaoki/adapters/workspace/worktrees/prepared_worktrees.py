@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,9 +19,10 @@ from uuid import uuid4
 from yaoki.adapters.system.files import is_locked
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import WorkspaceError
 
-NAME = re.compile(r"spare-([0-9a-f]{8})-\d+")
+NAME = lazy_compile(r"spare-([0-9a-f]{8})-\d+")
 CLOSE_TIMEOUT_S = 3.0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from contextlib import suppress
 from hashlib import sha256
@@ -13,12 +12,13 @@ from yaoki.adapters.git.command import GitLocation
 from yaoki.adapters.git.ref_names import task_branch_ref
 from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_tree
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import WorkspaceError
 
 # The content of git's file `locked` while a worktree is being made.
 UNFINISHED_MARK = b"initializing"
 MERGE_HEADS_MAX = 16
-COMMIT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+COMMIT_ID = lazy_compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)

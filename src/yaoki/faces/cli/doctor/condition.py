@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import YaokiError
 
 SETTINGS = "yaoki.toml"
@@ -17,7 +17,7 @@ PROGRAMS = (
     *("git", "yaoki", "apt", "brew", "sudo", "pip", "npm", "cargo", "rustup"),
     *("chmod", "ls", "mv", "rm", "createdb", "createuser", "psql"),
 )
-_PARTS = re.compile(r", |; |: |\? ")
+_PARTS = lazy_compile(r", |; |: |\? ")
 
 
 @dataclass(frozen=True, slots=True)

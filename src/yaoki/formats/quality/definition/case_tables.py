@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.formats.quality.definition.shapes import folded_tests
 from yaoki.formats.quality.suites import read_file_tests
 
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_compile(r"\w+")
 # A title that is made for each case: the runner counts each of them.
-_GENERATED = re.compile(r"\b(?:it|test|specify)(?:\.each\b|\s*\(\s*(?:`[^`]*\$\{|[A-Za-z_$]))")
+_GENERATED = lazy_compile(r"\b(?:it|test|specify)(?:\.each\b|\s*\(\s*(?:`[^`]*\$\{|[A-Za-z_$]))")
 
 
 @dataclass(slots=True)

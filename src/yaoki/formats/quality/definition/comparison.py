@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Protocol, TypeVar
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.assertions import (
     ANY_ERROR,
@@ -24,11 +25,11 @@ from yaoki.formats.quality.python import parse_python
 
 LOOSENED = "an assertion was removed or loosened"
 CASE = "a case or an expected value was removed or changed"
-_HARMLESS_DECORATORS = re.compile(
+_HARMLESS_DECORATORS = lazy_compile(
     r"(?:pytest\.)?(?:mark\.(?!skip|xfail)\w+|fixture)|(?:pytest\.mark\.)?(?:parametrize|usefixtures)"
     r"|given|settings|example|override|staticmethod|classmethod|property|asyncio|anyio"
 )
-_SKIPS = re.compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
+_SKIPS = lazy_compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
 
 
 class Coverage(Enum):

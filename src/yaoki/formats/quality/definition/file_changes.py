@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from doctest import DocTestParser
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -214,4 +213,6 @@ def _has_lost_examples(before: str, after: str) -> bool:
 
 
 def _examples(text: str) -> Counter[tuple[str, str]]:
+    from doctest import DocTestParser  # slow to import
+
     return Counter((one.source, one.want) for one in DocTestParser().get_examples(text))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cached_property
 from posixpath import dirname, join, normpath
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.check_definition import TreeView
 
 MATCHES_MAX = 2_000
-_WILD = re.compile(r"[*?\[]")
+_WILD = lazy_compile(r"[*?\[]")
 # `$HERE/x.sh`, `${DIR}/x.sh`, `$(dirname "$0")/x.sh`: a folder that only the shell knows.
-_VARIABLE = re.compile(r"^(?:\$\{[^}]{1,200}\}|\$\([^)]{1,200}\)|\$\w{1,80}|`[^`]{1,200}`|~)/")
+_VARIABLE = lazy_compile(r"^(?:\$\{[^}]{1,200}\}|\$\([^)]{1,200}\)|\$\w{1,80}|`[^`]{1,200}`|~)/")
 
 
 class FileIndex:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from posixpath import basename, dirname, join
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_script
 from yaoki.formats.quality.definition.tools import SETTINGS_OF
 
 # run-parts skips names with a dot.
-_RUN_PARTS = re.compile(r"[A-Za-z0-9_-]+")
-_INTERPRETER = re.compile(
+_RUN_PARTS = lazy_compile(r"[A-Za-z0-9_-]+")
+_INTERPRETER = lazy_compile(
     r"(?:ba|da|z|k|fi)?sh|python[\d.]*|pypy\d?|node|deno|bun|ruby|perl|php|Rscript|lua|tclsh|ts-node|tsx"
 )
-_SHELL = re.compile(r"(?:ba|da|z|k)?sh")
-_PYTHON = re.compile(r"python[\d.]*")
-_CODE = re.compile(r"-[a-z]{0,6}[ce]")
+_SHELL = lazy_compile(r"(?:ba|da|z|k)?sh")
+_PYTHON = lazy_compile(r"python[\d.]*")
+_CODE = lazy_compile(r"-[a-z]{0,6}[ce]")
 _LOADS = frozenset({"-p", "--require", "-r", "--import", "--loader", "--setupFiles"})
 
 

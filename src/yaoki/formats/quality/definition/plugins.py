@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from posixpath import dirname
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.file_index import FileIndex
@@ -19,7 +20,7 @@ from yaoki.formats.quality.python_suites import last_name
 from yaoki.formats.quality.suites import is_test_path
 
 REPLACES = "it replaces what the tests use"
-_DECIDES = re.compile(
+_DECIDES = lazy_compile(
     r"load_tests|pytest_(?:collection\w*|ignore_collect|collect_\w+|pycollect_\w+|itemcollected|deselected"
     r"|runtest_\w+|pyfunc_call|sessionfinish|sessionstart|report_\w+|exception_interact|make_\w+|generate_tests"
     r"|load_initial_conftests|cmdline_\w+|unconfigure|assertrepr_compare|assertion_pass|fixture_setup)"
@@ -42,16 +43,16 @@ _RUNNERS = frozenset(
 )
 _CUSTOM = frozenset({"sitecustomize", "usercustomize"})
 _PATCHED = frozenset({*_RUNNERS, "builtins", "__builtins__"})
-_MAY_PATCH = re.compile(
+_MAY_PATCH = lazy_compile(
     r"unittest|pytest|builtins|doctest|coverage|hypothesis|sys\.modules|pluggy|nose|testtools"
 )
 # Settings that a test may make for itself.
-_OWN = re.compile(
+_OWN = lazy_compile(
     r"\.maxDiff$|\.longMessage$|^sys\.(?:path|argv|stdout|stderr|stdin|dont_write_bytecode)\b|^os\.environ"
 )
 # A call at import time; changes to the module search path are judged elsewhere.
-_ACT = re.compile(r"(?!sys\.path\b|os\.environ\b|load_dotenv\b)[\w.]+\(")
-_NODE_RUNNER = re.compile(
+_ACT = lazy_compile(r"(?!sys\.path\b|os\.environ\b|load_dotenv\b)[\w.]+\(")
+_NODE_RUNNER = lazy_compile(
     r"(?:^|/)node_modules/(?:\.bin/|(?:jest|mocha|vitest|ava|tap|eslint|typescript|chai|@jest|@vitest)/)"
 )
 

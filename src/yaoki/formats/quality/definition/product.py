@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality.definition import scripts
 from yaoki.formats.quality.definition.file_index import FileIndex
@@ -23,18 +24,20 @@ from yaoki.formats.quality.definition.tools import READERS, program_of
 from yaoki.formats.quality.suites import is_test_path
 
 FILES_MAX = 2_000
-_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
-_STARTS = re.compile(r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\.")
-_WORDS = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
-_UPDATES = re.compile(
+_CODE = lazy_compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
+_STARTS = lazy_compile(
+    r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\."
+)
+_WORDS = lazy_compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
+_UPDATES = lazy_compile(
     r"\b(?:updat|regenerat|refresh|adapt|adjust)\w*\b[^.]{0,60}\b(?:golden|snapshot|expected|fixture|approved)"
     r"|\b(?:golden|snapshot|expected|fixture|approved)\w*\b[^.]{0,60}\b(?:updat|regenerat|chang|adapt)\w*",
     re.IGNORECASE,
 )
-_REMOVES = re.compile(
+_REMOVES = lazy_compile(
     r"\b(?:remov|drop|delet|omit|without|no longer|not print|leave out|strip)\w*", re.IGNORECASE
 )
-_DELETES = re.compile(r"\b(?:remov|drop|delet)\w*|\bget rid of\b", re.IGNORECASE)
+_DELETES = lazy_compile(r"\b(?:remov|drop|delet)\w*|\bget rid of\b", re.IGNORECASE)
 _BUILT_IN = frozenset(
     {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
 )

@@ -9,6 +9,7 @@ from dataclasses import field
 from posixpath import dirname, join
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex
 
 INCLUDES_MAX = 50
@@ -16,12 +17,12 @@ LINE_CHARS_MAX = 4_000
 # GNU make uses the first of these that exists.
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 JUSTFILES = ("justfile", ".justfile", "Justfile", "JUSTFILE")
-_INCLUDE = re.compile(r"^(?:-|s)?include\s+(.+)$|^import\??\s+['\"]?([^'\"\n]+)")
-_VARIABLE = re.compile(
+_INCLUDE = lazy_compile(r"^(?:-|s)?include\s+(.+)$|^import\??\s+['\"]?([^'\"\n]+)")
+_VARIABLE = lazy_compile(
     r"^(?:(?:export|override|private|unexport)\s+)*([\w.\-]+)\s*(?:::|:::|[?+!:])?=\s*(.*)$"
 )
-_RULE = re.compile(r"^@?([^\s#:=][^:=#]{0,300}?)\s*(?:&)?::?(?!=)\s*([^#=]*?)(?:;(.*))?$")
-_USED = re.compile(r"\$[({](\w+)|\{\{\s*(\w+)")
+_RULE = lazy_compile(r"^@?([^\s#:=][^:=#]{0,300}?)\s*(?:&)?::?(?!=)\s*([^#=]*?)(?:;(.*))?$")
+_USED = lazy_compile(r"\$[({](\w+)|\{\{\s*(\w+)")
 # Settings of make itself, which affect every recipe.
 _EVERYWHERE = frozenset(
     {
@@ -211,7 +212,7 @@ def parse_make_words(
 
 # ------------------------------------------------------------------ npm
 
-_NPM_RUN = re.compile(
+_NPM_RUN = lazy_compile(
     r"\b(?:npm|pnpm|yarn|bun)\s+(?:(?:-s|--silent)\s+)?(?:run(?:-script)?\s+)?([\w:.\-]+)"
     r"|\b(?:run-s|run-p|npm-run-all)\s+([^&|;]+)"
 )

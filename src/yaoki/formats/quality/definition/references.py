@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterator
 from posixpath import dirname
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex, resolve_path
 
 LITERALS_MAX = 3_000
-_JS_IMPORT = re.compile(
+_JS_IMPORT = lazy_compile(
     r"""(?:\brequire(?:\.resolve)?\s*\(\s*|\bimport\s*\(\s*|\bfrom\s+|^\s*import\s+)["'`]([^"'`\n]{1,300})["'`]""",
     re.MULTILINE,
 )
-_RUBY_IMPORT = re.compile(
+_RUBY_IMPORT = lazy_compile(
     r"""\b(?:require_relative|load|require)\s*\(?\s*["']([^"'\n]{1,300})["']"""
 )
-IMPORT = re.compile(
+IMPORT = lazy_compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n#]{1,500})"
     r"|import[ \t]+([\w., \t]{1,500}))",
     re.MULTILINE,
 )
-_LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1""")
+_LITERAL = lazy_compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1""")
 _JS_ENDINGS = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".json", "/index.js", "/index.ts")
 
 

@@ -5,36 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.suites import is_test_path
 
-_TEST_FOLDER = re.compile(
+_TEST_FOLDER = lazy_compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|testing|e2e|integration_tests?|unit_tests?|features)/"
 )
-_SUPPORT_FOLDER = re.compile(
+_SUPPORT_FOLDER = lazy_compile(
     r"(?:^|/)(?:scripts?|tools?|ci|\.ci|\.github|checks?|support|helpers?|fixtures|hack|qa|build-tools"
     r"|harness|dev|etc|mk|make|lint|plugins?|steps)/"
 )
-_SUPPORT_NAME = re.compile(
+_SUPPORT_NAME = lazy_compile(
     r"(?:^|[_.\-/])(?:help(?:er)?s?|test\w*|assert\w*|checks?|checker|expect\w*|support|harness|verify|verifier"
     r"|compare|compar\w*|match(?:er)?s?|runner|run|lint\w*|rules?|setup|suites?|cases?|mocks?|stubs?|fakes?"
     r"|fixtures?|spec|ci|smoke|e2e|gate|judge|valid\w*|plugins?|conftest|oracle)(?:[_.\-]|$)",
     re.IGNORECASE,
 )
-_PRODUCT_FOLDER = re.compile(r"(?:^|/)(?:src|lib|app|pkg|internal|cmd|packages)/")
+_PRODUCT_FOLDER = lazy_compile(r"(?:^|/)(?:src|lib|app|pkg|internal|cmd|packages)/")
 # A file whose name says that it makes a verdict.
-_VERDICT_NAME = re.compile(
+_VERDICT_NAME = lazy_compile(
     r"(?:^|[_.\-/])(?:tests?|t|checks?|checker|lint\w*|verify|verifier|valid\w*|specs?|ci|assert\w*|expect\w*"
     r"|gate|suites?|smoke|e2e|judge|oracle|runtests?|harness)(?:[_.\-]|$)",
     re.IGNORECASE,
 )
-_EXPECTED = re.compile(
+_EXPECTED = lazy_compile(
     r"(?:^|[_.\-/])(?:expect(?:ed|ations?|s)?|golden|goldens|snapshots?|__snapshots__|approved|want"
     r"|wanted|baselines?|cassettes?|answers?|solutions?|oracle|truth|cases?|suites?|rules?)(?:[_.\-/]|$)"
     r"|\.(?:snap|golden|approved|exp|expected|out\.txt|ambr|storyshot)(?:\.\w+)?$",
     re.IGNORECASE,
 )
-_EXPECTED_RESULT = re.compile(
+_EXPECTED_RESULT = lazy_compile(
     r"(?:^|[_.\-/])(?:expected|goldens?|snapshots?|__snapshots__|approved)(?:[_.\-/]|$)",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from posixpath import dirname
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.references import find_js_modules
 from yaoki.formats.quality.languages import language_of
@@ -18,7 +19,7 @@ from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.suites import without_comments
 
 EXTEND_CHARS_MAX = 20_000
-_NAMED = re.compile(
+_NAMED = lazy_compile(
     r"(?<![-$])\b(?:global(?:This)?\.)?(?P<name>expect|assert|it|test|describe)(?P<member>\.\w+)?\s*=(?!=|>)"
     r"|\bfunction\s+(?:it|test|expect|assert|describe)\s*\("
 )
@@ -40,22 +41,22 @@ _REQUIRE = r"require\s{0,9}\(\s{0,99}(['\"`])(?P<file>[^'\"`\n]{1,300})\1\s{0,99
 # The same behind one group more.
 _REQUIRED = _REQUIRE.replace(r"\1", r"\2")
 _PATH = rf"(?P<path>(?:\s{{0,99}}\.\s{{0,9}}(?:{_MEMBERS})\b)*)"
-_VALUE = re.compile(rf"\s{{0,99}}(?:{_REQUIRE}|(?P<word>[A-Za-z_$][\w$]{{0,99}})){_PATH}")
-_TITLE_CALL = re.compile(r"\(\s{0,99}(['\"`])[^'\"`\n]{0,300}\1\s{0,99}\)")
-_EXTEND = re.compile(r"\s{0,99}\.\s{0,9}extend\s{0,9}(?:<[^()]{0,2000}>)?\(")
+_VALUE = lazy_compile(rf"\s{{0,99}}(?:{_REQUIRE}|(?P<word>[A-Za-z_$][\w$]{{0,99}})){_PATH}")
+_TITLE_CALL = lazy_compile(r"\(\s{0,99}(['\"`])[^'\"`\n]{0,300}\1\s{0,99}\)")
+_EXTEND = lazy_compile(r"\s{0,99}\.\s{0,9}extend\s{0,9}(?:<[^()]{0,2000}>)?\(")
 # A value that goes on, also in the next line, is more than what was read.
-_END = re.compile(r"[ \t]*(?:[;,})\]]|\Z|\r?\n(?!\s*[-|&?.(\[`+*/%,<>=^]))")
-_ASSIGNED = re.compile(rf"([A-Za-z_$][\w$]{{0,99}})\s{{0,9}}=\s{{0,99}}{_REQUIRED}{_PATH}")
-_UNPACKED = re.compile(rf"\{{([^{{}}]{{1,2000}})\}}\s{{0,9}}=\s{{0,99}}{_REQUIRED}")
-_IMPORTED = re.compile(
+_END = lazy_compile(r"[ \t]*(?:[;,})\]]|\Z|\r?\n(?!\s*[-|&?.(\[`+*/%,<>=^]))")
+_ASSIGNED = lazy_compile(rf"([A-Za-z_$][\w$]{{0,99}})\s{{0,9}}=\s{{0,99}}{_REQUIRED}{_PATH}")
+_UNPACKED = lazy_compile(rf"\{{([^{{}}]{{1,2000}})\}}\s{{0,9}}=\s{{0,99}}{_REQUIRED}")
+_IMPORTED = lazy_compile(
     r"\bimport\s{1,9}(?P<names>[^'\"`;()]{1,2000}?)\s{0,9}\bfrom\s{0,9}(['\"])(?P<file>[^'\"\n]{1,300})\2"
 )
-_PART = re.compile(rf"\s*(?:{_MEMBERS})\s*(?:(?::|\bas\b)\s*([A-Za-z_$][\w$]*)\s*)?")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_OWN_REQUIRE = re.compile(
+_PART = lazy_compile(rf"\s*(?:{_MEMBERS})\s*(?:(?::|\bas\b)\s*([A-Za-z_$][\w$]*)\s*)?")
+_WORD = lazy_compile(r"[A-Za-z_$][\w$]*")
+_OWN_REQUIRE = lazy_compile(
     r"(?<![.\w$])require\s*=(?!=|>)(?!\s*(?:\w+\.)?createRequire\s*\()|\bfunction\s+require\b"
 )
-_RUNS_TEXT = re.compile(r"\beval\s*\(|\bFunction\s*\(|\bvm\b")
+_RUNS_TEXT = lazy_compile(r"\beval\s*\(|\bFunction\s*\(|\bvm\b")
 
 
 def count_replaced_names(path: str, text: str, base: FileIndex) -> int:

@@ -7,25 +7,26 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.roles import names_a_verdict, script_language
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
 SCRIPT = "the check's script was changed"
 # Words with which a shell script makes a verdict.
-_SHELL_VERDICT = re.compile(
+_SHELL_VERDICT = lazy_compile(
     r"(?:^|[\s;&|(!])(?:test|\[\[?|grep|egrep|rg|diff|cmp|exit|assert\w*|false|jq|comm)(?=\s|$|;)"
     r"|\b(?:pytest|unittest|jest|mocha|vitest|mypy|ruff|eslint|tsc|rspec|phpunit|flake8|pylint|bats)\b"
     r"|\b(?:go|cargo|npm|yarn|pnpm|make|tox|nox)\s+(?:run\s+)?(?:test|check|lint|vet|clippy)",
     re.MULTILINE,
 )
 # A line that may keep the others from running or from failing.
-_DANGER = re.compile(
+_DANGER = lazy_compile(
     r"\bexit\b|\breturn\b|\|\|\s*(?:true|:|exit\s+0|echo)|\bset\s+\+|\btrap\b|\balias\b|\bexec\b|\bunset\b"
     r"|\w+\s*\(\)\s*\{?|\bfunction\b|\bPATH=|\bif\s+false|\bbreak\b|\bcontinue\b|<<|&\s*$|\bcd\s|\bcp\s"
     r"|\bmv\s|\brm\s|\bsed\s+-i|\btee\s|[^2&]>|\bgit\s|\bexport\s|\bsource\s|^\s*\.\s|\bln\s|\bkill"
 )
-_OTHER_VERDICT = re.compile(
+_OTHER_VERDICT = lazy_compile(
     r"\bassert\w*\b|process\.exit\(|\bthrow\s|\bexpect\(|\bexit\s*\(?\s*[1-9]|\bdie\b|\babort\b|\braise\b"
 )
 

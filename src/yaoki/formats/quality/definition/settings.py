@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from fnmatch import fnmatchcase
 from posixpath import dirname, join
 from typing import Any
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.suites import is_collected_path
 
@@ -33,7 +33,7 @@ _FAMILIES = (
     ("vitest.config.*", "vite.config.*"),
     ("pyrightconfig.json", "pyproject.toml|[tool.pyright"),
 )
-_LOADS = re.compile(
+_LOADS = lazy_compile(
     r"\b(?:setupFiles\w*|globalSetup|moduleNameMapper|testRunner|testResultsProcessor|runner|transform)\b"
 )
 
@@ -131,6 +131,8 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 def _ini(text: str) -> Iterator[dict[str, str]]:
+    import configparser  # few changes have such a file
+
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement, differences
 from yaoki.formats.quality.definition.file_index import FileIndex
@@ -16,52 +17,56 @@ from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.suites import without_comments
 
 SPAN_CHARS_MAX = 2_000
-_START = re.compile(
+_START = lazy_compile(
     r"\bexpect\s*\(|\bassert\w*!?\s*\(|\bassert(?:\.\w+)+\s*\(|\b(?:t|require|suite|chai|should|Assert)"
     r"\.\w+\s*\(|\bshould\.|\bXCTAssert\w*\s*\(|\b(?:eq|ne|ok|is|isnt|like|is_deeply)\s*\("
     r"|\b(?:deep)?(?:strict|Strict)?Equal\s*\(|\b(?:strictEqual|deepEqual|rejects|throws)\s*\("
     r"|\bassert_\w+[ (]|\bverify\w*\s*\(|\bcheck\w*\s*\("
 )
-_GO = re.compile(r"if\s+([^{}\n]{1,300})\{\s*(?:t|b|tb)\.(?:Error|Fatal|Fail)\w*\s*\(")
-_LITERAL = re.compile(
+_GO = lazy_compile(r"if\s+([^{}\n]{1,300})\{\s*(?:t|b|tb)\.(?:Error|Fatal|Fail)\w*\s*\(")
+_LITERAL = lazy_compile(
     r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|\b\d[\w.]*\b|\b(?:true|false|null|nil)\b"
 )
-_NAME = re.compile(r"[A-Za-z_$]\w*")
-_LOOSE = re.compile(
+_NAME = lazy_compile(r"[A-Za-z_$]\w*")
+_LOOSE = lazy_compile(
     r"toBeTruthy|toBeDefined|toBeFalsy|anything\(\)|expect\.any|not\.toBeNull|not\.toBe\b|toBeInstanceOf"
     r"|assert\.ok|assert\(|assert!\(|assertTrue|assertNotNull|notEqual|be_truthy|not_to|to be_a"
 )
-_BRACKET = re.compile(rf"{_LITERAL.pattern}|[\[\]{{}}]")
-_CODE = re.compile(r"=>|;|\breturn\b|\bfunction\b")
+_BRACKET = lazy_compile(rf"{_LITERAL.pattern}|[\[\]{{}}]")
+_CODE = lazy_compile(r"=>|;|\breturn\b|\bfunction\b")
 _VERBS = frozenset(
     {"assert", "strictEqual", "equal", "deepEqual", "deepStrictEqual", "expect", "toBe", "toEqual"}
     | {"toStrictEqual", "is", "same", "t", "await"}
 )
 _MUTES = (
     (
-        re.compile(r"\bfor\s*\([^)]*\bof\s*\[\s*\]\s*\)|\[\s*\]\s*\.\s*(?:forEach|map|each)\b"),
+        lazy_compile(r"\bfor\s*\([^)]*\bof\s*\[\s*\]\s*\)|\[\s*\]\s*\.\s*(?:forEach|map|each)\b"),
         "loops over nothing",
     ),
     (
-        re.compile(r"\bif\s*\(?\s*(?:false|0)\s*\)?\s*[{:]?\s*$", re.MULTILINE),
+        lazy_compile(r"\bif\s*\(?\s*(?:false|0)\s*\)?\s*[{:]?\s*$", re.MULTILINE),
         "is under a false condition",
     ),
     (
-        re.compile(r"\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}|\brescue\b[^\n]*\n\s*(?:nil\s*\n\s*)?end"),
+        lazy_compile(
+            r"\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}|\brescue\b[^\n]*\n\s*(?:nil\s*\n\s*)?end"
+        ),
         "swallows errors",
     ),
     (
-        re.compile(r"\.catch\s*\(\s*(?:\(\s*\w*\s*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)\s*\)"),
+        lazy_compile(
+            r"\.catch\s*\(\s*(?:\(\s*\w*\s*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)\s*\)"
+        ),
         "swallows errors",
     ),
     (
-        re.compile(r"\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*\(?\s*0\s*\)?"),
+        lazy_compile(r"\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*\(?\s*0\s*\)?"),
         "exits early",
     ),
-    (re.compile(r"\brecover\(\)"), "swallows errors"),
+    (lazy_compile(r"\brecover\(\)"), "swallows errors"),
 )
 _REPLACES = "a test replaces the runner's own function"
-_TEST_MAIN = re.compile(r"func TestMain\(")
+_TEST_MAIN = lazy_compile(r"func TestMain\(")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import resolve_path
 
 TEXT_CHARS_MAX = 200_000
@@ -20,9 +21,9 @@ _RESERVED = frozenset(
     {"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{"}
 )
 _RESERVED_END = frozenset({"}", "esac", "time", "function", "in", "case", "&", "select"})
-_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
-_OPERATOR = re.compile(r"&&|\|\||;;|\|&|[|&;\n()]")
-_REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-?|<>|>\||>>|>&|<&|<|>)")
+_ASSIGNMENT = lazy_compile(r"^[A-Za-z_]\w*\+?=")
+_OPERATOR = lazy_compile(r"&&|\|\||;;|\|&|[|&;\n()]")
+_REDIRECT = lazy_compile(r"(?:\d*|&)(<<<|<<-?|<>|>\||>>|>&|<&|<|>)")
 # Programs that examine another program's output, and so make the verdict themselves.
 JUDGES = frozenset(
     {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[[", "jq", "awk", "wc", "comm"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unittest
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cache
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import ParametrizedTests
@@ -29,12 +30,14 @@ from yaoki.formats.quality.integrity import TEST_LOST
 from yaoki.formats.quality.suites import is_collected_path
 
 UNCOLLECTED = "no runner collects it any more"
-# Methods that a test case inherits, and that an override can disable.
-_UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
-    *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
-    *("longMessage", "failureException"),
-}
-_CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
+# Test cases override these as a matter of course.
+_OVERRIDDEN = frozenset(
+    {
+        *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
+        *("longMessage", "failureException"),
+    }
+)
+_CASE = lazy_compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 
 
 @dataclass(slots=True)
@@ -181,7 +184,16 @@ class SuiteChanges:
 def _takes_over(name: str) -> bool:
     """A method with a name of unittest itself: the tests depend on it."""
     owner, _, bare = name.rpartition(".")
-    return bool(owner) and bare in _UNITTEST
+    return bool(owner) and bare in _test_case_methods()
+
+
+@cache
+def _test_case_methods() -> frozenset[str]:
+    """Methods that a test case inherits, and that an override can disable."""
+    import unittest  # slow to import
+
+    names = (name for name in dir(unittest.TestCase) if not name.startswith("__"))
+    return frozenset(names) - _OVERRIDDEN
 
 
 def _subclasses(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+
+from yaoki.core.lazy_pattern import lazy_compile
 
 # Programs that read files and do not run them: their inputs are the work, not the check.
 READERS = frozenset(
@@ -183,7 +184,7 @@ _WRAPPERS = frozenset(
         "python3",
     }
 )
-_VALUE = re.compile(r"[\d.]+[smhd]?|\w+=.*")
+_VALUE = lazy_compile(r"[\d.]+[smhd]?|\w+=.*")
 
 
 def program_of(words: Sequence[str]) -> str:
@@ -258,7 +259,7 @@ SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
     "bats": ("test/test_helper.bash",),
 }
 # Settings that are found by name, in any folder.
-CONFIGURED = re.compile(
+CONFIGURED = lazy_compile(
     r"(?:^|/)(?:babel\.config\.\w+|\.babelrc[\w.]*|vite\.config\.\w+|ava\.config\.\w+|\.pylintrc|pylintrc"
     r"|\.rubocop\.yml|biome\.jsonc?|deno\.jsonc?|bunfig\.toml|\.pre-commit-config\.yaml|behave\.ini"
     r"|\.stylelintrc[\w.]*|\.nycrc[\w.]*|\.c8rc[\w.]*|\.cargo/config(?:\.toml)?|\.shellcheckrc|\.isort\.cfg"
@@ -266,4 +267,4 @@ CONFIGURED = re.compile(
     r"|\.yamllint[\w.]*|\.markdownlint[\w.]*|(?:jest|vitest|test)\.setup\.\w+|setupTests\.\w+)$"
 )
 # Ignore lists of linters: a new line checks less.
-IGNORES = re.compile(r"(?:^|/)\.(?:eslint|prettier|stylelint|markdownlint)ignore$")
+IGNORES = lazy_compile(r"(?:^|/)\.(?:eslint|prettier|stylelint|markdownlint)ignore$")

@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, python_literal
 from yaoki.formats.quality.gaming.scopes import dotted
 
 WORDS = "compares the clock with a date in the code; behave the same on every day"
 _CLOCKS = frozenset({"time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.ctime"})
 _MOMENTS = frozenset({"now", "utcnow", "today"})
-_DATE_TEXT = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d\d){0,2}")
+_DATE_TEXT = lazy_compile(r"(?:19|20)\d\d(?:[-/.]?\d\d){0,2}")
 EPOCH_MIN, YEARS = 1e9, range(1990, 2200)
 _JS_CLOCK = (
     r"(?:Date\.now\(\)|\+?\(?new Date\(\)\)?"
@@ -22,7 +23,7 @@ _JS_DATE = (
     r"(?:new Date\(\s*[\"'\d][^()]*\)(?:\.\w+\(\))?|Date\.(?:parse|UTC)\([^()]*\)"
     r"|\d[\d_]{11,}|1[.\d]*e12|20\d\d\b|[\"']20\d\d[^\"']*[\"'])"
 )
-_JS_NAMED = re.compile(rf"(?:const|let|var)\s+(\w+)\s*=\s*({_JS_CLOCK}|{_JS_DATE})\s*;?")
+_JS_NAMED = lazy_compile(rf"(?:const|let|var)\s+(\w+)\s*=\s*({_JS_CLOCK}|{_JS_DATE})\s*;?")
 
 
 def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:

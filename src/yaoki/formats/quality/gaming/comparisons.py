@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.javascript import Token, closing, read_literal
 from yaoki.formats.quality.gaming.literals import UNKNOWN, fold_text
 from yaoki.formats.quality.gaming.scopes import dotted
@@ -31,7 +32,7 @@ _COMPARING = frozenset({"math", "cmath", "operator", "json", "decimal", "fractio
     *("statistics", "time", "datetime", "random", "re", "copy", "difflib", "filecmp", "hashlib"),
     *("pprint", "functools", "itertools", "calendar", "string", "unicodedata", "collections"),
 }
-_JS_PROTOTYPES = re.compile(
+_JS_PROTOTYPES = lazy_compile(
     r"(?:Object|Array|String|Number|Boolean|Promise|Map|Set|Date|RegExp|Function|Error|AssertionError)"
 )
 _JS_LIBRARY = frozenset({"Object", "JSON", "Math", "Reflect", "Number", "Array", "Symbol", "Date"})

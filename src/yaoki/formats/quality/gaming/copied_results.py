@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import Answer, KeyUse, atoms
@@ -38,12 +39,12 @@ from yaoki.formats.quality.python import parse_python
 PART_CHARS_MIN = 3
 TABLE_SHARE = 0.75
 JOINED_CHARS_MIN, JOINED_SHARE, NEARLY = 6, 0.6, 0.9
-_DIGITS = re.compile(r"\d{1,9}")
-_EXAMPLE = re.compile(
+_DIGITS = lazy_compile(r"\d{1,9}")
+_EXAMPLE = lazy_compile(
     r"^\s*>>>.*\n.*$|\b\w+\([^()\n]*\)\s*(?:==+|=|->|=>|→|returns?|is|gives|yields)\s*\S[^\n.;]*",
     re.MULTILINE,
 )
-_HASH = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
+_HASH = lazy_compile(r"[0-9a-f]{8,}", re.IGNORECASE)
 WORDS = (
     "it gives what a test expects for the input of that test{}; compute the result for any input"
 )

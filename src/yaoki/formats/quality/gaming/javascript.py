@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, canonical
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
@@ -14,14 +15,14 @@ from yaoki.formats.quality.suites import without_comments
 
 ENDS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 CHARS_MAX = 400_000
-_TOKEN = re.compile(
+_TOKEN = lazy_compile(
     r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
     r"|(?P<number>\b(?:0[xX][\da-fA-F]+|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)n?\b)"
     r"|(?P<regex>(?<=[(,=:!&|?{};\s])/(?![*/\s])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]{0,6}(?=\s*[.,;)\n]))"
     r"|(?P<name>[A-Za-z_$][\w$]*)"
     r"|(?P<mark>===|!==|==|!=|=>|\?\?|\?\.|\+\+|--|\+=|-=|&&|\|\||<=|>=|\.\.\.|[^\s\w])"
 )
-_ESCAPE = re.compile(r"\\(u\{?[\da-fA-F]{2,6}\}?|x[\da-fA-F]{2}|\n|.)")
+_ESCAPE = lazy_compile(r"\\(u\{?[\da-fA-F]{2,6}\}?|x[\da-fA-F]{2}|\n|.)")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
 _WORDS = {"true": True, "false": False, "null": None, "undefined": None}
 CLOSING = {"(": ")", "[": "]", "{": "}"}

@@ -7,9 +7,9 @@ of the tests could be rewritten from inside, so a negative control is worth an e
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.model import Change
@@ -63,7 +63,7 @@ _ATTRIBUTES = frozenset(
         *("os", "sys", "builtins", "atexit", "posix", "_os", "_sys", "_posix", "_builtins"),
     }
 )
-_PROC = re.compile(r"/proc(?:/|\Z)")
+_PROC = lazy_compile(r"/proc(?:/|\Z)")
 _LOOKUPS = frozenset({"getattr", "setattr", "delattr"})
 
 

@@ -6,27 +6,30 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.javascript import Token
 from yaoki.formats.quality.gaming.scopes import Scope, dotted, scopes_of
 
 DETECTS = "finds out whether a test runs it; behave the same for every caller"
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest", "nose2"})
-_VARIABLES = re.compile(r"(?:PYTEST_|UNITTEST|YAOKI|NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST)\w*")
+_VARIABLES = lazy_compile(r"(?:PYTEST_|UNITTEST|YAOKI|NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST)\w*")
 _ENVIRONMENT = frozenset({"os.environ", "environ", "os.getenv", "getenv", "os.environb"})
 _PROCESS = frozenset({"sys.modules", "sys.argv", "sys.orig_argv", "modules", "argv", "psutil"})
 _PLACE = frozenset({"os.getcwd", "getcwd", "Path.cwd", "os.getppid", "__file__", "sys.path"})
-_FRAMES = re.compile(
+_FRAMES = lazy_compile(
     r"(?:sys\.)?_getframe|(?:inspect\.)?(?:stack|currentframe)|(?:traceback\.)?(?:extract_stack"
     r"|format_stack|walk_stack)|sys\._current_frames"
 )
-_TEST_WORD = re.compile(r"(?:^|[^a-z])(?:test_?|tests|pytest|unittest|conftest)(?:[^a-z]|$)")
-_RUNNER_WORD = re.compile(r"\b(?:_?pytest|py\.test|unittest|nose2?|doctest)\b")
+_TEST_WORD = lazy_compile(r"(?:^|[^a-z])(?:test_?|tests|pytest|unittest|conftest)(?:[^a-z]|$)")
+_RUNNER_WORD = lazy_compile(r"\b(?:_?pytest|py\.test|unittest|nose2?|doctest)\b")
 _JS_VARIABLES = frozenset(
     {"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST", "VITEST_WORKER_ID", "VITEST_POOL_ID"}
     | {"JEST_JASMINE", "AVA_PATH", "MOCHA_COLORS", "TAP_CHILD_ID"}
 )
 _JS_GLOBALS = frozenset({"describe", "it", "test", "jest", "vi", "expect", "beforeEach", "mocha"})
-_JS_TEST_WORD = re.compile(r"(?:^|[^a-z])(?:tests?|--test|spec|jest|mocha|vitest|ava)(?:[^a-z]|$)")
+_JS_TEST_WORD = lazy_compile(
+    r"(?:^|[^a-z])(?:tests?|--test|spec|jest|mocha|vitest|ava)(?:[^a-z]|$)"
+)
 _JS_SOURCES = frozenset(
     {"process.argv", "process.execArgv", "process.title", "process.argv0", "process.cwd"}
     | {"require.main", "module.parent", "require.cache", "module.children", "env.NODE_ENV"}

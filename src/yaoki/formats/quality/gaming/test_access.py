@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.roles import is_data, is_expected, is_in_test_folder
 from yaoki.formats.quality.gaming.javascript import Token
 from yaoki.formats.quality.gaming.literals import Literal, canonical, is_trivial, leaves
@@ -15,7 +15,7 @@ from yaoki.formats.quality.gaming.scopes import dotted, scopes_of
 
 READS = "reads the files of the tests; the program must work without them"
 CONTAINS = "contains the expected result of a test ({}); compute it"
-_TEST_PATH = re.compile(
+_TEST_PATH = lazy_compile(
     r"(?:^|[./\\])(?:tests?|__tests__|__snapshots__)[/\\]|(?:^|[/\\])(?:test_\w+|\w+_test|conftest)\.py$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|[/\\])(?:expected|goldens?|snapshots)[/\\]"
     r"|\*[\w.]*\.(?:expected|golden|snap)\b"

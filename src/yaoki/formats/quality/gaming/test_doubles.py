@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.assertions import AssertionKind
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.units import CodeUnit, parse_source
@@ -15,7 +15,7 @@ from yaoki.formats.quality.python_suites import ASSERTING_WORDS, last_name
 
 SUBJECT = "the test replaces {} and then asserts on it; test the real one"
 CANNOT_FAIL = "the test cannot fail: no assertion depends on the program; assert its result"
-_REPEATS = re.compile(r"determin|stable|same|repeat|idempot|cache|twice|again|pure|consisten")
+_REPEATS = lazy_compile(r"determin|stable|same|repeat|idempot|cache|twice|again|pure|consisten")
 _MOCKS = frozenset({"Mock", "MagicMock", "AsyncMock", "NonCallableMock", "create_autospec"})
 _JS_TESTS = frozenset({"test", "it", "specify"})
 _JS_STUBS = frozenset({"method", "spyOn", "stub", "replace", "fn", "getter"})

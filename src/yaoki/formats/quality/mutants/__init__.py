@@ -6,11 +6,11 @@ TypeScript and Go from their tokens.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.mutant import Mutant
 from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
@@ -22,7 +22,7 @@ from yaoki.formats.quality.mutants.tokens import go_edits, javascript_edits
 
 T = TypeVar("T")
 # Settings of tools and generated files: no test of the program reads them.
-_NO_PROGRAM = re.compile(
+_NO_PROGRAM = lazy_compile(
     r"(?:^|/)(?:conftest|setup|noxfile|_?version)\.py$|_pb2(?:_grpc)?\.py$|\.pyi$|\.d\.[cm]?ts$"
     r"|\.config\.[cm]?[jt]s$|rc\.[cm]?js$|\.pb\.go$|(?:^|/)(?:docs?|examples?|migrations)/"
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import GRAMMARS
 from yaoki.formats.quality.lexer import scan_source, strip_comments
 from yaoki.formats.quality.mutants.edit import Edit, Rank, becomes, is_removed
@@ -34,27 +35,27 @@ _NEGATED: Mapping[str, str] = {
     "*=": "/=",
 }
 _BOUNDARY: Mapping[str, str] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-_OPERATOR = re.compile(
+_OPERATOR = lazy_compile(
     r"(?<=[\w)\]'\"`] )(?:[!=]==?|[<>]=?|&&|\|\||[+*-]=?|[/%])(?=\s)"
     r"|(?<=\s)(?:[!=]==?|<=|>=|&&|\|\|)(?=\s)"
 )
-_NUMBER = re.compile(r"(?<![\w.$#])\d{1,15}(?![\w.])")
-_FLAG = re.compile(r"(?<![\w.$])(?:true|false)(?![\w$:])")
-_RETURN = re.compile(r"^(?:.*[{;)]|)\s*return\s+(?P<value>\S.*?)\s*;?\s*(?:\}\s*)?$")
-_IF = re.compile(r"\b(?:if|while)\s*\(")
-_GO_IF = re.compile(r"\bif\s+(?P<test>[^;{}]+?)\s*\{\s*$")
+_NUMBER = lazy_compile(r"(?<![\w.$#])\d{1,15}(?![\w.])")
+_FLAG = lazy_compile(r"(?<![\w.$])(?:true|false)(?![\w$:])")
+_RETURN = lazy_compile(r"^(?:.*[{;)]|)\s*return\s+(?P<value>\S.*?)\s*;?\s*(?:\}\s*)?$")
+_IF = lazy_compile(r"\b(?:if|while)\s*\(")
+_GO_IF = lazy_compile(r"\bif\s+(?P<test>[^;{}]+?)\s*\{\s*$")
 # A call whose result is not used, or an error, on a line of its own.
-_STATEMENT = re.compile(r"^\s*(?:(?:await\s+)?[\w$]+(?:\.[\w$]+)*\(.*\)|throw\b[^;]*);?\s*$")
+_STATEMENT = lazy_compile(r"^\s*(?:(?:await\s+)?[\w$]+(?:\.[\w$]+)*\(.*\)|throw\b[^;]*);?\s*$")
 _NOTHING = frozenset({"undefined", "null"})
-_LOG = re.compile(r"^\s*(?:await\s+)?(?:console|log\w*|debug|fmt|warn)\b", re.IGNORECASE)
+_LOG = lazy_compile(r"^\s*(?:await\s+)?(?:console|log\w*|debug|fmt|warn)\b", re.IGNORECASE)
 # Lines for the compiler, and names of parts.
-_DECLARATION = re.compile(
+_DECLARATION = lazy_compile(
     r"^\s*(?:import\b|export\s+(?:type|interface|\*|\{)|interface\b|type\s+\w+|declare\b|enum\b"
     r"|package\b|@|case\b|default\b|super\(|require\()"
 )
 
 # The start of a line that continues the statement of the line before.
-_CONTINUATION = re.compile(r"\s*[.?:+*/%&|,)\]=<>(\[`-]")
+_CONTINUATION = lazy_compile(r"\s*[.?:+*/%&|,)\]=<>(\[`-]")
 
 LineEdits = Callable[[str, str, bool], Iterator[tuple[Rank, int, int, str, str]]]
 

@@ -15,30 +15,33 @@ from yaoki.adapters.checks.readers.tally import (
     parse_worded_summary,
 )
 from yaoki.adapters.checks.readers.tap import parse_tap_points
+from yaoki.core.lazy_pattern import lazy_compile
 
 TEST_FILE_BYTES_MAX = 1 << 20
-_NODE_TEST = re.compile(rb"""["']node:test["']""")
-_NODE_CALL = re.compile(rb"^[ \t]*(?:await )?(?:test|it|describe|suite)(?:\.\w+)?\(", re.MULTILINE)
-_NODE = re.compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo|ok) {1,4}(\d{1,9})$")
-_SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
-_PROVE = re.compile(r"Files=\d{1,9}, Tests=(\d{1,9}),")
-_JEST = re.compile(r"Tests: {1,12}((?:\d{1,9} [a-z]{1,12}(?:, )?){1,6})$")
-_VITEST = re.compile(
+_NODE_TEST = lazy_compile(rb"""["']node:test["']""")
+_NODE_CALL = lazy_compile(
+    rb"^[ \t]*(?:await )?(?:test|it|describe|suite)(?:\.\w+)?\(", re.MULTILINE
+)
+_NODE = lazy_compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo|ok) {1,4}(\d{1,9})$")
+_SPAN = lazy_compile(r" \(\d[\d.]{0,20}m?s\)$")
+_PROVE = lazy_compile(r"Files=\d{1,9}, Tests=(\d{1,9}),")
+_JEST = lazy_compile(r"Tests: {1,12}((?:\d{1,9} [a-z]{1,12}(?:, )?){1,6})$")
+_VITEST = lazy_compile(
     r" {4,8}Tests {2}(?:((?:\d{1,9} [a-z]{1,12}(?: [a-z]{1,12})?(?: \| )?){1,6}) ?\(\d+\)"
     r"|no tests)$"
 )
-_NO_FILES = re.compile(r"No tests? (?:files? )?found, exiting with code \d")
+_NO_FILES = lazy_compile(r"No tests? (?:files? )?found, exiting with code \d")
 _WORDS = {
     "passed": "passed",
     "failed": "failed",
     **dict.fromkeys(("skipped", "todo", "pending", "ignored"), "skipped"),
 }
-_MOCHA = re.compile(r" {2}(\d{1,9}) (passing|failing|pending)(?: \([\w.]{1,20}\))?$")
-_AVA = re.compile(r" {2}(\d{1,9}) tests? (passed|failed|skipped|todo)$")
-_DENO = re.compile(
+_MOCHA = lazy_compile(r" {2}(\d{1,9}) (passing|failing|pending)(?: \([\w.]{1,20}\))?$")
+_AVA = lazy_compile(r" {2}(\d{1,9}) tests? (passed|failed|skipped|todo)$")
+_DENO = lazy_compile(
     r"(?:ok|FAILED) \| ((?:\d{1,9} [a-z]{1,12}(?: \([^)]{1,40}\))?(?: \| )?){1,5}) \("
 )
-_BUN = re.compile(r" (\d{1,9}) (pass|fail|skip|todo)$")
+_BUN = lazy_compile(r" (\d{1,9}) (pass|fail|skip|todo)$")
 
 
 def count_node(output: OutputLines) -> SuiteTally | None:

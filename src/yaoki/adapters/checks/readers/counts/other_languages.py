@@ -13,12 +13,13 @@ from yaoki.adapters.checks.readers.tally import (
     names_if_complete,
     parse_worded_summary,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
-_CARGO = re.compile(
+_CARGO = lazy_compile(
     r"test result: \w{1,10}\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;"
 )
-_CARGO_LINE = re.compile(r"test (\S.{0,400}) \.\.\. ok$")
-_NEXTEST = re.compile(r" *Summary \[.{1,20}\] +(?:\d{1,9}/)?\d{1,9} tests? run: (.{1,120})$")
+_CARGO_LINE = lazy_compile(r"test (\S.{0,400}) \.\.\. ok$")
+_NEXTEST = lazy_compile(r" *Summary \[.{1,20}\] +(?:\d{1,9}/)?\d{1,9} tests? run: (.{1,120})$")
 _NEXTEST_WORDS = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 
 
@@ -30,8 +31,8 @@ def count_cargo(output: OutputLines) -> SuiteTally | None:
     return add_tallies(tallies, (hit[1] for hit in match_lines(output, _CARGO_LINE)))
 
 
-_GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
-_GO_PACKAGE = re.compile(
+_GO_TEST = lazy_compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
+_GO_PACKAGE = lazy_compile(
     r"(ok  |FAIL|\?   |(?=\t\S{1,400}\t\tcoverage: ))\t(\S{1,400})(?:\t| )(.{0,200})$"
 )
 _GO_IDLE = ("[no test files]", "[no tests to run]", "coverage: 0.0% of statements")
@@ -80,7 +81,7 @@ def _go_json(events: Sequence[Mapping[str, object]]) -> SuiteTally:
 
 # The group `ran` counts all tests, `passed` only those that passed.
 _SHAPES = tuple(
-    re.compile(shape)
+    lazy_compile(shape)
     for shape in (
         # rspec; ExUnit and bats; minitest and test-unit
         r"(?P<ran>\d{1,9}) examples?, (?P<failed>\d{1,9}) failures?"

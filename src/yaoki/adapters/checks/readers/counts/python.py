@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
@@ -12,8 +11,9 @@ from yaoki.adapters.checks.readers.tally import (
     match_lines,
     parse_worded_summary,
 )
+from yaoki.core.lazy_pattern import lazy_compile
 
-_PYTEST = re.compile(
+_PYTEST = lazy_compile(
     r"(?:=+ )?((?:\d{1,9} (?:subtests )?[a-z]{1,20}(?:, )?){1,10}|no tests ran"
     r"|(?:no|\d{1,9}(?:/\d{1,9})?) tests? collected.{0,80}) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$"
 )
@@ -22,12 +22,12 @@ _PYTEST_WORDS = {
     **dict.fromkeys(("failed", "error", "errors"), "failed"),
     **dict.fromkeys(("skipped", "xfailed"), "skipped"),
 }
-_PYTEST_LINE = re.compile(r"(\S{1,300}\.py::.{1,400}?) (?:PASSED|XPASS)(?: +\[ *\d{1,3}%\])?$")
-_RAN = re.compile(r"Ran (\d{1,9}) tests? in \d[\d.]*s$")
-_ENDED = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.{1,200})\))?$")
-_AMOUNT = re.compile(r"([a-z][a-z ]{1,30})=(\d{1,9})")
-_UNITTEST_LINE = re.compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400})? ?\.\.\. ok$")
-_DOCTEST = re.compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
+_PYTEST_LINE = lazy_compile(r"(\S{1,300}\.py::.{1,400}?) (?:PASSED|XPASS)(?: +\[ *\d{1,3}%\])?$")
+_RAN = lazy_compile(r"Ran (\d{1,9}) tests? in \d[\d.]*s$")
+_ENDED = lazy_compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.{1,200})\))?$")
+_AMOUNT = lazy_compile(r"([a-z][a-z ]{1,30})=(\d{1,9})")
+_UNITTEST_LINE = lazy_compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400})? ?\.\.\. ok$")
+_DOCTEST = lazy_compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
 
 
 def count_pytest(output: OutputLines) -> SuiteTally | None:
