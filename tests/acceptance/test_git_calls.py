@@ -10,10 +10,9 @@ import pytest
 
 from tests.acceptance.project import Project, a_plan, writes
 
-# Measured: nine of the stages themselves; the rest fill the proof room, look at what a check left
-# there, list its filters and the two trees that are compared, and look for ignored files before a
-# worktree goes.
-CALLS_MAX = 13
+# Measured: a worktree is added and filled, its files are listed, added, written as a tree and
+# compared twice with its commit, the proof room is filled, and ignored files are listed twice.
+CALLS_MAX = 10
 # The options that mark yaoki's calls of git; the command follows them.
 LAST_SETTING = "safe.bareRepository=explicit "
 

@@ -74,6 +74,9 @@ class NumberedProcesses:
             folder.mkdir(parents=True)
             (folder / OUT).write_text(words)
 
+    def pause(self, folder: Path, duration: timedelta) -> None:
+        self.world.time += duration
+
     def renew_lease(self, folder: Path) -> None:
         self.touch("renew")
 

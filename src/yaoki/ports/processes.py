@@ -91,6 +91,9 @@ class Processes(Protocol):
 
     def inspect(self, folder: Path) -> ProcessState: ...
 
+    def pause(self, folder: Path, duration: timedelta) -> None:
+        """Sleep for this long, or until the process ends, if that can be noticed."""
+
     def renew_lease(self, folder: Path) -> None:
         """Tell the shim that a worker still holds the lease."""
 

@@ -163,6 +163,25 @@ def test_the_exit_code_or_signal_is_recorded(
 
 
 @pytest.mark.spec("3.2")
+def test_a_pause_ends_with_the_process(folder: Path, worktree: Path) -> None:
+    """Otherwise this test takes an hour."""
+    PROCESSES.start(folder, shell(worktree, "sleep 0.2"))
+
+    PROCESSES.pause(folder, timedelta(hours=1))
+
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.EXITED
+
+
+@pytest.mark.spec("3.2")
+def test_a_pause_beside_a_process_of_another_worker_ends(folder: Path, worktree: Path) -> None:
+    PROCESSES.start(folder, shell(worktree, "sleep 60"))
+
+    ShimProcesses().pause(folder, timedelta(milliseconds=1))
+
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
+
+
+@pytest.mark.spec("3.2")
 def test_the_whole_output_goes_to_files(folder: Path, worktree: Path) -> None:
     look = run_process(folder, shell(worktree, "head -c 20000000 /dev/zero; echo trouble >&2"))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
 from yaoki.adapters.processes.sandbox import refuse_links
-from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.environment import filter_environment
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import EndCause
@@ -108,13 +107,13 @@ class CheckProcesses:
             raise
 
     def _wait(self, folder: Path) -> ProcessResult:
-        pause, clock = PAUSE_MIN, SystemClock()
+        pause = PAUSE_MIN
         while (state := self._processes.inspect(folder)).phase == ProcessPhase.RUNNING:
             if self._stop():
                 return ProcessResult(
                     folder, self._processes.end(folder, EndCause.STOP), was_stopped=True
                 )
             self._processes.renew_lease(folder)
-            clock.sleep(pause)
+            self._processes.pause(folder, pause)
             pause = min(pause * 1.5, PAUSE_MAX)
         return ProcessResult(folder, state)

@@ -21,6 +21,7 @@ ValueT = TypeVar("ValueT")
 
 OBJECT_BYTES_MAX = 16 << 20
 QUERIES_AT_ONCE = 50
+COMMITS_KEPT = 4096
 COMMITTED = (b"start: ok", b"commit: ok")
 
 
@@ -46,6 +47,9 @@ class GitBatch:
     ) -> None:
         self._common_dir, self._argv, self._timeout = common_dir, argv, timeout
         self._environment = {**environment, "GIT_DIR": str(common_dir)}
+        self._refs_by_reason: dict[str, Conversation] = {}
+        # The texts of commits, which never change.
+        self._commit_texts: dict[str, bytes] = {}
 
     def read_object(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> GitObject | None:
         """An object of any kind, None if missing; the content of a too large one is empty."""
@@ -53,6 +57,33 @@ class GitBatch:
         if info is None or info.size > bytes_max:
             return info
         return self._objects.ask(_encode(f"contents {revision}"), _read_object)
+
+    def read_commits(self, revisions: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """The id and the text of each revision that is a commit.
+
+        An id whose text is known needs no query: a commit never changes.
+        """
+        kept = self._commit_texts
+        found = {one: (one, text) for one in revisions if (text := kept.get(one))}
+        others = [one for one in revisions if one not in found]
+        infos = self.look_up([f"{one}^{{commit}}" for one in others])
+        for one, info in zip(others, infos, strict=True):
+            if info and (text := self._read_commit(info)):
+                found[one] = info.name, text
+        return found
+
+    def _read_commit(self, info: GitObject) -> bytes | None:
+        text = self._commit_texts.get(info.name)
+        if text is None and info.size <= OBJECT_BYTES_MAX:
+            stored = self._objects.ask(_encode(f"contents {info.name}"), _read_object)
+            text = self._keep_commit(info.name, stored.content) if stored else None
+        return text
+
+    def _keep_commit(self, name: str, text: bytes) -> bytes:
+        if len(self._commit_texts) >= COMMITS_KEPT:
+            self._commit_texts.clear()
+        self._commit_texts[name] = text
+        return text
 
     def look_up(self, revisions: Sequence[str]) -> list[GitObject | None]:
         """The object of each revision without its content, None where there is none.
@@ -69,11 +100,14 @@ class GitBatch:
             _encode(query), lambda reply: [_read_info(reply) for _ in revisions]
         )
 
-    def move_refs(self, lines: Sequence[str]) -> bool:
-        """True when all refs were moved; a failure gives no reason."""
+    def move_refs(self, lines: Sequence[str], reason: str) -> bool:
+        """True when all refs were moved; a failure gives no reason.
+
+        Each `reason`, which goes into the reflog, has a process of its own.
+        """
         query = "\n".join(("start", *lines, "commit"))
         try:
-            reply = self._refs.ask(_encode(query), lambda r: (r.read_line(), r.read_line()))
+            reply = self._refs(reason).ask(_encode(query), lambda r: (r.read_line(), r.read_line()))
         except Fault:
             return False
         return reply == COMMITTED
@@ -98,15 +132,18 @@ class GitBatch:
                 reply = self._commits.ask(os.fsencode(file.name), lambda r: r.read_line())
         except (Fault, OSError):
             return ""
-        return reply.decode("ascii")
+        name = reply.decode("ascii")
+        self._keep_commit(name, commit)
+        return name
 
     @cached_property
     def _objects(self) -> Conversation:
         return self._start("cat-file", "--batch-command")
 
-    @cached_property
-    def _refs(self) -> Conversation:
-        return self._start("update-ref", "-m", "yaoki", "--stdin")
+    def _refs(self, reason: str) -> Conversation:
+        process = self._start("update-ref", "-m", reason, "--stdin")
+        # Another thread may have added one meanwhile; none has been started yet.
+        return self._refs_by_reason.setdefault(reason, process)
 
     @cached_property
     def _trees(self) -> Conversation:

@@ -231,6 +231,13 @@ class Git:
         except Fault as fault:
             raise _explain_fault(fault, self.common_dir) from fault
 
+    def read_commits(self, revisions: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """The id and the text of each revision that is a commit."""
+        try:
+            return self.batch.read_commits(revisions)
+        except Fault as fault:
+            raise _explain_fault(fault, self.common_dir) from fault
+
     @cached_property
     def batch(self) -> GitBatch:
         return GitBatch(self.common_dir, self._environment, _argv, BATCH_TIMEOUT)

@@ -21,7 +21,8 @@ RUN_TRAILER = lazy_compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
 TASK_TRAILER = lazy_compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = lazy_compile(r"but expected|reference already exists|unable to resolve reference")
 
-COMMIT_CACHE_MAX = 4096
+# Landings are frequent, so a process waits for them.
+LAND_REASON = "yaoki: land"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +136,11 @@ class Refs:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._commit_cache: dict[str, GitCommit] = {}
 
     def read_commits(self, *revisions: str) -> list[GitCommit | None]:
         """Each revision as a commit, None where it does not exist."""
-        queries = [f"{revision}^{{commit}}" for revision in revisions if revision]
-        answers = iter(self._git.look_up(*queries))
-        objects = [next(answers) if revision else None for revision in revisions]
-        return [self._read_commit(each.name) if each else None for each in objects]
-
-    def _read_commit(self, sha: str) -> GitCommit | None:
-        """Cached: the content of a commit never changes."""
-        commit = self._commit_cache.get(sha)
-        if commit is None:
-            stored = self._git.read_object(sha)
-            if stored is None or not stored.content:
-                return None
-            commit = _parse_commit(sha, stored.content)
-            if len(self._commit_cache) >= COMMIT_CACHE_MAX:
-                self._commit_cache.clear()
-            self._commit_cache[sha] = commit
-        return commit
+        found = self._git.read_commits([one for one in revisions if one])
+        return [_parse_commit(*found[one]) if one in found else None for one in revisions]
 
     def move(self, *moves: RefMove, reason: str = "") -> bool:
         """Move all refs or none; false when one was not at its required old value.
@@ -163,7 +148,7 @@ class Refs:
         `reason` goes into the reflog of branches that people read; yaoki's own refs need none.
         """
         commands = [move.update_ref_commands for move in moves]
-        if not reason and self._git.batch.move_refs(commands):
+        if reason in ("", LAND_REASON) and self._git.batch.move_refs(commands, reason or "yaoki"):
             return True
         stdin = "".join(f"{command}\n" for command in commands).encode()
         try:

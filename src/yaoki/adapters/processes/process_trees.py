@@ -43,7 +43,7 @@ EXIT_FIELDS: Mapping[str, Any] = {
 PATIENCE = timedelta(seconds=32)
 # A killed shim is gone at once, unless the whole machine is stalled.
 KILLED_S_MAX = 10.0
-POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
+POLL_S_MIN, POLL_S_MAX = 0.0005, 0.05
 # Bounds for a file that an agent may have written instead of the shim.
 FACTS_BYTES_MAX = 1 << 20
 GRACE_S_MAX = 3600.0
@@ -101,6 +101,20 @@ class ShimProcesses:
                 os.close(self._pidfds.pop(folder))
         # The shim of another worker, or of a second start of ours, may be the one that runs.
         return _signal_shim(_read_facts(folder / "started.json"), 0)
+
+    def pause(self, folder: Path, duration: timedelta) -> None:
+        """Ends early if the shim is one of this process, and the kernel has pidfds."""
+        with self._pidfds_lock:
+            pidfd = self._pidfds.get(folder)
+            # A copy: another thread may close the original meanwhile.
+            watched = os.dup(pidfd) if pidfd is not None else None
+        if watched is None:
+            time.sleep(duration.total_seconds())
+            return
+        try:
+            _has_ended(watched, duration)
+        finally:
+            os.close(watched)
 
     def _remember(self, folder: Path, pid: int) -> None:
         if not hasattr(os, "pidfd_open"):
@@ -287,11 +301,11 @@ def _signal_shim(started: dict[str, Any], number: int) -> bool:
     return True
 
 
-def _has_ended(descriptor: int) -> bool:
+def _has_ended(descriptor: int, wait: timedelta = timedelta(0)) -> bool:
     """Uses `poll`, because `select` fails for large descriptors."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
+    return bool(poll.poll(wait.total_seconds() * 1000))
 
 
 def _is_gone(pid: int) -> bool:

@@ -278,6 +278,9 @@ class GuardedProcesses:
     def inspect(self, folder: Path) -> ProcessState:
         return self._processes.inspect(folder)
 
+    def pause(self, folder: Path, duration: timedelta) -> None:
+        self._processes.pause(folder, duration)
+
     def renew_lease(self, folder: Path) -> None:
         self._processes.renew_lease(folder)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,6 +11,7 @@ from yaoki.adapters.git.diff import read_changes
 from yaoki.adapters.git.new_content import contains_text, read_new_content
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.tree_diff import printable_path
+from yaoki.adapters.git.tree_listing import TreeListings
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode
@@ -29,6 +29,7 @@ class GitCommitContents:
     ) -> None:
         self._git, self._refs, self._commits = git, refs, commits
         self._trees, self._mode = trees, mode
+        self._listings = TreeListings(git)
 
     @translates_os_errors
     def has_path(self, commit: str, path: str) -> bool:
@@ -91,7 +92,7 @@ class GitCommitContents:
     def tree_view(self, commit: str) -> TreeView:
         """The tracked files of a commit, read from its objects."""
         self._mode.fetch_commits(commit)
-        return _read_tree_view(self._git, commit)
+        return _make_tree_view(self._git, self._listings.list_paths(commit))
 
     @translates_os_errors
     def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
@@ -118,9 +119,8 @@ class GitCommitContents:
         return bool(self._refs.read_commits(commit)[0] and self._refs.refs_containing(commit))
 
 
-def _read_tree_view(git: Git, commit: str) -> TreeView:
-    """The tracked files of a commit from the object store, without a worktree."""
-    ids = _list_ids(git, commit)
+def _make_tree_view(git: Git, ids: dict[str, str]) -> TreeView:
+    """The files of a listing, read from the object store without a worktree."""
 
     @lru_cache(maxsize=2_000)
     def read(path: str) -> str | None:
@@ -133,16 +133,3 @@ def _read_tree_view(git: Git, commit: str) -> TreeView:
         return blob.content.decode("utf-8", "replace")
 
     return TreeView(frozenset(ids), read, ids)
-
-
-# Cached: the commit that one task lands is the base of the next.
-@lru_cache(maxsize=4)
-def _list_ids(git: Git, commit: str) -> dict[str, str]:
-    """`mode hash` of every tracked path, in the form of `git ls-tree`: `mode type hash\\tpath`."""
-    ids = {}
-    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit).out.split(b"\0"):
-        head, _, path = line.partition(b"\t")
-        if path:
-            mode, _, sha = head.decode("ascii").split(" ")
-            ids[os.fsdecode(path)] = f"{mode} {sha}"
-    return ids

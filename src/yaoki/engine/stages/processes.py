@@ -12,7 +12,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
 from yaoki.engine.stage_settings import StageSettings
-from yaoki.ports import Clock, Launch, Processes, ProcessPhase, ProcessState
+from yaoki.ports import Launch, Processes, ProcessPhase, ProcessState
 
 POLL = timedelta(milliseconds=5)
 POLL_MAX = timedelta(milliseconds=250)
@@ -22,8 +22,8 @@ TAIL_BYTES = 4096
 class AttemptProcesses:
     """A worker that waits for a process also renews its lease, and ends it when it must stop."""
 
-    def __init__(self, processes: Processes, clock: Clock, settings: StageSettings) -> None:
-        self._processes, self._clock, self._settings = processes, clock, settings
+    def __init__(self, processes: Processes, settings: StageSettings) -> None:
+        self._processes, self._settings = processes, settings
 
     def folder(self, task: Task, attempt: int) -> Path:
         """The folder of an attempt's prompt, logs and exit, named so that it can be found again."""
@@ -104,7 +104,7 @@ class AttemptProcesses:
             if reason:
                 return self._processes.end(folder, EndCause(reason))
             self._processes.renew_lease(folder)
-            self._clock.sleep(pause)
+            self._processes.pause(folder, pause)
         raise AssertionError("the pauses never end")
 
 

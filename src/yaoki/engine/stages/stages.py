@@ -90,7 +90,7 @@ class Stages:
         resources: TaskResources | None,
     ) -> None:
         self._workspace = workspace
-        self._processes = attempts = AttemptProcesses(processes, clock, settings)
+        self._processes = attempts = AttemptProcesses(processes, settings)
         plan_task = PlanTaskStages(workspace, agents.plan_reader)
         sessions = ProofSessions(
             checks.rooms,

@@ -13,6 +13,7 @@ from yaoki.adapters.git.conflict_tree import is_conflict_side
 from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base, revert_command
 from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
 from yaoki.adapters.git.refs import (
+    LAND_REASON,
     GitCommit,
     RefMove,
     move_or_fail,
@@ -243,7 +244,7 @@ class GitLandings:
             self._refuse_checked_out(run)
             joint = self.read_joint(commit)
             below = joint.predecessor if joint else onto
-            if self._branch.move(run, commit, below, "yaoki: land"):
+            if self._branch.move(run, commit, below, LAND_REASON):
                 return commit
         return self._branch.head(run).sha
 

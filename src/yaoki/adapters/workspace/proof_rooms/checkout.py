@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 
@@ -28,8 +28,7 @@ from yaoki.core.scope import is_in_scope
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 # Repositories of submodules stay: they are output of set-up.
 MODULES = "modules"
-ATTRIBUTES = ("\t.gitattributes", "/.gitattributes")
-NO_FILES: frozenset[str] = frozenset()
+ATTRIBUTES = ".gitattributes"
 # Attributes outside of the commit would change the checked out files.
 NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 
@@ -43,7 +42,7 @@ class RoomCheckout:
         self._git, self._at = Git(git_dir, filters=filters), GitLocation(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
         # The attributes files that are checked out, with their blobs.
-        self._attributes: frozenset[str] = frozenset()
+        self._attributes: frozenset[tuple[str, str]] = frozenset()
         # The facts of the index that both were read from.
         self._listed_index: tuple[int, ...] = ()
 
@@ -52,7 +51,7 @@ class RoomCheckout:
         self._create(commit)
         before = self._attributes
         self._reset(commit)
-        self.tracked = self._list_tracked()
+        self._set_tracked(self._source.listings.list_paths(commit).items())
         if self._attributes != before:
             # git leaves a file with the same blob as it is, though it has other line ends now.
             self._git.run("read-tree", "--empty", at=self._at)
@@ -66,8 +65,12 @@ class RoomCheckout:
 
     def load_tracked(self) -> None:
         """Read which files are tracked, after another process checked them out."""
-        if self._read_index_facts() != self._listed_index:
-            self.tracked = self._list_tracked() if (self._git_dir / "index").exists() else NO_FILES
+        if self._read_index_facts() == self._listed_index:
+            return
+        rows: Iterable[str] = ()
+        if (self._git_dir / "index").exists():
+            rows = self._git.read_names("ls-files", "-s", "-z", at=self._at)
+        self._set_tracked((path, entry) for entry, _, path in (r.partition("\t") for r in rows))
 
     def changed_files(self) -> tuple[str, ...]:
         rows = self._git.read_names(*STATUS, "--ignore-submodules=all", at=self._at)
@@ -98,13 +101,16 @@ class RoomCheckout:
         content = read_plain_bytes(git_folder / "config", CONFIG_BYTES_MAX)
         return (content or b"").decode("utf-8", "surrogateescape")
 
-    def _list_tracked(self) -> frozenset[str]:
+    def _set_tracked(self, entries: Iterable[tuple[str, str]]) -> None:
+        """`entries`: the paths that are checked out, each with its mode and object."""
         self._listed_index = self._read_index_facts()
-        rows = self._git.read_names("ls-files", "-s", "-z", at=self._at)
-        self._attributes = frozenset(row for row in rows if row.endswith(ATTRIBUTES))
-        return frozenset(
-            path for row in rows if not row.startswith(GITLINK) for path in [row.partition("\t")[2]]
+        known = list(entries)
+        self._attributes = frozenset(
+            (path, entry.split(" ")[1])
+            for path, entry in known
+            if path == ATTRIBUTES or path.endswith(f"/{ATTRIBUTES}")
         )
+        self.tracked = frozenset(path for path, entry in known if not entry.startswith(GITLINK))
 
     def _read_index_facts(self) -> tuple[int, ...]:
         """git writes a new file whenever the index changes."""

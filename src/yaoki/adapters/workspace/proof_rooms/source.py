@@ -9,6 +9,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.git.submodules import find_repository
+from yaoki.adapters.git.tree_listing import TreeListings
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 
@@ -34,6 +35,10 @@ class RoomSource:
     def name(self) -> str:
         """The name of the user's folder: some tests depend on it."""
         return self.repository.top.name or "repository"
+
+    @cached_property
+    def listings(self) -> TreeListings:
+        return TreeListings(self.git)
 
     @property
     def objects(self) -> Path:

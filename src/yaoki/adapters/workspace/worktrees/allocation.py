@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.ref_names import REF_COMPONENT, ref_component, task_branch_ref
-from yaoki.adapters.git.refs import Refs
+from yaoki.adapters.git.refs import RefMove, Refs, refuse_checked_out
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
@@ -95,9 +95,13 @@ class Worktrees:
         """A new worktree on the task's branch, which is set to `commit`."""
         self._empty_trash_once()
         path, branch = self._root / ref_component(task_id), task_branch(task_id)
+        ref = task_branch_ref(task_id)
         with self._locked():
-            self._refs.delete_symbolic_ref(task_branch_ref(task_id))
-            self._git.run(*ADD, "--no-track", "-B", branch, str(path), commit)
+            self._refs.delete_symbolic_ref(ref)
+            refuse_checked_out(self._refs, ref)
+            # Not by `-B`: git would start a process for the branch.
+            self._refs.overwrite(RefMove(ref, commit))
+            self._git.run(*ADD, str(path), branch)
         return self._fill(self.find(task_id))
 
     def add_detached(self, name: str, commit: str) -> Path:
