@@ -7,6 +7,7 @@ in the repository's own settings while yaoki runs is not started at all.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LIST_FILTERS = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
 PAIR = ("KEY", "VALUE")
-SYSTEM = Path("/etc/gitconfig")
+SYSTEM = "/etc/gitconfig"
 # Trusted: not a file of the tree, start nothing that the tree names, and write below `.git`.
 CONTENT_STORES = lazy_compile(r"git-(?:annex|crypt|lfs)")
 PLAIN_COMMAND = lazy_compile(r"""[\w\s%"./-]+""")
@@ -32,7 +33,7 @@ COMMAND_KEYS = ("clean", "smudge", "process")
 CACHED_MAX = 64
 DISABLED = {**dict.fromkeys(COMMAND_KEYS, ""), "required": "false"}
 
-ConfigFacts = tuple[tuple[Path, tuple[int, ...]], ...]
+ConfigFacts = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,13 @@ class FilterSettings:
             self._cached[key] = result.out if result.code == 0 else b""
         return self._cached[key]
 
-    def _files(self, env: Mapping[str, str]) -> Iterator[Path]:
+    def _files(self, env: Mapping[str, str]) -> Iterator[str]:
+        """As plain text: this is asked before most git commands, and a `Path` costs more."""
         home = env.get("HOME", "")
-        for folder in (Path(env["GIT_DIR"]), self._common_dir):
-            yield from (folder / "config", folder / "config.worktree")
-        yield Path(env.get("XDG_CONFIG_HOME") or f"{home}/.config", "git", "config")
-        yield from (Path(home, ".gitconfig"), SYSTEM)
+        for folder in (env["GIT_DIR"], str(self._common_dir)):
+            yield from (f"{folder}/config", f"{folder}/config.worktree")
+        config_home = env.get("XDG_CONFIG_HOME") or f"{home}/.config"
+        yield from (f"{config_home}/git/config", f"{home}/.gitconfig", SYSTEM)
 
 
 class Filters:
@@ -106,9 +108,9 @@ def as_variables(settings: Mapping[str, str]) -> dict[str, str]:
     return {"GIT_CONFIG_COUNT": f"{len(settings)}", **pairs} if settings else {}
 
 
-def _facts(file: Path) -> tuple[int, ...]:
+def _facts(file: str) -> tuple[int, ...]:
     try:
-        facts = file.stat()
+        facts = os.stat(file)  # noqa: PTH116 - a `Path` costs more than the call
     except OSError:
         return ()
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

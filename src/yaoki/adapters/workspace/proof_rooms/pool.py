@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from fnmatch import translate
+from itertools import chain
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
@@ -146,9 +147,9 @@ class GitProofRooms:
         rooms = self._folders()
         matching = [folder for folder in rooms if self._room(folder, key).key == key]
         candidates = (self._root / f"{n}" for n in range(1, ROOMS_MAX + 1))
-        new = [folder for folder in candidates if folder not in rooms]
+        new = (folder for folder in candidates if folder not in rooms)
         oldest = sorted(rooms, key=lambda folder: folder.stat().st_mtime)
-        for folder in (*matching, *new, *oldest):
+        for folder in chain(matching, new, oldest):
             if (lock := _try_lock(folder)) is not None:
                 return folder, lock
         raise WorkspaceError(f"all {ROOMS_MAX} proof rooms are in use", hint="yaoki status --all")

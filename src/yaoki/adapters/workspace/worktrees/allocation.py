@@ -29,9 +29,11 @@ LOCK_WAIT_MAX = timedelta(seconds=60)
 LOCK_PAUSE_MIN, LOCK_PAUSE_MAX = timedelta(milliseconds=1), timedelta(milliseconds=50)
 
 # Left in git's folder by an unfinished rebase, bisect or commit of the agent.
-UNFINISHED = (
-    *("index.lock", "HEAD.lock", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"),
-    *("BISECT_LOG", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"),
+UNFINISHED = frozenset(
+    {
+        *("index.lock", "HEAD.lock", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"),
+        *("BISECT_LOG", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"),
+    }
 )
 # An unfinished merge stays until its content is saved: a person's merge counts.
 MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
@@ -54,8 +56,12 @@ class Worktrees:
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / ref_component(task_id)
-        admins = self._git.common_dir.glob("worktrees/*/gitdir")
-        admin = next((file.parent for file in admins if _read_gitdir(file) == path / ".git"), None)
+        link = path / ".git"
+        # git names its folder after that of the worktree, unless there was one of that name.
+        usual = self._git.common_dir / "worktrees" / path.name / "gitdir"
+        others = self._git.common_dir.glob("worktrees/*/gitdir")
+        files = (file for files in ((usual,), others) for file in files)
+        admin = next((file.parent for file in files if _read_gitdir(file) == link), None)
         return Worktree(task_id, path, admin)
 
     def list_ids(self) -> frozenset[str]:
@@ -87,7 +93,8 @@ class Worktrees:
         if not link.is_file() or link.is_symlink() or link.read_bytes() != os.fsencode(text):
             link.unlink(missing_ok=True)
             link.write_bytes(os.fsencode(text))
-        for name in UNFINISHED:
+        present = {entry.name for entry in worktree.admin.iterdir()}
+        for name in UNFINISHED & present:
             delete_path(worktree.admin / name)
         (self._git.common_dir / f"{task_branch_ref(worktree.task_id)}.lock").unlink(missing_ok=True)
 
