@@ -31,9 +31,10 @@ from typing import IO, Any, NoReturn
 from pydantic import BaseModel
 
 from yaoki.adapters.store.rows import RUN_DOC_FIELDS
+from yaoki.adapters.store.task_rows import TASK_DOC_FIELDS
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.value_codec import fields_from_data, from_data
-from yaoki.core.model import Catalogue, Run, TaskSpec
+from yaoki.core.model import Catalogue, Run, Task, TaskSpec
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
@@ -156,8 +157,9 @@ def _compile_classes() -> None:
     for stored in (Catalogue, TaskSpec):
         with suppress(TypeError):
             from_data(stored, {})
-    with suppress(LookupError):
-        fields_from_data(Run, RUN_DOC_FIELDS, {"": None})
+    for cls, names in ((Run, RUN_DOC_FIELDS), (Task, TASK_DOC_FIELDS)):
+        with suppress(LookupError):
+            fields_from_data(cls, names, {"": None})
 
 
 def _compile_methods(cls: Any) -> None:

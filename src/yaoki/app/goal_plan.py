@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
 from yaoki.errors import PlanInvalid

@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.git.checkout import list_ignored_files
@@ -18,6 +17,7 @@ from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.workspace.worktrees.included_files import FILE
 from yaoki.app.remedies import REMEDY, find_own_python
 from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.text import list_some

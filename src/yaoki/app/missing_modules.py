@@ -15,7 +15,6 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.app.ignored_files import TOOL_FOLDERS
 from yaoki.app.remedies import REMEDY, install_for_environment
 from yaoki.core.environment import COMMAND_VARIABLES, check_search_path, filter_environment
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.errors import FatalCode, Fault

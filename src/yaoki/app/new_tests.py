@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.checks.command_run import split_words
 from yaoki.core.decide.baseline import incomplete_suite_reason
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding, Outcome, TaskSpec
 from yaoki.core.scope import paths_outside_scope

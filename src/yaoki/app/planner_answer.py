@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import PlanningBrief, Run, State, Task, TaskId, TaskSpec
 from yaoki.core.planner_prompt import may_be_replaced
 from yaoki.ports import PlannerAnswer, Reads, TaskRow

@@ -10,7 +10,6 @@ import fcntl
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from yaoki.adapters.store.run_archive import ARCHIVE_SUFFIX, BUNDLE, JOURNAL, RO
 from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
 from yaoki.adapters.system.folders import remove_tree
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.retention import RetentionDecision, RunLifetime, decide_retention
 from yaoki.errors import NotNow, YaokiError

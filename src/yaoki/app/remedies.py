@@ -7,11 +7,11 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.discovery import TrialResult
 

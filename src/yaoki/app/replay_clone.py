@@ -11,7 +11,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +18,7 @@ from yaoki.adapters.checks import CheckDispatcher, FindHidden
 from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BaselineMode, CheckSpec, CheckType, Finding, Outcome
 from yaoki.ports import CheckFacts, Processes, commit_facts

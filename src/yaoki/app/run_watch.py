@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import run_changes
 from yaoki.app.run_branch import detect_external_merge, find_landed_on_branch, find_unmerged_reverts
 from yaoki.app.run_view import QUESTIONS_MAX, assemble_run_view
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import State
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.views.dependency_graph import DependencyGraph

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ from yaoki.core.environment import (
     check_search_path,
     filter_environment,
 )
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.text import format_duration, one_line, strip_terminal_codes

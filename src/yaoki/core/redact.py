@@ -180,11 +180,12 @@ def secret_values(environ: Mapping[str, str], passed_names: Iterable[str] = ()) 
 
     `passed_names` are names and globs; variables that every child gets anyway are not secret.
     """
-    passed_on = filter_environment(environ, passed_names)
+    variables = dict(environ)  # reading `os.environ` costs more than a dictionary
+    passed_on = filter_environment(variables, passed_names)
     passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return _longest_first(
         value
-        for name, value in environ.items()
+        for name, value in variables.items()
         if (_SECRET_NAME.search(name) or name in passed_on_names) and len(value) >= VALUE_CHARS_MIN
     )
 

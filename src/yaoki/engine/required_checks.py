@@ -6,11 +6,10 @@ Each task is verified when it lands, but a later landing may break an earlier on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.integrity import INTEGRITY_CHECK
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,

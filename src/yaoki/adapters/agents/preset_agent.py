@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from yaoki.adapters.agents.structured_output import (
     write_call_record,
 )
 from yaoki.adapters.agents.usage import NO_USAGE, read_earlier_usage
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, Permissions
 from yaoki.errors import FatalCode, Fault

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.remedies import describe_remedy
 from yaoki.adapters.agents.sandboxed_agent import SandboxedAgent
 from yaoki.adapters.processes.sandbox import Sandbox
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.core.text import format_duration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from yaoki.adapters.agents.command import CommandAgent
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.private_state import PrivateState
 from yaoki.adapters.processes.sandbox import Sandbox
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import AgentExit, AgentSpec, Usage
 from yaoki.errors import FatalCode, Fault
 from yaoki.ports import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from yaoki.adapters.checks.selection import narrow_to_failures
 from yaoki.adapters.checks.tool_identity import identify_tools
 from yaoki.adapters.system.hidden_files import HiddenContent
 from yaoki.core.hidden_checks import keep_declared
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     CheckSpec,
     CheckType,

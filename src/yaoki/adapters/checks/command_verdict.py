@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import replace
 
 from yaoki.adapters.checks.command_run import REPORT, CommandCheckRun, split_words
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, make_passed
@@ -19,6 +18,7 @@ from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import EndCause, Finding
 from yaoki.core.model.outcome import MISSING_COMMAND_PARAM

@@ -7,7 +7,6 @@ a person decides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, read_judg
 from yaoki.adapters.checks.judge_prompt import compose_judge_prompt
 from yaoki.adapters.checks.output import OUT, read_excerpt
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
     AgentExit,

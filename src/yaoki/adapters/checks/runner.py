@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
@@ -69,9 +70,12 @@ class CheckProcesses:
 
     def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
         """Secret values in our environment and in these variables of the check."""
-        return tuple(
-            v for variables in (self.environ, *more) for v in secret_values(variables, self._handed)
-        )
+        others = (value for each in more for value in secret_values(each, self._handed))
+        return (*self._own_secrets, *others)
+
+    @cached_property
+    def _own_secrets(self) -> tuple[str, ...]:
+        return secret_values(self.environ, self._handed)
 
     def visible_secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
         """Secret values that the check can see, and that must not remain in its logs."""

@@ -6,11 +6,11 @@ Only if every word of the command is understood; otherwise the whole check runs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from yaoki.adapters.checks.test_count_request import request_test_count
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, Finding
 
 TESTS_MAX = 50

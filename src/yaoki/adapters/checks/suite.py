@@ -6,7 +6,6 @@ A test check that ran no test has not passed, whatever its exit code says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, count_tests, split_output
@@ -22,7 +21,7 @@ from yaoki.adapters.checks.readers.suite_stop import (
 from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.adapters.checks.recipes import NO_RECIPE, Recipe, find_recipe
 from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec
 
 # pytest's exit codes for a session that did not run its tests: interrupted, internal, usage.

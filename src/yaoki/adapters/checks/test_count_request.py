@@ -7,11 +7,11 @@ zero, would count as passing tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from yaoki.core.commands.program import Program, resolve_program
 from yaoki.core.commands.shell import SimpleCommand, parse_shell
 from yaoki.core.commands.test_runners import test_runner
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec
 
 REPORT_OPTION = ("--junit-xml", "{report}")

@@ -96,6 +96,7 @@ TRANSIENT = lazy_compile(
 )
 # A path of an agent's that is too long to show.
 LONG_WORD = lazy_compile(r"\S{200,}")
+PARTIAL = lazy_compile(rb"^\s*(?:partialclone|promisor)\s*=", re.MULTILINE)
 LOCKED = lazy_compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
@@ -156,8 +157,7 @@ def _explain_fault(fault: Fault, cwd: Path) -> WorkspaceError:
 def is_partial(common_dir: Path) -> bool:
     """True for a partial clone; read at start-up, before an agent could change the setting."""
     config = read_plain_bytes(common_dir / "config", CONFIG_BYTES_MAX) or b""
-    pattern = rb"^\s*(?:partialclone|promisor)\s*="
-    return re.search(pattern, config.lower(), re.MULTILINE) is not None
+    return PARTIAL.search(config.lower()) is not None
 
 
 class Git:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import (
     clip_head_and_tail,

@@ -11,13 +11,13 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Protocol
 
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.telemetry.collector import Collector, ExportFailed
+from yaoki.core.lazy_dataclass import replace
 from yaoki.errors import Fault, YaokiError
 from yaoki.ports import Clock, JournalEntry, JournalReads
 from yaoki.ports.spans import AttributeValue, Span

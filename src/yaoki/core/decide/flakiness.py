@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 
 # Re-runs of failing tests, on the candidate and on its base.
 CANDIDATE_RERUNS_MAX = 5

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Verdict
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import list_some

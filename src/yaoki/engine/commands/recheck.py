@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from yaoki.core.decide.failure_response import ask_after_revision
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import Event
 from yaoki.core.model import (
     FINAL_CHECK_NAME,

@@ -5,8 +5,7 @@ It is a task like any other, added when all other tasks are done.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import FINAL_CHECK_NAME, Run, State, TaskSpec
 from yaoki.engine.required_checks import CheckSet, RequiredChecks, is_final_check
 from yaoki.ports import CompletionStore, TaskRow, Workspace

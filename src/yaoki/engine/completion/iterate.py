@@ -7,7 +7,6 @@ iteration twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from yaoki.core.decide.iteration import (
     CommitOutcome,
@@ -16,6 +15,7 @@ from yaoki.core.decide.iteration import (
     IterationDecision,
     decide_iteration,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     FailureKind,
     FaultSource,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from yaoki.core.graph import downstream
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.request_events import Cancelled, CancelRequested

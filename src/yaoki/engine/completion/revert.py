@@ -8,11 +8,11 @@ repeated, and reverting twice equals reverting once.  A refusal leaves branch an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 
 from yaoki.core.decide.baseline import fails_as_before
 from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event, LandingReverted, Replaced
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.journal_notes import JournalNote

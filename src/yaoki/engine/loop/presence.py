@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.ports import WorkerActivity, WorkerInfo, Workers
 
 

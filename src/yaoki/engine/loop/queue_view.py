@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 
@@ -22,6 +21,7 @@ from yaoki.core.decide.merge_queue import (
     must_yield,
     queue_members,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CompetingTask, QueueChoice, RunId, Stage, Task, TaskId
 from yaoki.core.model.stage_report import CandidateVerified, MergeConflicted, StageReport
 from yaoki.ports import WorkerStore

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from yaoki.core.bisect import find_partners, first_red
 from yaoki.core.decide.baseline import KNOWN_FAILURES, as_baseline, weigh
 from yaoki.core.decide.waived_failures import is_explained
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     CheckRunPurpose,
     CheckSpec,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -13,7 +12,7 @@ from yaoki.core.decide.waived_failures import describe_waiver
 from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.landing_notes import landing_notes
-from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,

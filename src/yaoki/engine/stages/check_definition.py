@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from yaoki.core.decide.integrity import INTEGRITY_CHECK, WEAKENED_PATTERN
 from yaoki.core.decide.integrity import weakened_tests_finding as weaker
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     CheckRunPurpose,
     CheckSpec,

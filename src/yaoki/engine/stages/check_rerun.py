@@ -7,7 +7,6 @@ Each run has a restored room and a private home, so it can leave nothing for the
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from yaoki.core.decide.flakiness import (
@@ -28,6 +27,7 @@ from yaoki.core.decide.quarantine import (
     select_observations,
     with_test_runs,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckRunPurpose, CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.model.flaky_test import QuarantineEntry, find_entry
 from yaoki.core.model.verdict_key import digest_of

@@ -7,9 +7,9 @@ uncommitted files are added, these files are missing, and the agent gets their n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckRunPurpose, Finding, FindingItem, Outcome, Task
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.engine.stages.proof_room import ProofCheck

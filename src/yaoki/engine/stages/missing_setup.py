@@ -7,9 +7,9 @@ that git ignores is in neither, and a plan without `setup` does not create it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import PurePath
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckType, Finding, Outcome
 from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 from yaoki.engine.stages.proof_room import ProofCheck

@@ -7,7 +7,6 @@ and can run them alone, they run first, and the whole check only on what they le
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from yaoki.core.commands.test_runners import stop_at_first_failure
 from yaoki.core.decide.baseline import KNOWN_FAILURES
@@ -22,7 +21,7 @@ from yaoki.core.decide.mutants import (
     judge_run,
     mutant_deadline,
 )
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     MUTANTS_CHECK,
     CheckRunPurpose,

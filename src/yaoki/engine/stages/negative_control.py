@@ -6,7 +6,6 @@ Only for changes that could rewrite the result of their tests; any other change 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from posixpath import join, normpath
 
 from yaoki.core.commands.test_runners import find_test_runners
@@ -18,6 +17,7 @@ from yaoki.core.decide.negative_control import (
     judge_controls,
     select_failing,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     NEGATIVE_CONTROL_CHECK,
     CheckRunPurpose,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     BUILT_IN_CHECKS,
     NO_CHANGE_CHECK,

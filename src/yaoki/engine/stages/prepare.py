@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import GIT_CONFIG_CHECK, FaultSource, Run, Task, TaskKind
 from yaoki.core.model.stage_report import StageDeferred, StageFaulted, StageReport, WorktreePrepared
 from yaoki.core.text import list_some

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from yaoki.core.commands.installers import list_installed_folders
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.journal_notes import CheckRun, checks_ran_note
 from yaoki.core.model import CheckRunPurpose, CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.core.model.check_types import PROGRAM_CHECKS

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     Outcome,

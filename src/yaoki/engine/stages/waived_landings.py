@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.waived_failures import weigh_waived
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task, TaskId, Verdict
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.proof_room import ProofCheck

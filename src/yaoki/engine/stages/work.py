@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import PromptSent
 from yaoki.core.model import AgentExit, EndCause, QueueChoice, Run, Task, TaskSpec, Usage
 from yaoki.core.model.stage_report import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app.build import App
+from yaoki.core.lazy_dataclass import replace
 from yaoki.errors import PlanInvalid, Unknown
 from yaoki.faces.api.run import RunHandle
 

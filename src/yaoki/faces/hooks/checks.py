@@ -7,14 +7,13 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.verdict_classification import classify_verdict
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import (
     CONTENT_KINDS,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 
 PHASE_BEGUN = "PHASE_BEGUN"
 STOP_REFUSED = "STOP_REFUSED"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, TEXT_MAX, WAIT_MAX_S, ResultStatus
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.redact import mask, secret_values

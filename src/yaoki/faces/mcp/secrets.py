@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.processes.callers import iter_caller_environments
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask_values, secret_values
 from yaoki.engine.stages.secrets import passed_variables
 from yaoki.errors import PlanInvalid

@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
 from yaoki.app.person_only import refuse_agents_at_peer
+from yaoki.core.lazy_dataclass import replace
 from yaoki.errors import YaokiError
 from yaoki.faces.web.access import METRICS, AccessGuard, json_response
 from yaoki.faces.web.access_tokens import AccessTokens

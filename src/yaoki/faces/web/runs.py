@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.app.forecast import load_forecast_score
 from yaoki.app.run_view import is_served, load_task_journal, view_run_head
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.web.parameters import PageRequest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import field, replace
+from dataclasses import field
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.formats.discovery.conditions import first_match, matching_file
 from yaoki.formats.discovery.table import KINDS, KnownTool, Language, PackageManager, load_languages
 from yaoki.formats.discovery.tree import ProjectFolder, RepositoryFiles, find_project_folders

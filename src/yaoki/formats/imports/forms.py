@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from yaoki.core.graph import find_cycle
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import PlanInvalid
 from yaoki.formats.imports import checklist, issues, speckit, taskmaster

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, PromptFiles
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.prompt import describe_failure

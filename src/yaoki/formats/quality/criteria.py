@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.quality.changed_file import (

@@ -6,9 +6,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.languages import GRAMMARS, Grammar, ending_of, language_of
 from yaoki.formats.quality.model import Change

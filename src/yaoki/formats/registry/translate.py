@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field, replace
+from dataclasses import field
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, PromptFiles
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects

@@ -7,7 +7,6 @@ mistaken for it.  Agents without events are identified by their command line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from yaoki.adapters.agents.structured_output.summary import (
     text_at,
 )
 from yaoki.adapters.system.files import read_plain_bytes
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import AgentLimit
 from yaoki.core.text import strip_terminal_codes
 from yaoki.ports import outbox

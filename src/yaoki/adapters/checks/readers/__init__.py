@@ -7,7 +7,6 @@ no reader understands is reported as not understood, with both ends of the raw o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from yaoki.adapters.checks.readers.choice import READERS, choose_readers
 from yaoki.adapters.checks.readers.command_output import CommandOutput, split_output
@@ -26,6 +25,7 @@ from yaoki.adapters.checks.readers.interpretation import (
     raw_params,
 )
 from yaoki.adapters.checks.readers.report import read_report
+from yaoki.core.lazy_dataclass import replace
 
 __all__ = [
     "READERS",

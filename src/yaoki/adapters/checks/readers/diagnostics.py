@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
@@ -20,6 +19,7 @@ from yaoki.adapters.checks.readers.entries import (
     number_or_none,
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 _AT = r"([^\s:(][^:(]{0,300}):(\d{1,7}):(?:(\d{1,7}):)?(?:\d{1,7}:\d{1,7}:)?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput, OutputLines
 from yaoki.adapters.checks.readers.entries import (
@@ -15,7 +15,7 @@ from yaoki.adapters.checks.readers.entries import (
     text_or_empty,
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 _END = lazy_compile(r" *--- (FAIL|PASS|SKIP): (\S{1,400}) \(")

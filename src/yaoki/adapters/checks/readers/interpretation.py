@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from yaoki.adapters.checks.findings import ITEMS_MAX
@@ -27,7 +27,7 @@ from yaoki.adapters.checks.readers.locations import (
 )
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import FindingItem
 from yaoki.core.text import clip_head_and_tail, one_line, strip_terminal_codes
 

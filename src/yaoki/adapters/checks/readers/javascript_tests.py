@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.entries import (
@@ -14,6 +13,7 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.locations import parse_frame
 from yaoki.adapters.checks.readers.node_files import explain_failed_files
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 _DENO_PLACE = lazy_compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")

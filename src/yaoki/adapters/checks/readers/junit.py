@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from xml.parsers import expat
 
@@ -25,7 +25,7 @@ from yaoki.adapters.checks.readers.entries import (
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
 from yaoki.adapters.checks.readers.node_files import NO_REASON
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import strip_terminal_codes
 

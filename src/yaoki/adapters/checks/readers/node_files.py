@@ -7,11 +7,10 @@ caught is in the output of the process, which the runner prints above the line o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from yaoki.adapters.checks.readers.entries import OutputEntry
 from yaoki.core.decide.baseline import DOES_NOT_LOAD
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 # Node writes these words instead of a reason.

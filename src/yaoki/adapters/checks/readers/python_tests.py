@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.entries import (
@@ -12,6 +11,7 @@ from yaoki.adapters.checks.readers.entries import (
     ParsedOutput,
     collect_entries,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 _ASIDE = lazy_compile(r"ERROR (?:at \w{1,20} of|collecting) ")

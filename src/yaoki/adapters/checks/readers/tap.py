@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from yaoki.adapters.checks.readers.command_output import OutputLines, parse_json_value
 from yaoki.adapters.checks.readers.entries import (
@@ -17,7 +16,7 @@ from yaoki.adapters.checks.readers.entries import (
     text_or_empty,
 )
 from yaoki.adapters.checks.readers.node_files import explain_failed_files
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 
 DEPTH_MAX = 40

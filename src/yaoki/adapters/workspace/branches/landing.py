@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from yaoki.adapters.git.commits import SUBJECT_MAX, Commits, compose_message, first_line
 from yaoki.adapters.git.conflict_tree import is_conflict_side
@@ -30,6 +29,7 @@ from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Run, Task, TaskId
 from yaoki.core.text import one_line
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow

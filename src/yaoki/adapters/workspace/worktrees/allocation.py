@@ -8,7 +8,6 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +21,7 @@ from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.adapters.workspace.worktrees.setup_files import STATUS, SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import UNFINISHED_MARK, Worktree, delete_path
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
 

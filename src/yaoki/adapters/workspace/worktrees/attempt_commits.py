@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.git.commits import SUBJECT_MAX, Commits, add_trailers, first_line
@@ -17,7 +16,7 @@ from yaoki.adapters.git.refs import GitCommit, Refs, require_commit
 from yaoki.adapters.git.trees import FolderTree, TreeBuilder
 from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import Run, Task
 from yaoki.core.text import one_line
 from yaoki.errors import GitFailed

@@ -6,13 +6,13 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import ContinuousMode, PauseCause
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import PlanInvalid, SettingsInvalid

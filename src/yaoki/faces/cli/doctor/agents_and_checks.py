@@ -6,11 +6,11 @@ import os
 import shlex
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.core.environment import VIRTUAL_ENV, check_search_path
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import BaselineMode
 from yaoki.core.text import format_count, format_duration
 from yaoki.errors import Fault
