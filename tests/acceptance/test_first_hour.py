@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
 from collections.abc import Mapping
@@ -300,3 +301,52 @@ def test_a_missing_test_runner_is_installed_by_the_extra_of_the_tests(
     done = project.yaoki("init", env=env)
 
     assert next_command(done.out) == 'python -m pip install -e ".[testing]"', done
+
+
+OLD_FAILURES = "import unittest\n\n\nclass Old(unittest.TestCase):\n" + "".join(
+    f"    def test_{n}(self):\n        self.fail('old')\n" for n in range(25)
+)
+
+
+RUN_ONE_FILE = 'run = ["python", "-m", "unittest", "-v", "tests/test_sum.py"]'
+
+
+@pytest.mark.spec("12.3", "12.1", "16.5")
+def test_a_suite_with_too_many_failures_at_the_base_is_narrowed_by_hand(project: Project) -> None:
+    """`doctor` sent to `init --again`, which found nothing new, and back."""
+    files = {"setup.py": "", "tests/test_old.py": OLD_FAILURES, **PLAIN}
+    commit_files(project, files)
+    env = programs(project, pytest=False)
+    file = project.repo / "yaoki.toml"
+
+    made = project.yaoki("init", env=env)
+    text = file.read_text()
+    said = [project.yaoki(*words, env=env) for words in (["doctor"], ["init"], ["init", "--again"])]
+    agents = {"agents": {"a": {"command": ["true"]}}, "agent": "a"}
+    plan = project.plan({"goal": "x", **agents, "tasks": [{"id": "t", "goal": "x"}]})
+    refused = project.yaoki("run", plan, env=env)
+    active = text.replace("# [checks.tests]", "[checks.tests]").replace("# run", "run")
+    file.write_text(active.replace("# pattern", "pattern") + 'baseline = "known"\n')
+    whole = project.yaoki("doctor", "--checks", "--trust", env=env)
+    narrowed = re.sub(r"(?m)^run = .*", RUN_ONE_FILE, file.read_text())
+    file.write_text(narrowed.replace('baseline = "known"\n', ""))
+    mended = project.yaoki("doctor", "--checks", "--trust", env=env)
+    again = project.yaoki("init", "--again", env=env)
+
+    line = text.splitlines().index("# [checks.tests]") + 1
+    edit = f"${{EDITOR:-vi}} {file}"
+    for done in (made, *said):
+        words = " ".join(done.out.split())
+        assert f"tests is a comment in line {line}" in words, done.out
+        assert "narrow its command to files that pass" in words
+        assert next_command(done.out) == edit
+    reason = f"tests is only a comment in line {line} of yaoki.toml; yaoki doctor says why"
+    assert reason in " ".join(refused.err.split()), refused
+    words = " ".join(whole.out.split())
+    assert whole.code == 1, whole.out
+    assert "25 tests failed" in words
+    assert f"narrow checks.tests (yaoki.toml:{line}) to files that pass" in words
+    assert mended.code == 0, mended.out
+    assert "check tests green at the base" in " ".join(mended.out.split())
+    assert next_command(again.out) == "yaoki doctor --checks", again.out
+    assert "set aside" not in file.read_text()

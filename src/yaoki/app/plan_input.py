@@ -30,10 +30,23 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
         if str(file) == STDIN:
             error.hint = "fix what comes through standard input and run this again"
         if error.lacks_settings:
-            config = app.context.loaded_settings.file
-            dry_run = f"yaoki init --dry-run --no-run shows what {config} could hold"
-            error.hint = dry_run if config else "yaoki init"
+            error.hint = _suggest_settings(app)
         raise
+
+
+def _suggest_settings(app: App) -> str:
+    """The command that shows how the settings get what the plan lacks."""
+    from yaoki.formats.discovery import commented_out_checks
+
+    config = app.context.loaded_settings.file
+    if config is None:
+        return "yaoki init"
+    aside = commented_out_checks(config.read_text(encoding="utf-8"))
+    if aside and not app.settings.checks:
+        first = aside[0]
+        words = f"{first.name} is only a comment in line {first.line} of {config.name}"
+        return f"{words}; yaoki doctor says why"
+    return f"yaoki init --dry-run --no-run shows what {config} could hold"
 
 
 def read_plan_text(file: Path) -> tuple[str, str]:

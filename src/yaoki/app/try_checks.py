@@ -34,7 +34,7 @@ from yaoki.app.remedies import (
     suggest_more_time,
     suggest_project_python,
 )
-from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
+from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline, is_shortened
 from yaoki.core.decide.integrity import describe_test_count
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import (
@@ -216,7 +216,10 @@ class TrialRoom:
         """
         other = self.try_check(_as_pytest(tried.check))
         if not tried.state.is_usable:
-            return tried if other.state is TrialState.EMPTY else other
+            ran = tried.state is TrialState.TOO_RED
+            has_run = other.state.is_usable or other.state is TrialState.TOO_RED
+            fails = not has_run if ran else other.state is TrialState.EMPTY
+            return tried if fails else other
         runs_as_many = other.state.is_usable and other.passed_tests >= tried.passed_tests
         return other if runs_as_many else tried
 
@@ -336,9 +339,9 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 output,
                 next_command="yaoki init --seconds 900 --dry-run",
             )
-        case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
+        case Outcome.FAILED if is_shortened(finding):
             output = f"red at the base, with too many failures to recognise new ones: {words}"
-            return TrialResult(detected, TrialState.BROKEN, output, next_command=including)
+            return TrialResult(detected, TrialState.TOO_RED, output, next_command=including)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""

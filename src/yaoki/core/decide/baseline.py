@@ -131,7 +131,7 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
 
 def has_all_names(finding: Finding) -> bool:
     """Does a finding that failed name each of its failures?"""
-    named = bool(finding.items) and not _is_shortened(finding.items)
+    named = bool(finding.items) and not is_shortened(finding)
     return finding.outcome is Outcome.FAILED and named and not incomplete_suite_reason(finding)
 
 
@@ -185,7 +185,7 @@ def exception_kind(message: str) -> str:
 
 def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
     """The names to fix that are no failure of the base; empty if its list was cut."""
-    if any(_is_shortened(base.items) for base in bases):
+    if any(map(is_shortened, bases)):
         return ()
     items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
     return tuple(name for name in fixes if not any(_is_to_fix(item, (name,)) for item in items))
@@ -208,6 +208,6 @@ def _is_to_fix(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
 
 
-def _is_shortened(items: Sequence[FindingItem]) -> bool:
-    """Was the list shortened?"""
-    return any(item.unlisted_count for item in items)
+def is_shortened(finding: Finding) -> bool:
+    """Are there more failures than the finding lists?"""
+    return any(item.unlisted_count for item in finding.items)

@@ -39,6 +39,7 @@ COLOURS = {
 SHOWN = {
     **dict.fromkeys(UNUSABLE_STATES, "cannot run"),
     TrialState.EMPTY: "no tests",
+    TrialState.TOO_RED: "too red",
 }
 
 
@@ -192,7 +193,7 @@ def _warn_of_environment(tried: Sequence[TrialResult]) -> None:
     from yaoki.app.remedies import find_own_python, suggest_project_python
 
     here = find_own_python()
-    unable = {TrialState.MISSING, TrialState.BROKEN}
+    unable = {TrialState.MISSING, TrialState.BROKEN, TrialState.TOO_RED}
     hidden = (
         one for one in tried if one.check.program == "python" and VIRTUAL_ENV not in one.check.env
     )

@@ -14,6 +14,7 @@ from yaoki.formats.discovery.detection import (
     replaceable_programs,
 )
 from yaoki.formats.discovery.second_look import (
+    CommentedCheck,
     add_agents,
     add_setup,
     add_usable_checks,
@@ -33,6 +34,7 @@ from yaoki.formats.discovery.tree import RepositoryFiles, is_text_needed
 __all__ = [
     "KINDS",
     "OWN_CHECK",
+    "CommentedCheck",
     "Discovery",
     "FoundAgent",
     "FoundCheck",

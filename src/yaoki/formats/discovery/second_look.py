@@ -10,9 +10,11 @@ import re
 import tomllib
 from collections.abc import Collection, Sequence
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.discovery.settings_text import (
     ASIDE_MARKERS,
+    NARROW_REMEDY,
     NO_AGENT,
     NO_CHECK,
     OLD_SETUP_HINT,
@@ -23,6 +25,7 @@ from yaoki.formats.discovery.settings_text import (
     agent_text,
     check_header,
     check_text,
+    command_line,
     default_agent_text,
     setup_commands,
     setup_text,
@@ -38,12 +41,41 @@ _STORY = lazy_compile(
     re.MULTILINE,
 )
 _COMMENTED_CHECK = lazy_compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
+_ASIDE = lazy_compile(rf"^# (?:{'|'.join(ASIDE_MARKERS)}): ([^\n]*)$", re.MULTILINE)
+_REMEDY = lazy_compile(r"^# remedy: ([^\n]*)$", re.MULTILINE)
 
 
-def commented_out_checks(text: str) -> list[str]:
-    """The names of the checks that `init` commented out."""
-    parts = (part for part in text.split("\n\n") if _is_commented_by_init(part))
-    return [match[2] for part in parts for match in _COMMENTED_CHECK.finditer(part)]
+@dataclass(frozen=True, slots=True)
+class CommentedCheck:
+    """A check that `init` commented out: the line of its name in the file, and its comments."""
+
+    name: str
+    line: int
+    reason: str
+    remedy: str
+
+    @property
+    def needs_edit(self) -> bool:
+        """Can only a person who edits the file help?  No command does."""
+        return self.remedy in {"", NARROW_REMEDY}
+
+    @property
+    def words(self) -> str:
+        more = f"; {self.remedy}" if self.remedy else ""
+        return f"{self.name} is a comment in line {self.line}: {self.reason}{more}"
+
+
+def commented_out_checks(text: str) -> list[CommentedCheck]:
+    """The checks that `init` commented out."""
+    found, start = [], 0
+    for part in text.split("\n\n"):
+        reason, remedy = _ASIDE.search(part), _REMEDY.search(part)
+        for match in _COMMENTED_CHECK.finditer(part) if _is_commented_by_init(part) else ():
+            line = text.count("\n", 0, start + match.start()) + 1
+            words = (reason[1] if reason else "", remedy[1] if remedy else "")
+            found.append(CommentedCheck(match[2], line, *words))
+        start += len(part) + 2
+    return found
 
 
 def _is_commented_by_init(part: str) -> bool:
@@ -81,8 +113,11 @@ def _refresh(part: str, one: TrialResult, *, is_known: bool) -> str:
         return check_text(one).rstrip("\n") if _is_comment_of(part, one) else part
     header = check_header(one.check)
     story = _STORY.match(part)
-    is_own = story is not None and part.startswith(f"{header}\n", story.end())
-    return f"{story_text(one)}{part[story.end() :]}" if story and is_own else part
+    if story is None or not part.startswith(f"{header}\n", story.end()):
+        return part
+    is_same = command_line(one.check) in part.splitlines()
+    # The comments of a check whose command a person changed are about another one.
+    return f"{story_text(one) if is_same else ''}{part[story.end() :]}"
 
 
 def _is_comment_of(part: str, one: TrialResult) -> bool:

@@ -42,6 +42,11 @@ SETUP_HINT = """\
 # that have no `setup` of their own.
 """
 SETUP_LATER = "# Commented out, because the checks that need it cannot run here; see below.\n"
+# The remedy of a check with more failures at the base than a finding lists.
+NARROW_REMEDY = (
+    "narrow its command to files that pass, one folder or file is enough; "
+    "then remove the # from its lines"
+)
 # Earlier versions wrote the commands into a comment of two lines that begins like this.
 OLD_SETUP_HINT = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:\n"
 OWN_CHECK = "[checks.tests]"
@@ -59,6 +64,7 @@ class TrialState(StrEnum):
 
     GREEN = "green"
     RED = "red"
+    TOO_RED = "too-red"
     MISSING = "missing"
     BROKEN = "broken"
     EMPTY = "empty"
@@ -71,9 +77,11 @@ class TrialState(StrEnum):
     def is_usable(self) -> bool:
         """Can it be used here?
 
-        A check that cannot run would fail every task, and one that runs no test proves nothing.
+        A check that cannot run would fail every task, as would one whose failures at the base are
+        too many to tell new ones from them.  One that runs no test proves nothing.
         """
         return self not in {
+            TrialState.TOO_RED,
             TrialState.MISSING,
             TrialState.BROKEN,
             TrialState.EMPTY,
@@ -189,6 +197,13 @@ def check_header(check: FoundCheck) -> str:
     return f"[checks.{_key(check.name)}]"
 
 
+def command_line(check: FoundCheck) -> str:
+    """The line with its command."""
+    if check.shell:
+        return f"shell = {_text(check.shell)}"
+    return f"run = [{', '.join(_text(word) for word in check.run)}]"
+
+
 def story_text(trial: TrialResult) -> str:
     """The comments above a check."""
     return "".join(f"{line}\n" for line in _story(trial))
@@ -196,11 +211,7 @@ def story_text(trial: TrialResult) -> str:
 
 def _table(trial: TrialResult) -> str:
     check = trial.check
-    lines = [*_story(trial), check_header(check)]
-    if check.shell:
-        lines.append(f"shell = {_text(check.shell)}")
-    else:
-        lines.append(f"run = [{', '.join(_text(word) for word in check.run)}]")
+    lines = [*_story(trial), check_header(check), command_line(check)]
     if check.pattern:
         lines.append(f"pattern = {_text(check.pattern)}")
     if check.folder != ".":
@@ -223,14 +234,19 @@ def _story(trial: TrialResult) -> Iterator[str]:
         case TrialState.NOT_RUN:
             yield "# not tried yet"
         case state if not state.is_usable:
-            marker = SET_ASIDE if trial.state is TrialState.EMPTY else CANNOT_RUN
-            yield f"# {marker}: {_words(trial.words)}"
-            if trial.next_command:
-                yield f"# remedy: {_words(trial.next_command)}"
+            runs = trial.state in {TrialState.EMPTY, TrialState.TOO_RED}
+            yield f"# {SET_ASIDE if runs else CANNOT_RUN}: {_words(trial.words)}"
+            if remedy := _remedy(trial):
+                yield f"# remedy: {_words(remedy)}"
         case TrialState.RED:
             yield f"# red at the base: {_words(trial.words)}"
         case _:
             yield f"# {_words(trial.words)}"
+
+
+def _remedy(trial: TrialResult) -> str:
+    too_red = trial.state is TrialState.TOO_RED
+    return trial.next_command or (NARROW_REMEDY if too_red else "")
 
 
 def _commented(text: str) -> str:

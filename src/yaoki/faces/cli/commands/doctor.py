@@ -39,6 +39,7 @@ from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.formats.discovery import CommentedCheck
 
 PYTHON_MIN = (3, 11)
 # git never holds this lock for longer than it takes to write a file.
@@ -219,9 +220,15 @@ def _settings(app: App) -> Condition:
         return Condition("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
     check_settings(app.settings)
     aside = commented_out_checks(app.context.loaded_settings.file.read_text(encoding="utf-8"))
-    more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
+    more = f"; in comments: {list_some([_comment_words(one) for one in aside], 3)}" if aside else ""
     more += _expired_quarantines(app)
     return Condition("settings", True, f"{app.context.loaded_settings.file}{more}")
+
+
+def _comment_words(check: CommentedCheck) -> str:
+    """Where it is; if a command may have helped meanwhile, the one that tries it again."""
+    again = "" if check.needs_edit else ", yaoki init --again"
+    return f"{check.name} (line {check.line}{again})"
 
 
 def _expired_quarantines(app: App) -> str:

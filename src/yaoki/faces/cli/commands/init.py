@@ -113,9 +113,11 @@ def _print_unchanged(file: Path, *, trust: bool, as_json: bool) -> int:
         return 0
     print_wrapped(f"{clean_line(str(file))}: exists already; unchanged")
     aside = commented_out_checks(file.read_text(encoding="utf-8"))
-    if aside:
-        print_wrapped(f"commented out because they could not run: {clean_line(', '.join(aside))}")
+    for one in aside:
+        print_wrapped(f"  {clean_line(one.words)}")
     again = "yaoki init --again --trust" if trust else "yaoki init --again"
+    if aside and all(one.needs_edit for one in aside):
+        again = edit_command(file.parent, file.name)
     print_next_command(again if aside else "yaoki doctor")
     return 0
 
@@ -144,6 +146,7 @@ def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as
     print_wrapped(
         clean_line(f"{file}: {_describe_change(added, is_changed=is_changed, dry_run=dry_run)}")
     )
+    _print_too_red(found, new_text, file)
     has_checks = bool(added or app.settings.checks)
     print_next_command(_choose_next(app, found, "yaoki doctor --checks", has_checks=has_checks))
     return 0
@@ -170,14 +173,25 @@ def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
     print_wrapped(f"Wrote {clean_line(str(place))} with {names if usable else 'no check'}.")
     if not survey.trials:
         print_wrapped(clean_line(_explain_own_check(survey.text)))
-    if others:
-        verb = "is" if len(others) == 1 else "are"
-        more = f"{len(others)} more" if usable else format_count(len(others), "check")
-        print_wrapped(f"{more} {verb} commented out; {_suggest_second_look(others)}.")
+    unable = [trial for trial in others if trial.state is not TrialState.TOO_RED]
+    if unable:
+        verb = "is" if len(unable) == 1 else "are"
+        more = f"{len(unable)} more" if usable else format_count(len(unable), "check")
+        print_wrapped(f"{more} {verb} commented out; {_suggest_second_look(unable)}.")
+    _print_too_red(survey, survey.text, place)
     presets = [agent.name for agent in survey.agents if agent.answers]
     if words := app.context.sandbox_choice.explain_unsandboxed(presets):
         print_wrapped(clean_line(words))
     print_next_command(_choose_next(app, survey, "yaoki doctor", has_checks=bool(usable)))
+
+
+def _print_too_red(survey: ProjectSurvey, text: str, file: Path) -> None:
+    """No command helps a check with too many failures at the base: where to edit it, and how."""
+    names = {one.check.name for one in survey.trials if one.state is TrialState.TOO_RED}
+    for one in commented_out_checks(text):
+        if one.name in names:
+            words = f"{one.name} is a comment in line {one.line} of {file.name}"
+            print_wrapped(clean_line(f"{words}: {one.remedy or one.reason}"))
 
 
 def _explain_own_check(text: str) -> str:
@@ -200,7 +214,9 @@ def _choose_next(app: App, survey: ProjectSurvey, otherwise: str, *, has_checks:
     remedies = [one.next_command for one in (*red, *(() if has_checks else unable), *tests)]
     if remedy := next(filter(None, remedies), ""):
         return clean_line(remedy)
-    return otherwise if has_checks else edit_command(app.repository.top)
+    red_tests = [one.check.name for one in tests if one.state is TrialState.TOO_RED]
+    is_usable = has_checks and not set(red_tests) - set(app.settings.checks)
+    return otherwise if is_usable else edit_command(app.repository.top)
 
 
 def _suggest_second_look(others: Sequence[TrialResult]) -> str:

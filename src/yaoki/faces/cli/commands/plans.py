@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.decide.baseline import has_all_names
 from yaoki.core.model import BaselineMode, Finding, Outcome
 from yaoki.core.text import first_line, format_count
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
@@ -187,9 +188,7 @@ def _known_failures(view: PlanView, findings: Mapping[str, Finding]) -> list[str
     return [
         name
         for name, finding in findings.items()
-        if finding.outcome is Outcome.FAILED
-        and finding.items
-        and modes.get(name) == {BaselineMode.KNOWN}
+        if has_all_names(finding) and modes.get(name) == {BaselineMode.KNOWN}
     ]
 
 

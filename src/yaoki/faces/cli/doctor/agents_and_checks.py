@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
 NO_CHECKS = "none in the settings; each plan must bring its own"
+ASIDE_SHOWN = 3
 CHECK_TIMEOUT = timedelta(minutes=10)
 SETUP = "set-up"
 
@@ -77,7 +78,7 @@ def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) ->
 
 def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:
     if not specs:
-        yield Condition("checks", True, NO_CHECKS, _find_checks_command(app))
+        yield _without_checks(app)
     lines = {spec.name: _check(app, spec) for spec in specs}
     setup = _setup(app)
     python = {
@@ -102,15 +103,23 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
     yield from lines.values()
 
 
-def _find_checks_command(app: App) -> str:
-    """Where `init` would find no check, a person has to write one."""
+def _without_checks(app: App) -> Condition:
+    """Where `init` would find no check that can run, a person has to write or change one."""
     from yaoki.app.checkout_files import read_checkout
-    from yaoki.formats.discovery import find_checks
+    from yaoki.formats.discovery import commented_out_checks, find_checks
 
-    if app.context.loaded_settings.file is None:
-        return "yaoki init"
+    file = app.context.loaded_settings.file
+    if file is None:
+        return Condition("checks", True, NO_CHECKS, "yaoki init")
+    edit = edit_command(app.repository.top, file.name)
+    aside = [
+        one for one in commented_out_checks(file.read_text(encoding="utf-8")) if one.needs_edit
+    ]
+    if aside:
+        words = "; ".join(one.words for one in aside[:ASIDE_SHOWN])
+        return Condition("checks", True, f"none in the settings; in {file.name} {words}", edit)
     found = find_checks(read_checkout(app)).checks
-    return "yaoki init --again" if found else edit_command(app.repository.top)
+    return Condition("checks", True, NO_CHECKS, "yaoki init --again" if found else edit)
 
 
 def _setup(app: App) -> list[Condition]:
@@ -172,6 +181,7 @@ def _finding(
         suggest_project_python,
     )
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
+    from yaoki.core.decide.baseline import is_shortened
     from yaoki.core.decide.integrity import describe_test_count
     from yaoki.core.model import Outcome
     from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
@@ -197,12 +207,26 @@ def _finding(
             return Condition(name, False, finding.message.removesuffix(f": {remedy}"), remedy)
         words = f"{finding.message}; fix checks.{finding.check}"
         return Condition(name, False, words, edit_command(app.repository.top))
+    if finding.outcome is Outcome.FAILED and is_shortened(finding) and not ignored_files_remedy:
+        words = f"red at the base, with too many failures to recognise new ones: {finding.message}"
+        place = _find_place(app, finding.check)
+        remedy = f"narrow checks.{finding.check}{place} to files that pass"
+        return Condition(name, False, f"{words}; {remedy}", edit_command(app.repository.top))
     if finding.check in guards and finding.outcome is Outcome.FAILED:
         known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
         return Condition(name, True, f"red at the base: {counted}{known}: {finding.message}")
     state = "cannot run" if finding.outcome is Outcome.BROKEN else "red at the base"
     remedy = str(ignored_files_remedy) or edit_command(app.repository.top)
     return Condition(name, False, f"{state}: {finding.message}", remedy)
+
+
+def _find_place(app: App, check: str) -> str:
+    """The line of the check in the settings; empty if it is unknown."""
+    from yaoki.formats.config.key_lines import find_settings_line
+
+    source = app.settings.source
+    line = find_settings_line(app.settings.source_text, source, f"checks.{check}")
+    return f" ({source}:{line})" if line else ""
 
 
 def _missing_command(app: App, finding: Finding, command: str) -> Condition:

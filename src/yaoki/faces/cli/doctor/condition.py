@@ -53,9 +53,9 @@ def command_in(hint: str) -> str:
     return next((part for part in parts if part != "yaoki doctor"), "")
 
 
-def edit_command(top: Path) -> str:
+def edit_command(top: Path, name: str = SETTINGS) -> str:
     """Only a person knows what the settings should be; what is no file is in the way."""
-    file = top / SETTINGS
+    file = top / name
     if file.is_dir():
         return f"mv {shell_quote(file)} {shell_quote(top / 'yaoki.toml.old')}"
     return f"${{EDITOR:-vi}} {shell_quote(file)}"
