@@ -59,6 +59,8 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
     ended = project.yaoki("resume")
     assert ended.code == 0, ended.out + ended.err
     assert len(event_data(project.events("late"), "PROMPT_SENT")) == 1, "no agent ran again"
+    log = project.git("log", "--format=%s", f"yaoki/{run}").splitlines()
+    assert len(log) == len(set(log)), "a landing that never was"
     assert "revision 2 of the plan; revised checks: lint" in project.yaoki("status").out
     assert project.status()["revised_checks"] == ["lint"]
     assert "checks: those of revision 2 of the plan" in project.yaoki("why", "late").out

@@ -286,6 +286,13 @@ class DictWorkspace(DictBranches):
             companions=tuple(self._parts(commit)),
         )
 
+    def withdraw_candidate(self, task: Task) -> None:
+        world, head = self.world, self.world.heads.get(task.id, "")
+        self.touch("candidate withdrawn")
+        if head and task.work.head in world.commits[head].parents[1:]:
+            parents = (task.work.head, world.commits[head].parents[0])
+            world.heads[task.id] = world.commit(world.tree(head), parents)
+
     def _merge(self, work: str, onto: str) -> tuple[dict[str, str], tuple[str, ...]]:
         world = self.world
         return merged(world.tree(world.common(work, onto)), world.tree(work), world.tree(onto))

@@ -103,6 +103,11 @@ class Landings(Protocol):
         work of its `companions` as far as it merges.
         """
 
+    def withdraw_candidate(self, task: Task) -> None:
+        """Put the worktree at its work instead of the candidate, whose subject is that of a
+        landing: the candidate does not land, and what is committed next builds on this commit.
+        """
+
     def read_joint(self, commit: str) -> JointCommit | None:
         """The tasks that land with this commit besides its own; None if there are none."""
 

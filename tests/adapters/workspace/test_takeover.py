@@ -101,19 +101,21 @@ def edit_and_commit(at: Path) -> None:
 
 
 @pytest.mark.spec("12.3")
-@pytest.mark.parametrize("has_candidate", [True, False])
+@pytest.mark.parametrize("candidate", ["none", "verified", "withdrawn"])
 @pytest.mark.parametrize(
     ("how", "count"),
     [(lambda _: None, 0), (lambda at: write(at, mine="p"), 1), (edit_and_commit, 2)],
 )
 def test_only_the_files_that_the_person_changed_are_counted(
-    world: World, how: Callable[[Path], None], count: int, has_candidate: bool
+    world: World, how: Callable[[Path], None], count: int, candidate: str
 ) -> None:
     """The worktree has the agent's files and, after it was verified, those that landed before."""
     task = run_attempt(world, world.task(1), lambda at: write(at, agent="a\n"))
     land_task(world, world.task(2), lambda at: write(at, landed="l\n"))
-    if has_candidate:
+    if candidate != "none":
         world.workspace.landings.build_candidate(world.run, task)
+    if candidate == "withdrawn":
+        world.workspace.landings.withdraw_candidate(task)
     how(Path(task.work.worktree))
     taken = replace(task, mode=AttemptMode.TAKEN_OVER)
 
@@ -124,6 +126,38 @@ def test_only_the_files_that_the_person_changed_are_counted(
 
     assert committed.person_file_count == count
     assert "agent" in committed.changed
+
+
+@pytest.mark.parametrize("other_landed", [True, False])
+@pytest.mark.parametrize("how", [lambda at: write(at, mine="p\n"), edit_and_commit])
+def test_a_candidate_that_did_not_land_is_not_in_the_history_of_a_takeover(
+    world: World, how: Callable[[Path], None], other_landed: bool
+) -> None:
+    """`git log` showed a landing that never was: its subject is that of a landing."""
+    task = run_attempt(world, world.task(1), lambda at: write(at, agent="a\n"))
+    if other_landed:
+        land_task(world, world.task(2), lambda at: write(at, landed="l\n"))
+    landings, at = world.workspace.landings, Path(task.work.worktree)
+    failed = landings.build_candidate(world.run, task)
+
+    landings.withdraw_candidate(task)
+    landings.withdraw_candidate(task)
+    clean = git(at, "status", "--porcelain")
+    again = landings.build_candidate(world.run, task)
+    landings.withdraw_candidate(task)
+    how(at)
+    _, found = answered(world, task)
+
+    assert clean == ""
+    assert again.tree == failed.tree
+    head = world.workspace.branches.head(world.run)
+    subjects = git(world.repo, "log", "--format=%s", f"{head}..{found.commit}").splitlines()
+    (landing,) = git(world.repo, "log", "-1", "--format=%s", found.commit).splitlines()
+    assert subjects.count(landing) == 1, subjects
+    merged = [subject for subject in subjects if subject.endswith(": the run branch merged in")]
+    assert bool(merged) == other_landed, subjects
+    assert {*found.changed} >= {"agent", "mine"}
+    assert "landed" not in found.changed
 
 
 def test_a_merge_resolved_with_ours_is_a_merge(world: World) -> None:

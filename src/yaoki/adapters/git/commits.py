@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from yaoki.core.model import Task
 
 SUBJECT_MAX = 100
+# The subject of a commit in a worktree that merges the run branch into the work of an attempt.
+MERGED_IN = "the run branch merged in"
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _OWN_MARKER = lazy_compile(rb"\+(?:<{7}|>{7}) [0-9a-f]{40,64}(?: |$)")
 FILE_BYTES_MAX = 1 << 20

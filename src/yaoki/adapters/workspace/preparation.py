@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from yaoki.adapters.git.commits import MERGED_IN
 from yaoki.adapters.git.conflict_tree import ConflictTrees
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.ref_names import candidate_ref, task_branch_ref
@@ -118,10 +119,12 @@ class WorktreePreparation:
         """The commit at which yaoki left the worktree: a person's own commits come after it."""
         if not task.work.head or self._refs.is_ancestor(head.sha, run_head):
             return head
-        candidate, left = self._refs.read_commits(candidate_ref(task.id), task.work.head)
-        if candidate and task.work.head in candidate.parents:
-            left = candidate
-        return left if left and self._refs.is_ancestor(left.sha, head.sha) else head
+        candidate, work = self._refs.read_commits(candidate_ref(task.id), task.work.head)
+        is_of_work = candidate is not None and task.work.head in candidate.parents
+        for left in (candidate if is_of_work else None, work):
+            if left and self._refs.is_ancestor(left.sha, head.sha):
+                return left
+        return head
 
     def _check_out_conflict(
         self, task: Task, worktree: Worktree, head: GitCommit, run_head: str
@@ -131,9 +134,7 @@ class WorktreePreparation:
             return head
         work = task.work.head or head.sha
         tree = self._conflicts.merge(work, run_head)
-        message = self._commits.compose_task_message(
-            f"{task.spec.name}: the run branch merged in", task
-        )
+        message = self._commits.compose_task_message(f"{task.spec.name}: {MERGED_IN}", task)
         commit = self._commits.make(tree, [work, run_head], message)
         self._saver.save_everything(task)
         self._worktrees.check_out(worktree, commit)

@@ -81,11 +81,13 @@ class VerifyStage:
             run, task, claim.queue.members, claim.queue.companions
         )
         if candidate.conflicts:
-            conflicted = MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
-            return (
-                self._queue.discard_if_predecessor_failed(run, task, candidate.predecessor, claim)
-                or conflicted
+            deferred = self._queue.discard_if_predecessor_failed(
+                run, task, candidate.predecessor, claim
             )
+            if deferred:
+                return deferred
+            self._workspace.landings.withdraw_candidate(task)
+            return MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
         findings = self._verifier.verify(run, task, candidate, folder / "checks", claim)
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
@@ -104,6 +106,8 @@ class VerifyStage:
         if candidate.companions and any(f.outcome is Outcome.FAILED for f in verdict.all_failing):
             return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
+        if not verdict.passed or _is_refuted(task):
+            self._workspace.landings.withdraw_candidate(task)
         return self._report(run, task, candidate, verdict, culprit)
 
     def _restore_worktree(self, run: Run, task: Task, claim: ClaimContext) -> StageFaulted | None:
@@ -205,6 +209,11 @@ class VerifyStage:
             else:
                 return verdict
         return verdict
+
+
+def _is_refuted(task: Task) -> bool:
+    """Does the agent report that it failed?  Then passing checks do not land its work."""
+    return task.work.exit is not None and task.work.exit.reports_failure
 
 
 def _joint_failure(candidate: Candidate, verdict: Verdict) -> JointCandidateFailed:

@@ -7,7 +7,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from yaoki.adapters.git.commits import SUBJECT_MAX, Commits, compose_message, first_line
+from yaoki.adapters.git.commits import (
+    MERGED_IN,
+    SUBJECT_MAX,
+    Commits,
+    compose_message,
+    first_line,
+)
 from yaoki.adapters.git.conflict_tree import is_conflict_side
 from yaoki.adapters.git.joint_commits import Join, JointCommits, own_base, revert_command
 from yaoki.adapters.git.ref_names import candidate_ref, target_branch_ref, task_branch_ref
@@ -83,6 +89,30 @@ class GitLandings:
             return candidate
         self._check_out(task, worktree, candidate)
         return self._describe(candidate)
+
+    @translates_os_errors
+    def withdraw_candidate(self, task: Task) -> None:
+        """Move the worktree's branch to a commit with the same files: the attempt's own one, or a
+        merge that says what it is.  After a kill the next verification finds either.
+        """
+        worktree = self._worktrees.find(task.id)
+        names = (worktree.head, candidate_ref(task.id), task.work.head)
+        head, candidate, work = self._refs.read_commits(*names)
+        if not (head and candidate and work and worktree.is_on_branch):
+            return
+        if head.sha != candidate.sha or work.sha not in candidate.parents:
+            return
+        onto = candidate.parents[-2]
+        commit = work.sha
+        if candidate.tree != work.tree or onto not in work.parents[:1]:
+            subject = f"{task.spec.name}: {MERGED_IN}"
+            message = self._commits.compose_task_message(subject, task)
+            commit = self._commits.make(candidate.tree, (work.sha, onto), message)
+        move_or_fail(
+            self._refs,
+            RefMove(task_branch_ref(task.id), commit, head.sha),
+            RefMove(candidate_ref(task.id), commit, candidate.sha),
+        )
 
     @translates_os_errors
     def read_joint(self, commit: str) -> JointCommit | None:
