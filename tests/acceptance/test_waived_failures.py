@@ -295,21 +295,20 @@ def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
 
 @pytest.mark.spec("0.1", "10.4", "3.5")
 def test_a_waived_check_of_an_idle_agent_is_not_said_to_pass(project: Project) -> None:
+    """The question says that nothing was changed, so one answer is enough."""
     plan = a_plan(
         {"lazy": ["nothing"]},
         [{"id": "lazy", "checks": ["tests"], "retry": {"max_retries": 0}}],
         {"tests": {"shell": "echo no such file; exit 1"}},
     )
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    question = project.task("lazy")["question"]
     assert project.yaoki("answer", "lazy", "waive", "--check", "tests").code == 0
 
-    asked = project.yaoki("resume", "--quiet")
-
-    assert asked.code == 4, asked.out + asked.err
-    question = project.task("lazy")["question"]
-    assert "nothing was changed, and its only check, tests, was waived" in question
-    assert project.yaoki("answer", "lazy", "waive").code == 0
     done = project.yaoki("resume")
+
+    assert "nothing was changed" in question
+    assert "accept it as done without a change (waive)" in question
     assert done.code == 0, done.out + done.err
     assert "nothing was changed; a person waived tests" in done.out
     page = project.yaoki("report", "--format", "html").out

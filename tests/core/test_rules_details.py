@@ -321,6 +321,14 @@ def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
     assert {note["commit"] for note in notes(events, "CHECK_FINISHED")} == {"c0ffee"}
 
 
+# A person waived the check of a failure that said that nothing was changed.
+WAIVED_IDLE: dict[str, Any] = {
+    "waivers": ("tests",),
+    "waived_work": "diff2",
+    "feedback": a_failure(FailureKind.INCOMPLETE, check="tests", pattern="no-change"),
+}
+
+
 @pytest.mark.spec("3.5", "1.2")
 @pytest.mark.parametrize(
     ("given", "report", "proven", "unchanged"),
@@ -330,6 +338,10 @@ def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
         ({"spec": a_spec(kind=TaskKind.REPORT)}, {"changed": ()}, True, False),
         ({"spec": a_spec(may_change_nothing=True)}, {"changed": ()}, True, True),
         ({"waivers": ("no-change",)}, {"changed": ()}, True, True),
+        (WAIVED_IDLE, {"changed": ()}, True, True),
+        ({**WAIVED_IDLE, "waivers": ("lint",)}, {"changed": ()}, False, True),
+        ({**WAIVED_IDLE, "waived_work": "diff1"}, {"changed": ()}, False, True),
+        ({**WAIVED_IDLE, "feedback": a_failure(check="tests")}, {"changed": ()}, False, True),
         ({"mode": AttemptMode.TAKEN_OVER}, {"changed": ()}, True, True),
         ({}, {}, True, False),
     ],

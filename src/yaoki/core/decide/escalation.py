@@ -222,7 +222,9 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     # A fault of ours includes the command that fixes it, and red first its reason at the end.
     is_whole = failure.is_our_fault or failure.pattern == NOT_RED_PATTERN
     issue = first_line(issue, 800 if is_whole else 240).rstrip(".")
-    words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
+    idle = failure.pattern == NO_CHANGE_CHECK
+    waive = "accept it as done without a change (waive)" if idle else "waive"
+    words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: waive}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     remedy = (
         _plan_permission(failure)

@@ -327,7 +327,17 @@ def _may_change_nothing(task: Task) -> bool:
     """The plan or a person allows it; never for an agent that did not end by itself."""
     exit_ = task.work.exit
     allowed = task.spec.may_change_nothing and (exit_ is None or exit_.ended_cleanly)
-    return allowed or NO_CHANGE_CHECK in task.waivers or task.taken_over
+    return allowed or NO_CHANGE_CHECK in task.waivers or _is_waived_idle(task) or task.taken_over
+
+
+def _is_waived_idle(task: Task) -> bool:
+    """Did a person waive the check of a failure that said that nothing was changed?
+
+    Then this is no news: a second question about the same work would ask for the same answer.
+    """
+    last = task.feedback
+    said = last is not None and last.pattern == NO_CHANGE_CHECK and last.check in task.waivers
+    return said and task.keeps_waived_work
 
 
 def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
