@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.project import GIT_IDENTITY, Project, writes
+from tests.acceptance.project import a_plan as plan_of_acts
 from tests.acceptance.test_init import a_program
 
 pytestmark = pytest.mark.acceptance
@@ -185,6 +186,26 @@ def test_exit_code_127_names_the_command_and_logs_show_standard_error(project: P
     assert "eslint-of-nobody: not found" in errors.out
     assert "nothing on standard output; 1 line on standard error" in agent.err
     assert "only here" in agent.err
+
+
+@pytest.mark.spec("4.2", "4.6", "10.3")
+def test_a_check_that_cannot_start_costs_no_further_agent_runs(project: Project) -> None:
+    """An idle agent was blamed for a check without its program, and sent back for it."""
+    a_program(project.repo / "lint", "eslint-of-nobody .")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a linter")
+    acts = {"lazy": ["nothing"], "busy": [writes("a.txt"), writes("b.txt"), writes("c.txt")]}
+    tasks = [{"id": "lazy", "checks": ["lint"]}, {"id": "busy", "checks": ["script"]}]
+    checks = {"lint": {"run": ["./lint"]}, "script": {"run": ["sh", "no-such-script.sh"]}}
+
+    ran = project.yaoki("run", project.plan(plan_of_acts(acts, tasks, checks)))
+
+    assert ran.code == 4, ran.out + ran.err
+    assert [project.task(name)["attempt"] for name in ("lazy", "busy")] == [1, 2]
+    assert "the command 'eslint-of-nobody' was not found" in project.task("lazy")["question"]
+    question = project.task("busy")["question"]
+    assert "no-such-script.sh" in question
+    assert f"yaoki plan recheck {project.status()['run']}" in question
 
 
 @pytest.mark.spec("12.1")

@@ -43,6 +43,7 @@ from yaoki.core.model import (
     Choice,
     Counts,
     EndCause,
+    FailedCheck,
     Failure,
     FailureKind,
     Reason,
@@ -53,6 +54,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.outcome import CANNOT_START_PARAM
 from yaoki.core.model.treatment import AttemptConversation
 from yaoki.errors import FatalCode
 
@@ -79,6 +81,7 @@ def described(decision: RetryDecision) -> tuple[Any, ...]:
 
 
 NO_CHANGE = a_failure(INCOMPLETE, check="no-change")
+NO_SCRIPT = a_failure(QUALITY, check="c", params={CANNOT_START_PARAM: True})
 WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
 
 
@@ -113,6 +116,15 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
                 *(ESCALATE, 1, 3, "3.5"),
                 "the agent changed nothing again, and its checks pass as they are",
                 "a change, or may_change_nothing: true",
+            ),
+        ),
+        (
+            replace(counted(failures={"QUALITY_FAILURE": 1}), feedback=NO_SCRIPT),
+            NO_SCRIPT,
+            (
+                *(ESCALATE, 1, 3, "4.6"),
+                "the program of check c could not start, for the second time",
+                "a check that can start",
             ),
         ),
         (
@@ -755,3 +767,31 @@ def test_a_timeout_without_an_exit_names_no_number() -> None:
 
     assert isinstance(event, RetryDecided)
     assert event.failure.params == {}
+
+
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(
+    ("before", "failure"),
+    [
+        (None, NO_SCRIPT),
+        (replace(NO_SCRIPT, fingerprint="another"), NO_SCRIPT),
+        (replace(NO_SCRIPT, params={}), replace(NO_SCRIPT, params={})),
+        (
+            NO_SCRIPT,
+            replace(
+                NO_SCRIPT,
+                failed_checks=(
+                    FailedCheck("c", "", params={CANNOT_START_PARAM: True}),
+                    FailedCheck("d", ""),
+                ),
+            ),
+        ),
+    ],
+    ids=["first", "other words", "it ran", "another check ran"],
+)
+def test_only_a_check_that_cannot_start_twice_ends_the_retries_early(
+    before: Failure | None, failure: Failure
+) -> None:
+    task = replace(counted(failures={"QUALITY_FAILURE": 1}), feedback=before)
+
+    assert decide_retry(task, failure, 1, 0.5).action is RETRY

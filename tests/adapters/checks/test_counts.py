@@ -401,6 +401,9 @@ def test_a_suite_that_did_not_run_completely_is_marked(
 @pytest.mark.parametrize(
     ("text", "is_doubtful"),
     [
+        ("sh: 0: cannot open check.sh: No such file", True),
+        ("Error: Cannot find module '/x/check.js'", True),
+        ("Error: Cannot find module './check.js'", False),
         ("ERROR: file or directory not found: tests/test_a.py", True),
         ("ERROR: not found: tests/test_a.py::test_b", True),
         ("pytest: error: argument -n/--numprocesses: expected one argument", True),

@@ -12,13 +12,13 @@ from yaoki.adapters.checks.output import ERR, OUT, read_channel, read_excerpt, r
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract, interpret_output
 from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
 from yaoki.adapters.checks.readers.locations import list_worktree_paths, remove_paths
-from yaoki.adapters.checks.readers.suite_stop import find_wrong_call
+from yaoki.adapters.checks.readers.suite_stop import cannot_start, find_wrong_call
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
-from yaoki.core.model.outcome import DOUBTFUL_PARAM
+from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line
@@ -122,6 +122,8 @@ class CommandCheckRun:
         wrong_call = find_wrong_call(self.last_lines())
         if wrong_call or (suite.tally is not None and suite.tally.total == 0):
             fields["params"] |= {DOUBTFUL_PARAM: True}
+        if cannot_start(wrong_call):
+            fields["params"] |= {CANNOT_START_PARAM: True}
         line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
         if wrong_call and (suite.stop.load_error or suite.idle_reason):
             # A runner prints its counts or its folder below it, or on the other channel.

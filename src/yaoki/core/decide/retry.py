@@ -23,7 +23,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
+from yaoki.core.model.outcome import CANNOT_START_PARAM, NO_TRY_AFTER_CONFLICT
 from yaoki.core.model.treatment import ArmDraw, AttemptConversation
 from yaoki.core.text import format_count, format_duration
 
@@ -222,6 +222,10 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         return _escalate(
             failure, current, most, "3.5", reasoning, "a change, or may_change_nothing: true"
         )
+    if _cannot_start_again(task, failure):
+        named = replace(failure, reason=Reason.NEEDS_HUMAN)
+        reasoning = f"the program of check {failure.check} could not start, for the second time"
+        return _escalate(named, current, most, "4.6", reasoning, "a check that can start")
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         reasoning = "the same commit fails, and no agent works on it"
         return _escalate(
@@ -241,6 +245,13 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         otherwise = "work that passes its checks on the run branch"
         return _escalate(failure, current, most, "8.4", reasoning, otherwise)
     return _budget_decision(task, failure, most)
+
+
+def _cannot_start_again(task: Task, failure: Failure) -> bool:
+    """An agent that could create the script was told its name; it would be told so again."""
+    before = task.feedback
+    unable = all(one.params.get(CANNOT_START_PARAM) for one in failure.single_failures)
+    return unable and before is not None and before.fingerprint == failure.fingerprint
 
 
 def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:

@@ -27,6 +27,9 @@ MISSING_COMMAND_PARAM = "missingCommand"
 # In the params of a finding: the check may be wrong itself.  It names a file or an option that does
 # not exist, or it found no test.
 DOUBTFUL_PARAM = "checkDoubtful"
+# In the params of a finding: the program of the check could not even open its script, or does not
+# know an option.
+CANNOT_START_PARAM = "checkCannotStart"
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,8 +152,12 @@ class CandidateVerifier:
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
     ) -> tuple[Finding, ...]:
-        """Q5 and Q6: nothing was changed and a check fails, whatever the agent claims."""
-        failing = any(not finding.is_acceptable for finding in checked)
+        """Q5 and Q6: nothing was changed and a check fails, whatever the agent claims.
+
+        A check that could not run says nothing about that, and only a person can help it.
+        """
+        bad = [finding for finding in checked if not finding.is_acceptable]
+        failing = any(finding.outcome is Outcome.FAILED for finding in bad)
         if not task.spec.kind.is_change or candidate.changed or not failing:
             return ()
         output = task.work.exit.output_tail if task.work.exit else ""

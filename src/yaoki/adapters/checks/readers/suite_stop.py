@@ -36,13 +36,23 @@ _LOAD = tuple(
         r"An error occurred while loading \S+",
     )
 )
+# A program that cannot open its script, or does not know an option: python, sh, node, pytest.
+_FAILED_START = tuple(
+    lazy_compile(shape)
+    for shape in (
+        r"\S{1,200}: can't open file ",
+        r"(?:\S{0,200}/)?(?:da)?sh: \d{1,6}: cannot open .{1,300}: No such file$",
+        r"Error: Cannot find module '/.{1,300}'$",
+        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|[Nn]o such option)",
+    )
+)
 # A command that names a file or an option that does not exist.
 _WRONG_CALL = tuple(
     lazy_compile(shape)
     for shape in (
+        *(shape.pattern for shape in _FAILED_START),
         r"ERROR: (?:file or directory not found|not found|found no collectors for)",
-        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|argument -|[Nn]o such option)",
-        r"\S{1,200}: can't open file ",
+        r"(?:\S{0,200}: )?[Ee]rror: argument -",
         r".{1,300}: No such file or directory$",
         # The runners of JavaScript: node, jest, vitest.
         r"Could not find '.{1,300}'$",
@@ -157,6 +167,11 @@ def find_suite_stop(lines: Iterable[str], command: CommandOutput, load: str = ""
 def find_wrong_call(lines: Iterable[str]) -> str:
     """The line about a file or an option of the command that does not exist."""
     return next((line for line in lines if _matches(line, _WRONG_CALL)), "")
+
+
+def cannot_start(line: str) -> bool:
+    """Does the line say that the program could not begin?  The work is not to blame for it."""
+    return _matches(line, _FAILED_START)
 
 
 def _matches(line: str, shapes: Iterable[re.Pattern[str]]) -> bool:
