@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tarfile
 from typing import Any
 
@@ -82,7 +83,14 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     with tarfile.open(archive) as kept:
         assert any(name.endswith(".bundle") for name in kept.getnames())
     assert "next: yaoki run PLAN" in done.out
-    assert project.yaoki("status", run).code != 0
+    for command in ("status", "report", "recover"):
+        refused = project.yaoki(command, run)
+        said = " ".join(refused.err.split())
+        assert refused.code == 6, refused
+        assert "it was archived, with its journal, logs and commits; its report: tar" in said
+        shown = subprocess.check_output(said.partition("its report: ")[2].split(), text=True)
+        assert "The run is done: " in shown, shown
+        assert run in shown
     nothing_left = project.yaoki("status")
     assert "every run of this repository is archived" in nothing_left.err
     assert f"ls {archive.parent}" in nothing_left.err

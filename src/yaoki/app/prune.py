@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store import run_archive
 from yaoki.adapters.store.journal_file.checksummed_line import RUN_ARCHIVED
-from yaoki.adapters.store.run_archive import ARCHIVE_SUFFIX, BUNDLE, JOURNAL, ROWS, Manifest
+from yaoki.adapters.store.run_archive import (
+    ARCHIVE_SUFFIX,
+    BUNDLE,
+    JOURNAL,
+    REPORT,
+    ROWS,
+    Manifest,
+)
 from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
 from yaoki.adapters.system.folders import remove_tree
@@ -209,7 +216,9 @@ class RunArchiver:
         life, run_id = fate.lifetime, fate.lifetime.run_id
         assert life.finished_at is not None, f"{run_id} is not finished"
         last = self._last(run_id)
-        base = self._store.run(run_id).base
+        run = self._store.run(run_id)
+        base = run.base
+        (parts / REPORT).write_text(self._report_text(run), encoding="utf-8")
         rows = (
             {"table": t, "row": row} for t, row in retention.read_run_rows(self._database, run_id)
         )
@@ -235,6 +244,17 @@ class RunArchiver:
             refs=refs,
             files=files,
         )
+
+    def _report_text(self, run: Run) -> str:
+        """The report as `yaoki report` prints it; a run whose report cannot be made is archived
+        with the reason instead.
+        """
+        from yaoki.app.report import make_report, render_report
+
+        try:
+            return render_report(make_report(self._app, run), "text")
+        except YaokiError as error:
+            return f"no report of run {run.id} could be made: {error.sentence}\n"
 
     def _journal(self, run_id: str, last: int) -> Iterator[dict[str, Any]]:
         """The same documents as `yaoki trace --jsonl`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,8 +14,12 @@ from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, stat
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
 from yaoki.core.environment import COMMAND_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import quote_path
+from yaoki.errors import YaokiError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from yaoki.adapters.checks import CheckDispatcher
     from yaoki.adapters.processes.daemon import Daemon
     from yaoki.app.planner_answer import PlanAnswerReader
@@ -103,7 +108,7 @@ class Services:
         files = [name for archived, name in archives.items() if archived not in stored]
         if len(files) != 1:
             return ""
-        return f"it was archived: tar -tzf {folder / files[0]}"
+        return _describe_archive(folder / files[0])
 
     @cached_property
     def extend_command(self) -> ExtendCommand:
@@ -292,3 +297,17 @@ class Services:
 def _is_alive_here(holder: str) -> bool:
     """Is the holder known to be alive?  Only workers of this machine can be."""
     return holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)
+
+
+def _describe_archive(file: Path) -> str:
+    """The content of an archive, and the command that shows its report; older ones have none."""
+    from yaoki.adapters.store.run_archive import REPORT, read_manifest
+
+    has_report = False
+    with suppress(YaokiError):  # the command shows what is wrong with it
+        has_report = REPORT in read_manifest(file).files
+    content = "it was archived, with its journal, logs and commits"
+    place = quote_path(str(file))
+    if not has_report:
+        return f"{content}: tar -tzf {place}"
+    return f"{content}; its report: tar -xOzf {place} {REPORT}"

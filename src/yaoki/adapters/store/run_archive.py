@@ -22,6 +22,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import StoreError
 
 MANIFEST, JOURNAL, ROWS, BUNDLE = "manifest.json", "journal.jsonl", "rows.jsonl", "refs.bundle"
+REPORT = "report.txt"
 LOGS = "logs"
 ARCHIVE_SUFFIX = ".tar.gz"
 INDEX = "index.jsonl"
@@ -79,7 +80,7 @@ def write_archive(target: Path, parts: Path, logs: Path, manifest: Manifest) -> 
     (parts / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     with tarfile.open(target, "w:gz", compresslevel=6) as archive:
         archive.add(parts / MANIFEST, MANIFEST)
-        for name in (JOURNAL, ROWS, BUNDLE):
+        for name in (REPORT, JOURNAL, ROWS, BUNDLE):
             if (parts / name).exists():
                 archive.add(parts / name, name)
         for path in (logs, *sorted(iter_paths_below(logs))) if logs.is_dir() else ():
