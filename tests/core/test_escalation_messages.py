@@ -86,6 +86,11 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             " A plan allows it to a task by allow_weaker_tests: true and a scope."
             " Try again, take over, waive or abort?",
         ),
+        (
+            a_failure(K.INCOMPLETE, "omitted", check="Q3", pattern="omission"),
+            "login is not done: check Q3 (placeholders for code): omitted."
+            " Try again, take over, waive or abort?",
+        ),
         (a_failure(K.ESCALATE_REQUIRED, " Which?  \n  - a  \n  - b \n"), "Which?\n  - a\n  - b"),
         (
             a_failure(K.CONFLICT, "1 file conflicts"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW
+from tests.builders import NOW, a_spec
 from yaoki.core.model import (
     AccountProblem,
     Choice,
@@ -21,6 +21,7 @@ from yaoki.core.model import (
     State,
     TaskId,
 )
+from yaoki.core.model.names import CRITERIA_NAMES
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.text.render import story_line
 from yaoki.ports import AccountRow, JournalEntry, TaskRow
@@ -321,6 +322,34 @@ def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
     line = describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "ESCALATE_DECISION", data))
 
     assert line == f"needs you: 1 != 2 ({words})"
+
+
+@pytest.mark.spec("12.4", "4.4")
+@pytest.mark.parametrize(
+    ("event", "data", "words"),
+    [
+        (
+            "CHECK_FINISHED",
+            {"check": "Q2", "outcome": "FAILED", "seconds": 0, "message": "TODO"},
+            "check Q2 (notes of work to do) FAILED in 0 s: TODO",
+        ),
+        (
+            "ESCALATE_DECISION",
+            {"failure": {"check": "Q5", "message": "nothing"}, "blocked": "NEEDS_HUMAN"},
+            "needs you: Q5 (no evidence): nothing",
+        ),
+        (
+            "ESCALATION_ANSWERED",
+            {"choice": "waive", "check": "Q4"},
+            "answered: waive Q4 (broken syntax)",
+        ),
+    ],
+)
+def test_a_quality_criterion_is_named_in_words(
+    event: str, data: dict[str, Any], words: str
+) -> None:
+    assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, event, data)) == words
+    assert {*CRITERIA_NAMES} == {*a_spec().quality}
 
 
 @pytest.mark.spec("12.4")

@@ -16,8 +16,9 @@ from yaoki.core.decide import retry, rules
 from yaoki.core.model import State
 from yaoki.engine.completion import recover
 from yaoki.faces.cli.doctor.condition import edit_command
+from yaoki.faces.text.explanation import explanation_lines
 from yaoki.ports import JournalEntry
-from yaoki.views import build_run_view, explain
+from yaoki.views import AttemptSummary, Explanation, build_run_view, explain
 from yaoki.views.decisions import RULES
 
 pytestmark = pytest.mark.spec("12.4")
@@ -74,3 +75,13 @@ def test_settings_that_are_no_file_are_not_opened_in_an_editor(tmp_path: Path) -
 
     assert file.endswith(f" {tmp_path}/yaoki.toml")
     assert edit_command(tmp_path) == f"mv {tmp_path}/yaoki.toml {tmp_path}/yaoki.toml.old"
+
+
+@pytest.mark.spec("4.4")
+def test_why_names_a_quality_criterion_in_words() -> None:
+    (view,) = build_run_view(RUN, [a_row(1)], {}, is_idle=True).tasks
+    attempt = AttemptSummary(1, NOW, "a", check_words={"Q5": "FAILED", "tests": "PASSED"})
+
+    lines = list(explanation_lines(Explanation(view, "WAITING", "", (), (attempt,))))
+
+    assert "[Q5 (no evidence) FAILED, tests PASSED]" in lines[-1]

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
+from yaoki.core.model.names import explain_check_name
 from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
@@ -58,7 +59,8 @@ def failure_subject(failure: Data) -> str:
         parts = [first["name"], first.get("message", "")]
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         return f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
-    words = ": ".join(filter(None, (failure.get("check", ""), failure.get("message", ""))))
+    check = explain_check_name(failure.get("check", ""))
+    words = ": ".join(filter(None, (check, failure.get("message", ""))))
     return one_line(words, MESSAGE_CHARS)
 
 
@@ -90,7 +92,7 @@ def _agent_words(data: Data) -> str:
 
 def _check_words(data: Data) -> str:
     times = run_times(data["outcome"], data["seconds"], data.get("rerun_seconds", ()))
-    words = f"check {data['check']} {outcome_words(data)}{times}"
+    words = f"check {explain_check_name(data['check'])} {outcome_words(data)}{times}"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
     return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")
@@ -171,7 +173,8 @@ def _revival_words(data: Data) -> str:
 
 
 def _answer_words(data: Data) -> str:
-    parts = (data["choice"], data.get("check", ""), data.get("words", ""))
+    check = explain_check_name(data.get("check", ""))
+    parts = (data["choice"], check, data.get("words", ""))
     how = f" ({data['how']})" if data.get("how") else ""
     return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}{how}"
 

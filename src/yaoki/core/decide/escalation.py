@@ -31,6 +31,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.names import explain_check_name
 from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
@@ -335,7 +336,11 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
     """The obstacle and the check that reports it; an exhausted budget comes first."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
-    where = f"check {failure.check}: " if _is_blocked_by_check(task, failure) else ""
+    where = (
+        f"check {explain_check_name(failure.check)}: "
+        if _is_blocked_by_check(task, failure)
+        else ""
+    )
     return f"{limit}{where}{failure.message}"
 
 

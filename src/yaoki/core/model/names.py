@@ -39,3 +39,17 @@ BUILT_IN_CHECKS = (
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )
+# The quality criteria in words; only their codes are stored.
+CRITERIA_NAMES = {
+    "Q1": "missing files",
+    "Q2": "notes of work to do",
+    "Q3": "placeholders for code",
+    "Q4": "broken syntax",
+    "Q5": "no evidence",
+    "Q6": "a claim without evidence",
+}
+
+
+def explain_check_name(name: str) -> str:
+    """The name as people see it: `Q5 (no evidence)`; any other name explains itself."""
+    return f"{name} ({CRITERIA_NAMES[name]})" if name in CRITERIA_NAMES else name

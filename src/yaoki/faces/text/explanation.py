@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.app.run_view import ATTEMPTS_SHOWN
 from yaoki.core.model import State
+from yaoki.core.model.names import explain_check_name
 from yaoki.core.text import bullet_some, format_duration
 from yaoki.faces.text.render import (
     clean_line,
@@ -38,7 +39,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield from (f"    {text}" for text in more)
         yield f"  choices: {', '.join(explanation.view.choices)}"
     if explanation.proof:
-        checks = ", ".join(f"{name} {outcome}" for name, outcome in explanation.proof_words.items())
+        checks = _outcomes(explanation.proof_words)
         earlier = explanation.proof_revision != explanation.check_revision
         with_ = " with its checks before they were revised" if earlier else ""
         yield f"  verified on that commit{with_}: {clean_line(checks)}"
@@ -86,7 +87,7 @@ def _race_lines(race: RaceRound) -> Iterator[str]:
 
 def _answer_line(answer: RecordedAnswer) -> str:
     how = f" ({clean_line(answer.channel)})" if answer.channel else ""
-    parts = (answer.choice, answer.check, answer.words)
+    parts = (answer.choice, explain_check_name(answer.check), answer.words)
     words = clean_line(" ".join(part for part in parts if part))
     return f"  a person answered on {local_date_time(answer.at)}{how}: {words}"
 
@@ -137,8 +138,12 @@ def _input(name: str, value: object) -> str:
     return f"{name}={value}"
 
 
+def _outcomes(words: Mapping[str, str]) -> str:
+    return ", ".join(f"{explain_check_name(name)} {outcome}" for name, outcome in words.items())
+
+
 def _attempt_line(attempt: AttemptSummary) -> str:
-    checks = ", ".join(f"{name} {outcome}" for name, outcome in attempt.check_words.items())
+    checks = _outcomes(attempt.check_words)
     ended = attempt.ended or "not ended"
     agent = f" {clean_line(attempt.agent, 40)}" if attempt.agent else ""
     results = f"  [{clean_line(checks)}]" if checks else ""

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import State
+from yaoki.core.model.names import explain_check_name
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import first_sentences, format_duration, one_line, strip_terminal_codes
 from yaoki.errors import Fault
@@ -191,7 +192,8 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
             ended = f"  {agent_end_words(row)}" if row.agent_exit else ""
-            waived = f"  waived: {clean_line(', '.join(row.waivers))}" if row.waivers else ""
+            checks = clean_line(", ".join(map(explain_check_name, row.waivers)))
+            waived = f"  waived: {checks}" if checks else ""
             undo = f"  {describe_wait(view, now, names)}" if row.undo_requested else ""
             return f"{row.landed_commit[:10]}{lost}{waived}{ended}{undo}"
         case State.WAITING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.model import Choice, State
+from yaoki.core.model.names import explain_check_name
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import format_count, list_some
 from yaoki.errors import NotNow, RowInvalid
@@ -264,7 +265,8 @@ def _print_waived(view: RunView, outcomes: Mapping[str, Mapping[str, str]]) -> N
     lines = []
     for task in view.tasks:
         found = outcomes.get(task.row.id, {}) if task.row.state is State.DONE else {}
-        names = [clean_line(name, NAME_CHARS) for name, one in found.items() if one == "WAIVED"]
+        waived = (explain_check_name(name) for name, one in found.items() if one == "WAIVED")
+        names = [clean_line(name, NAME_CHARS) for name in waived]
         if names:
             checks = f"{'check' if len(names) == 1 else 'checks'} {list_some(names, SHOWN)}"
             done = "is done" if is_proof(task) else "landed"
