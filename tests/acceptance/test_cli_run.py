@@ -166,6 +166,7 @@ def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> Non
                 {"id": "prove", "kind": "check", "checks": ["a"], "needs": ["one"]},
             ],
             {"a": file_contains("a.txt")},
+            budget={"attempts": 7},
         )
     )
 
@@ -177,7 +178,9 @@ def test_the_worst_case_is_printed_before_anything_runs(project: Project) -> Non
     assert tasks["once"]["content"] == 1
     assert tasks["prove"]["total"] == 0
     assert shown.document["worst_case"]["total"] == sum(t["total"] for t in tasks.values())
+    assert shown.document["worst_case"]["budget"] == 7
     assert f"At most {shown.document['worst_case']['total']} agent runs" in dry.out
+    assert "the budget pauses the run after 7 agent runs" in " ".join(dry.out.split())
     assert not (project.repo / ".yaoki").exists()
 
 

@@ -231,7 +231,11 @@ def plan_document(view: PlanView) -> Document:
         "goal": view.goal,
         "tasks": [_bound(task) for task in view.tasks],
         "done_when": list(view.done_when),
-        "worst_case": {"content": view.content_runs_max, "total": view.runs_max},
+        "worst_case": {
+            "content": view.content_runs_max,
+            "total": view.runs_max,
+            "budget": view.budget_runs or None,
+        },
         "cost": cost_document(view.costs),
         "forecast": forecast_document(view.forecast),
     }

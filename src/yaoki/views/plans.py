@@ -60,6 +60,8 @@ class PlanView:
     done_when: tuple[str, ...]
     costs: tuple[AgentCost, ...] = ()
     forecast: Forecast | None = None
+    # The agent runs after which the budget pauses the run; 0 for no limit.
+    budget_runs: int = 0
 
     @property
     def content_runs_max(self) -> int:
@@ -77,8 +79,10 @@ def build_plan_view(
     done_when: Sequence[str] = (),
     cost_histories: Mapping[str, AgentCostHistory] | None = None,
     forecast: Forecast | None = None,
+    budget: Mapping[str, float] | None = None,
 ) -> PlanView:
-    """`cost_histories` are by the name of the agent."""
+    """`cost_histories` are by the name of the agent; `budget` is that of the run."""
     tasks = (TaskBound(n, spec, worst_case(spec)) for n, spec in enumerate(specs, start=1))
     costs = plan_costs(specs, cost_histories or {})
-    return PlanView(goal, tuple(tasks), tuple(done_when), costs, forecast)
+    runs = int((budget or {}).get("attempts", 0))
+    return PlanView(goal, tuple(tasks), tuple(done_when), costs, forecast, runs)

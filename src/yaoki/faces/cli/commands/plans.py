@@ -57,7 +57,8 @@ def view_plan(app: App, plan: Plan, parallel: int = 0) -> PlanView:
 
     forecast = forecast_plan(app, plan, parallel)
     costs = load_known_costs(app)
-    return build_plan_view(plan.goal, plan.specs, plan.done_when, costs, forecast)
+    budget = {**app.settings.budget.run, **plan.budget}
+    return build_plan_view(plan.goal, plan.specs, plan.done_when, costs, forecast, budget)
 
 
 class PlanGroup(click.Group):
@@ -235,10 +236,13 @@ def print_forecast(view: PlanView, now: datetime) -> None:
 def bound_summary(view: PlanView, parallel: int = 0) -> str:
     """The bound of rule 0.4 in one line; `parallel` is how many tasks run at a time."""
     at_a_time = f", {parallel} at a time" if parallel else ""
+    budget = ""
+    if 0 < view.budget_runs < view.runs_max:
+        budget = f"; the budget pauses the run after {format_count(view.budget_runs, 'agent run')}"
     return (
         f"{format_count(len(view.tasks), 'task')}{at_a_time}. At most "
         f"{format_count(view.runs_max, 'agent run')} (normally up to {view.content_runs_max}); "
-        f"each answer you give resets that limit."
+        f"each answer you give resets that limit{budget}."
     )
 
 

@@ -359,7 +359,8 @@ def _ask_approval(app: App, run: Run) -> bool:
         return False
     specs = [app.reads.task(row.id).spec for row in app.reads.rows(run.id)]
     forecast, costs = forecast_approval(app, run), load_known_costs(app)
-    plans.print_plan(build_plan_view(run.goal, specs, run.done_when, costs, forecast))
+    view = build_plan_view(run.goal, specs, run.done_when, costs, forecast, run.budget)
+    plans.print_plan(view)
     if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
         return False
     continue_run(app, run, "approved at the terminal", how="")
