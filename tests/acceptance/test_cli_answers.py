@@ -223,6 +223,10 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prep
     assert (again.code, "has no open question" in again.err) == (6, True)
     assert resumed.code == 3
     assert "CANCELLED: a person answered abort, on 20" in project.yaoki("why", "base").out
+    report = project.yaoki("report").out
+    assert "a person answered abort" in report
+    assert "out of retries" not in report.partition("did not land")[2].partition("\n\n")[0], report
+    assert project.task("base")["reason"] is None
     more = project.folder / "more.json"
     more.write_text('{"tasks": [{"id": "again", "goal": "g", "replaces": "base"}]}')
     extended = project.yaoki("plan", "extend", str(more))

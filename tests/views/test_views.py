@@ -324,6 +324,16 @@ def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
     assert line == f"needs you: 1 != 2 ({words})"
 
 
+@pytest.mark.spec("12.4", "10.4")
+@pytest.mark.parametrize(("reason", "shown"), [("MAX_RETRIES", ""), ("MANUAL", "MANUAL")])
+def test_a_task_that_was_given_up_loses_the_reason_of_its_question(reason: str, shown: str) -> None:
+    rows = [a_row(1, State.CANCELLED, reason=reason), a_row(2, State.ESCALATED, reason=reason)]
+
+    view = build_run_view(RUN, rows, {}, is_idle=True)
+
+    assert [task.reason for task in view.tasks] == [shown, reason]
+
+
 @pytest.mark.spec("12.4", "4.4")
 @pytest.mark.parametrize(
     ("event", "data", "words"),

@@ -96,7 +96,8 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         else row.id in context.landed or None,
         "reason": task.reason or None,
         "cause": task.blocked_by or None,
-        "replaced": _replacement_words(task, history),
+        "replaced": _removal_words(task, history, State.REPLACED),
+        "cancelled": _removal_words(task, history, State.CANCELLED),
         "waits_for": clean(describe_wait(task, context.now, context.names)) or None,
         "required": row.required,
         "agent": clean(row.agent) or None,
@@ -129,10 +130,11 @@ def _race(race: RaceRound, clean: Callable[[str], str]) -> Data:
     }
 
 
-def _replacement_words(task: TaskView, history: TaskHistory) -> str | None:
-    if task.row.state is not State.REPLACED or history.removal is None:
+def _removal_words(task: TaskView, history: TaskHistory, state: State) -> str | None:
+    """Why the task was replaced or cancelled; None for one in another state."""
+    if task.row.state is not state or history.removal is None:
         return None
-    return history.removal.words.removeprefix("REPLACED").removeprefix(":").strip() or None
+    return history.removal.words.removeprefix(state.value).removeprefix(":").strip() or None
 
 
 def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:

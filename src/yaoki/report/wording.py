@@ -98,6 +98,7 @@ def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -
     if not cause:
         return (
             task["replaced"]
+            or task["cancelled"]
             or task["waits_for"]
             or describe_removal(task["state"], task["reason"])
             or (describe_reason(task["reason"]) if task["reason"] else "")

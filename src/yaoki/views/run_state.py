@@ -155,8 +155,26 @@ class _TaskContext:
         choices = tuple(choice.value for choice in question.choices) if question else ()
         next_ = f"yaoki answer {row.id}" if row.state is State.ESCALATED else ""
         return TaskView(
-            row, row.reason, "", choices, wanted, unmet, next_, closed, idle_reason, on_branch
+            row,
+            _reason_of(row),
+            "",
+            choices,
+            wanted,
+            unmet,
+            next_,
+            closed,
+            idle_reason,
+            on_branch,
         )
+
+
+def _reason_of(row: TaskRow) -> str:
+    """A task that a person gave up no longer waits for the reason of its last question.
+
+    Only that of an undo says how its landing ended.
+    """
+    is_over = row.state is State.CANCELLED and row.reason != Reason.MANUAL
+    return "" if is_over else row.reason
 
 
 def _next_of_task(cause: TaskRow) -> str:
