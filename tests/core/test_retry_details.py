@@ -164,6 +164,15 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             ),
         ),
         (
+            # The fourth used no retry: the one re-run followed it, and its landing was reverted.
+            counted(failures={"QUALITY_FAILURE": 4}),
+            a_failure(),
+            (
+                *(ESCALATE, 3, 3, "5.1", "retries for QUALITY_FAILURE: 3 of 3 used"),
+                "max_retries above 3",
+            ),
+        ),
+        (
             counted(failures={"CONFLICT": 2}),
             a_failure(FailureKind.CONFLICT),
             (

@@ -293,8 +293,9 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
-        reasoning = f"retries for {kind}: {current} of {most} used"
-        return _escalate(failure, current, most, "5.1", reasoning, f"max_retries above {most}")
+        # A failure that the one re-run followed used no retry, and is counted as well.
+        reasoning = f"retries for {kind}: {most} of {most} used"
+        return _escalate(failure, most, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
         failures, retries = (
@@ -302,7 +303,7 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
             format_count(most, "retry", "retries"),
         )
         reasoning = f"{failures} of the content; {retries} allowed over all its kinds"
-        return _escalate(failure, content, most, "4.6", reasoning, f"max_retries above {most}")
+        return _escalate(failure, most, most, "4.6", reasoning, f"max_retries above {most}")
     if (
         kind is not FailureKind.LOST
         and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
