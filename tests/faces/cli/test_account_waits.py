@@ -68,6 +68,22 @@ def test_the_wait_for_an_account_is_reported_once_and_again_when_it_is_closed_ag
     assert again == [line.format("6 min 59 s")]
 
 
+def test_a_brief_wait_of_several_tasks_is_reported_at_most_once_a_minute() -> None:
+    """Nothing said why only one task was at work while the others did not start."""
+    world = World(tasks=[a_row(n, account="bot") for n in (1, 2)])
+    waits = AccountWaits(cast("Any", world), RUN)
+    lines = []
+    for _ in range(5):
+        world.closed = [AccountRow("bot", world.time + 20 * SECOND, "slower")]
+        lines.append(lines_after(world, waits, 2 * SECOND))
+        world.closed = []
+        lines.append(lines_after(world, waits, 18 * SECOND))
+
+    line = "t1 and 1 more wait for their account bot for 18 s"
+    assert [n for n, said in enumerate(lines) if said] == [0, 6]
+    assert lines[0] == lines[6] == [line]
+
+
 @pytest.mark.parametrize(
     ("account", "task"),
     [

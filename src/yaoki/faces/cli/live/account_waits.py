@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # How often the accounts are looked at; a look at many tasks takes a bounded share of the time.
 EVERY = timedelta(seconds=1)
 PAUSE_FACTOR = 20
+# A brief wait is reported if several tasks share it, and after the last line about the account
+# only when this time has passed: accounts may close for seconds again and again.
+BRIEF_EVERY = timedelta(minutes=1)
 
 
 class AccountWaits:
@@ -30,6 +33,7 @@ class AccountWaits:
         self._app, self._run_id = app, run.id
         self._look_at = app.clock.now()
         self._reported: set[str] = set()
+        self._reported_at: dict[str, datetime] = {}
 
     def new_lines(self) -> list[str]:
         """One line for each account for which tasks of the run began to wait."""
@@ -47,17 +51,27 @@ class AccountWaits:
         return lines
 
     def _report(self, closed: Sequence[AccountRow], now: datetime) -> list[str]:
-        long = [account for account in closed if account.until - now >= COMMAND_FROM]
-        if not long:
+        due = [one for one in closed if not (_is_brief(one, now) and self._is_recent(one, now))]
+        if not due:
             return []
         rows = [row for row in self._app.store.rows(self._run_id) if _would_start(row)]
         lines = []
-        for account in long:
+        for account in due:
             waiting = [row for row in rows if row.account == account.name]
-            if waiting:
+            if len(waiting) >= (2 if _is_brief(account, now) else 1):
                 self._reported.add(account.name)
+                self._reported_at[account.name] = now
                 lines.append(f"{local_time(now)} {_wait_line(waiting, account, now)}")
         return lines
+
+    def _is_recent(self, account: AccountRow, now: datetime) -> bool:
+        last = self._reported_at.get(account.name)
+        return last is not None and now - last < BRIEF_EVERY
+
+
+def _is_brief(account: AccountRow, now: datetime) -> bool:
+    """Is it over before a person could end it?  The line of a task that met it says so too."""
+    return account.until - now < COMMAND_FROM
 
 
 def _would_start(row: TaskRow) -> bool:
@@ -71,4 +85,5 @@ def _wait_line(waiting: Sequence[TaskRow], account: AccountRow, now: datetime) -
     name = clean_line(first.name, 60)
     who = f"{name} and {more} more wait for their" if more else f"{name} waits for its"
     until = describe_wait_end(account.until, now)
-    return f"{who} account {clean_line(account.name, 60)} {until}: yaoki retry {first.id}"
+    command = "" if _is_brief(account, now) else f": yaoki retry {first.id}"
+    return f"{who} account {clean_line(account.name, 60)} {until}{command}"
