@@ -162,10 +162,11 @@ def is_file(path: Path) -> bool:
 def is_file_or_link(path: Path) -> bool:
     """True for a file and any link, except the lock of an editor, which is a dangling link."""
     try:
-        return path.is_file() or (
-            path.is_symlink() and not path.name.startswith(EDITOR_LOCK_PREFIX)
-        )
-    except OSError:
+        mode = path.lstat().st_mode
+        if not stat.S_ISLNK(mode):
+            return stat.S_ISREG(mode)
+        return path.is_file() or not path.name.startswith(EDITOR_LOCK_PREFIX)
+    except (OSError, ValueError):
         return False
 
 

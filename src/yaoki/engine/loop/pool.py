@@ -240,7 +240,9 @@ class Pool:
 
     @contextmanager
     def _release(self, slot: Slot) -> Iterator[None]:
-        slot.is_released = True
+        with self._changed:
+            slot.is_released = True
+            self._changed.notify_all()
         try:
             yield
         finally:

@@ -121,7 +121,9 @@ class Worker:
         except (LeaseLost, ClaimSuperseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
-            self._remove_worktree(run, task)
+            # The next task need not wait for it: a large worktree takes seconds.
+            with release_slot():
+                self._remove_worktree(run, task)
         return task
 
     def run_next_stage(
