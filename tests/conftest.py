@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector starts with the tests."""
+    """The garbage collector starts with the tests; what was collected stays until the end."""
+    gc.freeze()
     gc.enable()
 
 

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from yaoki.adapters.git.batch import OBJECT_BYTES_MAX, GitBatch, GitObject
@@ -76,6 +76,7 @@ PASSED_VARIABLES = (
 TIMEOUT = timedelta(minutes=10)
 # For one query to a batch process: all other threads wait meanwhile.
 BATCH_TIMEOUT = timedelta(seconds=30)
+BATCHES_KEPT = 8
 # Commands that write neither commits nor reflogs: git needs no name of an author for them.
 READ_COMMANDS = frozenset(("for-each-ref", "log", "ls-tree", "merge-base", "rev-list", "show-ref"))
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
@@ -152,6 +153,12 @@ def _explain_fault(fault: Fault, cwd: Path) -> WorkspaceError:
         # The folder was deleted meanwhile; a retry of the stage makes the worktree again.
         return GitFailed(f"the folder {cwd} is gone", transient=True)
     return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)
+
+
+@lru_cache(maxsize=BATCHES_KEPT)
+def _open_batch(common_dir: Path, environment: frozenset[tuple[str, str]]) -> GitBatch:
+    """One for all users of a repository: each has several processes."""
+    return GitBatch(common_dir, dict(environment), _argv, BATCH_TIMEOUT)
 
 
 def is_partial(common_dir: Path) -> bool:
@@ -240,7 +247,7 @@ class Git:
 
     @cached_property
     def batch(self) -> GitBatch:
-        return GitBatch(self.common_dir, self._environment, _argv, BATCH_TIMEOUT)
+        return _open_batch(self.common_dir, frozenset(self._environment.items()))
 
     def read_text(
         self, *args: str, at: GitLocation | None = None, stdin: bytes | None = None
