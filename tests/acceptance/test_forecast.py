@@ -168,25 +168,51 @@ def test_a_planned_run_gets_its_forecast_when_a_person_approves_it(
 
 
 @pytest.mark.spec("18.4")
-def test_a_plan_with_a_race_has_no_forecast_and_its_status_works(
+def test_a_race_is_part_of_the_forecast_and_its_candidates_are_counted_once(
     measured_project: Project,
 ) -> None:
-    """How its candidates share the slots is not simulated."""
+    """While it runs, the candidates that work are a part of their racing task."""
     project, gate = measured_project, measured_project.folder / "gate"
     plan = plan_of(["a", "b"])
     act = f"while ! test -f {gate}; do sleep 0.05; done; echo good > b.txt"
     plan["agents"]["waiting"] = {"command": ["sh", "-c", act]}
-    plan["tasks"][-1] |= {"agent": "waiting", "race": {"tries": 2, "until": "all"}}
+    plan["tasks"][-1] |= {"agent": "waiting", "race": {"tries": 3, "until": "all"}}
     file = project.plan(plan)
     shown = project.yaoki("plan", file)
 
     running = project.start("run", file)
-    wait_until(lambda: "WORK" in stages(project).values(), "a candidate works")
+    two_work = {"a": "DONE", "b": "WAITING", "b~1.1": "WORK", "b~1.2": "WORK", "b~1.3": "WAITING"}
+    wait_until(lambda: stages(project) == two_work, "two candidates work")
     status, text = project.status(), project.query("status")
     gate.touch()
     out = running.communicate()[0]
+    report = project.yaoki("report", "--json").document["forecast"]
 
-    assert "no forecast: races are not simulated" in shown.out
-    assert (status["forecast"], text.code) == (None, 0)
+    assert "4 agent runs (90 %: 4)" in shown.out
+    assert "no attempt of waiting yet" in shown.out
+    assert status["forecast"]["agent_runs"] == {"p10": 4, "p50": 4, "p90": 4}
+    assert "forecast: done at " in text.out
     assert running.returncode == 0, out
-    assert len([e for e in project.events() if e["event"] == "RUN_FORECAST"]) == 0
+    assert (report["took"]["agent_runs"], report["took"]["runs_result"]) == (4, "inside")
+
+
+@pytest.mark.full
+@pytest.mark.spec("18.4")
+def test_a_run_whose_race_stopped_a_candidate_is_compared_with_its_forecast(
+    measured_project: Project,
+) -> None:
+    project = measured_project
+    plan = plan_of(["a"])
+    plan["agents"] |= {
+        "right": {"command": ["sh", "-c", "echo good > a.txt"]},
+        "slow": {"command": ["sh", "-c", "exec sleep 300"]},
+    }
+    plan["tasks"][0] |= {"race": {"tries": 2, "agents": ["slow", "right"]}}
+
+    done = project.yaoki("run", project.plan(plan))
+    report = project.yaoki("report", "--json").document["forecast"]
+
+    assert done.code == 0, done.out
+    assert report["not_compared"] is None
+    assert report["took"]["agent_runs"] == 2
+    assert report["took"]["cost"] is None, "neither told its cost"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from random import Random
 
 import pytest
 
 from tests.quick_selection import is_quick
-from tests.views.simulated_world import World
+from tests.views.simulated_world import World, WorldRace, WorldTask
 from yaoki.core.forecast.forecast import Forecast, Quantiles, make_forecast
 from yaoki.core.forecast.planned_task import ForecastAgent, ForecastTask, RunConditions
+from yaoki.core.model import RaceEnd, RaceRules, RaceStart
 from yaoki.views.history.measured_attempts import measure_attempts
 
 WORLDS = 1000
@@ -28,9 +30,10 @@ def forecast_and_reality(seed: int) -> dict[str, bool]:
     tasks = [
         ForecastTask(
             tuple(positions[need] for need in task.needs),
-            (ForecastAgent(task.agent, task.agent),),
+            agents_of(task),
             task.checks,
             retries=world.retries,
+            race=rules_of(task.race) if task.race else None,
         )
         for task in plan
     ]
@@ -44,6 +47,21 @@ def forecast_and_reality(seed: int) -> dict[str, bool]:
         "money": inside(reality.money, forecast.money),
         "agent_runs": inside(reality.agent_runs, forecast.agent_runs),
     }
+
+
+def agents_of(task: WorldTask) -> tuple[ForecastAgent, ...]:
+    names = dict.fromkeys(task.race.agents) if task.race else (task.agent,)
+    return tuple(ForecastAgent(name, name) for name in names)
+
+
+def rules_of(race: WorldRace) -> RaceRules:
+    return RaceRules(
+        len(race.agents),
+        RaceStart(race.start),
+        timedelta(seconds=race.delay),
+        RaceEnd(race.until),
+        agents_take_turns=True,
+    )
 
 
 def inside(value: float, bounds: Quantiles) -> bool:

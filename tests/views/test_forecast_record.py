@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -144,3 +145,26 @@ def test_a_run_that_is_going_on_has_no_score_yet() -> None:
     assert record.score is None
     assert score_words(record).startswith("forecast 2 h 10 min")
     assert collect_forecasts(entries(*agent_run(1))[1:]) == {}
+
+
+@pytest.mark.spec("18.4")
+def test_the_end_of_a_race_is_no_cancellation_by_a_person() -> None:
+    """The race stops its other candidate; afterwards the racing task asks, which is an end."""
+
+    def lines(task: str, *events: tuple[str, float]) -> list[JournalEntry]:
+        return [replace(one, task_id=task) for one in entries(*((e, at, {}) for e, at in events))]
+
+    race = [
+        *entries(("TASK_CLAIMED", 1, {}), ("RACE_STARTED", 1, {"candidates": ["run-2", "run-3"]})),
+        *lines("run-2", ("TASK_CLAIMED", 2), ("CANDIDATE_FAILED", 9))[1:],
+        *lines("run-3", ("TASK_CLAIMED", 2), ("CANCEL_REQUESTED", 9), ("CANDIDATE_RETIRED", 10))[
+            1:
+        ],
+        *entries(ASKED)[1:],
+    ]
+
+    record = collect_forecasts(race)["run"]
+
+    assert record.obstacle == ""
+    assert record.score is not None
+    assert record.score.seconds == 30 * 60

@@ -112,3 +112,58 @@ def test_only_the_newest_attempts_are_kept() -> None:
 
     assert len(fold.samples) == SAMPLES_MAX
     assert fold.samples[0].work_s == 6.0
+
+
+# ------------------------------------------------------------------ races
+
+
+@pytest.mark.spec("18.4")
+def test_each_candidate_of_a_race_is_a_sample_and_the_racing_task_is_none() -> None:
+    """Its attempt is the whole round, and its landing repeats the proof of the winner."""
+    race = [
+        entry(0, ("TASK_CLAIMED", 0, {})),
+        entry(1, ("ATTEMPT_STARTED", 0, {"agent": ""})),
+        entry(2, ("RACE_STARTED", 0, {"candidates": ["run-2", "run-3", "run-4"]})),
+    ]
+    for n, task in enumerate(("run-2", "run-3", "run-4"), start=1):
+        race += [entry(10 * n + place, line, task) for place, line in enumerate(start(1))]
+    race += [
+        entry(50, ended(41), "run-2"),
+        entry(51, failed("CANDIDATE_FAILED", 51, "QUALITY_FAILURE"), "run-2"),
+        entry(52, ended(61), "run-3"),
+        entry(53, judged(70, "tests"), "run-3"),
+        entry(54, ("CANDIDATE_PROVEN", 71, {"score": {}}), "run-3"),
+        entry(55, ("CANDIDATE_RETIRED", 71, {"won": True}), "run-3"),
+        entry(56, ended(72, None), "run-4"),
+        entry(57, ("CANDIDATE_RETIRED", 72, {}), "run-4"),
+        entry(58, ("TASK_CLAIMED", 73, {})),
+        entry(59, judged(80, "tests")),
+        entry(60, LANDED),
+    ]
+
+    samples = [(one.result, one.work_s, one.proof_s) for one in measure_attempts(race)]
+
+    assert samples == [
+        (AttemptResult.FAILED, 40.0, 10.0),
+        (AttemptResult.PASSED, 60.0, 10.0),
+        (AttemptResult.STOPPED, 71.0, 0.0),
+    ]
+
+
+@pytest.mark.spec("18.4")
+def test_a_lost_round_is_no_sample_and_the_next_candidates_are_retries() -> None:
+    told = {"feedback": {"kind": "QUALITY_FAILURE"}}
+    lines = [
+        entry(0, ("TASK_CLAIMED", 0, {})),
+        entry(1, ("ATTEMPT_STARTED", 0, {"agent": ""})),
+        entry(2, ("RACE_STARTED", 0, {})),
+        entry(3, failed("RETRY_DECISION", 80, "QUALITY_FAILURE")),
+        entry(4, ("CANDIDATE_RELEASED", 90, told), "run-2"),
+        *(entry(5 + n, line, "run-2") for n, line in enumerate(start(90))),
+        entry(8, ended(95), "run-2"),
+        entry(9, ("CANDIDATE_PROVEN", 100, {"score": {}}), "run-2"),
+    ]
+
+    (sample,) = measure_attempts(lines)
+
+    assert (sample.result, sample.is_retry) == (AttemptResult.PASSED, True)

@@ -14,10 +14,11 @@ from yaoki.core.forecast.forecast import Forecast, make_forecast
 from yaoki.core.forecast.forecast_note import forecast_note
 from yaoki.core.forecast.planned_task import (
     OPEN_ENDED_KINDS,
+    CandidatePhase,
+    ForecastCandidate,
     ForecastTask,
     RunConditions,
     forecast_task,
-    has_race,
     plan_tasks,
 )
 from yaoki.core.lazy_dataclass import replace
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from yaoki.core.forecast.samples import AttemptSample
     from yaoki.core.model import Run, TaskSpec
     from yaoki.formats.plan import Plan
+    from yaoki.ports import TaskRow
     from yaoki.views.tasks import RunView, TaskView
 
 # How far back the journal is read, and how many entries: about 300 attempts.
@@ -102,8 +104,6 @@ def _forecast_specs(
     *,
     more_to_come: bool,
 ) -> Forecast | None:
-    if has_race(specs):
-        return None
     is_open_ended = more_to_come or any(spec.kind in OPEN_ENDED_KINDS for spec in specs)
     return make_forecast(
         plan_tasks(specs, done_when),
@@ -138,8 +138,6 @@ def forecast_running(app: App, view: RunView) -> Forecast | None:
         return None
     measured = load_measured_attempts(app, RUNNING_LINES_MAX)
     specs = _load_specs(app, view) if measured else {}
-    if has_race(specs.values()):
-        return None
     tasks = _open_tasks(app, view, specs) if measured else []
     run, now = view.run, app.clock.now()
     forecast = make_forecast(
@@ -176,7 +174,8 @@ def _with_spent(forecast: Forecast, spent: Spend) -> Forecast:
 
 
 def _is_open(task: TaskView) -> bool:
-    return task.row.state in OPEN_STATES and not task.blocked
+    """Candidates are a part of their racing task."""
+    return task.row.state in OPEN_STATES and not task.blocked and not task.row.race_task
 
 
 def _open_tasks(app: App, view: RunView, specs: Mapping[str, TaskSpec]) -> list[ForecastTask]:
@@ -184,11 +183,31 @@ def _open_tasks(app: App, view: RunView, specs: Mapping[str, TaskSpec]) -> list[
     open_ = [task for task in view.tasks if _is_open(task)]
     positions: dict[str, int] = {task.row.id: n for n, task in enumerate(open_)}
     now = app.clock.now()
-    seen = _last_events(app, open_)
-    tasks = [
-        _forecast_open(task, specs[task.row.id], positions, seen.get(task.row.id), now)
-        for task in open_
-    ]
+    seen = _last_events(app, view.tasks)
+
+    def forecast_one(task: TaskView) -> ForecastTask:
+        last_event = seen.get(task.row.id)
+        return _forecast_open(task, specs[task.row.id], positions, last_event, now)
+
+    rows = {task.row.id: task for task in view.tasks}
+    tasks = []
+    for task in open_:
+        one = forecast_one(task)
+        if task.row.awaiting_race:
+            # A round that began after the view was read is simulated from its start.
+            ids = app.store.task(task.row.id).candidates
+            members = [rows[candidate] for candidate in ids if candidate in rows]
+            one = replace(
+                one,
+                candidates=tuple(
+                    ForecastCandidate(
+                        _candidate_phase(member.row),
+                        replace(forecast_one(member), is_retry=one.is_retry),
+                    )
+                    for member in members
+                ),
+            )
+        tasks.append(one)
     if view.run.done_when and tasks and not any(map(is_proof, open_)):
         checks = tuple(sorted(view.run.done_when))
         tasks.append(ForecastTask(tuple(range(len(tasks))), checks=checks, retries=0))
@@ -204,7 +223,14 @@ def _forecast_open(
 ) -> ForecastTask:
     row = task.row
     known, is_active = forecast_task(spec, {}), row.state is State.ACTIVE
-    failures = max(0, row.attempt - is_active)
+    if row.worktree_host:
+        known = replace(known, race=None)  # a person has taken it over
+    is_proving = row.stage in {Stage.VERIFY, Stage.LAND}
+    has_winner = known.race is not None and is_proving
+    if known.race is not None and not is_proving:
+        is_active = False  # it starts a race, which takes no time
+    is_begun = is_active or has_winner or row.awaiting_race
+    failures = max(0, row.attempt - is_begun)
     due = (row.due_at - now).total_seconds() if row.due_at else 0.0
     return replace(
         known,
@@ -212,10 +238,20 @@ def _forecast_open(
         retries=max(0, known.retries - failures),
         is_retry=bool(failures),
         is_active=is_active,
-        is_proving=row.stage in {Stage.VERIFY, Stage.LAND},
+        is_proving=is_proving,
         elapsed_s=max(0.0, (now - (last_event or now)).total_seconds()),
         due_s=max(0.0, due),
+        has_winner=has_winner,
     )
+
+
+def _candidate_phase(row: TaskRow) -> CandidatePhase:
+    if row.state.is_final:
+        return CandidatePhase.FAILED
+    if row.awaiting_race:
+        # A worker has had it, or it was never released.
+        return CandidatePhase.PROVEN if row.epoch else CandidatePhase.UNRELEASED
+    return CandidatePhase.STARTED if row.state is State.ACTIVE else CandidatePhase.RELEASED
 
 
 def _load_specs(app: App, view: RunView) -> dict[str, TaskSpec]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 AGENTS_SHOWN = 5
 RESULTS = ("inside", "below", "above")
-NO_RACES = "no forecast: races are not simulated"
 NO_HISTORY = f"no forecast: fewer than {POOL_MIN} attempts have been measured here yet"
 
 
@@ -77,10 +76,10 @@ def forecast_notes(forecast: Forecast) -> list[str]:
     return notes
 
 
-def forecast_lines(forecast: Forecast | None, *, has_race: bool = False) -> list[str]:
+def forecast_lines(forecast: Forecast | None) -> list[str]:
     """For a plan before its start."""
     if forecast is None:
-        return [NO_RACES if has_race else NO_HISTORY]
+        return [NO_HISTORY]
     return [f"forecast {forecast_words(forecast)}", f"  {'; '.join(forecast_notes(forecast))}"]
 
 

@@ -69,14 +69,15 @@ def make_forecast(
 ) -> Forecast | None:
     """None without enough measured attempts.  `run` is the run itself, if some are its own."""
     agents = sorted({agent.name for task in tasks for agent in task.agents})
-    worked = [sample for sample in samples if sample.agent]
+    worked = [sample for sample in samples if sample.agent and sample.has_ended]
     if len(worked) < POOL_MIN or not tasks:
         return None
-    rounds = max(ROUNDS_MIN, min(rounds_max, TASK_ROUNDS_MAX // len(tasks)))
+    size = sum(task.race.tries if task.race else 1 for task in tasks)
+    rounds = max(ROUNDS_MIN, min(rounds_max, TASK_ROUNDS_MAX // size))
     ends = _simulate(tasks, samples, agents, conditions, chance, run, rounds)
     known = {sample.agent for sample in worked}
     priced = {sample.agent for sample in worked if sample.cost is not None}
-    first = sorted({task.agents[0].name for task in tasks if task.agents})
+    first = sorted({name for task in tasks for name in task.first_agents})
     has_cost = any(agent in priced for agent in first)
     return Forecast(
         quantiles([end.seconds for end in ends]),

@@ -30,6 +30,8 @@ class AttemptResult(StrEnum):
     REPEATED = "repeated"
     # A person is asked at once.
     ASKED = "asked"
+    # The race of a candidate was over before its work was: it would have taken longer.
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ class AttemptSample:
     delay_s: float = 0.0
     # It closed the account of its agent for all tasks.
     closes_account: bool = False
+
+    @property
+    def has_ended(self) -> bool:
+        return self.result is not AttemptResult.STOPPED
+
+    @property
+    def seconds(self) -> float:
+        return self.work_s + self.proof_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +96,25 @@ class WorkPools:
 
 
 def _resample(pool: Sequence[AttemptSample], chance: Chance) -> Sequence[AttemptSample]:
+    """As many attempts as have ended."""
+    ended = sum(sample.has_ended for sample in pool)
+    return [_draw(pool, chance) for _ in range(ended)]
+
+
+def _draw(pool: Sequence[AttemptSample], chance: Chance) -> AttemptSample:
+    """The pool is ordered by duration: a stopped attempt would have been one of those behind it.
+
+    Without that only the quick attempts of a race would count (Efron's estimate of a distribution
+    from observations that were cut off).
+    """
     size = len(pool)
-    return [pool[int(chance() * size)] for _ in range(size)]
+    place = int(chance() * size)
+    while not pool[place].has_ended:
+        behind = size - place - 1
+        if not behind:
+            return next(sample for sample in reversed(pool) if sample.has_ended)
+        place += 1 + int(chance() * behind)
+    return pool[place]
 
 
 def build_pools(
@@ -102,11 +129,12 @@ def build_pools(
         for agent in agents
         for is_retry in (False, True)
     }
-    checked = [sample for sample in samples if sample.checks] or list(samples)
+    ended = [sample for sample in samples if sample.has_ended]
+    checked = [sample for sample in ended if sample.checks] or ended
     by_checks = {checks: _pool_of_checks(checked, checks) for checks in check_sets}
     costs: dict[str, list[float]] = defaultdict(list)
     for sample in worked:
-        if sample.cost is not None:
+        if sample.cost is not None and sample.has_ended:
             costs[sample.agent].append(sample.cost)
     return WorkPools(by_agent, by_checks, costs)
 
@@ -117,7 +145,8 @@ def _pool_of_agent(
     own = [sample for sample in worked if sample.agent == agent]
     alike = [sample for sample in own if sample.is_retry is is_retry]
     of_all = [sample for sample in worked if sample.is_retry is is_retry]
-    return _first_sufficient(alike, own, of_all, worked)
+    pool = _first_sufficient(alike, own, of_all, worked)
+    return sorted(pool, key=lambda sample: sample.seconds)
 
 
 def _pool_of_checks(
@@ -130,7 +159,8 @@ def _pool_of_checks(
 
 
 def _first_sufficient(*pools: Sequence[AttemptSample]) -> Sequence[AttemptSample]:
-    return next((pool for pool in pools if len(pool) >= POOL_MIN), pools[-1])
+    enough = (pool for pool in pools if sum(one.has_ended for one in pool) >= POOL_MIN)
+    return next(enough, pools[-1])
 
 
 # ------------------------------------------------------------------ runs differ
@@ -147,7 +177,7 @@ def separate_run_effects(
     """
     logs: dict[str, list[float]] = defaultdict(list)
     for sample in samples:
-        if sample.agent:
+        if sample.agent and sample.has_ended:
             logs[sample.run].append(log(max(SHORTEST_S, sample.work_s)))
     within = _variance_within(logs.values())
     between = _variance_between(logs, within)
@@ -158,7 +188,8 @@ def separate_run_effects(
     trust = {one: between / (between + within / len(values)) for one, values in logs.items()}
     effects = {one: trust[one] * (mean - usual) for one, mean in means.items()}
     alike = [
-        _scale(sample, exp(-effects[sample.run])) if sample.agent else sample for sample in samples
+        _scale(sample, exp(-effects.get(sample.run, 0.0))) if sample.agent else sample
+        for sample in samples
     ]
     doubt = between * (1 - trust.get(run, 0.0) + 1 / len(means))
     return alike, RunEffect(effects.get(run, 0.0), doubt**0.5, len(means) - 1)

@@ -27,6 +27,7 @@ _OBSTACLES = {
     "TASKS_PLANNED": "tasks were planned later",
 }
 _TASK_ENDS = ("TASK_LANDED", "ESCALATE_DECISION", "TASK_CANCELLED")
+_CANDIDATE_ENDS = ("CANDIDATE_PROVEN", "CANDIDATE_FAILED", "CANDIDATE_RETIRED")
 STOPPED = "it was stopped and resumed"
 
 
@@ -82,7 +83,9 @@ class ForecastRecord:
         "FINAL_SUMMARY",
         "LEASE_EXPIRED",
         "TASK_CLAIMED",
+        "RACE_STARTED",
         *_TASK_ENDS,
+        *_CANDIDATE_ENDS,
         *AgentUsage.EVENTS,
         *_OBSTACLES,
     )
@@ -94,6 +97,8 @@ class ForecastRecord:
     _usage: AgentUsage = field(default_factory=AgentUsage)
     # Tasks that a worker has begun and that are neither over nor escalated.
     _begun: set[str] = field(default_factory=set)
+    # Candidates of races; the end of the race cancels those that still work.
+    _candidates: set[str] = field(default_factory=set)
     _last_end: datetime | None = None
     _asks: bool = False
 
@@ -112,6 +117,10 @@ class ForecastRecord:
     def _follow(self, entry: JournalEntry) -> None:
         if entry.event == "FINAL_SUMMARY":
             self._ended_at = entry.at
+        elif entry.event == "RACE_STARTED":
+            self._candidates.update(entry.data.get("candidates", ()))
+        elif entry.event == "CANCEL_REQUESTED" and entry.task_id in self._candidates:
+            pass  # not by a person
         elif entry.event in _OBSTACLES:
             # After its end a person may do anything.
             self._ended_at = self.ended_at
@@ -120,6 +129,8 @@ class ForecastRecord:
             self.obstacle = "" if entry.data.get("counted") else STOPPED
         elif entry.event == "TASK_CLAIMED":
             self._begun.add(entry.task_id)
+        elif entry.event in _CANDIDATE_ENDS:
+            self._begun.discard(entry.task_id)
         elif entry.event in _TASK_ENDS:
             self._begun.discard(entry.task_id)
             self._last_end = entry.at

@@ -45,6 +45,11 @@ class MeasuredAttempts:
         "LEASE_RELEASED",
         "LEASE_EXPIRED",
         "TASK_CANCELLED",
+        "RACE_STARTED",
+        "CANDIDATE_RELEASED",
+        "CANDIDATE_PROVEN",
+        "CANDIDATE_FAILED",
+        "CANDIDATE_RETIRED",
     )
     samples: deque[AttemptSample] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     _open: dict[str, OpenAttempt] = field(default_factory=dict)
@@ -56,6 +61,8 @@ class MeasuredAttempts:
         if entry.event == "TASK_CLAIMED":
             self._open[task] = OpenAttempt(entry.at)
             return
+        if entry.event == "CANDIDATE_RELEASED" and data.get("feedback"):
+            self._failed.add(task)  # its prompt has the failure of the round before
         attempt = self._open.get(task)
         if attempt is None:
             return
@@ -70,6 +77,11 @@ class MeasuredAttempts:
             case "LEASE_RELEASED" | "LEASE_EXPIRED" | "TASK_CANCELLED":
                 # Interrupted: how long it would have taken is unknown.
                 del self._open[task]
+            case "RACE_STARTED":
+                # The work is that of its candidates, which are measured themselves.
+                del self._open[task]
+            case "CANDIDATE_RELEASED":
+                pass
             case _:
                 del self._open[task]
                 self._end(entry, attempt)
@@ -103,12 +115,15 @@ class MeasuredAttempts:
 
 
 def _result(entry: JournalEntry) -> AttemptResult:
-    if entry.event == "TASK_LANDED":
+    if entry.event in {"TASK_LANDED", "CANDIDATE_PROVEN"}:
         return AttemptResult.PASSED
+    if entry.event == "CANDIDATE_RETIRED":
+        return AttemptResult.STOPPED
     failure = read_failure(entry)
     if failure.kind in CONTENT_KINDS and not failure.is_ours:
         return AttemptResult.FAILED
-    return AttemptResult.ASKED if entry.event == "ESCALATE_DECISION" else AttemptResult.REPEATED
+    asks = entry.event in {"ESCALATE_DECISION", "CANDIDATE_FAILED"}
+    return AttemptResult.ASKED if asks else AttemptResult.REPEATED
 
 
 def measure_attempts(entries: Iterable[JournalEntry]) -> list[AttemptSample]:

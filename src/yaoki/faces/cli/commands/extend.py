@@ -94,8 +94,7 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
             )
             return 0
         print_wrapped(f"run {run.id}: submitted, {clean_line(run.goal, 120)}")
-        races = any(spec.race for spec in plan.specs)
-        for words in forecast_lines(forecast, has_race=races):
+        for words in forecast_lines(forecast):
             print_wrapped(clean_line(words))
         print_next_command(f"yaoki resume {run.id}")
     return 0

@@ -218,8 +218,7 @@ def print_plan(view: PlanView) -> None:
     print_wrapped(bound_summary(view))
     for text in _parts(view):
         print_wrapped(f"  {text}")
-    races = any(task.spec.race for task in view.tasks)
-    for words in (*cost_lines(view.costs), *forecast_lines(view.forecast, has_race=races)):
+    for words in (*cost_lines(view.costs), *forecast_lines(view.forecast)):
         print_wrapped(
             clean_line(words) if not words.startswith(" ") else f"  {clean_line(words.strip())}"
         )
