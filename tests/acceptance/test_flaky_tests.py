@@ -163,6 +163,28 @@ def test_an_expired_quarantine_is_red_even_if_every_rerun_passes(project: Projec
     assert "quarantine of mia expired" in project.yaoki("stats", "flaky").out
 
 
+@pytest.mark.spec("17.2")
+def test_a_replay_excuses_what_the_quarantine_excuses_in_a_run(project: Project) -> None:
+    """A second failure was red, and a re-run that passes hid an entry that had expired."""
+    checks = flaky_suite(project, "P")
+    quarantine(project)
+    assert run_tasks(project, checks, "a").code == 0
+
+    def replay(letters: str) -> Completed:
+        (project.folder / "results" / "1").write_text(letters)
+        return project.yaoki("verify", "--replay", project.status()["run"])
+
+    excused, broken = replay("FFP"), replay("F" * 6)
+    quarantine(project, (datetime.now(UTC) - timedelta(days=2)).date().isoformat())
+    expired = replay("FP")
+
+    assert excused.code == 0, excused.out
+    assert "flaky, excused by the quarantine: races (owner mia, until " in excused.out
+    assert (broken.code, expired.code) == (1, 1)
+    assert "it failed 6 of 6 times on this commit: races" in broken.out
+    assert "the quarantine of races expired on" in expired.out
+
+
 @pytest.mark.full
 def test_a_quarantine_expires_in_a_run_that_was_started_before_and_across_a_restart(
     project: Project,

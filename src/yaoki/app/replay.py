@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
+from yaoki.core.decide.quarantine import QUARANTINED
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, Outcome, State, TaskKind
@@ -93,7 +94,8 @@ def replay_run(
     here = git.trees([one.proof.landed_commit for one in landings])
     source, top = app.repository.common_dir, app.repository.top
     hidden = app.context.hidden_checks.find
-    with open_replay_clone(source, app.context.processes, top, hidden) as room:
+    quarantine = app.settings.quarantine
+    with open_replay_clone(source, app.context.processes, top, hidden, quarantine) as room:
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
             if one.proof.landed_commit in here:
@@ -136,7 +138,7 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
     wanted = [check for check in spec.checks if check.required]
     recorded = {check.check: check.outcome for check in proof.checks}
     checks = tuple(
-        _replay_check(room, check, facts, spec.fixes, recorded.get(check.name, ""))
+        _replay_check(app, room, check, facts, spec.fixes, recorded.get(check.name, ""))
         for check in wanted
     )
     waived = [c.check for c in proof.checks if c.outcome == ReplayOutcome.WAIVED]
@@ -154,7 +156,12 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
 
 
 def _replay_check(
-    room: ReplayClone, spec: CheckSpec, facts: CheckFacts, fixes: Sequence[str], recorded: str
+    app: App,
+    room: ReplayClone,
+    spec: CheckSpec,
+    facts: CheckFacts,
+    fixes: Sequence[str],
+    recorded: str,
 ) -> CheckReplay:
     if recorded == ReplayOutcome.WAIVED:
         return CheckReplay(spec.name, recorded, ReplayOutcome.WAIVED, "waived by a person")
@@ -167,9 +174,10 @@ def _replay_check(
             ReplayOutcome.NOT_REPLAYED,
             "it needs the remote as it was then",
         )
-    finding = room.check(spec, facts, fixes)
+    finding = room.check(spec, facts, fixes, app.clock.now())
     tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)
-    words = finding.message if outcome in FAILED_OUTCOMES else ""
+    is_told = outcome in FAILED_OUTCOMES or QUARANTINED in finding.params
+    words = finding.message if is_told else ""
     return CheckReplay(spec.name, recorded, outcome, words, tests, round(finding.seconds, 3))
 
 
@@ -220,11 +228,12 @@ def describe_check_replay(one: CheckReplay) -> str:
     tests = f", {format_count(one.test_count, 'test')}" if one.test_count is not None else ""
     match one.outcome:
         case ReplayOutcome.PASSED | ReplayOutcome.FLAKY | ReplayOutcome.SKIPPED:
-            return (
+            words = (
                 f"{one.outcome} again{tests}"
                 if one.recorded_outcome == one.outcome
                 else _difference_words(one, tests)
             )
+            return f"{words}: {one.message}" if one.message else words
         case ReplayOutcome.FAILED | ReplayOutcome.BROKEN:
             return f"{_difference_words(one, tests)}: {one.message}"
         case ReplayOutcome.WAIVED:

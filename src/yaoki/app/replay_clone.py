@@ -11,16 +11,18 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 
 from yaoki.adapters.checks import CheckDispatcher, FindHidden
 from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import weigh
+from yaoki.core.decide.repeated_check import RepeatedCheck, is_repeatable
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.core.model import BaselineMode, CheckSpec, CheckType, Finding, Outcome
+from yaoki.core.model import BaselineMode, CheckSpec, Finding, Outcome
+from yaoki.core.model.flaky_test import QuarantineEntry
 from yaoki.ports import CheckFacts, Processes, commit_facts
 
 LEASE = timedelta(seconds=60)
@@ -40,6 +42,7 @@ class ReplayClone:
     clone: FreshClone
     logs: Path
     checks: CheckDispatcher
+    quarantine: Sequence[QuarantineEntry] = ()
     setup_key: tuple[str, ...] = ()
     setup_files: frozenset[str] = frozenset()
 
@@ -61,21 +64,28 @@ class ReplayClone:
         self.setup_key, self.setup_files = key, self.clone.list_untracked()
         return ""
 
-    def check(self, spec: CheckSpec, facts: CheckFacts, fixes: Sequence[str]) -> Finding:
+    def check(
+        self, spec: CheckSpec, facts: CheckFacts, fixes: Sequence[str], now: datetime
+    ) -> Finding:
         """One check on the commit of `facts`, as when it was verified: a failure is repeated, and
-        compared with the commit before if the check ignores known failures.
+        compared with the commit before if the check ignores known failures.  The quarantine is
+        that of today.
         """
         finding = self._settle(spec, facts)
-        if finding.outcome is Outcome.FAILED and spec.rerun and spec.type is CheckType.COMMAND:
-            again = self._settle(spec, facts)
-            if again.outcome is Outcome.PASSED:
-                return replace(finding, outcome=Outcome.FLAKY)
+        if is_repeatable(spec, finding):
+            repeated = RepeatedCheck(
+                spec, lambda: self._settle(spec, facts), lambda: self._settle_base(spec, facts)
+            )
+            finding = repeated.judge(finding, self.quarantine, now)
         if finding.outcome is Outcome.FAILED and spec.baseline is BaselineMode.KNOWN:
-            self.clone.check_out(facts.baseline_commit)
-            base = self._settle(spec, facts)
-            self.clone.check_out(facts.commit)
-            return weigh(finding, base, fixes)
+            return weigh(finding, self._settle_base(spec, facts), fixes)
         return finding
+
+    def _settle_base(self, spec: CheckSpec, facts: CheckFacts) -> Finding:
+        self.clone.check_out(facts.baseline_commit)
+        base = self._settle(spec, facts)
+        self.clone.check_out(facts.commit)
+        return base
 
     def _settle(self, spec: CheckSpec, facts: CheckFacts) -> Finding:
         finding = self._run_check(spec, facts)
@@ -116,7 +126,11 @@ class ReplayClone:
 
 @contextmanager
 def open_replay_clone(
-    source: Path, processes: Processes, checkout: Path, find_hidden: FindHidden
+    source: Path,
+    processes: Processes,
+    checkout: Path,
+    find_hidden: FindHidden,
+    quarantine: Sequence[QuarantineEntry],
 ) -> Iterator[ReplayClone]:
     """A clone of the repository in a temporary folder that is always removed."""
     with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
@@ -129,4 +143,4 @@ def open_replay_clone(
         checks = CheckDispatcher(
             processes, LEASE, environ, checkout=checkout, find_hidden=find_hidden
         )
-        yield ReplayClone(clone, logs, checks)
+        yield ReplayClone(clone, logs, checks, quarantine)

@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.acceptance.project import wait_until
+from tests.acceptance.project import tap_script, wait_until
+from tests.acceptance.test_flaky_tests import ENTRY
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.faces.hooks.hooked_repository import BOUND_S, CHECK, HANG, HookedProject, alive, context
 from tests.time_limits import has_line, run_until_started
@@ -45,6 +48,29 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(project: Hooked
     assert "a.txt does not hold good" in stood["reason"]
     assert passed == {}
     assert project.session()["count"] == 0
+
+
+@pytest.mark.spec("12.6", "18.8")
+def test_a_stop_is_excused_by_the_quarantine_as_in_a_run(project: HookedProject) -> None:
+    """A test that fails twice was red although a person had excused it."""
+    letters, soon = project.folder / "letters", datetime.now(UTC) + timedelta(days=9)
+    act = f"c=$(head -c 1 {letters}); tail -c +2 {letters} > l; mv l {letters}; test $c = P"
+    (project.repo / "suite.sh").write_text(tap_script(races=f"( {act} )", steady="true"))
+    check = '[checks.suite]\nrun = ["sh", "suite.sh"]\nreader = "tap"\npattern = "test-failed"\n'
+
+    def stop(results: str, expires: datetime) -> dict[str, Any]:
+        letters.write_text(results)
+        project.configure(check + ENTRY.format(test="races", expires=expires.date().isoformat()))
+        return project.stop()
+
+    excused = stop("FFP", soon)
+    broken = stop("FFFF", soon)
+    expired = stop("FP", datetime.now(UTC) - timedelta(days=2))
+
+    assert excused == {}
+    assert broken["decision"] == expired["decision"] == "block"
+    assert "it failed 4 of 4 times on this commit: races" in broken["reason"]
+    assert "the quarantine of races expired on" in expired["reason"]
 
 
 @pytest.mark.full

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from yaoki.core.machine.codec import from_data
 from yaoki.core.model import (
     CONTENT_KINDS,
     CheckSpec,
-    CheckType,
     Failure,
     Finding,
     GitCheck,
@@ -34,6 +34,9 @@ from yaoki.ports import CheckFacts
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+
+# Runs a check; the folder of its logs gets this name, and it sees these findings.
+RunCheck = Callable[[CheckSpec, str, tuple[Finding, ...]], Finding]
 
 LOGS_KEPT = 20
 LEASE_MAX = timedelta(seconds=15)
@@ -121,27 +124,42 @@ def _findings(
             yield Finding(spec.name, Outcome.SKIPPED, message="a session has no hidden checks")
             continue
         finding = check(spec, f"{n}-{spec.name}", tuple(seen))
-        if _may_be_flaky(inspection, spec, finding):
-            again = check(spec, f"{n}-{spec.name}-again", tuple(seen))
-            if again.outcome is Outcome.PASSED:
-                finding = replace(finding, outcome=Outcome.FLAKY)
+        if finding.outcome is Outcome.FAILED:
+            finding = _repeat(inspection, spec, finding, check, f"{n}-{spec.name}", tuple(seen))
         seen.append(finding)
         yield finding
         if not finding.is_acceptable or inspection.is_over:
             return
 
 
-def _may_be_flaky(inspection: StopInspection, spec: CheckSpec, finding: Finding) -> bool:
-    """Run a failing command a second time?  Only if there is time for it."""
-    time = inspection.time_left.total_seconds() > 2 * finding.seconds + 1
-    return (
-        finding.outcome is Outcome.FAILED and spec.rerun and spec.type is CheckType.COMMAND and time
-    )
+def _repeat(
+    inspection: StopInspection,
+    spec: CheckSpec,
+    finding: Finding,
+    check: RunCheck,
+    name: str,
+    seen: tuple[Finding, ...],
+) -> Finding:
+    """Run a failing command again, as often as there is time for it."""
+    from yaoki.core.decide.quarantine import FAILURES_TO_COMPARE
+    from yaoki.core.decide.repeated_check import RepeatedCheck, is_repeatable
+
+    if not is_repeatable(spec, finding):
+        return finding
+    numbers = count(1)
+
+    def run_again() -> Finding | None:
+        if inspection.time_left.total_seconds() <= 2 * finding.seconds + 1:
+            return None
+        return check(spec, f"{name}-again-{next(numbers)}", seen)
+
+    # A session has no base on which a test that seldom passes could be compared.
+    repeated = RepeatedCheck(spec, run_again, reruns_max=FAILURES_TO_COMPARE)
+    app = inspection.app
+    return repeated.judge(finding, app.settings.quarantine, app.clock.now())
 
 
-def _checker(
-    inspection: StopInspection, tree: WorkingTree
-) -> Callable[[CheckSpec, str, tuple[Finding, ...]], Finding]:
+def _checker(inspection: StopInspection, tree: WorkingTree) -> RunCheck:
     from yaoki.adapters.checks import CheckDispatcher
 
     app = inspection.app
