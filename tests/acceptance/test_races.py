@@ -231,6 +231,28 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     assert "y~2.1" in states(project)
 
 
+@pytest.mark.spec("14.4", "16.10")
+def test_a_retry_after_a_race_does_not_accept_a_changed_git_configuration(
+    project: Project,
+) -> None:
+    """Only the first round changes it; the candidates of the second one are compared with the
+    state before it.
+    """
+    change = 'case "$C" in x~1.*) git config filter.x.smudge cat;; esac'
+    plan = a_plan({"one": f"{change}; {RIGHT}"}, {"x": {"agent": "one", "race": {"tries": 2}}})
+    project.settings(FAST)
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    assert project.yaoki("answer", "x", "retry").code == 0
+    again = project.yaoki("resume", "--quiet")
+
+    assert again.code == 4, again.out
+    assert "git's own configuration changed" in project.task("x")["question"]
+    project.git("config", "--unset", "filter.x.smudge")
+    assert project.yaoki("answer", "x", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+
 @pytest.mark.full
 def test_a_second_candidate_starts_when_the_first_has_run_for_long(
     project: Project, tmp_path: Path

@@ -55,6 +55,30 @@ def test_a_retry_does_not_accept_a_changed_git_configuration(project: Project) -
     assert project.yaoki("resume", "--quiet").code == 0
 
 
+@pytest.mark.spec("14.3", "14.4")
+def test_the_change_of_an_agent_that_ended_its_own_shim_is_compared_by_the_next_attempt(
+    project: Project,
+) -> None:
+    """Nobody could compare at the end of the lost attempt, and the next one took the changed
+    state as its base.
+    """
+    lost = "git config core.fsmonitor /bin/false; kill -9 $PPID; sleep 1"
+    act = f"test $YAOKI_ATTEMPT != 1 || {{ {lost}; }}; echo good > a.txt"
+    plan = {
+        "goal": "x",
+        "agents": {"m": {"command": ["sh", "-c", act]}},
+        "agent": "m",
+        "checks": {"ok": file_contains("a.txt")},
+        "tasks": [{"id": "a", "goal": "x", "retry": {"max_retries": 3}}],
+    }
+
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out
+    assert (project.task("a")["state"], project.task("a")["attempt"]) == ("ESCALATED", 2)
+    assert "git's own configuration changed" in project.task("a")["question"]
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "16.4")
 def test_a_waived_check_is_not_shown_as_verified(project: Project) -> None:

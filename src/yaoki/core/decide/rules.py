@@ -78,8 +78,10 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
     match report:
         case WorktreePrepared():
             return _after_prepare(task, report)
-        case RacePrepared(base=base, host=host):
-            started = AttemptStarted(task.attempt + 1, "", base, "", host, fresh=True)
+        case RacePrepared(base=base, host=host, protected_hashes=hashes):
+            started = AttemptStarted(
+                task.attempt + 1, "", base, "", host, fresh=True, protected_hashes=hashes
+            )
             return (started, RaceStarted())
         case WorkCommitted():
             return _after_work(task, report, moment)

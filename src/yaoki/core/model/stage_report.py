@@ -36,10 +36,14 @@ class WorktreePrepared:
 
 @dataclass(frozen=True, slots=True)
 class RacePrepared:
-    """The candidates of a race may start at `base` or later."""
+    """The candidates of a race may start at `base` or later.
+
+    `protected_hashes`: those from before a change that nobody has accepted.
+    """
 
     base: str
     host: str
+    protected_hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.model import GIT_CONFIG_CHECK, FaultSource, Run, Task, TaskKind
+from yaoki.core.model import GIT_CONFIG_CHECK, FaultSource, Run, Task, TaskId, TaskKind
 from yaoki.core.model.stage_report import StageDeferred, StageFaulted, StageReport, WorktreePrepared
 from yaoki.core.text import list_some
 from yaoki.engine.claim_context import ClaimContext
@@ -22,6 +22,8 @@ from yaoki.ports import AgentDriver, Workspace
 # The wait when this machine lacks disk or memory.
 SHORTAGE_WAIT = timedelta(seconds=15)
 NAMES_SHOWN_MAX = 5
+# Protected names of the user's checkout, and those that git keeps about one worktree.
+CHECKOUT, WORKTREES = "checkout/", "worktrees/"
 MOVED_SUBMODULES = (
     "set-up moved submodules, which does not land, and checks have the committed state"
 )
@@ -39,10 +41,12 @@ class PrepareStage:
         free_capacity: Callable[[], FreeCapacity],
         resources: TaskResources | None,
         dependencies: DependencyCopy,
+        find_task: Callable[[TaskId], Task],
     ) -> None:
         self._workspace, self._processes, self._find_agent = workspace, processes, find_agent
         self._settings, self._free_capacity = settings, free_capacity
         self._resources, self._dependencies = resources, dependencies
+        self._find_task = find_task
 
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         environment = self._preflight(task)
@@ -73,19 +77,42 @@ class PrepareStage:
             tree=prepared.tree,
             snapshot=snapshot,
             warning=warning,
-            protected_hashes=self._protected_hashes(task),
+            protected_hashes=self._protected_hashes(task, fresh=prepared.fresh),
             head=self._group_head(run, task),
         )
 
-    def _protected_hashes(self, task: Task) -> Mapping[str, str]:
+    def _protected_hashes(self, task: Task, *, fresh: bool) -> Mapping[str, str]:
         """Hashes of git's configuration, to be compared at the end of the attempt.
 
         A retry does not accept what the last attempt changed there; only a waiver does.
         """
-        failed = task.failure is not None and task.failure.check == GIT_CONFIG_CHECK
-        if failed and GIT_CONFIG_CHECK not in task.waivers and task.work.protected_hashes:
-            return task.work.protected_hashes
-        return hash_protected(self._workspace, task.id)
+        now = hash_protected(self._workspace, task.id)
+        before = self.unaccepted_hashes(task) or self._hashes_of_race(task)
+        if not before:
+            return now
+        # A fresh worktree is nobody's change, and a person works in the checkout meanwhile.
+        anew = (CHECKOUT, WORKTREES) if fresh or task.race_task else (CHECKOUT,)
+        kept = {name: value for name, value in before.items() if not name.startswith(anew)}
+        return {**kept, **{name: value for name, value in now.items() if name.startswith(anew)}}
+
+    def unaccepted_hashes(self, task: Task) -> Mapping[str, str]:
+        """The hashes from before the last attempt if it changed them, or if its agent was lost
+        before anybody could compare them; empty if they may be recorded anew.
+        """
+        if GIT_CONFIG_CHECK in task.waivers:
+            return {}
+        was_lost = task.work.exit is None and not task.taken_over
+        never_compared = was_lost and task.work.host == self._settings.host
+        is_kept = never_compared or _changed_git_config(task)
+        return task.work.protected_hashes if is_kept else {}
+
+    def _hashes_of_race(self, task: Task) -> Mapping[str, str]:
+        """Those that the racing task kept when this round began."""
+        if not task.race_task:
+            return {}
+        racing = self._find_task(task.race_task)
+        is_here = racing.work.host == self._settings.host
+        return racing.work.protected_hashes if is_here or _changed_git_config(racing) else {}
 
     def _group_head(self, run: Run, task: Task) -> str:
         """The work of a group is what its subtasks landed on its branch; empty for other tasks."""
@@ -211,6 +238,10 @@ class PrepareStage:
             return self._workspace.worktrees.take_snapshot(task, attempt, untouched=untouched), ""
         except WorkspaceError as error:
             return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
+
+
+def _changed_git_config(task: Task) -> bool:
+    return task.failure is not None and task.failure.check == GIT_CONFIG_CHECK
 
 
 def hash_protected(workspace: Workspace, task_id: str) -> Mapping[str, str]:

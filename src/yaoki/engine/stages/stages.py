@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
 from yaoki.core.model.stage_report import StageReport
 from yaoki.engine.claim_context import ClaimContext, WriteNote
@@ -101,7 +101,14 @@ class Stages:
         )
         dependencies = DependencyCopy(checks.rooms, sessions, clock, is_enabled=settings.copy_setup)
         self._prepare = PrepareStage(
-            workspace, attempts, agents.find, settings, free_capacity, resources, dependencies
+            workspace,
+            attempts,
+            agents.find,
+            settings,
+            free_capacity,
+            resources,
+            dependencies,
+            find_task,
         )
         self._race = RaceStage(workspace, self._prepare, settings.host)
         self._work = WorkStage(
@@ -147,7 +154,8 @@ class Stages:
     def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         branch = self._on_target_branch(run, task)
         if task.starts_race:
-            return self._race.prepare(branch)
+            hashes = self._prepare.unaccepted_hashes(task)
+            return replace(self._race.prepare(branch), protected_hashes=hashes)
         return self._prepare.prepare(branch, task, claim)
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:

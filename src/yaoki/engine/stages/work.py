@@ -22,7 +22,7 @@ from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.engine.stages.failure_text import FailureText, LoadOutcomes
 from yaoki.engine.stages.plan_task import PlanTaskStages
-from yaoki.engine.stages.prepare import hash_protected
+from yaoki.engine.stages.prepare import CHECKOUT, WORKTREES, hash_protected
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.ports import (
@@ -35,11 +35,9 @@ from yaoki.ports import (
     Workspace,
 )
 
-CHECKOUT = "checkout/"
 UNTRACKED_STATE_PREFIXES = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
 SHA_SHOWN = 12
 NAMES_SHOWN_MAX = 5
-WORKTREES = "worktrees/"
 SHIM_KILLED = (
     "the shim that runs the agent was killed while its worker was alive: "
     "do not end processes that you did not start"
