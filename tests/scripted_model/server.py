@@ -180,8 +180,10 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             step, fresh = server.next(request), secrets.token_hex(8)
             streams = dialect.streams(body, self.path)
             match step:
-                case Fault(status, message, headers):
-                    self._json(status, dialect.error(status, message), headers)
+                case Fault(status, message, headers, fields):
+                    told = dialect.error(status, message)
+                    error = {**told.get("error", {}), **fields}
+                    self._json(status, {**told, "error": error}, headers)
                 case Hang():
                     server.closing.wait(LIFE_S_MAX)
                     self.close_connection = True

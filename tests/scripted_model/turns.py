@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An HTTP error; without a message, the usual one of the service."""
+    """An HTTP error; without a message, the usual one of the service.
+
+    `fields` are further ones of its error object.
+    """
 
     status: int
     message: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
