@@ -17,6 +17,7 @@ from tests.acceptance.test_closed_accounts import (
     entries,
     make_plan,
 )
+from tests.acceptance.test_structured_agents import an_agent
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.1")]
 
@@ -41,59 +42,125 @@ REFUSAL = "\n".join(
 )
 
 
-def fails(calls: Path, act: str) -> dict[str, Any]:
-    return {"command": ["sh", "-c", f"echo x >> {calls}; {act}"]}
+DENIAL = "\n".join(
+    json.dumps({"session_id": SESSION, **event})
+    for event in (
+        {"type": "system", "subtype": "init"},
+        {
+            "type": "result",
+            "is_error": False,
+            "result": "I may not.",
+            "permission_denials": [{"tool_name": "Bash", "tool_input": {"command": "make"}}],
+        },
+    )
+)
+
+
+def fails(calls: Path, act: str, folder: Path | None = None) -> dict[str, Any]:
+    """With a folder it is a program named claude, whose structured output is read."""
+    line = f"echo x >> {calls}; {act}"
+    if folder is None:
+        return {"command": ["sh", "-c", line]}
+    folder.mkdir()
+    return {"command": [an_agent(folder, "claude", line)]}
 
 
 def count_calls(file: Path) -> int:
     return len(file.read_text().split()) if file.exists() else 0
 
 
+# The causes after which the next agent continues: what the first one says, and the word for it.
+TAKEN_OVER = {
+    "limit": (f"echo '{DISTANT_LIMIT}' >&2; exit 1", "limit"),
+    "key": (f"echo '{REFUSED}' >&2; exit 1", "key-refused"),
+    "credit": (f"echo '{NO_CREDIT}' >&2; exit 1", "no-credit"),
+    "overloaded": (f"echo '{OVERLOADED}' >&2; exit 1", "outage"),
+    "away": ("echo 'API Error: connect ECONNREFUSED 127.0.0.1:9' >&2; exit 1", "outage"),
+    "missing": ("exit 127", "missing-program"),
+    "model": ("echo 'API Error: 404 model: huge not found' >&2; exit 1", "unusable"),
+    "request": ("echo 'API Error: 400 invalid_request_error: tools' >&2; exit 1", "unusable"),
+    "denied": (f"echo '{DENIAL}'", "unusable"),
+    "refusal": (f"echo '{REFUSAL}'", "refusal"),
+    "repeated": ("echo bad > repeated.txt", "repeated-failure"),
+    "spent": ("echo bad > spent.txt", ""),
+}
+# How often the first agent is called; an outage is waited for a while.
+CALLS = {"repeated": 3, "spent": 2, "overloaded": None, "away": None}
+
+
 def test_for_every_cause_the_next_agent_lands_the_work_and_nobody_is_asked(
     project: Project, tmp_path: Path
 ) -> None:
     """Each task has a first agent of its own that cannot go on, and the same second one."""
-    causes = {
-        "limit": f"echo '{DISTANT_LIMIT}' >&2; exit 1",
-        "key": f"echo '{REFUSED}' >&2; exit 1",
-        "credit": f"echo '{NO_CREDIT}' >&2; exit 1",
-        "overloaded": f"echo '{OVERLOADED}' >&2; exit 1",
-        "missing": "exit 127",
-        "refusal": f"echo '{REFUSAL}'",
-        "repeated": "echo bad > repeated.txt",
+    calls = {name: tmp_path / f"{name}-calls" for name in TAKEN_OVER}
+    first = {
+        f"{name}-agent": fails(calls[name], act, tmp_path / name if "{" in act else None)
+        for name, (act, _) in TAKEN_OVER.items()
     }
-    calls = {name: tmp_path / name for name in causes}
-    first = {f"{name}-agent": fails(calls[name], act) for name, act in causes.items()}
-    claude = tmp_path / "bin" / "claude"
-    claude.parent.mkdir()
-    version = 'case "$*" in *--version*) echo 2.0.0; exit;; esac'
-    claude.write_text(f"#!/bin/sh\n{version}\necho x >> {calls['refusal']}\necho '{REFUSAL}'\n")
-    claude.chmod(0o755)
-    project.env["PATH"] = f"{claude.parent}:{project.env['PATH']}"
-    first["refusal-agent"] = {"preset": "claude"}
     second = {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]}
-    plan = make_plan({**first, "second": second}, "second", list(causes))
+    plan = make_plan({**first, "second": second}, "second", list(TAKEN_OVER))
     for task in plan["tasks"]:
         task["agent"] = [f"{task['id']}-agent", "second"]
+        task["retry"] = {"max_retries": 1 if task["id"] == "spent" else 3}
     project.settings(SETTINGS.replace("parallel = 2", "parallel = 4") + QUICK)
 
     done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
     assert entries(project, "ESCALATE_DECISION") == []
-    runs = {name: count_calls(file) for name, file in calls.items()}
-    assert runs.pop("repeated") == 3
-    assert runs.pop("overloaded") >= 2, "a short outage is waited for"
-    assert runs == dict.fromkeys(runs, 1), "nothing else is called twice"
-    switched = {
-        entry["failure"]["message"]: entry["fail_over"]
-        for entry in entries(project, "RETRY_DECISION")
-        if entry["fail_over"]
+    for name, file in calls.items():
+        expected = CALLS.get(name, 1)
+        found = count_calls(file)
+        assert found == expected if expected else found >= 2, (name, found)
+    switched = [entry["fail_over"] for entry in entries(project, "RETRY_DECISION")]
+    causes = [cause for _, cause in TAKEN_OVER.values()]
+    assert sorted(filter(None, switched)) == sorted(filter(None, causes))
+    last = project.yaoki("why", "spent", "--json").document["attempts"][-1]
+    assert last["agent"] == "second", "the one re-run is made by the next agent"
+
+
+def test_causes_that_need_the_same_agent_or_a_person_call_no_other_one(
+    project: Project, tmp_path: Path
+) -> None:
+    """The rest of the table: each first agent fails in its first attempt only."""
+    repeated = {
+        "near": "echo 'API Error: 429 rate_limit_error: Retry-After: 1' >&2; exit 1",
+        "full": "echo 'API Error: 400 prompt is too long: 210000 tokens' >&2; exit 1",
+        "gone": "echo 'Error: No conversation found with session ID: 1' >&2; exit 1",
     }
-    assert sorted(switched.values()) == sorted(
-        ("limit", "key-refused", "no-credit", "outage", "missing-program", "refusal",
-         "repeated-failure")
-    )  # fmt: skip
+    asked = {
+        "question": {"status": "question", "question": "Which port?"},
+        "conflict": {"status": "conflict", "summary": "the check wants both"},
+        "unsafe": {"status": "failed", "summary": "half sent", "retry_safe": False},
+    }
+    acts = {
+        **repeated,
+        **{
+            name: f"echo '{json.dumps(result)}' > $YAOKI_RESULT; exit 1"
+            for name, result in asked.items()
+        },
+    }
+    calls = {name: tmp_path / f"{name}-calls" for name in acts}
+    good = "echo good > $YAOKI_TASK_NAME.txt"
+    agents = {
+        f"{name}-agent": fails(
+            calls[name], f"if [ $(wc -l < {calls[name]}) = 1 ]; then {act}; fi; {good}"
+        )
+        for name, act in acts.items()
+    }
+    agents["second"] = fails(tmp_path / "second-calls", good)
+    plan = make_plan(agents, "second", list(acts))
+    for task in plan["tasks"]:
+        task["agent"] = [f"{task['id']}-agent", "second"]
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 4"))
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 4, done.out + done.err
+    assert count_calls(tmp_path / "second-calls") == 0
+    for name in acts:
+        state, count = ("DONE", 2) if name in repeated else ("ESCALATED", 1)
+        assert (project.task(name)["state"], count_calls(calls[name])) == (state, count), name
 
 
 def test_a_program_that_is_removed_during_the_run_has_a_successor(

@@ -420,13 +420,13 @@ KEY_REFUSED = story(
 )
 
 
-def goes_on(seed: int, first: str) -> Scenario:
+def goes_on(seed: int, *first: str) -> Scenario:
     """The first agent of a chain ends like this; the second one continues, for all tasks."""
     tasks = tuple(
         replace(task(name, *needs), agents=(LOCKED, AGENT))
         for name, needs in (("a", ()), ("b", ("a",)), ("c", ("a",)))
     )
-    return story(seed, tasks, {"a": [first, "good"]}, listens=True)
+    return story(seed, tasks, {"a": [*first, "good"]}, listens=True)
 
 
 # ------------------------------------------------------------------ races
@@ -486,5 +486,8 @@ WHOLE_RUNS: Mapping[str, Scenario] = {
     "account-fail-over": goes_on(26, "refused:auth"),
     "account-left": goes_on(27, "refused:rate:3"),
     "account-unusable-agent": goes_on(28, "refused:refusal"),
+    "account-no-credit": goes_on(36, "refused:money"),
+    "account-away": goes_on(37, "refused:overloaded:3"),
+    "account-repeated-failure": goes_on(40, "lie", "lie", "lie"),
     **{f"race-{name}": one for name, one in RACES.items()},
 }
