@@ -322,6 +322,33 @@ def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(
     assert project.show(branch, "README") == "hello"
 
 
+TAKES_BACK = """\
+case "$1" in
+*"git checkout "*) $(echo "$1" | grep -o "git checkout [0-9a-f]* --") README;;
+*) echo x > README; echo good > narrow.txt;;
+esac
+"""
+
+
+@pytest.mark.spec("7.3")
+def test_a_prompt_names_the_command_that_takes_a_change_back(project: Project) -> None:
+    """The first attempt is committed, so plain `git restore` has nothing to restore."""
+    agent = project.folder / "agent.sh"
+    agent.write_text(TAKES_BACK)
+    plan = a_plan(
+        {},
+        [{"id": "narrow", "scope": ["narrow.txt"], "agent": "obeys"}],
+        {"narrow": file_contains("narrow.txt")},
+    )
+    plan["agents"]["obeys"] = {"command": ["sh", str(agent)]}
+
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert len(event_data(project.events("narrow"), "RETRY_DECISION")) == 1
+    assert project.show(project.status()["run_branch"], "README") == "hello"
+
+
 @pytest.mark.spec("3.8", "3.10", "4.2", "5.5")
 @pytest.mark.long
 def test_rate_limits_timeouts_and_crashes_are_distinguished(project: Project) -> None:

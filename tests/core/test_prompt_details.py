@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from tests.builders import a_failure, a_policy, a_spec, a_task
-from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task
+from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task, Work
 from yaoki.core.prompt import BUDGETS, RED_RULES, compose_prompt, fence
 
 HINT = "Run make check first."
@@ -94,3 +95,15 @@ def test_an_agent_that_can_ask_gets_english_where_its_language_has_no_text() -> 
 )
 def test_a_fence_is_no_longer_than_its_text_demands(text: str, bar: int) -> None:
     assert fence(text).split("\n", 1)[0] == "`" * bar
+
+
+@pytest.mark.spec("7.3")
+def test_only_a_worktree_that_continues_has_earlier_changes() -> None:
+    task = a_task(feedback=a_failure(), work=Work(base="0123456789abcdef" * 2 + "01234567"))
+    words = "`git checkout 0123456789ab -- FILE`"
+
+    assert words in compose_prompt(task).text
+    assert words in compose_prompt(task, session_resumed=True).text
+    assert "git checkout" not in compose_prompt(replace(task, feedback=None)).text
+    assert "git checkout" not in compose_prompt(replace(task, needs_fresh_worktree=True)).text
+    assert "git checkout" not in compose_prompt(replace(task, work=Work())).text

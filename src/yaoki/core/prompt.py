@@ -33,6 +33,7 @@ BUDGETS: Mapping[str, int] = {
     "handover": 4_000,
 }
 ITEMS_SHOWN = 20
+COMMIT_CHARS = 12
 PLAIN_COMMAND = lazy_compile(r"[\w@%+=:./-]+(?: [\w@%+=:./-]+)*")
 # Instead of the sentence that nobody answers, for agents that have yaoki's MCP server.
 ASK_RULES: Mapping[str, str] = {
@@ -62,6 +63,14 @@ MUTANT_RULES: Mapping[str, str] = {
 SEVERAL_CHECKS: Mapping[str, str] = {
     "en": "{count} checks failed, and all of them must pass: {names}",
     "ja": "{count} 個のチェックが失敗しました。すべてに合格する必要があります: {names}",
+}
+# A worktree that continues has no uncommitted changes, and an agent would look for them.
+EARLIER_CHANGES: Mapping[str, str] = {
+    "en": "What earlier attempts changed is committed in this worktree. `git diff {base}` shows "
+    "it, and `git checkout {base} -- FILE` restores a file as it was before the task.",
+    "ja": "以前の試行の変更は、この worktree にコミットされています。"
+    "`git diff {base}` で確認でき、`git checkout {base} -- FILE` で"
+    "ファイルをタスク開始前の状態に戻せます。",
 }
 HAND_OVER: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -144,6 +153,7 @@ def compose_prompt(
         ("What other agents left", "handover", hand_over(task, changed_files)),
         ("What was tried before", "handover", describe_earlier_tries(task, changed_files)),
         ("What failed in the last attempt", "failed", failed),
+        ("Earlier changes", "failed", "" if fill else _earlier_changes(task)),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else _check_lines(task)),
         ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
@@ -181,6 +191,14 @@ def describe_earlier_tries(task: Task, changed_files: Sequence[str]) -> str:
     work = [words["work"], *bullet_some(changed_files, ITEMS_SHOWN)]
     left = work if changed_files else [words["nothing"]]
     return "\n".join([words["tried"], *lines, "", *left, "", words["anew"]])
+
+
+def _earlier_changes(task: Task) -> str:
+    """The commit before the task, for an agent that must look at its changes or take some back."""
+    if task.feedback is None or task.needs_fresh_worktree or not task.work.base:
+        return ""
+    words = EARLIER_CHANGES.get(task.spec.language, EARLIER_CHANGES["en"])
+    return words.format(base=task.work.base[:COMMIT_CHARS])
 
 
 def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:
