@@ -30,6 +30,7 @@ def park(project: Project, *names: str) -> tuple[Service, str]:
     project.settings(SETTINGS.replace("parallel = 2", "parallel = 3") + PARKS)
     parked = project.yaoki("run", project.plan(make_plan({"a": service.agent()}, "a", names)))
     assert parked.code == PARKED, parked.err
+    assert parked.out.splitlines()[-1] == "next: yaoki up", "`yaoki resume` would end at once"
     return service, parked.out
 
 

@@ -41,6 +41,12 @@ def after_limit(task: Task, limit: AgentLimit = AgentLimit.RATE, **exit_: Any) -
     return retry_of(ended(task, limit, **exit_))
 
 
+def test_the_time_that_a_service_names_is_not_one_without_an_answer() -> None:
+    decided = after_limit(probing(probes=1), AgentLimit.RATE, retry_after=timedelta(hours=16))
+
+    assert decided.why.otherwise == ("12 h without an answer after that time would ask a person",)
+
+
 @pytest.mark.parametrize(
     ("problem", "unanswered", "decides"),
     [

@@ -804,3 +804,12 @@ def test_only_a_check_that_cannot_start_twice_ends_the_retries_early(
     task = replace(counted(failures={"QUALITY_FAILURE": 1}), feedback=before)
 
     assert decide_retry(task, failure, 1, 0.5).action is RETRY
+
+
+@pytest.mark.spec("10.4")
+def test_what_a_person_took_over_is_not_called_out_of_retries() -> None:
+    task = an_active_task(Stage.VERIFY, mode=AttemptMode.TAKEN_OVER)
+
+    assert decide_retry(task, a_failure(), 1, 0.5).reason is Reason.NEEDS_HUMAN
+    conflict = a_failure(FailureKind.CONFLICT)
+    assert decide_retry(task, conflict, 1, 0.5).reason is Reason.CONFLICT

@@ -207,6 +207,9 @@ def _duration(time: timedelta) -> str:
 
 def _wait(task: Task, failure: Failure, wait: timedelta, cause: str) -> RetryDecision:
     parks = wait > task.spec.policy.rate_limit_wait_max
+    # The time that the service names does not count as one without an answer.
+    after = " after that time" if failure.retry_after else ""
+    longest = _duration(task.spec.policy.account_wait_max)
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
@@ -214,7 +217,7 @@ def _wait(task: Task, failure: Failure, wait: timedelta, cause: str) -> RetryDec
         0,
         f"{cause}; no retry is used, and one task of {task.account} tries in {_duration(wait)}",
         ACCOUNT_RULE,
-        f"{_duration(task.spec.policy.account_wait_max)} without an answer would ask a person",
+        f"{longest} without an answer{after} would ask a person",
         delay=wait,
         strategy=RetryMethod.PARK if parks else RetryMethod.CONTINUE,
     )

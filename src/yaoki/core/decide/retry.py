@@ -140,8 +140,10 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
         )
     if task.taken_over and not failure.account:
         reasoning = "a person took the task over and the work did not pass"
+        is_unnamed = reason_of(failure) is Reason.MAX_RETRIES  # none was made
+        named = replace(failure, reason=Reason.NEEDS_HUMAN) if is_unnamed else failure
         return _escalate(
-            failure, current, rule.retries_max, "10.4", reasoning, "work that passes its checks"
+            named, current, rule.retries_max, "10.4", reasoning, "work that passes its checks"
         )
     futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:

@@ -107,6 +107,8 @@ def report(
         return 0
     _write(output, text)
     print_line(f"report of run {document['run']['run']}: {output}")
+    if receipt is not None:
+        print_line(f"receipt of run {document['run']['run']}: {receipt}")
     print_next_command(document["next"])
     return 0
 
@@ -163,7 +165,15 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
     for words in view.unmerged_revert_notes:
         print_wrapped(paint(f"  {clean_line(words)}", "yellow"))
-    print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
+    print_next_command(f"yaoki resume {run.id}" if stopped else _next_command(view))
+
+
+def _next_command(view: RunView) -> str:
+    """A run that is not waited for in the foreground would end again at once: a worker in the
+    background waits.
+    """
+    is_parked = view.status is RunStatus.ACTIVE and not view.is_carried
+    return "yaoki up" if is_parked else view.next_command
 
 
 def _stop_words(view: RunView) -> str:
