@@ -12,7 +12,8 @@ import pytest
 from tests.builders import MINUTE, NOW, a_failure, a_spec, a_task, an_agent, an_exit
 from yaoki.core.decide.candidate import candidate_specs, decide_candidate
 from yaoki.core.decide.failure_response import ClockAndChance
-from yaoki.core.decide.race import choose_winner, first_releases, follow_race
+from yaoki.core.decide.race import first_releases, follow_race
+from yaoki.core.decide.race_comparison import choose_winner
 from yaoki.core.machine.events import (
     Claimed,
     EscalationDecided,

@@ -27,7 +27,7 @@ from tests.simulation.fake_workspace import DictWorkspace
 from tests.simulation.world import Accesses, HandClock, Killed, World
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.tables.outbox import NoticeSelection
-from yaoki.app.planner_answer import PlanAnswerReader
+from yaoki.app.planner_answer import PlanAnswerReader, read_agent_output
 from yaoki.core.model import Catalogue, Run, RunId, Task, TaskSpec
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import StopReason
@@ -228,6 +228,7 @@ class WorkerLife:
                 lambda _: PlainAgent(),
                 lambda _: PlainPromptText(),
                 PlanAnswerReader(self.real, 1 << 16),
+                read_agent_output,
             ),
             CheckPorts(
                 TreeChecker(self.world, self.touch),

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 ADDED_MAX = 10_000
 
 
+def read_agent_output(folder: Path) -> str:
+    """The standard output of the agent that worked in this folder, up to a bound."""
+    from yaoki.adapters.agents.output_files import OUT
+    from yaoki.adapters.checks.output import read_channel
+
+    return read_channel(folder / OUT)
+
+
 class PlanAnswerReader:
     """`ports.PlanReader` over the plan reader and the store."""
 
@@ -23,14 +31,12 @@ class PlanAnswerReader:
         self._store, self._text_bytes_max = store, text_bytes_max
 
     def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:
-        from yaoki.adapters.agents.output_files import OUT
-        from yaoki.adapters.checks.output import read_channel
         from yaoki.formats.plan.planner_answer import default_spec, read_answer
 
         ground = self._answer_context(
             run, task.spec.planning_brief or PlanningBrief(), default_spec(task.spec, run)
         )
-        return read_answer(read_channel(folder / OUT), ground)
+        return read_answer(read_agent_output(folder), ground)
 
     def read_text(self, run: Run, text: str, name: str) -> PlannerAnswer:
         """Tasks that a person or an agent wrote in YAML or JSON; `name` precedes each defect."""

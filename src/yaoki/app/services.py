@@ -133,6 +133,7 @@ class Services:
     @cached_property
     def stages(self) -> Stages:
         from yaoki.adapters.agents import takes_tool_server
+        from yaoki.app.planner_answer import read_agent_output
         from yaoki.core.settings.settings import AdoptionMode
         from yaoki.engine.stage_settings import StageSettings
         from yaoki.engine.stages.stages import AgentPorts, CheckPorts, Stages
@@ -169,6 +170,7 @@ class Services:
                 self._context.find_agent,
                 lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
                 self.plan_answers,
+                read_agent_output,
                 takes_tool_server,
                 self._context.store.treatment_outcomes,
             ),

@@ -7,6 +7,7 @@ from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     CONTENT_KINDS,
     JUDGE_TRIES_MAX,
+    RACE_JUDGE_CALLS_MAX,
     FailureKind,
     RetryPolicy,
     TaskKind,
@@ -37,9 +38,12 @@ class WorstCase:
 def worst_case(spec: TaskSpec) -> WorstCase:
     """Agent runs without an answer of a person; each answer allows as many again."""
     runs = replace(_runs(spec.policy), reruns=_reruns(spec))
+    rounds = runs.content + runs.reruns
     if spec.race is not None:
         runs = _of_race(runs, spec, spec.race.tries)
     judging = _judging(spec, runs.total)
+    if spec.race is not None and spec.race.judge:
+        judging += rounds * RACE_JUDGE_CALLS_MAX
     if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         return WorstCase(0, 0, 0, judging)
     return replace(runs, judge_runs=judging, unanswered=unanswered_max(spec.policy))

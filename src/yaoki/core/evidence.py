@@ -21,7 +21,7 @@ from yaoki.core.machine.events import (
     RowRefused,
     Submitted,
 )
-from yaoki.core.machine.race_events import CandidateFailed, CandidateRetired
+from yaoki.core.machine.race_events import CandidateFailed, CandidateRetired, JudgeEnded
 from yaoki.core.machine.request_events import UndoCompleted
 from yaoki.core.model import State, StoreMismatch, TaskKind
 
@@ -35,7 +35,7 @@ EVIDENCE_EVENTS = frozenset(
         *(CHECK_FINISHED, RECONCILED, FINAL_SUMMARY, RUN_REOPENED),
         *(Submitted.NAME, Judged.NAME, Landed.NAME, Planned.NAME, Replaced.NAME),
         *(CulpritFound.NAME, LandingReverted.NAME, UndoCompleted.NAME, RowRefused.NAME),
-        *(CandidateFailed.NAME, CandidateRetired.NAME),
+        *(CandidateFailed.NAME, CandidateRetired.NAME, JudgeEnded.NAME),
     }
 )
 # A waived check counts: a person decided it, and the journal records it.
@@ -116,7 +116,7 @@ class TaskEvidence:
                 self.landed_commit, self.is_reverted = data["commit"], False
             case Planned.NAME:
                 self.planned_by = data.get("by", "")
-            case CandidateFailed.NAME | CandidateRetired.NAME:
+            case CandidateFailed.NAME | CandidateRetired.NAME | JudgeEnded.NAME:
                 # Its racing task lands the chosen work.
                 self.is_replaced = True
             case Replaced.NAME | CulpritFound.NAME:

@@ -19,6 +19,7 @@ from yaoki.core.model import (
     FailureKind,
     Task,
     TaskKind,
+    TaskSpec,
 )
 from yaoki.core.text import as_sentence, bullet_some, clip_bytes, first_line
 
@@ -155,7 +156,7 @@ def compose_prompt(
         ("What failed in the last attempt", "failed", failed),
         ("Earlier changes", "failed", "" if fill else _earlier_changes(task)),
         ("What a person said", "person", task.answer_text),
-        ("How it will be checked", "checked", "" if fill else _check_lines(task)),
+        ("How it will be checked", "checked", "" if fill else describe_checks(task.spec)),
         ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
     )
     if session_resumed and task.feedback is not None:
@@ -256,8 +257,9 @@ def _item_lines(failure: Failure) -> list[str]:
     return ["\n".join(bullet_some(lines, ITEMS_SHOWN))] if lines else []
 
 
-def _check_lines(task: Task) -> str:
-    return "\n".join(f"- {check.name}: {_command(check)}" for check in task.spec.checks)
+def describe_checks(spec: TaskSpec) -> str:
+    """A line for each check; of a hidden one agents see only that it exists."""
+    return "\n".join(f"- {check.name}: {_command(check)}" for check in spec.checks)
 
 
 def plain_check_commands(checks: Iterable[CheckSpec]) -> tuple[str, ...]:

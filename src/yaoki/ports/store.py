@@ -385,6 +385,8 @@ class PoolStore(Claims, DueTasks, Journal, Protocol):
 class WorkerStore(RunStore, Claims, Protocol):
     """The store as a worker uses it."""
 
+    def accounts(self) -> list[AccountRow]: ...
+
 
 class CommandStore(CompletionStore, Claims, Protocol):
     """The store as the commands of people use it."""

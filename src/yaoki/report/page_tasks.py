@@ -91,6 +91,8 @@ def _story(task: Data) -> list[str]:
 
 def _race_words(race: Data) -> Iterable[str]:
     yield f"race of attempt {race['attempt']}: {race['words']}"
+    if race["judge"]:
+        yield race["judge"]
     yield from (one["words"] for one in race["candidates"])
 
 

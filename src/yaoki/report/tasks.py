@@ -119,6 +119,7 @@ def _race(race: RaceRound, clean: Callable[[str], str]) -> Data:
         "winner": race.winner or None,
         "criterion": race.criterion or None,
         "words": clean(race.words),
+        "judge": clean(race.judge.words) if race.judge else None,
         "candidates": [
             {
                 "id": one.id,

@@ -53,8 +53,8 @@ RULES: Mapping[str, str] = {
     "10.4": "what a person took over is verified, not retried",
     "10.6": "past its budget no further agent is started",
     "18.1": "while the chain has an agent that may succeed, it continues and nobody is asked",
-    "18.4": "the first difference between proven candidates decides: hidden checks, mutants, diff, "
-    "cost",
+    "18.4": "the first difference between proven candidates decides: hidden checks, mutants, "
+    "a blind judge, diff, cost",
     "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
     "18.6": "a service that does not answer closes its account: one task tries, no retry is used",
     "5.7": "what was reported as not safe to retry is never retried by itself",

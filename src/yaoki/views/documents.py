@@ -12,7 +12,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
 from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.history import RecordedAnswer
-from yaoki.views.history.races import RaceCandidate, RaceRound
+from yaoki.views.history.races import RaceCandidate, RaceJudge, RaceRound
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.why import AttemptSummary, Explanation
@@ -146,7 +146,19 @@ def race_document(race: RaceRound) -> Document:
         "winner": race.winner or None,
         "criterion": race.criterion or None,
         "words": race.words,
+        "judge": _race_judge(race.judge) if race.judge else None,
         "candidates": [_candidate(one) for one in race.candidates],
+    }
+
+
+def _race_judge(judge: RaceJudge) -> Document:
+    return {
+        "id": judge.id or None,
+        "agent": judge.agent,
+        "letters": {letter: candidate for letter, (candidate, _) in judge.letters.items()},
+        "choice": judge.choice or None,
+        "reason": judge.reason or None,
+        "message": judge.message or None,
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
 from yaoki.core.model.names import explain_check_name
 from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
+from yaoki.core.model.race import letters_for
 from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
@@ -277,6 +278,32 @@ def _decided_race_words(data: Data) -> str:
     return f"candidate {data['why']['inputs']['winner']} won: {reason}"
 
 
+def _called_judge_words(data: Data) -> str:
+    names = (f"{letter} is {work['name']}" for letter, work in _by_letter(data["works"]))
+    return f"judge {data['agent']} compares the candidates: {', '.join(names)}"
+
+
+def _by_letter(works: Sequence[Data]) -> Iterator[tuple[str, Data]]:
+    return zip(letters_for(len(works)), works, strict=True)
+
+
+def _ended_judge_words(data: Data) -> str:
+    judgment = data.get("judgment") or {}
+    if judgment.get("choice"):
+        return f"chose {judgment['choice']}: {one_line(judgment['reason'], MESSAGE_CHARS)}"
+    failure = data.get("failure")
+    return f"decided nothing: {failure_words(failure)}" if failure else "was stopped"
+
+
+def _settled_judge_words(data: Data) -> str:
+    judgment = data.get("judgment") or {}
+    if judgment.get("choice"):
+        reason = one_line(judgment["reason"], MESSAGE_CHARS)
+        return f"judge {data['agent']} chose {judgment['choice']}: {reason}"
+    message = one_line(data.get("message", ""), MESSAGE_CHARS)
+    return f"judge {data['agent']} decided nothing: {message}"
+
+
 _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ATTEMPT_STARTED": _start_words,
     "AGENT_FINISHED": _agent_words,
@@ -329,6 +356,9 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
     "RACE_STARTED": lambda data: f"{len(data['candidates'])} candidates race",
     "CANDIDATE_SETTLED": _settled_words,
+    "JUDGE_CALLED": _called_judge_words,
+    "JUDGE_ENDED": _ended_judge_words,
+    "JUDGE_SETTLED": _settled_judge_words,
     "RACE_DECIDED": _decided_race_words,
     "CANDIDATE_PROVEN": lambda _: "passed its checks; its race decides",
     "CANDIDATE_FAILED": lambda data: f"failed: {failure_words(data['failure'])}; it is not retried",

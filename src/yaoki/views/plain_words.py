@@ -68,6 +68,7 @@ CRITERIA: Mapping[str, str] = {
     RaceCriterion.ONLY: "no other candidate passed its checks",
     RaceCriterion.HIDDEN_CHECKS: "it failed fewer hidden checks",
     RaceCriterion.MUTANTS: "fewer mutants survived its tests",
+    RaceCriterion.JUDGE: "the judge chose it",
     RaceCriterion.DIFF: "its diff is smaller",
     RaceCriterion.COST: "it cost less",
     RaceCriterion.NUMBER: "the candidates do not differ; it has the lowest number",

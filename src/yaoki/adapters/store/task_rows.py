@@ -60,6 +60,8 @@ TASK_DOC_FIELDS = (
     "candidates",
     "race_task",
     "score",
+    "judge",
+    "judgment",
 )
 # Stored instead of a feedback that equals the failure.
 SAME = "same"

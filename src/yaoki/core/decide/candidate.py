@@ -50,7 +50,7 @@ def _candidate_spec(task: Task, rules: RaceRules, number: int) -> TaskSpec:
         agents=_chain(task, number - 1 if rules.agents_take_turns else 0),
         required=False,
         policy=task.spec.policy.for_candidate(),
-        budget=_budget_share(task, rules.tries),
+        budget=_budget_share(task, rules.tries + bool(rules.judge)),
         race=None,
         group="",
         phase="",
@@ -70,9 +70,15 @@ def _chain(task: Task, turns: int) -> tuple[AgentSpec, ...]:
 
 
 def _budget_share(task: Task, count: int) -> dict[str, float]:
+    """A share for each candidate, and one for the judge."""
+    return {name: left / count for name, left in budget_left(task).items()}
+
+
+def budget_left(task: Task) -> dict[str, float]:
+    """What the task may still use of the measures that its candidates share."""
     used = task.spend.minus(task.forgiven_spend)
     return {
-        name: max(0.0, limit - getattr(used, name)) / count
+        name: max(0.0, limit - getattr(used, name))
         for name, limit in task.spec.budget.items()
         if name in SHARED_MEASURES
     }

@@ -6,7 +6,7 @@ what follows from the step is recorded with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from yaoki.core.decide.candidate import (
     RACE_IS_OVER,
@@ -17,13 +17,16 @@ from yaoki.core.decide.candidate import (
 )
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure
+from yaoki.core.decide.race_comparison import NOT_JUDGED, choose_winner, equal_candidates
+from yaoki.core.decide.race_judge import call_judge, find_obstacle, settle_judge
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
-from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.machine.race_events import (
     CandidateReleased,
     CandidateRetired,
     CandidateSettled,
+    JudgeSettled,
     RaceDecided,
 )
 from yaoki.core.model import (
@@ -38,6 +41,7 @@ from yaoki.core.model import (
     RaceStart,
     Task,
     TaskId,
+    TaskKind,
     Work,
 )
 from yaoki.core.text import shorten
@@ -67,10 +71,13 @@ def _rules(task: Task) -> RaceRules:
 def follow_race(
     task: Task, candidates: Sequence[Task], changed: Task, moment: ClockAndChance
 ) -> tuple[TaskEvents, ...]:
-    """The steps after the last one of the candidate `changed`, for all tasks of its race.
+    """The steps after the last one of `changed`, a candidate or the judge, for all tasks of its
+    race.
 
     `candidates` are those of the current round, in order.
     """
+    if changed.spec.kind is TaskKind.JUDGE:
+        return _follow_judge(task, candidates, changed, moment)
     settled = (_settle(changed),) if is_settled(changed) else ()
     is_open = task.awaiting_race and not task.cancel_requested and changed.id in task.candidates
     if not is_open:
@@ -80,11 +87,43 @@ def follow_race(
     proven = [each for each in candidates if is_proven(each)]
     rules = _rules(task)
     if proven and (rules.until is RaceEnd.FIRST or not _awaited(candidates, rules)):
-        return _win(task, candidates, proven, settled)
+        return _call_judge(task, proven, settled) or _win(task, candidates, proven, settled)
     if all(is_settled(each) for each in candidates):
         return _lose(task, candidates, _best_failure(candidates), settled, moment)
     own = ((task.id, settled),) if settled else ()
     return (*own, *_releases(task, candidates, moment))
+
+
+def _call_judge(
+    task: Task, proven: Sequence[Task], settled: tuple[Event, ...]
+) -> tuple[TaskEvents, ...]:
+    """Ask the judge, if the race has one and its best candidates are equal; else nothing."""
+    rules, equals = _rules(task), equal_candidates(proven)
+    if not rules.judge or rules.until is not RaceEnd.ALL or len(equals) < 2:
+        return ()
+    if _obstacle(task, settled):
+        return ()
+    return ((task.id, (*settled, call_judge(task, rules.judge, equals))),)
+
+
+def _obstacle(task: Task, settled: tuple[Event, ...]) -> str:
+    return find_obstacle(fold_events(task, settled))
+
+
+def _follow_judge(
+    task: Task, candidates: Sequence[Task], judge: Task, moment: ClockAndChance
+) -> tuple[TaskEvents, ...]:
+    """Decide with the answer of the judge, or without one."""
+    if not judge.state.is_final:
+        return ()
+    settled = settle_judge(judge)
+    if not task.awaiting_race or task.cancel_requested or judge.id != task.judge:
+        return ((task.id, (settled,)),)
+    proven = [each for each in candidates if is_proven(each)]
+    if judge.failure is not None and judge.failure.check == GIT_CONFIG_CHECK:
+        best = replace(choose_winner(proven)[0], failure=judge.failure)
+        return _lose(task, candidates, best, (settled,), moment)
+    return _win(task, candidates, proven, (settled,), settled)
 
 
 def _awaited(candidates: Sequence[Task], rules: RaceRules) -> list[Task]:
@@ -146,49 +185,27 @@ def _release(task: Task, candidate: Task, moment: ClockAndChance | None) -> Task
 # ------------------------------------------------------------------ the decision
 
 
-def choose_winner(proven: Sequence[Task]) -> tuple[Task, RaceCriterion]:
-    """The first criterion on which only one of the best candidates is left.
-
-    A value that one of them lacks decides nothing.
-    """
-    if len(proven) == 1:
-        return proven[0], RaceCriterion.ONLY
-    best = list(proven)
-    for criterion, read in _CRITERIA.items():
-        values = [read(each.score or CandidateScore()) for each in best]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            continue
-        least = min(known)
-        best = [each for each, value in zip(best, values, strict=True) if value == least]
-        if len(best) == 1:
-            return best[0], criterion
-    return best[0], RaceCriterion.NUMBER
-
-
-_CRITERIA: Mapping[RaceCriterion, Callable[[CandidateScore], float | None]] = {
-    RaceCriterion.HIDDEN_CHECKS: lambda score: score.hidden_failures,
-    RaceCriterion.MUTANTS: lambda score: score.surviving_mutants,
-    RaceCriterion.DIFF: lambda score: score.changed_lines,
-    RaceCriterion.COST: lambda score: score.cost,
-}
-
-
 def _win(
     task: Task,
     candidates: Sequence[Task],
     proven: Sequence[Task],
     settled: tuple[Event, ...],
+    answer: JudgeSettled | None = None,
 ) -> tuple[TaskEvents, ...]:
-    winner, criterion = choose_winner(proven)
-    if _rules(task).until is RaceEnd.FIRST:
+    """`answer` is the end of the judge, if one was asked."""
+    winner, criterion = choose_winner(proven, answer.candidate if answer else NOT_JUDGED)
+    rules = _rules(task)
+    if rules.until is RaceEnd.FIRST:
         criterion = RaceCriterion.FIRST
+    elif rules.judge and answer is None and len(equal_candidates(proven)) > 1:
+        answer = JudgeSettled(TaskId(""), rules.judge, message=_obstacle(task, settled))
+        settled = (*settled, answer)
     decided = RaceDecided(
         winner.id,
         criterion,
         winner.id,
         _as_work_of(task, winner),
-        _rationale(task, proven, criterion, winner.spec.name),
+        _rationale(task, proven, criterion, winner.spec.name, answer),
     )
     ended = tuple(_end(each, won=each is winner) for each in candidates)
     return _with_ended(task, candidates, (*settled, decided), ended)
@@ -271,7 +288,11 @@ def _as_work_of(task: Task, candidate: Task) -> Work:
 
 
 def _rationale(
-    task: Task, compared: Sequence[Task], criterion: RaceCriterion, winner: str
+    task: Task,
+    compared: Sequence[Task],
+    criterion: RaceCriterion,
+    winner: str,
+    answer: JudgeSettled | None = None,
 ) -> dict[str, object]:
     """As a `Rationale` is stored: the rule, its inputs, what would have changed the decision."""
     rules = _rules(task)
@@ -281,8 +302,16 @@ def _rationale(
         "tries": rules.tries,
         "until": rules.until.value,
         "compared": [each.spec.name for each in compared],
+        **(_judge_inputs(answer) if answer else {}),
     }
     return {"rule": RULE, "inputs": inputs, "otherwise": [_OTHERWISE[criterion]]}
+
+
+def _judge_inputs(answer: JudgeSettled) -> dict[str, object]:
+    judgment = answer.judgment
+    if judgment.choice:
+        return {"judge": answer.agent, "choice": judgment.choice, "reason": judgment.reason}
+    return {"judge": answer.agent, "judge_decided_nothing": answer.message}
 
 
 _OTHERWISE: Mapping[RaceCriterion, str] = {
@@ -291,6 +320,7 @@ _OTHERWISE: Mapping[RaceCriterion, str] = {
     RaceCriterion.ONLY: "another candidate that passes its checks",
     RaceCriterion.HIDDEN_CHECKS: "another candidate that passes as many hidden checks",
     RaceCriterion.MUTANTS: "another candidate with as few surviving mutants",
+    RaceCriterion.JUDGE: "another choice of the judge",
     RaceCriterion.DIFF: "another candidate with as small a diff",
     RaceCriterion.COST: "another candidate that costs as little",
     RaceCriterion.NUMBER: "any difference between the best candidates",

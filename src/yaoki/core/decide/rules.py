@@ -25,7 +25,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.journal_notes import JournalNote, check_finished_note
-from yaoki.core.machine.race_events import RaceStarted
+from yaoki.core.machine.race_events import JudgeEnded, RaceStarted
 from yaoki.core.machine.request_events import Cancelled, Recalled
 from yaoki.core.model import (
     GIT_CONFIG_CHECK,
@@ -43,6 +43,7 @@ from yaoki.core.model import (
     Task,
     Verdict,
 )
+from yaoki.core.model.outcome import describe_exit
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
@@ -50,6 +51,7 @@ from yaoki.core.model.stage_report import (
     CommitLanded,
     CommitNotLanded,
     JointCandidateFailed,
+    JudgeAnswered,
     MergeConflicted,
     PlanAccepted,
     RacePrepared,
@@ -92,6 +94,8 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return _after_verify(task, report, moment)
         case JointCandidateFailed(commit=commit, tasks=tasks, message=message):
             return (JointProofFailed(commit, tasks, message),)
+        case JudgeAnswered():
+            return (_after_answer(task, report),)
         case MergeConflicted(paths=paths):
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
@@ -121,6 +125,17 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, reason), moment)
         case StageDeferred():
             return (_release(task, report, moment),)
+
+
+def _after_answer(task: Task, report: JudgeAnswered) -> JudgeEnded:
+    """An answer counts only if it is valid and its agent ended by itself, without a failure."""
+    exit_, defect = task.work.exit, report.defect
+    if exit_ is not None and not exit_.ended_cleanly:
+        ended = describe_exit(exit_.code, exit_.signal, exit_.ended_by)
+        defect = f"its agent failed: {ended}" if ended else "its agent failed"
+    if not defect:
+        return JudgeEnded(report.judgment)
+    return JudgeEnded(failure=make_failure(FailureKind.INCOMPLETE, defect))
 
 
 def _release(task: Task, report: StageDeferred, moment: ClockAndChance) -> LeaseReleased:

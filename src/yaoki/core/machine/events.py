@@ -18,6 +18,9 @@ from yaoki.core.machine.race_events import (
     CandidateReleased,
     CandidateRetired,
     CandidateSettled,
+    JudgeCalled,
+    JudgeEnded,
+    JudgeSettled,
     RaceDecided,
     RaceStarted,
 )
@@ -424,6 +427,9 @@ Event = (
     | CandidateFailed
     | CandidateRetired
     | CandidateSettled
+    | JudgeCalled
+    | JudgeEnded
+    | JudgeSettled
     | RaceDecided
     | RowRefused
     | JournalNote

@@ -46,6 +46,9 @@ from yaoki.core.machine.race_events import (
     CandidateReleased,
     CandidateRetired,
     CandidateSettled,
+    JudgeCalled,
+    JudgeEnded,
+    JudgeSettled,
     RaceDecided,
     RaceStarted,
 )
@@ -53,6 +56,7 @@ from yaoki.core.machine.race_transitions import (
     apply_candidate_failed,
     apply_candidate_proven,
     apply_candidate_released,
+    apply_judge_ended,
     apply_race_decided,
     apply_race_started,
 )
@@ -98,6 +102,7 @@ from yaoki.core.model import (
     State,
     Task,
     TaskId,
+    TaskKind,
     WaitReason,
 )
 
@@ -116,8 +121,13 @@ def create_task(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
         spend=event.spend,
         forgiven_spend=event.spend,
         race_task=event.race_task,
-        waiting_for=WaitReason.RACE if event.race_task else WaitReason.CLAIM,
+        waiting_for=WaitReason.RACE if _awaits_release(event) else WaitReason.CLAIM,
     )
+
+
+def _awaits_release(event: Submitted) -> bool:
+    """A candidate does; the judge of a race is added when it may start."""
+    return bool(event.race_task) and event.spec.kind is not TaskKind.JUDGE
 
 
 def fold_events(task: Task, events: Iterable[Event]) -> Task:
@@ -231,7 +241,11 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_candidate_failed(task, event)
         case CandidateRetired():
             return apply_final(task, State.REPLACED, PendingRequest.NONE)
-        case CandidateSettled(spend=spend):
+        case JudgeCalled(judge=judge):
+            return replace(task, judge=judge)
+        case JudgeEnded():
+            return apply_judge_ended(task, event)
+        case CandidateSettled(spend=spend) | JudgeSettled(spend=spend):
             return replace(task, spend=task.spend.plus(spend))
         case RaceDecided():
             return apply_race_decided(task, event)

@@ -34,6 +34,9 @@ from yaoki.core.machine.race_events import (
     CandidateReleased,
     CandidateRetired,
     CandidateSettled,
+    JudgeCalled,
+    JudgeEnded,
+    JudgeSettled,
     RaceDecided,
     RaceStarted,
 )
@@ -129,6 +132,13 @@ def legal(task: Task, event: Event) -> bool:
         case CandidateRetired():
             return bool(task.race_task) and not task.state.is_final
         case CandidateSettled():
+            return task.spec.race is not None
+        case JudgeCalled():
+            may_judge = task.spec.race is not None and bool(task.spec.race.judge)
+            return task.awaiting_race and may_judge and not task.judge
+        case JudgeEnded():
+            return task.spec.kind is TaskKind.JUDGE and not task.state.is_final
+        case JudgeSettled():
             return task.spec.race is not None
         case RaceDecided():
             return task.awaiting_race and task.spec.race is not None

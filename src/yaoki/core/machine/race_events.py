@@ -10,8 +10,10 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import (
     CandidateOutcome,
     CandidateScore,
+    ComparedWork,
     Failure,
     RaceCriterion,
+    RaceJudgment,
     Spend,
     TaskId,
     Work,
@@ -80,6 +82,49 @@ class CandidateSettled:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeCalled:
+    """The best candidates are equal so far, and `agent` is asked which one is best.
+
+    `works` are in the order of the letters A, B, C.  The same transaction adds the task `judge`.
+    """
+
+    NAME: ClassVar[str] = "JUDGE_CALLED"
+    agent: str
+    works: tuple[ComparedWork, ...]
+    judge: TaskId = TaskId("")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEnded:
+    """The judge of a race chose a letter, or chose none because of `failure`.
+
+    `account_until`: its account is closed until then.
+    """
+
+    NAME: ClassVar[str] = "JUDGE_ENDED"
+    judgment: RaceJudgment = field(default_factory=RaceJudgment)
+    failure: Failure | None = None
+    account_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettled:
+    """The judge of the race has ended, and has used this much.
+
+    `candidate` is the one it chose; empty if it decided nothing, and `message` says why.
+    `judge` is empty if it could not be asked.
+    """
+
+    NAME: ClassVar[str] = "JUDGE_SETTLED"
+    judge: TaskId
+    agent: str
+    judgment: RaceJudgment = field(default_factory=RaceJudgment)
+    candidate: TaskId = TaskId("")
+    message: str = ""
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True)
 class RaceDecided:
     """The race has a winner, or only a best failure (`winner` is empty).
 
@@ -101,5 +146,8 @@ RaceEvent = (
     | CandidateFailed
     | CandidateRetired
     | CandidateSettled
+    | JudgeCalled
+    | JudgeEnded
+    | JudgeSettled
     | RaceDecided
 )

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from yaoki.core.machine.failure_transitions import count_failure
 from yaoki.core.machine.fast_replace import replace
-from yaoki.core.machine.race_events import CandidateFailed, CandidateReleased, RaceDecided
-from yaoki.core.machine.transitions import end_waivers
+from yaoki.core.machine.race_events import (
+    CandidateFailed,
+    CandidateReleased,
+    JudgeEnded,
+    RaceDecided,
+)
+from yaoki.core.machine.transitions import apply_final, end_waivers
 from yaoki.core.model import (
     CandidateScore,
     PendingRequest,
@@ -25,6 +30,7 @@ def apply_race_started(task: Task, candidates: tuple[TaskId, ...]) -> Task:
         lease=None,
         waiting_for=WaitReason.RACE,
         candidates=candidates,
+        judge=TaskId(""),
     )
 
 
@@ -54,6 +60,11 @@ def apply_candidate_failed(task: Task, event: CandidateFailed) -> Task:
         failure_kinds=(*task.failure_kinds, event.failure.kind.value),
         score=event.score,
     )
+
+
+def apply_judge_ended(task: Task, event: JudgeEnded) -> Task:
+    ended = apply_final(task, State.REPLACED, PendingRequest.NONE)
+    return replace(ended, judgment=event.judgment, failure=event.failure)
 
 
 def apply_race_decided(task: Task, event: RaceDecided) -> Task:

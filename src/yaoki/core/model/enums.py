@@ -110,7 +110,8 @@ class AttemptMode(StrEnum):
 class TaskKind(StrEnum):
     """The kind of result a task delivers; it decides what counts as success.
 
-    A fix is a change that must also show a test which fails without it (rule 17.1).
+    A fix is a change that must also show a test which fails without it (rule 17.1).  No plan has a
+    task of kind JUDGE: a race adds it, and it lands nothing (rule 18.4).
     """
 
     CHANGE = "change"
@@ -119,6 +120,7 @@ class TaskKind(StrEnum):
     CHECK = "check"
     PLAN = "plan"
     GROUP = "group"
+    JUDGE = "judge"
 
     @property
     def is_change(self) -> bool:

@@ -6,9 +6,12 @@ from datetime import timedelta
 from enum import StrEnum, unique
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model.names import TaskId
 
 # More candidates than this cost more than they can find.
 RACE_TRIES_MAX = 10
+# The judge of a race is asked once more after an interruption.
+RACE_JUDGE_CALLS_MAX = 2
 
 
 @unique
@@ -51,6 +54,7 @@ class RaceCriterion(StrEnum):
     ONLY = "only"
     HIDDEN_CHECKS = "hidden-checks"
     MUTANTS = "mutants"
+    JUDGE = "judge"
     DIFF = "diff"
     COST = "cost"
     NUMBER = "number"
@@ -61,7 +65,8 @@ class RaceRules:
     """`delay` counts only with the start AFTER.
 
     With `agents_take_turns` each candidate begins with the next agent of the task's chain;
-    otherwise all begin with the first one.
+    otherwise all begin with the first one.  `judge` names the agent that is asked which of several
+    equal candidates is best; empty: none.
     """
 
     tries: int
@@ -69,6 +74,7 @@ class RaceRules:
     delay: timedelta = timedelta(0)
     until: RaceEnd = RaceEnd.FIRST
     agents_take_turns: bool = False
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +90,33 @@ class CandidateScore:
     surviving_mutants: int | None = None
     changed_lines: int | None = None
     cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedWork:
+    """The work of a proven candidate: the diff from `base` to `head`."""
+
+    candidate: TaskId
+    name: str
+    base: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingBrief:
+    """The works that the judge of a race compares, in the order of their letters."""
+
+    works: tuple[ComparedWork, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RaceJudgment:
+    """The letter that the judge of a race chose, and why; both are empty without an answer."""
+
+    choice: str = ""
+    reason: str = ""
+
+
+def letters_for(count: int) -> tuple[str, ...]:
+    """A, B, C: the names under which a judge sees the works."""
+    return tuple(chr(ord("A") + n) for n in range(count))

@@ -22,7 +22,7 @@ from yaoki.core.model.enums import (
     TaskKind,
 )
 from yaoki.core.model.mutant import MutantRules
-from yaoki.core.model.race import RaceRules
+from yaoki.core.model.race import JudgingBrief, RaceRules
 from yaoki.core.model.stored_word import stored_as
 from yaoki.core.model.treatment import ConversationMode, LearningMode
 
@@ -246,7 +246,8 @@ class TaskSpec:
     `defers_escalation` asks no person while a planner or another iteration may fix it.  `iteration`
     is the iteration of a continuous run that created the task; zero for the plan's own tasks.
     Set-up runs again when its inputs change: manifests, lock files and `setup_inputs`.  Ignored
-    files that match `discard` are not saved.
+    files that match `discard` are not saved.  The judge of a race has the works that it compares in
+    its `judging_brief`.
     """
 
     name: str
@@ -287,6 +288,7 @@ class TaskSpec:
     tags: tuple[str, ...] = ()
     iteration: int = 0
     ticket: str = ""
+    judging_brief: JudgingBrief | None = None
 
 
 @dataclass(frozen=True, slots=True)

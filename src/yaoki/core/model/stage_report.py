@@ -11,6 +11,7 @@ from yaoki.core.model import (
     FaultSource,
     Pause,
     QueueChoice,
+    RaceJudgment,
     RefusalCause,
     TaskId,
     TaskSpec,
@@ -128,6 +129,14 @@ class PlanAccepted:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeAnswered:
+    """The judge of a race answered; with a `defect` its answer cannot be used."""
+
+    judgment: RaceJudgment
+    defect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MergeConflicted:
     """The task's work and the run branch do not merge."""
 
@@ -203,6 +212,7 @@ StageReport = (
     | WorkCommitted
     | CandidateVerified
     | JointCandidateFailed
+    | JudgeAnswered
     | MergeConflicted
     | CommitLanded
     | PlanAccepted

@@ -23,7 +23,7 @@ from yaoki.core.model.enums import (
 from yaoki.core.model.merge_queue import QueueChoice
 from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
-from yaoki.core.model.race import CandidateScore
+from yaoki.core.model.race import CandidateScore, RaceJudgment
 from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
 from yaoki.core.model.treatment import Treatment, TreatmentOutcome
@@ -211,7 +211,9 @@ class Task:
     `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
     that proved its landed commit, if they were replaced after that.
     `candidates` are those of the last round of a racing task.  A candidate has the id of its
-    `race_task`, and a `score` once it is proven or has failed.
+    `race_task`, and a `score` once it is proven or has failed.  `judge` is the task that compares
+    them in this round; it has a `judgment` once it has ended.  `judge_obstacle` is not a part of
+    its state: why the store cannot add a judge, for the decision of the race.
     """
 
     id: TaskId
@@ -265,6 +267,9 @@ class Task:
     candidates: tuple[TaskId, ...] = ()
     race_task: TaskId = TaskId("")
     score: CandidateScore | None = None
+    judge: TaskId = TaskId("")
+    judgment: RaceJudgment | None = None
+    judge_obstacle: str = ""
 
     @property
     def proof_spec(self) -> TaskSpec:

@@ -11,6 +11,7 @@ from typing import Any
 
 from yaoki.core.decide.candidate import decide_candidate
 from yaoki.core.decide.race import follow_race
+from yaoki.core.decide.race_judge import decide_judge
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
 from yaoki.core.model import (
@@ -18,6 +19,7 @@ from yaoki.core.model import (
     Lease,
     Pause,
     PauseCause,
+    RaceJudgment,
     Run,
     RunId,
     Stage,
@@ -28,6 +30,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.stage_report import (
     CommitLanded,
+    JudgeAnswered,
     StageDeferred,
     StageFaulted,
     StageReport,
@@ -173,11 +176,12 @@ class Worker:
         )
 
     def _record_candidate(self, run: Run, task: Task, lease: Lease, report: StageReport) -> Task:
-        """Record the step of a candidate, and what follows from it in its race."""
+        """Record the step of a candidate or a judge, and what follows from it in its race."""
+        choose = decide_judge if task.spec.kind is TaskKind.JUDGE else decide_candidate
         candidate, *others = self._store.record_candidate(
             lease,
             task.race_task,
-            lambda now: decide_candidate(now, report, read_clock_and_chance(self._clock)),
+            lambda now: choose(now, report, read_clock_and_chance(self._clock)),
             lambda race, candidates, changed: follow_race(
                 race, candidates, changed, read_clock_and_chance(self._clock)
             ),
@@ -203,6 +207,20 @@ class Worker:
             return WorkInterrupted("a task it depends on is undone", saved_ref=task.work.head)
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
             self._rows.refuse_unjudged(task, claim.confirm_claim)
+        if task.spec.kind is TaskKind.JUDGE and task.stage is Stage.PREPARE:
+            return self._refuse_judge(task)
+        return None
+
+    def _refuse_judge(self, task: Task) -> StageReport | None:
+        """A race does not wait for the account of its judge, so the judge is claimed nevertheless:
+        without its answer the next criterion decides.
+        """
+        now = self._clock.now()
+        for row in self._store.accounts():
+            is_probed = row.probe_task not in {"", task.id}
+            if row.name == task.account and (row.until > now or row.asking_task or is_probed):
+                message = f"the account {row.name} is closed: {row.reason}"
+                return JudgeAnswered(RaceJudgment(), message)
         return None
 
     def _run_stage(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:

@@ -7,6 +7,7 @@ Each stage touches the outside world, may be repeated without harm, and returns 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import Run, Task, TaskId, TaskSpec, Verdict
@@ -27,6 +28,7 @@ from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.proof_room import ProofSessions
 from yaoki.engine.stages.race import RaceStage
+from yaoki.engine.stages.race_judge import RaceJudgeStages
 from yaoki.engine.stages.resources import TaskResources
 from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.engine.stages.verify import VerifyStage
@@ -50,6 +52,7 @@ from yaoki.ports import (
 class AgentPorts:
     """The agents of a run by name, their prompts, and the plans that they answer with.
 
+    `read_output` gives the standard output of the agent that worked in a folder.
     `takes_tool_server` says of a preset whether it starts yaoki's MCP server.  `load_outcomes`
     gives the decided treatments of a pattern.
     """
@@ -57,6 +60,7 @@ class AgentPorts:
     find: Callable[[str], AgentDriver]
     prompt_writer: Callable[[TaskSpec], PromptWriter]
     plan_reader: PlanReader
+    read_output: Callable[[Path], str]
     takes_tool_server: Callable[[str], bool] = lambda _: False
     load_outcomes: LoadOutcomes = lambda _: ()
 
@@ -92,6 +96,7 @@ class Stages:
         self._workspace = workspace
         self._processes = attempts = AttemptProcesses(processes, settings)
         plan_task = PlanTaskStages(workspace, agents.plan_reader)
+        race_judge = RaceJudgeStages(workspace, agents.read_output)
         sessions = ProofSessions(
             checks.rooms,
             checks.checker,
@@ -121,6 +126,7 @@ class Stages:
             agents.load_outcomes,
             agents.takes_tool_server,
             plan_task,
+            race_judge,
             SpendWatch(clock),
             settings,
         )
@@ -147,6 +153,7 @@ class Stages:
             bisection,
             queue,
             plan_task,
+            race_judge,
             waived_landings,
         )
         self._land = LandStage(workspace, attempts, queue, CompanyWait(workspace, clock), plan_task)

@@ -41,6 +41,7 @@ from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.predecessor_wait import PredecessorWait
 from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.engine.stages.race_judge import RaceJudgeStages
 from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.ports import Candidate, Workspace
 
@@ -57,17 +58,20 @@ class VerifyStage:
         bisection: LandingBisection,
         queue: PredecessorWait,
         plan_task: PlanTaskStages,
+        race_judge: RaceJudgeStages,
         waived_landings: WaivedLandings,
     ) -> None:
         self._workspace, self._processes, self._prepare = workspace, processes, prepare
         self._verifier, self._bisection = verifier, bisection
-        self._queue, self._plan_task = queue, plan_task
+        self._queue, self._plan_task, self._race_judge = queue, plan_task, race_judge
         self._waived_landings = waived_landings
 
     def verify(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         folder = self._processes.folder(task, task.attempt)
         if task.spec.kind is TaskKind.PLAN:
             return self._plan_task.verify(run, task, folder)
+        if task.spec.kind is TaskKind.JUDGE:
+            return self._race_judge.verify(task, folder)
         environment = self._prepare.task_environment(task)
         if isinstance(environment, StageDeferred):
             return environment

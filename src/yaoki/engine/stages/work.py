@@ -7,7 +7,16 @@ from pathlib import Path
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, EndCause, QueueChoice, Run, Task, TaskSpec, Usage
+from yaoki.core.model import (
+    AgentExit,
+    EndCause,
+    QueueChoice,
+    Run,
+    Task,
+    TaskKind,
+    TaskSpec,
+    Usage,
+)
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -24,6 +33,7 @@ from yaoki.engine.stages.failure_text import FailureText, LoadOutcomes
 from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.prepare import CHECKOUT, WORKTREES, hash_protected
 from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.engine.stages.race_judge import RaceJudgeStages
 from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.ports import (
     AgentDriver,
@@ -59,13 +69,14 @@ class WorkStage:
         load_outcomes: LoadOutcomes,
         takes_tool_server: Callable[[str], bool],
         plan_task: PlanTaskStages,
+        race_judge: RaceJudgeStages,
         spend_watch: SpendWatch,
         settings: StageSettings,
     ) -> None:
         self._workspace, self._processes, self._attempts = workspace, processes, attempts
         self._task_environment, self._find_agent = task_environment, find_agent
         self._prompt_writer, self._load_outcomes = prompt_writer, load_outcomes
-        self._plan_task = plan_task
+        self._plan_task, self._race_judge = plan_task, race_judge
         self._takes_tool_server, self._spend_watch = takes_tool_server, spend_watch
         self._settings = settings
 
@@ -118,10 +129,11 @@ class WorkStage:
         context = self._plan_task.context(run) if task.spec.planning_brief else ""
         agent = self._find_agent(task.agent.preset)
         session = task.session if agent.can_resume(task.agent) else ""
-        # A planner answers with a plan, not with a question.
+        # A planner answers with a plan, a judge with a letter, not with a question.
+        answers = task.spec.kind in {TaskKind.PLAN, TaskKind.JUDGE}
         can_ask = (
             bool(self._settings.tool_server)
-            and task.spec.planning_brief is None
+            and not answers
             and self._takes_tool_server(task.agent.preset)
         )
         prompt, sent = self._prompt(task, context, resumed=bool(session), can_ask=can_ask)
@@ -149,7 +161,7 @@ class WorkStage:
                 "YAOKI_RUN": task.run_id,
             },
             session=session,
-            check_commands=plain_check_commands(task.spec.checks),
+            check_commands=() if answers else plain_check_commands(task.spec.checks),
             tool_server=self._settings.tool_server if can_ask else (),
         )
         self._processes.start(folder, agent.build_launch(request))
@@ -161,6 +173,8 @@ class WorkStage:
         self, task: Task, context: str, *, resumed: bool, can_ask: bool
     ) -> tuple[Prompt, PromptSent]:
         """The prompt of the next attempt, and the templates of its part about the failure."""
+        if task.spec.kind is TaskKind.JUDGE:
+            return Prompt(self._clip(self._race_judge.prompt(task))), PromptSent()
         failed = FailureText(task, self._prompt_writer(task.spec), self._load_outcomes)
         prompt = compose_prompt(
             task,
@@ -170,8 +184,10 @@ class WorkStage:
             can_ask=can_ask,
             changed_files=self._left_files(task),
         )
-        text = clip_bytes(prompt.text, self._settings.prompt_bytes_max)
-        return replace(prompt, text=text), failed.sent()
+        return replace(prompt, text=self._clip(prompt.text)), failed.sent()
+
+    def _clip(self, prompt: str) -> str:
+        return clip_bytes(prompt, self._settings.prompt_bytes_max)
 
     def _left_files(self, task: Task) -> tuple[str, ...]:
         """The files that were changed before another agent or conversation took over."""

@@ -79,6 +79,8 @@ def _attempt_lines(attempts: Sequence[AttemptSummary]) -> Iterator[str]:
 def _race_lines(race: RaceRound) -> Iterator[str]:
     """The candidates one below the other, with the values that were compared."""
     yield f"race of attempt {race.attempt}: {clean_line(race.words)}"
+    if race.judge:
+        yield f"  {clean_line(race.judge.words, 600)}"
     for one in race.candidates:
         has_lost = one.head and one.id != race.winner
         saved = f"; saved: yaoki recover {one.id}" if has_lost else ""

@@ -105,6 +105,12 @@ CANDIDATE = object_of(
     **dict.fromkeys(("surviving_mutants", "changed_lines"), nullable(INTEGER)),
     cost=nullable(NUMBER),
 )
+RACE_JUDGE = object_of(
+    id=nullable(TEXT),
+    agent=TEXT,
+    letters={"type": "object", "additionalProperties": TEXT},
+    **dict.fromkeys(("choice", "reason", "message"), nullable(TEXT)),
+)
 RACE = object_of(
     attempt=INTEGER,
     at=INSTANT,
@@ -112,6 +118,7 @@ RACE = object_of(
     winner=nullable(TEXT),
     criterion=nullable(TEXT),
     words=TEXT,
+    judge=nullable(RACE_JUDGE),
     candidates=array_of(CANDIDATE),
 )
 STRETCH = object_of(

@@ -113,6 +113,8 @@ def _virtual_environment(draft: Draft) -> dict[str, str]:
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
     used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
     used.update((*draft.planners, *draft.plan.agent, *draft.settings.agent))
+    races = (draft.race_of(placed.task) for placed in draft.tasks)
+    used.update(race.judge for race in races if race is not None and race.judge)
     used = set(draft.agents) if draft.is_open_ended else used
     used.update(check.agent.name for check in _checks(draft).values() if check.agent)
     return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
@@ -277,6 +279,7 @@ def _race(draft: Draft, task: TaskModel) -> RaceRules | None:
         race.start.after,
         RaceEnd(race.until),
         agents_take_turns=draft.chain_of(task) is race.agents,
+        judge=race.judge,
     )
 
 

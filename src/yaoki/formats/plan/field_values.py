@@ -131,7 +131,7 @@ def as_race_rules(value: object) -> object:
     if value is False or value == "off":
         return {"tries": 1}
     if not isinstance(value, dict):
-        raise field_error("must be off, or a table with tries, agents, start, until")
+        raise field_error("must be off, or a table with tries, agents, start, until, judge")
     return value
 
 

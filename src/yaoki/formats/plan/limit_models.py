@@ -127,6 +127,9 @@ class RaceModel(StrictModel):
     until: Literal["first", "all"] = Field(
         "first", description="the first proven candidate wins, or all are compared"
     )
+    judge: str = Field(
+        "", description="agent asked which of several equal candidates is best; needs until: all"
+    )
 
 
 _RACE_TABLE = {
@@ -137,6 +140,7 @@ _RACE_TABLE = {
         "agents": {"type": "array", "items": {"type": "string"}},
         "start": _RACE_START_SCHEMA,
         "until": {"enum": ["first", "all"]},
+        "judge": {"type": "string"},
     },
 }
 RaceOrWord = Annotated[

@@ -18,6 +18,7 @@ from yaoki.formats.plan.proof import judge_done_when, judge_proof
 if TYPE_CHECKING:
     from yaoki.formats.plan.defects import Defects, KeyPath
     from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.limit_models import RaceModel
     from yaoki.formats.plan.model import AgentModel, CheckModel
 
 NAME = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -65,6 +66,7 @@ def _plan(draft: Draft) -> None:
         defects.add(("planner",), "names no agent; leave it out or name one")
     draft.add_references("agent", ("planner",), plan.planner, draft.agent_names)
     draft.add_references("agent", ("race", "agents"), plan.race.agents, draft.agent_names)
+    _race_judge(draft, ("race",), plan.race)
     draft.add_references("check", ("done_when",), plan.done_when, draft.check_names)
     judge_done_when(draft)
     known = set(PATTERNS)
@@ -271,6 +273,7 @@ def _race(draft: Draft, placed: PlacedTask) -> None:
         return
     agents = task.race.agents
     draft.add_references("agent", placed.path_of("race", "agents"), agents, draft.agent_names)
+    _race_judge(draft, placed.path_of("race"), task.race)
     if task.kind not in RACING_KINDS:
         kinds = " or ".join(RACING_KINDS)
         defects.add(placed.path_of("race"), f"race is for a task of kind {kinds}")
@@ -279,6 +282,15 @@ def _race(draft: Draft, placed: PlacedTask) -> None:
     elif agents and task.is_given("agent"):
         reason = "race.agents and agent both say who works; give only one"
         defects.add(placed.path_of("race", "agents"), reason)
+
+
+def _race_judge(draft: Draft, path: KeyPath, race: RaceModel) -> None:
+    if not race.is_given("judge"):
+        return
+    place = (*path, "judge")
+    draft.add_reference("agent", place, race.judge, draft.agent_names)
+    if race.until != "all":
+        draft.defects.add(place, "a judge compares all proven candidates; write until: all")
 
 
 def _repeated_ids(draft: Draft) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import CandidateOutcome
+from yaoki.core.model.race import letters_for
 from yaoki.ports import JournalEntry
 from yaoki.views.plain_words import describe_criterion
 
@@ -33,6 +34,33 @@ class RaceCandidate:
 
 
 @dataclass(frozen=True, slots=True)
+class RaceJudge:
+    """The judge of a round.  `letters` names the candidates as it saw them, by id and by name.
+
+    `choice` is a letter; empty if it decided nothing, and `message` says why once it has ended.
+    `id` is empty if it could not be asked.
+    """
+
+    agent: str
+    id: str = ""
+    letters: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    choice: str = ""
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def words(self) -> str:
+        """`judge careful chose B (A is x~1.2, B is x~1.1): it is simpler`."""
+        names = ", ".join(f"{letter} is {name}" for letter, (_, name) in self.letters.items())
+        seen = f" ({names})" if names else ""
+        if self.choice:
+            return f"judge {self.agent} chose {self.choice}{seen}: {self.reason}"
+        if self.message:
+            return f"judge {self.agent} decided nothing{seen}: {self.message}"
+        return f"judge {self.agent} compares the candidates{seen}"
+
+
+@dataclass(frozen=True, slots=True)
 class RaceRound:
     """One attempt of a racing task; `decided_at` is None while its candidates work."""
 
@@ -42,6 +70,7 @@ class RaceRound:
     decided_at: datetime | None = None
     winner: str = ""
     criterion: str = ""
+    judge: RaceJudge | None = None
 
     @property
     def winner_name(self) -> str:
@@ -73,6 +102,26 @@ class RaceLog:
         self.rounds = [
             replace(one, candidates=_with(one.candidates, settled)) for one in self.rounds
         ]
+
+    def call_judge(self, entry: JournalEntry) -> None:
+        works, judge = entry.data.get("works", ()), str(entry.data.get("judge", ""))
+        seen = ((str(work["candidate"]), str(work["name"])) for work in works)
+        letters = dict(zip(letters_for(len(works)), seen, strict=True))
+        self._set_judge(RaceJudge(str(entry.data.get("agent", "")), judge, letters))
+
+    def settle_judge(self, entry: JournalEntry) -> None:
+        """The end of the judge of the newest round; that of an earlier one decided nothing."""
+        data, judgment = entry.data, entry.data.get("judgment") or {}
+        judge, agent = str(data.get("judge", "")), str(data.get("agent", ""))
+        before = (self.rounds[-1].judge if self.rounds else None) or RaceJudge(agent, judge)
+        if before.id == judge:
+            choice, reason = str(judgment.get("choice", "")), str(judgment.get("reason", ""))
+            message = str(data.get("message", ""))
+            self._set_judge(replace(before, choice=choice, reason=reason, message=message))
+
+    def _set_judge(self, judge: RaceJudge) -> None:
+        if self.rounds:
+            self.rounds[-1] = replace(self.rounds[-1], judge=judge)
 
     def decide(self, entry: JournalEntry) -> None:
         if self.rounds:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.model import CheckRunPurpose, Choice, FailureKind, Stage
+from yaoki.core.model import CheckRunPurpose, Choice, FailureKind, Stage, TaskKind
 from yaoki.core.model.verdict_key import describe_difference
 from yaoki.core.text import format_duration
 from yaoki.ports import JournalEntry
@@ -157,7 +157,8 @@ def _submit(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
     spec = entry.data.get("spec") or {}
     history.name = str(spec.get("name", ""))
     history.race_task = str(entry.data.get("race_task", ""))
-    cause = WaitCause.RACE if history.race_task else WaitCause.SLOT
+    is_judge = spec.get("kind") == TaskKind.JUDGE
+    cause = WaitCause.RACE if history.race_task and not is_judge else WaitCause.SLOT
     timeline.begin_wait(entry, WaitCause.NEEDS if spec.get("needs") else cause)
 
 
@@ -434,6 +435,24 @@ def _retire_candidate(history: TaskHistory, timeline: Timeline, entry: JournalEn
     history.removal = Removal(entry.at, entry.event, f"REPLACED: {words}")
 
 
+def _call_judge(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history.races.call_judge(entry)
+
+
+def _settle_judge(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+    history.races.settle_judge(entry)
+
+
+def _end_judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    if entry.data.get("failure"):
+        _fail(timeline, entry, AttemptEnd.FAILED)
+    else:
+        has_chosen = bool((entry.data.get("judgment") or {}).get("choice"))
+        timeline.end_attempt(entry, AttemptEnd.ANSWERED if has_chosen else AttemptEnd.STOPPED)
+    words = f"it has judged the race of {history.race_task}"
+    history.removal = Removal(entry.at, entry.event, f"REPLACED: {words}")
+
+
 def _instant(text: Any) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
@@ -474,6 +493,9 @@ _APPLY: Mapping[str, Apply] = {
     "CANDIDATE_PROVEN": _prove_candidate,
     "CANDIDATE_FAILED": _fail_candidate,
     "CANDIDATE_RETIRED": _retire_candidate,
+    "JUDGE_CALLED": _call_judge,
+    "JUDGE_SETTLED": _settle_judge,
+    "JUDGE_ENDED": _end_judge,
 }
 # Other events say nothing about the history of a task.
 TASK_EVENTS = frozenset(_APPLY)

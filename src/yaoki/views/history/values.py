@@ -28,6 +28,8 @@ class AttemptEnd(StrEnum):
     PROVEN = "PROVEN"
     FAILED = "FAILED"
     STOPPED = "STOPPED"
+    # Of the judge of a race.
+    ANSWERED = "ANSWERED"
     OTHER = ""
 
     @property

@@ -16,6 +16,8 @@ from yaoki.core.model import (
     AccountClosure,
     AccountProblem,
     AgentExit,
+    AgentSpec,
+    Catalogue,
     ClosedAccount,
     Failure,
     FailureKind,
@@ -141,6 +143,7 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
         Judged,
         RetryDecided,
     )
+    from yaoki.core.machine.race_events import JudgeEnded
     from yaoki.core.machine.request_events import Answered, WaitEnded
 
     own = before.account
@@ -167,6 +170,9 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 asking = before.id if failure.closure else ""
                 until = now if asking else now + DEFAULT_LIMIT_WAIT
                 _close(tx, own, failure, until, now, asking, avoided=bool(asking))
+            case JudgeEnded(failure=failure, account_until=until) if failure is not None:
+                # Nobody asks a person about it: the next task that needs the account does.
+                _close(tx, own, failure, until or now + DEFAULT_LIMIT_WAIT, now, avoided=False)
             case Answered() if before.failure is not None and before.failure.account_problem:
                 tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
             case WaitEnded(account=account) if account:
@@ -222,11 +228,10 @@ def _close(
 def closes_account(events: Sequence[Event]) -> bool:
     """Does a failure say something about the account of the task's own agent?"""
     from yaoki.core.machine.events import EscalationDecided, RetryDecided
+    from yaoki.core.machine.race_events import JudgeEnded
 
-    return any(
-        isinstance(event, RetryDecided | EscalationDecided) and event.failure.account_problem
-        for event in events
-    )
+    decided = (e for e in events if isinstance(e, RetryDecided | EscalationDecided | JudgeEnded))
+    return any(event.failure is not None and event.failure.account_problem for event in decided)
 
 
 def closed_account(tx: Transaction, task: Task) -> ClosedAccount | None:
@@ -265,6 +270,23 @@ def closed_chain_accounts(tx: Transaction, task: Task, now: datetime) -> dict[st
         elif until > now:
             closed[name] = until
     return closed
+
+
+def open_judge_agents(
+    tx: Transaction, catalogue: Catalogue, name: str, now: datetime
+) -> tuple[AgentSpec, ...]:
+    """The agent that judges a race, once for each of its accounts that it can use at once."""
+    agent = catalogue.agents.get(name)
+    if agent is None:
+        return ()
+    rows = {row["name"]: row for row in tx.rows(SELECT)}
+    return tuple(
+        one for one in agent.list_by_account() if _is_open(rows.get(one.billed_account), now)
+    )
+
+
+def _is_open(row: SqlRow | None, now: datetime) -> bool:
+    return row is None or not (row["until_ms"] > to_ms(now) or row["probing"] or row["asked"])
 
 
 def _needs_person(row: SqlRow) -> bool:

@@ -189,7 +189,9 @@ class ClaimQueries:
         now: datetime,
         claim_filter: ClaimFilter,
     ) -> list[Task]:
-        """Only a task that would start an agent waits for its account."""
+        """Only a task that would start an agent waits for its account; the judge of a race waits
+        only while the account has as many agents as it may have.
+        """
         full = [
             spec.billed_account
             for spec in self._loader.catalogue(tx, run_id).agents.values()
@@ -202,7 +204,12 @@ class ClaimQueries:
             names = ", ".join(f":a{i}" for i in range(len(closed)))
             others = sql.other_account_condition(len(closed))
             switches = f"(account IN ({sql.AVOIDED_ACCOUNTS}) AND {others})"
-            condition = f"AND NOT (stage = 'PREPARE' AND account IN ({names}) AND NOT {switches})"
+            full_names = ", ".join(f":a{i}" for i, name in enumerate(closed) if name in full)
+            waits = f"(kind <> 'judge' OR account IN ({full_names}))" if full else "kind <> 'judge'"
+            condition = (
+                f"AND NOT (stage = 'PREPARE' AND account IN ({names}) AND {waits}"
+                f" AND NOT {switches})"
+            )
             statement = statement.replace("ORDER BY", f"{condition} ORDER BY")
             params.update({f"a{i}": name for i, name in enumerate(closed)})
         condition, more = claim_condition(tx, run_id, claim_filter.tags, claim_filter.scope)

@@ -140,7 +140,7 @@ length(other_accounts) = (
     WHERE replace(other_accounts, '|' || o.name || '|', '') <> other_accounts)
 """
 _STARTS_LATER = f"""
-(stage = 'PREPARE' AND account IN ({ASKED_ACCOUNTS})
+(stage = 'PREPARE' AND kind <> 'judge' AND account IN ({ASKED_ACCOUNTS})
  AND ({_OTHERS_ASKED} OR account NOT IN ({AVOIDED_ACCOUNTS})))
 """
 
@@ -273,7 +273,7 @@ LIMIT 1
 """
 
 NEXT_DUE = f"""
-SELECT min(CASE WHEN a.until_ms > t.due_ms AND t.stage = 'PREPARE'
+SELECT min(CASE WHEN a.until_ms > t.due_ms AND t.stage = 'PREPARE' AND t.kind <> 'judge'
                 THEN a.until_ms ELSE t.due_ms END) AS due
 FROM (SELECT * FROM tasks WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0
         AND held = 0 AND NOT {_STARTS_LATER}) t

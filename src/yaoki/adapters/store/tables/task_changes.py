@@ -15,6 +15,7 @@ from yaoki.adapters.store.tables.accounts import (
     closed_account,
     closed_chain_accounts,
     closes_account,
+    open_judge_agents,
 )
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
@@ -25,8 +26,9 @@ from yaoki.adapters.store.tables.task_loader import (
 from yaoki.adapters.store.tables.treatments import failed_pattern, load_outcomes
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
+from yaoki.core.machine.race_events import JudgeCalled
 from yaoki.core.machine.request_events import Cancelled, CancelRequested
-from yaoki.core.model import Lease, RunId, State, Task, TaskId
+from yaoki.core.model import Lease, RunId, State, Task, TaskId, TaskKind
 from yaoki.errors import LeaseLost, NotNow
 
 if TYPE_CHECKING:
@@ -130,13 +132,23 @@ class TaskChanges:
         candidates = [present[each] for each in task.candidates]
         changes = follow(task, candidates, candidate)
         own = [event for task_id, events in changes if task_id == task.id for event in events]
-        if known := self._with_others(tx, task, own):
+        if known := self._with_others(tx, task, own) or self._with_obstacle(tx, task, own):
             changes = follow(known, candidates, candidate)
         present[task.id] = task
         changed = {
             task_id: self._writer.write(tx, present[task_id], events) for task_id, events in changes
         }
         return list({candidate.id: candidate, **changed}.values())
+
+    def _with_obstacle(self, tx: Transaction, task: Task, events: Sequence[Event]) -> Task | None:
+        """The racing task with the reason why its judge cannot be asked, if there is one."""
+        called = next((event for event in events if isinstance(event, JudgeCalled)), None)
+        if called is None:
+            return None
+        catalogue = self._loader.catalogue(tx, task.run_id)
+        if open_judge_agents(tx, catalogue, called.agent, self._clock.row_time()):
+            return None
+        return replace(task, judge_obstacle=f"the account of {called.agent} is closed")
 
     # -------------------------------------------------------------- amend
 
@@ -259,8 +271,10 @@ class TaskChanges:
         def work(tx: Transaction) -> Task:
             task = self._loader.task(tx, task_id)
             if task.race_task and not task.state.is_final:
+                is_judge = task.spec.kind is TaskKind.JUDGE
+                role = "the judge of" if is_judge else "a candidate in"
                 raise NotNow(
-                    f"{task.id} is a candidate in the race of {task.race_task}",
+                    f"{task.id} is {role} the race of {task.race_task}",
                     hint=f"yaoki cancel {task.race_task}",
                 )
             if task.state.is_final:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import dump_json, to_ms
 from yaoki.adapters.store.tables import statements as sql
+from yaoki.adapters.store.tables.accounts import open_judge_agents
 from yaoki.adapters.store.tables.apply_events import EventApplier, update_run_columns
 from yaoki.adapters.store.tables.outbox import NOTICE_KINDS, NoticeSelection, enqueue_notices
 from yaoki.adapters.store.tables.task_loader import TaskLoader, load_run
@@ -24,7 +25,8 @@ from yaoki.core.machine.events import (
     Submitted,
     event_name,
 )
-from yaoki.core.machine.race_events import RaceStarted
+from yaoki.core.machine.evolution import fold_events
+from yaoki.core.machine.race_events import JudgeCalled, RaceStarted
 from yaoki.core.machine.request_events import Answered, CancelRequested, UndoRequested
 from yaoki.core.model import Catalogue, Reason, Run, State, Task, TaskId, TaskKind, TaskSpec
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.database import Transaction
 
 LISTED_DEPENDENTS_MAX = 100
+RACE_IS_CANCELLED = "its race was cancelled"
 BLOCKING_STATES = frozenset({State.ESCALATED, State.CANCELLED})
 
 
@@ -65,10 +68,8 @@ class EventWriter:
             if isinstance(event, Planned) and event.specs:
                 run = load_run(tx, before.run_id, lock=True)
                 self.add_tasks(tx, run, event.specs, event.replaces, by_planner=True)
-        events = tuple(
-            self._add_candidates(tx, before) if isinstance(event, RaceStarted) else event
-            for event in events
-        )
+        if any(isinstance(event, RaceStarted | JudgeCalled) for event in events):
+            events = self._add_race_tasks(tx, before, events)
         after = self._applier.apply(tx, before, events, now)
         self._append_entries(tx, self._entries(tx, before, events, to_ms(now)))
         if journal_dependents:
@@ -203,6 +204,31 @@ class EventWriter:
 
     # -------------------------------------------------------------- candidates of a race
 
+    def _add_race_tasks(
+        self, tx: Transaction, before: Task, events: Sequence[Event]
+    ) -> tuple[Event, ...]:
+        """The events, with the ids of the candidates or of the judge that they add."""
+        named: list[Event] = []
+        for event in events:
+            match event:
+                case RaceStarted():
+                    named.append(self._add_candidates(tx, before))
+                case JudgeCalled():
+                    named.append(self._add_judge(tx, fold_events(before, named), event))
+                case _:
+                    named.append(event)
+        return tuple(named)
+
+    def _add_judge(self, tx: Transaction, task: Task, called: JudgeCalled) -> JudgeCalled:
+        from yaoki.core.decide.race_judge import judge_spec
+
+        run = load_run(tx, task.run_id, lock=True)
+        agents = open_judge_agents(tx, run.catalogue, called.agent, self._clock.row_time())
+        spec = judge_spec(task, called, agents)
+        submitted = Submitted(task_count(tx, run.id) + 1, spec, task.parent, race_task=task.id)
+        (judge,) = self._insert(tx, run, [submitted])
+        return replace(called, judge=judge)
+
     def _add_candidates(self, tx: Transaction, task: Task) -> RaceStarted:
         """Add the candidates of the attempt that starts with the same events."""
         from yaoki.core.decide.candidate import candidate_specs
@@ -226,11 +252,18 @@ class EventWriter:
     def _end_candidates(self, tx: Transaction, task: Task) -> None:
         """The candidates of a racing task that a person cancelled end as well."""
         from yaoki.core.decide.candidate import end_candidate
+        from yaoki.core.decide.race_judge import end_judge
 
-        for task_id in task.candidates if task.awaiting_race else ():
+        if not task.awaiting_race:
+            return
+        for task_id in task.candidates:
             candidate = self._loader.task(tx, task_id)
-            if events := end_candidate(candidate, "its race was cancelled"):
+            if events := end_candidate(candidate, RACE_IS_CANCELLED):
                 self.write(tx, candidate, events)
+        if task.judge:
+            judge = self._loader.task(tx, task.judge)
+            if events := end_judge(judge, RACE_IS_CANCELLED):
+                self.write(tx, judge, events)
 
     # -------------------------------------------------------------- journal
 

@@ -263,7 +263,8 @@ def _agent_words(task: TaskBound) -> str:
     if race is None:
         return " then ".join(names)
     who = ", ".join(names) if race.agents_take_turns else " then ".join(names)
-    return f"race of {race.tries}: {who}"
+    judge = f"; judge: {race.judge}" if race.judge else ""
+    return f"race of {race.tries}: {who}{judge}"
 
 
 def _task_words(task: TaskBound) -> Iterator[str]:

@@ -12,6 +12,7 @@ const VALUES = [
   { key: "failed_checks", criterion: "" },
   { key: "hidden_failures", criterion: "hidden-checks" },
   { key: "surviving_mutants", criterion: "mutants" },
+  { key: "letter", criterion: "judge", words: (letter) => letter },
   { key: "changed_lines", criterion: "diff" },
   { key: "cost", criterion: "cost", words: (value) => money(value) },
 ];
@@ -22,7 +23,8 @@ export function Races({ data }) {
     ${data.races.map((race) => html`<${Race} key=${race.attempt} race=${race} />`)}`;
 }
 
-function Race({ race }) {
+function Race({ race: told }) {
+  const race = { ...told, candidates: told.candidates.map((one) => ({ ...one, letter: letterOf(told, one) })) };
   const known = VALUES.filter(({ key }) => race.candidates.some((one) => one[key] !== null));
   return html`<section class="race" aria-label=${t("attempt.n", { n: race.attempt })} data-criterion=${race.criterion}>
     <p><b>${t("attempt.n", { n: race.attempt })}</b> ${resultWords(race)}</p>
@@ -35,7 +37,19 @@ function Race({ race }) {
           draw=${(one) => (one[key] === null ? html`<span class="hush">${t("race.unknown")}</span>` : words ? words(one[key]) : one[key])} />`)}
       </tbody>
     </table></div>
+    ${race.judge && html`<p class="race-judge">${judgeWords(race.judge)}</p>`}
   </section>`;
+}
+
+/** The letter under which the judge saw a candidate. */
+function letterOf(race, one) {
+  const found = Object.entries(race.judge?.letters || {}).find(([, id]) => id === one.id);
+  return found ? found[0] : null;
+}
+
+function judgeWords({ agent, choice, reason, message }) {
+  if (choice) return t("race.judge.chose", { agent, choice, reason });
+  return message ? t("race.judge.nothing", { agent, message }) : t("race.judge.asked", { agent });
 }
 
 const won = (race, one) => (race.winner === one.id ? "" : undefined);

@@ -1,0 +1,39 @@
+"""The parts of a race's judge that touch the world: the diffs of its prompt, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from yaoki.core.model import JudgingBrief, RaceJudgment, Task
+from yaoki.core.model.stage_report import JudgeAnswered
+from yaoki.core.race_judge_prompt import compose_judge_prompt, read_judge_answer
+from yaoki.ports import Workspace
+
+
+class RaceJudgeStages:
+    """Used by the stages for tasks of kind `judge`.
+
+    `read_output` gives the standard output of the agent that worked in a folder.
+    """
+
+    def __init__(self, workspace: Workspace, read_output: Callable[[Path], str]) -> None:
+        self._workspace, self._read_output = workspace, read_output
+
+    def prompt(self, task: Task) -> str:
+        contents = self._workspace.contents
+        diffs = [contents.diff(work.base, work.head) for work in _brief(task).works]
+        return compose_judge_prompt(task.spec, diffs)
+
+    def verify(self, task: Task, folder: Path) -> JudgeAnswered:
+        try:
+            return JudgeAnswered(
+                read_judge_answer(self._read_output(folder), len(_brief(task).works))
+            )
+        except ValueError as defect:
+            return JudgeAnswered(RaceJudgment(), str(defect))
+
+
+def _brief(task: Task) -> JudgingBrief:
+    assert task.spec.judging_brief is not None, f"{task.id} judges no race"
+    return task.spec.judging_brief
