@@ -439,6 +439,12 @@ def race(seed: int, acts: Mapping[str, list[str]], *, until: RaceEnd, **more: An
     return story(seed, tasks, acts)
 
 
+def judged(answer: str) -> Mapping[str, list[str]]:
+    """All three are right, and equal until the judge has answered."""
+    return {"a~1.1": ["as:a"], "a~1.2": ["as:a"], "a~1.3": ["as:a"], "a~1.judge": [answer]}
+
+
+CHOICE = '{"best": "C", "reason": "it is simple"}'
 WON = {"a~1.1": ["lie"], "a~1.2": ["as:a"], "a~1.3": ["as:a"]}
 # Nobody is right in the first round.
 LOST_FIRST = {ANYBODY: ["as:a"], "a~1.1": ["lie"], "a~1.2": ["nothing"], "a~1.3": ["lie"]}
@@ -458,6 +464,9 @@ RACES: Mapping[str, Scenario] = {
     "all": race(31, WON, until=RaceEnd.ALL),
     "second-round": race(32, {**LOST_FIRST, "b": ["good"]}, until=RaceEnd.FIRST),
     "after-failure": race(33, WON, until=RaceEnd.ALL, start=RaceStart.AFTER_FAILURE),
+    "judged": race(36, judged(CHOICE), until=RaceEnd.ALL, judge="agent"),
+    "judge-silent": race(37, judged("nothing"), until=RaceEnd.ALL, judge="agent"),
+    "judge-limited": race(38, judged("refused:rate:3"), until=RaceEnd.ALL, judge="agent"),
     "after": race(34, WON, until=RaceEnd.ALL, start=RaceStart.AFTER, delay=timedelta(minutes=10)),
 }
 

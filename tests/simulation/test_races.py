@@ -13,7 +13,7 @@ import pytest
 
 from tests.simulation.invariants import check_invariants, ending
 from tests.simulation.kill_points import new_kill_points
-from tests.simulation.scenarios import RACES, race
+from tests.simulation.scenarios import CHOICE, RACES, race
 from tests.simulation.test_kills import same_ending, unkilled
 from tests.simulation.worker_lives import (
     LEASE,
@@ -26,7 +26,7 @@ from tests.simulation.worker_lives import (
     run_to_end,
 )
 from tests.simulation.world import ANYBODY, Accesses, Killed
-from yaoki.core.model import RaceEnd, RaceStart, State
+from yaoki.core.model import RACE_JUDGE_CALLS_MAX, RaceEnd, RaceStart, State
 from yaoki.ports import JournalEntry
 
 pytestmark = pytest.mark.spec("18.4", "0.2", "0.3")
@@ -37,6 +37,11 @@ TRIES = 3
 STEPS_MAX = 400
 # The run is idle when nobody has found anything to do for so many steps.
 IDLE_STEPS = 5
+# Those of a judge: two that may count, and three that decide nothing.
+ANSWERS = (
+    *(CHOICE, '{"best": "B", "reason": "it is simple"}', '{"best": "Z", "reason": "none"}'),
+    *("lie", "refused:rate:3"),
+)
 
 
 @pytest.mark.full
@@ -74,7 +79,9 @@ def test_a_race_of_two_machines_with_kills_has_one_winner_or_none(chunk: int) ->
 
 
 def a_race(dice: random.Random) -> Scenario:
-    """Each candidate of each round is right or wrong by chance; sometimes nobody is."""
+    """Each candidate of each round is right or wrong by chance; sometimes nobody is, and sometimes
+    a judge is asked about those that are.
+    """
     acts = {
         f"a~{attempt}.{number}": [dice.choice(("as:a", "lie", "lie", "nothing"))]
         for attempt in (1, 2, 3)
@@ -83,7 +90,10 @@ def a_race(dice: random.Random) -> Scenario:
     start = dice.choice(list(RaceStart))
     delay = timedelta(seconds=30) if start is RaceStart.AFTER else timedelta(0)
     until = dice.choice(list(RaceEnd))
-    scenario = race(dice.randrange(1000), {ANYBODY: ["good"], **acts}, until=until, start=start)
+    judge = dice.choice(("", "agent")) if until is RaceEnd.ALL else ""
+    acts |= {f"a~{attempt}.judge": [dice.choice(ANSWERS)] for attempt in (1, 2, 3)}
+    seed, every = dice.randrange(1000), {ANYBODY: ["good"], **acts}
+    scenario = race(seed, every, until=until, start=start, judge=judge)
     rules = scenario.tasks[0].race
     assert rules is not None
     racing = replace(scenario.tasks[0], race=replace(rules, delay=delay))
@@ -142,6 +152,7 @@ def check_race(life: WorkerLife) -> None:
     wins = [entry for entry in decided if entry.data["winner"]]
     assert len(wins) == (racing.state is State.DONE), "one winner, or none"
     check_candidates(life, told, rounds)
+    check_judges(life, of_race)
     won = [entry.task_id for entry in told if entry.data.get("won")]
     assert won == [entry.data["winner"] for entry in wins]
 
@@ -162,6 +173,45 @@ def check_candidates(
         assert len(runs) <= 1 + candidate.counts.interruptions, f"{each} was started again"
         saved = {attempt for attempt in runs if f"{each}/{attempt}" in life.world.kept}
         assert saved == set(runs), f"the work of {candidate.spec.name} is not saved"
+
+
+def check_judges(life: WorkerLife, of_race: list[JournalEntry]) -> None:
+    called = [entry for entry in of_race if entry.event == "JUDGE_CALLED"]
+    settled = [entry for entry in of_race if entry.event == "JUDGE_SETTLED" and entry.data["judge"]]
+    ids = [entry.data["judge"] for entry in called]
+    assert [entry.data["judge"] for entry in settled] == ids, "every judge is settled once"
+    for one in ids:
+        judge = life.real.task(one)
+        assert judge.state is State.REPLACED, f"{judge.spec.name} is in limbo"
+        runs = [attempt for name, attempt in life.world.starts if name == judge.spec.name]
+        assert len(runs) <= RACE_JUDGE_CALLS_MAX, f"{one} was asked again and again"
+    for entry in (entry for entry in of_race if entry.data.get("criterion") == "judge"):
+        chosen = [one.data["candidate"] for one in settled if one.data.get("candidate")]
+        assert entry.data["winner"] in chosen, "the judge's choice wins"
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize(
+    ("name", "criterion", "message"),
+    [
+        ("judged", "judge", ""),
+        ("judge-silent", "number", "there is no JSON object in its answer"),
+        ("judge-limited", "number", "limit"),
+    ],
+)
+def test_a_judge_without_kills_decides_or_says_why_not(
+    name: str, criterion: str, message: str
+) -> None:
+    def last(life: WorkerLife) -> tuple[str, str]:
+        told = life.real.journal(run_id=RUN)
+        (settled,) = (entry.data for entry in told if entry.event == "JUDGE_SETTLED")
+        (decided,) = (entry.data for entry in told if entry.event == "RACE_DECIDED")
+        return str(decided["criterion"]), str(settled.get("message", ""))
+
+    found = run_to_end(RACES[name], last)
+
+    assert found[0] == criterion
+    assert message in found[1]
 
 
 @pytest.mark.quick_cases(2)
