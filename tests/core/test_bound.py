@@ -129,3 +129,11 @@ def test_a_race_has_a_round_of_candidates_for_every_attempt() -> None:
     assert (found.content, found.reruns) == (3 * single.content, 3 * single.reruns)
     assert (found.repeats, found.interruptions) == (8 * candidates, 6 * candidates)
     assert found.total == candidates * (1 + 8 + 6)
+
+
+@pytest.mark.spec("18.4", "0.4")
+def test_the_judge_of_a_race_may_be_asked_twice_in_every_round() -> None:
+    single = bound(a_policy())
+    found = worst_case(a_spec(policy=a_policy(), checks=(), race=RaceRules(3, judge="careful")))
+
+    assert found.judge_runs == 2 * (single.content + single.reruns)

@@ -429,6 +429,85 @@ def test_an_open_race_says_how_many_candidates_have_ended() -> None:
     assert describe_candidate(race.candidates[1], race.winner) == "r-3: at work or waiting"
 
 
+JUDGE_CALLED = entry(
+    6,
+    "JUDGE_CALLED",
+    1,
+    agent="careful",
+    judge="r-4",
+    works=[{"candidate": f"r-{n}", "name": f"a~1.{n}", "base": "b", "head": "h"} for n in (3, 2)],
+)
+
+
+@pytest.mark.spec("18.4")
+@pytest.mark.parametrize(
+    ("settled", "words"),
+    [
+        ((), "judge careful compares the candidates (A is a~1.3, B is a~1.2)"),
+        (
+            ({"judge": "r-4", "judgment": {"choice": "B", "reason": "it is simple"}},),
+            "judge careful chose B (A is a~1.3, B is a~1.2): it is simple",
+        ),
+        (
+            ({"judge": "r-4", "message": "its agent failed"},),
+            "judge careful decided nothing (A is a~1.3, B is a~1.2): its agent failed",
+        ),
+        (
+            ({"judge": "r-1", "message": "it was stopped"},),
+            "judge careful compares the candidates (A is a~1.3, B is a~1.2)",
+        ),
+    ],
+    ids=["asked", "chose", "nothing", "of-an-earlier-round"],
+)
+def test_the_judge_of_a_race_is_told_with_its_letters(
+    settled: tuple[dict[str, Any], ...], words: str
+) -> None:
+    ends = (entry(7, "JUDGE_SETTLED", 1, agent="careful", **data) for data in settled)
+    (race,) = build_history((*RACE, JUDGE_CALLED, *ends)).races.rounds
+
+    assert race.judge is not None
+    assert race.judge.words == words
+    assert race.judge.letters["B"] == ("r-2", "a~1.2")
+
+
+@pytest.mark.spec("18.4")
+def test_a_judge_that_could_not_be_asked_is_told_with_the_reason() -> None:
+    unasked = entry(6, "JUDGE_SETTLED", 1, judge="", agent="careful", message="it is closed")
+
+    (race,) = build_history((*RACE, unasked)).races.rounds
+
+    assert race.judge is not None
+    assert race.judge.words == "judge careful decided nothing: it is closed"
+
+
+@pytest.mark.spec("18.4")
+@pytest.mark.parametrize(
+    ("data", "end"),
+    [
+        ({"judgment": {"choice": "A", "reason": "it is simple"}}, AttemptEnd.ANSWERED),
+        ({"failure": FAILURE}, AttemptEnd.FAILED),
+        ({}, AttemptEnd.STOPPED),
+    ],
+)
+def test_the_end_of_a_judge_is_told_with_its_race(data: dict[str, Any], end: AttemptEnd) -> None:
+    history = build_history(
+        (
+            entry(
+                1, "TASK_SUBMITTED", spec={"name": "a~1.judge", "kind": "judge"}, race_task="r-9"
+            ),
+            entry(2, "TASK_CLAIMED"),
+            entry(3, "ATTEMPT_STARTED", 1, attempt=1, agent="x", base="b0", fresh=True),
+            entry(4, "JUDGE_ENDED", 1, **data),
+        )
+    )
+
+    assert history.waits[0].cause is WaitCause.SLOT
+    assert history.attempts[-1].end is end
+    assert history.removal is not None
+    assert history.removal.words == "REPLACED: it has judged the race of r-9"
+    assert history.is_over
+
+
 @pytest.mark.spec("18.4", "12.1")
 def test_a_race_is_one_attempt_with_a_wait_for_its_candidates() -> None:
     history = build_history((*RACE, *DECIDED))

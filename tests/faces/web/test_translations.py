@@ -15,7 +15,7 @@ import pytest
 
 import yaoki.faces.web
 from tests.builders import NOW, a_check, a_failure, a_finding, a_policy, a_spec, an_active_task
-from yaoki.core.decide import race
+from yaoki.core.decide import race, race_judge
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
@@ -49,6 +49,7 @@ from yaoki.core.model.treatment import (
     Treatment,
     TreatmentOutcome,
 )
+from yaoki.core.race_judge_prompt import read_judge_answer
 from yaoki.engine.completion import recover
 from yaoki.formats.quality import gaming, tell_tales
 from yaoki.formats.quality.gaming import copied_results
@@ -228,9 +229,23 @@ def test_the_decisions_of_a_race_are_translated() -> None:
     told = {f"candidate x~1.2 won: {words}" for words in CRITERIA.values()}
 
     assert {words for words in said | told if not is_translated(words)} == set()
+    assert {words for words in judge_defects() if not is_translated(words)} == set()
     for words in keys.values():
         assert {f"criterion.{name or 'none'}" for name in CRITERIA} <= set(words)
         assert {f"ended.{one.upper()}" for one in CandidateOutcome} <= set(words)
+
+
+def judge_defects() -> set[str]:
+    """Why the answer of a judge decides nothing."""
+    answers = ("", "{}", '{"best": "Z", "reason": "x"}', '{"best": "A", "reason": ""}')
+    differing = '{"best": "A", "reason": "x"} {"best": "B", "reason": "x"}'
+    found = {race_judge.BUDGET_IS_SPENT, race_judge.WAS_STOPPED, "its agent failed: exit code 3"}
+    for answer in (*answers, differing):
+        with pytest.raises(ValueError, match=r".") as raised:
+            read_judge_answer(answer, 2)
+        found.add(str(raised.value))
+    assert len(found) == 3 + len(answers) + 1
+    return found
 
 
 def tell_tale_words() -> set[str]:

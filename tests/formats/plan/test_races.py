@@ -54,6 +54,26 @@ def test_the_agents_of_a_race_are_those_of_the_task() -> None:
     assert spec.race.agents_take_turns
 
 
+def test_the_judge_of_a_race_is_an_agent_of_the_run_and_no_candidate() -> None:
+    made = plan(racing("{tries: 2, until: all, judge: b}"))
+
+    assert made.specs[0].race == RaceRules(2, until=RaceEnd.ALL, judge="b")
+    assert [agent.name for agent in made.specs[0].agents] == ["a"]
+    assert set(made.catalogue.agents) == {"a", "b"}
+
+
+def test_the_plans_race_may_have_a_judge() -> None:
+    head = f"{HEAD}race: {{tries: 2, until: all, judge: b}}\nagent: a\n"
+    tasks = "tasks:\n  - {id: one, goal: Do it.}\n"
+
+    made = plan(head + tasks)
+
+    assert made.specs[0].race == RaceRules(2, until=RaceEnd.ALL, judge="b")
+    assert set(made.catalogue.agents) == {"a", "b"}
+    found = defects((head + tasks).replace("until: all, ", ""))
+    assert any("race.judge: a judge compares" in one for one in found), found
+
+
 def test_the_plans_race_is_for_changes_and_fixes_and_a_task_may_switch_it_off() -> None:
     text = f"""\
 {HEAD}race: {{tries: 2, agents: [a, b]}}
@@ -85,7 +105,12 @@ REFUSED = {
     "{tries: 2, agents: [b]}": "race.agents and agent both say who works; give only one",
     "{tries: 1, until: all}": "a race of one try is none; give it tries: 2 or more",
     "{tries: 2, runs: 3}": "unknown key",
-    "often": "must be off, or a table with tries, agents, start, until",
+    "often": "must be off, or a table with tries, agents, start, until, judge",
+    "{tries: 2, until: all, judge: c}": "tasks.0.race.judge: unknown agent 'c'",
+    "{tries: 2, until: all, judge: ''}": "tasks.0.race.judge: unknown agent ''",
+    "{tries: 2, until: all, judge: [b]}": "tasks.0.race.judge",
+    "{tries: 2, judge: b}": "a judge compares all proven candidates; write until: all",
+    "{tries: 1, judge: b}": "a race of one try is none; give it tries: 2 or more",
     "{tries: 2, start: {after: 2h}}": "is not below the timeout",
 }
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.acceptance.project import Project
+from tests.acceptance.test_race_judges import LETTER, says
 from tests.acceptance.test_races import FAST, LONG, RIGHT, WRONG, a_plan
 from tests.faces.web.browser.chromium import Visit, visiting
 from tests.faces.web.page_server import PageServer, run_page_server
@@ -18,12 +19,21 @@ pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.spec("18.4", "1
 
 @pytest.fixture(scope="module")
 def race_project(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Project:
-    """Two of three candidates are right, and the third has the smaller diff."""
+    """Two of three candidates are right, and the third has the smaller diff; in `y` a judge chooses
+    the second, and in `z` a judge says nothing.
+    """
     project = Project(tmp_path_factory.mktemp("race"), pycache)
     project.settings(FAST)
-    agents = {"wrong": WRONG, "long": LONG, "short": RIGHT}
+    answer = says("$L", "it explains itself")
+    judge = f"cat > $PWD.prompt; P=$PWD.prompt; {LETTER}; {answer}"
+    agents = {"wrong": WRONG, "long": LONG, "short": RIGHT, "careful": judge, "mute": "true"}
     race = {"tries": 3, "agents": ["wrong", "long", "short"], "until": "all"}
-    done = project.yaoki("run", project.plan(a_plan(agents, {"x": {"race": race}})))
+    tasks = {
+        "x": {"race": race},
+        "y": {"race": {**race, "judge": "careful"}},
+        "z": {"race": {**race, "judge": "mute"}},
+    }
+    done = project.yaoki("run", project.plan(a_plan(agents, tasks)))
     assert done.code == 0, done.out + done.err
     return project
 
@@ -61,6 +71,28 @@ def test_the_candidates_of_a_race_are_side_by_side_with_the_criterion_that_decid
     visit.assert_no_errors()
 
 
+def test_the_judge_of_a_race_is_told_with_its_letters_and_its_reason(
+    race_server: PageServer, race_project: Project, visit: Visit
+) -> None:
+    visit.enter(race_server, f"#/task/{race_project.task('y')['id']}")
+
+    race = visit.page.locator(".race")
+    expect(race).to_contain_text("y~1.2 won: the judge chose it")
+    expect(race.locator("tr[data-decides] th")).to_have_text("letter for the judge decided")
+    letters = race.locator("tr[data-decides] td").all_inner_texts()
+    assert sorted(letters) == ["A", "B", "–"]
+    chose = f"Judge careful chose {letters[1]}: it explains itself"
+    expect(race.locator(".race-judge")).to_have_text(chose)
+    visit.shot("race-judge")
+    visit.go(f"#/task/{race_project.task('y~1.judge')['id']}")
+    expect(visit.page.locator("[data-attempt='1'] header .state")).to_have_text("answered")
+    visit.go(f"#/task/{race_project.task('z')['id']}")
+    nothing = "Judge mute decided nothing: there is no JSON object in its answer"
+    expect(race.locator(".race-judge")).to_have_text(nothing)
+    expect(race.locator("tr[data-decides] th")).to_have_text("changed lines decided")
+    visit.assert_no_errors()
+
+
 def test_a_race_is_told_in_japanese(
     race_server: PageServer, race_project: Project, browser: Browser, screens: Path
 ) -> None:
@@ -71,4 +103,7 @@ def test_a_race_is_told_in_japanese(
         expect(race).to_contain_text("x~1.3 が勝ちました: 差分がより小さい")
         expect(race.locator("tr[data-decides] th")).to_contain_text("決め手")
         visit.shot("race-ja")
+        visit.go(f"#/task/{race_project.task('z')['id']}")
+        nothing = "審査役 mute は決めませんでした: 回答に JSON オブジェクトがありません"
+        expect(race.locator(".race-judge")).to_have_text(nothing)
         visit.assert_no_errors()

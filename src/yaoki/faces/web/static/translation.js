@@ -84,7 +84,7 @@ const PARTS = {
   JOINT_PROOF_FAILED: ({ tasks }) => ["", { n: tasks.length }],
   JUDGE_CALLED: ({ agent, works }) => ["", { agent, n: works.length }],
   JUDGE_ENDED: ({ judgment = {}, failure }) => [judgment.choice ? ".chose" : failure ? "" : ".stopped", { ...judgment, failure: failure && describeFailure(failure) }],
-  JUDGE_SETTLED: ({ agent, judgment = {}, message }) => [judgment.choice ? ".chose" : "", { agent, ...judgment, message }],
+  JUDGE_SETTLED: ({ agent, judgment = {}, message }) => [judgment.choice ? ".chose" : "", { agent, ...judgment, message: message && translate(message) }],
   LAND_REFUSED: ({ head, why, cause = why ? "companion" : "moved" }) => [cause === "moved" ? "" : `.${cause}`, { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],

@@ -5,6 +5,7 @@ import { html } from "../vendor/preact.js";
 import { money } from "../amounts.js";
 import { TaskName } from "../parts/components.js";
 import { Outcome } from "../parts/shapes.js";
+import { translate } from "../translation.js";
 import { named, t } from "../words.js";
 
 // The criterion that each row may decide by.
@@ -12,7 +13,7 @@ const VALUES = [
   { key: "failed_checks", criterion: "" },
   { key: "hidden_failures", criterion: "hidden-checks" },
   { key: "surviving_mutants", criterion: "mutants" },
-  { key: "letter", criterion: "judge", words: (letter) => letter },
+  { key: "letter", criterion: "judge", missing: "–" },
   { key: "changed_lines", criterion: "diff" },
   { key: "cost", criterion: "cost", words: (value) => money(value) },
 ];
@@ -33,8 +34,8 @@ function Race({ race: told }) {
       <tbody>
         <${Row} name=${t("race.agent")} race=${race} draw=${(one) => one.agent || "–"} />
         <${Row} name=${t("race.result")} race=${race} draw=${(one) => html`<${Result} race=${race} one=${one} />`} />
-        ${known.map(({ key, criterion, words }) => html`<${Row} name=${t(`race.${key}`)} race=${race} decides=${criterion && criterion === race.criterion}
-          draw=${(one) => (one[key] === null ? html`<span class="hush">${t("race.unknown")}</span>` : words ? words(one[key]) : one[key])} />`)}
+        ${known.map(({ key, criterion, words, missing = t("race.unknown") }) => html`<${Row} name=${t(`race.${key}`)} race=${race} decides=${criterion && criterion === race.criterion}
+          draw=${(one) => (one[key] === null ? html`<span class="hush">${missing}</span>` : words ? words(one[key]) : one[key])} />`)}
       </tbody>
     </table></div>
     ${race.judge && html`<p class="race-judge">${judgeWords(race.judge)}</p>`}
@@ -49,7 +50,7 @@ function letterOf(race, one) {
 
 function judgeWords({ agent, choice, reason, message }) {
   if (choice) return t("race.judge.chose", { agent, choice, reason });
-  return message ? t("race.judge.nothing", { agent, message }) : t("race.judge.asked", { agent });
+  return message ? t("race.judge.nothing", { agent, message: translate(message) }) : t("race.judge.asked", { agent });
 }
 
 const won = (race, one) => (race.winner === one.id ? "" : undefined);
