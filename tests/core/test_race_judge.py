@@ -39,7 +39,11 @@ from yaoki.core.machine.race_events import JudgeCalled, JudgeEnded, JudgeSettled
 from yaoki.core.machine.request_events import CancelRequested
 from yaoki.core.model import (
     GIT_CONFIG_CHECK,
+    AccountClosure,
+    AccountProblem,
     AgentLimit,
+    ClosedAccount,
+    ComparedWork,
     FailureKind,
     JudgingBrief,
     Lease,
@@ -80,7 +84,11 @@ def a_judged_task(**rules: Any) -> Task:
 
 def equals(*sizes: int) -> list[Task]:
     """Proven candidates that differ only in the size of their diffs."""
-    return [proven(n, changed_lines=size) for n, size in enumerate(sizes or (9, 5, 7), start=1)]
+    made = [proven(n, changed_lines=size) for n, size in enumerate(sizes or (9, 5, 7), start=1)]
+    return [
+        replace(each, work=replace(each.work, base=f"base{n}"))
+        for n, each in enumerate(made, start=1)
+    ]
 
 
 def called(task: Task, candidates: Sequence[Task]) -> JudgeCalled:
@@ -132,9 +140,9 @@ def test_equal_candidates_are_shown_to_the_judge_once_all_have_ended() -> None:
     event = called(task, candidates)
 
     assert event.agent == "careful"
-    assert {(work.candidate, work.name, work.head) for work in event.works} == {
-        (IDS[0], "login~1.1", "head1"),
-        (IDS[1], "login~1.2", "head2"),
+    assert set(event.works) == {
+        ComparedWork(IDS[0], "login~1.1", "base1", "head1"),
+        ComparedWork(IDS[1], "login~1.2", "base2", "head2"),
     }
     assert follow(task, candidates, candidates[-1]) == {
         task.id: ["CANDIDATE_SETTLED", "JUDGE_CALLED"]
@@ -221,12 +229,11 @@ def test_the_choice_of_the_judge_decides_before_the_size_of_the_diff(number: int
 
     settled, decided = judged(a_judged_task(), candidates, ended(candidates, JudgeEnded(choice)))
 
-    assert (settled.judgment, settled.candidate, settled.message) == (choice, chosen.id, "")
+    assert settled == JudgeSettled(JUDGE, "careful", choice, chosen.id)
     assert (decided.winner, decided.criterion) == (chosen.id, RaceCriterion.JUDGE)
     assert decided.work.head == chosen.work.head
-    inputs = decided.why["inputs"]
-    assert (inputs["judge"], inputs["choice"]) == ("careful", choice.choice)
-    assert inputs["reason"] == "it is simple"
+    told = {"judge": "careful", "choice": choice.choice, "reason": "it is simple"}
+    assert told.items() <= decided.why["inputs"].items()
     assert decided.why["otherwise"] == ["another choice of the judge"]
 
 
@@ -252,7 +259,8 @@ def test_a_judge_without_an_answer_leaves_the_decision_to_the_diff() -> None:
 
     assert (settled.candidate, settled.message) == ("", failure.message)
     assert (decided.winner, decided.criterion) == (IDS[1], RaceCriterion.DIFF)
-    assert decided.why["inputs"]["judge_decided_nothing"] == failure.message
+    told = {"judge": "careful", "judge_decided_nothing": failure.message}
+    assert told.items() <= decided.why["inputs"].items()
 
 
 def test_a_letter_that_no_work_has_decides_nothing() -> None:
@@ -343,6 +351,13 @@ def test_no_judge_is_asked_when_the_candidates_used_up_the_budget() -> None:
     assert settled.message == "the budget of the task is used up"
 
 
+def test_a_judge_is_asked_while_anything_is_left_of_the_budget() -> None:
+    task = a_judged_task()
+    task = replace(task, spec=replace(task.spec, budget={"money": 3.0}), spend=Spend(money=2.5))
+
+    assert called(task, equals()).agent == "careful"
+
+
 def test_a_share_of_the_budget_is_kept_for_the_judge() -> None:
     task = a_judged_task()
     task = replace(task, spec=replace(task.spec, budget={"money": 8.0, "attempts": 2.0}))
@@ -377,6 +392,10 @@ def test_the_judges_task_is_an_optional_one_that_can_start_at_once() -> None:
     )
     assert (spec.agents, spec.setup, spec.scope) == ((CAREFUL,), (), ())
     assert spec.judging_brief == JudgingBrief(event.works)
+    lost = task.spec.policy.rules[FailureKind.LOST]
+    assert lost.retries_max > 1
+    assert spec.policy.rules == {FailureKind.LOST: replace(lost, retries_max=1)}
+    assert spec.policy.faults_max == 1
     made = create_task(JUDGE, RunId("run"), Submitted(5, spec, race_task=task.id))
     assert legal(made, Claimed("host:1", 1, NOW))
 
@@ -490,6 +509,16 @@ def test_a_judge_continues_at_once_with_another_account() -> None:
 
     assert isinstance(event, RetryDecided)
     assert event.agent_index == 1
+
+
+def test_a_judge_is_not_asked_again_after_a_limit_that_is_over() -> None:
+    """Its account was closed by another task, and the wait has ended meanwhile."""
+    closed = ClosedAccount(AccountProblem.RATE_LIMIT, AccountClosure(NOW - MINUTE), NOW, "run-8")
+    judge = replace(at_work(), closed_account=closed)
+
+    *_, event = decide_judge(judge, ENDED_BY["limit"], MOMENT)
+
+    assert isinstance(event, JudgeEnded)
 
 
 def test_a_judge_that_is_stopped_ends_without_a_failure() -> None:

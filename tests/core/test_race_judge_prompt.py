@@ -6,9 +6,12 @@ import pytest
 
 from tests.builders import a_spec
 from yaoki.core.model import CheckSpec, HiddenFiles, RaceJudgment
+from yaoki.core.prompt import describe_checks
 from yaoki.core.race_judge_prompt import (
     BUDGETS,
+    FORM,
     REASON_CHARS_MAX,
+    RULES,
     compose_judge_prompt,
     read_judge_answer,
 )
@@ -33,6 +36,24 @@ def test_the_works_have_letters_and_equal_shares() -> None:
     assert share - 200 < prompt.count("x") <= share
     assert len(prompt) < sum(BUDGETS.values())
     assert '{"best": A|B|C, "reason": "..."}' in prompt
+
+
+def test_the_prompt_has_rules_task_checks_works_and_the_form_in_this_order() -> None:
+    prompt = compose_judge_prompt(a_spec(goal="Do login."), ["+one", " \n"])
+
+    form = FORM.replace("{letters}", "A|B")
+    assert prompt == (
+        f"# Rules\n\n{RULES}\n\n"
+        "# The task\n\n```\nDo login.\n```\n\n"
+        f"# How each work was checked\n\n{describe_checks(a_spec())}\n\n"
+        "# Work A\n\n```\n+one\n```\n\n"
+        "# Work B\n\nIt changes nothing.\n\n"
+        f"# Your answer\n\n{form}\n"
+    )
+
+
+def test_a_task_without_checks_has_no_section_about_them() -> None:
+    assert "How each" not in compose_judge_prompt(a_spec(checks=()), ["+one", "+two"])
 
 
 def test_a_hidden_check_stays_hidden() -> None:
@@ -74,29 +95,34 @@ def test_one_answer_in_words_or_events_is_read(text: str) -> None:
     assert read_judge_answer(text, 2) == RaceJudgment("B", "it is simple")
 
 
+NO_OBJECT = "there is no JSON object in its answer"
+KEYS = "its answer must have exactly the keys best and reason"
+LETTER = "its choice is not one of A, B"
+NO_REASON = "its answer gives no reason"
+SEVERAL = "it gave several answers, and they differ"
 REFUSED = {
-    "": "no JSON object",
-    "B": "no JSON object",
-    '{"best": "B"}': "exactly the keys",
-    '{"best": "B", "reason": "x", "sure": true}': "exactly the keys",
-    '{"best": "C", "reason": "x"}': "not one of A, B",
-    '{"best": "b", "reason": "x"}': "not one of A, B",
-    '{"best": "AB", "reason": "x"}': "not one of A, B",
-    '{"best": "", "reason": "x"}': "not one of A, B",
-    '{"best": ["A", "B"], "reason": "x"}': "not one of A, B",
-    '{"best": true, "reason": "x"}': "not one of A, B",
-    '{"best": "A", "reason": ""}': "no reason",
-    '{"best": "A", "reason": 3}': "no reason",
-    '{"best": "A", "reason": "x"} {"best": "B", "reason": "x"}': "several answers",
-    '{"best": "A", "reason": "x"} {"best": "A", "reason": "y"}': "several answers",
-    '{"best": "A", "reason": "x"} {"done": true}': "several answers",
-    '{"best": "A", "best": "B", "reason": "x"}': "no JSON object",
+    "": NO_OBJECT,
+    "B": NO_OBJECT,
+    '{"best": "B"}': KEYS,
+    '{"best": "B", "reason": "x", "sure": true}': KEYS,
+    '{"best": "C", "reason": "x"}': LETTER,
+    '{"best": "b", "reason": "x"}': LETTER,
+    '{"best": "AB", "reason": "x"}': LETTER,
+    '{"best": "", "reason": "x"}': LETTER,
+    '{"best": ["A", "B"], "reason": "x"}': LETTER,
+    '{"best": true, "reason": "x"}': LETTER,
+    '{"best": "A", "reason": ""}': NO_REASON,
+    '{"best": "A", "reason": 3}': NO_REASON,
+    '{"best": "A", "reason": "x"} {"best": "B", "reason": "x"}': SEVERAL,
+    '{"best": "A", "reason": "x"} {"best": "A", "reason": "y"}': SEVERAL,
+    '{"best": "A", "reason": "x"} {"done": true}': SEVERAL,
+    '{"best": "A", "best": "B", "reason": "x"}': NO_OBJECT,
 }
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_any_other_answer_is_refused_with_a_reason(text: str) -> None:
-    with pytest.raises(ValueError, match=REFUSED[text]):
+    with pytest.raises(ValueError, match=f"^{REFUSED[text]}$"):
         read_judge_answer(text, 2)
 
 

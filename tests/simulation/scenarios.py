@@ -464,6 +464,15 @@ RACES: Mapping[str, Scenario] = {
     "all": race(31, WON, until=RaceEnd.ALL),
     "second-round": race(32, {**LOST_FIRST, "b": ["good"]}, until=RaceEnd.FIRST),
     "after-failure": race(33, WON, until=RaceEnd.ALL, start=RaceStart.AFTER_FAILURE),
+    "judged-group": story(
+        39,
+        (
+            trio()[0],
+            replace(trio()[1], race=RaceRules(2, until=RaceEnd.ALL, judge="agent")),
+            *trio()[2:],
+        ),
+        {"a~1.1": ["as:a"], "a~1.2": ["as:a"], "a~1.judge": ['{"best": "B", "reason": "x"}']},
+    ),
     "judged": race(36, judged(CHOICE), until=RaceEnd.ALL, judge="agent"),
     "judge-silent": race(37, judged("nothing"), until=RaceEnd.ALL, judge="agent"),
     "judge-limited": race(38, judged("refused:rate:3"), until=RaceEnd.ALL, judge="agent"),

@@ -23,6 +23,8 @@ REASON_CHARS_MAX = 300
 TEXT_CHARS_READ = 64 * 1024
 CHOICE, REASON = "best", "reason"
 
+NO_CHANGE = "It changes nothing."
+
 RULES = """\
 - Several agents did the same task, and the work of each passes all checks. Say whose work is best:
   correct in every case, simple, in the style of the code around it, and tested.
@@ -45,13 +47,13 @@ End your standard output with exactly one JSON object and nothing after it:
 def compose_judge_prompt(spec: TaskSpec, diffs: Sequence[str]) -> str:
     """`diffs` are in the order of their letters."""
     letters = letters_for(len(diffs))
-    share = BUDGETS["diffs"] // max(1, len(diffs))
+    share = BUDGETS["diffs"] // len(diffs)
     sections = (
         ("Rules", RULES),
         ("The task", _fence_some(spec.goal, BUDGETS["task"])),
         ("How each work was checked", clip_bytes(describe_checks(spec), BUDGETS["checks"])),
         *(
-            (f"Work {letter}", _fence_some(strip_terminal_codes(diff), share))
+            (f"Work {letter}", _fence_some(strip_terminal_codes(diff), share) or NO_CHANGE)
             for letter, diff in zip(letters, diffs, strict=True)
         ),
         ("Your answer", FORM.replace("{letters}", "|".join(letters))),

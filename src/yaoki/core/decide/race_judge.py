@@ -95,11 +95,13 @@ def judge_spec(task: Task, event: JudgeCalled, agents: tuple[AgentSpec, ...]) ->
 
 def _policy(policy: RetryPolicy) -> RetryPolicy:
     """Only an interruption is repeated, and only once."""
-    lost = policy.rules.get(FailureKind.LOST, RetryRule(0))
-    most = min(lost.retries_max, RACE_JUDGE_CALLS_MAX - 1)
-    rules = {FailureKind.LOST: replace(lost, retries_max=most)}
-    faults_max = min(policy.faults_max, RACE_JUDGE_CALLS_MAX - 1)
-    return replace(policy, rules=rules, content_retries_max=0, reruns_max=0, faults_max=faults_max)
+    most = RACE_JUDGE_CALLS_MAX - 1
+    rules: dict[FailureKind, RetryRule] = {
+        kind: replace(rule, retries_max=min(rule.retries_max, most))
+        for kind, rule in policy.rules.items()
+        if kind is FailureKind.LOST
+    }
+    return replace(policy, rules=rules, faults_max=min(policy.faults_max, most))
 
 
 # ------------------------------------------------------------------ the judge's own task
@@ -109,12 +111,14 @@ def decide_judge(task: Task, report: StageReport, moment: ClockAndChance) -> tup
     """The events that follow from a stage report of the judge: it asks nobody and waits for no
     account.
     """
-    return tuple(changed for event in decide(task, report, moment) for changed in _as_judge(event))
+    return tuple(
+        changed for event in decide(task, report, moment) for changed in _as_judge(event, task)
+    )
 
 
-def _as_judge(event: Event) -> Iterator[Event]:
+def _as_judge(event: Event, task: Task) -> Iterator[Event]:
     match event:
-        case RetryDecided(failure=failure, due_at=due_at) if _must_wait(event):
+        case RetryDecided(failure=failure, due_at=due_at) if _needs_account(event, task):
             yield JudgeEnded(failure=failure, account_until=event.account_until or due_at)
         case EscalationDecided(failure=failure) | AwaitingRerun(failure=failure):
             yield JudgeEnded(failure=failure)
@@ -126,10 +130,12 @@ def _as_judge(event: Event) -> Iterator[Event]:
             yield event
 
 
-def _must_wait(event: RetryDecided) -> bool:
-    """Would the next attempt wait for an account?  Another account continues at once."""
-    failure = event.failure
-    return bool(failure.account_problem or failure.account) and bool(event.delay_ms)
+def _needs_account(event: RetryDecided, task: Task) -> bool:
+    """Would the next attempt need an account that does not answer?  Another one continues, if that
+    is at once.
+    """
+    continues = event.agent_index != task.agent_index and not event.delay_ms
+    return bool(event.failure.account_problem) and not continues
 
 
 def end_judge(judge: Task, why: str) -> tuple[Event, ...]:
@@ -158,6 +164,7 @@ def settle_judge(judge: Task) -> JudgeSettled:
 
 
 def _chosen(judge: Task, letter: str) -> TaskId:
-    works = judge.spec.judging_brief.works if judge.spec.judging_brief else ()
-    by_letter = dict(zip(letters_for(len(works)), works, strict=True))
-    return by_letter[letter].candidate if letter in by_letter else TaskId("")
+    assert judge.spec.judging_brief is not None, f"{judge.id} judges no race"
+    works = judge.spec.judging_brief.works
+    chosen = dict(zip(letters_for(len(works)), works, strict=True)).get(letter)
+    return chosen.candidate if chosen else TaskId("")
