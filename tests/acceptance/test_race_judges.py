@@ -46,47 +46,46 @@ def winner_of(race: dict[str, Any]) -> str:
     return next(str(one["name"]) for one in race["candidates"] if one["id"] == race["winner"])
 
 
+def run_races(
+    project: Project, judges: dict[str, str], prompts: Path, **more: Any
+) -> dict[str, dict[str, Any]]:
+    """A race for each judge.  In all of them two candidates are right, and `long` has the larger
+    diff: it wins only if the judge says so.
+    """
+    prompts.mkdir()
+    agents = {name: a_judge(act, prompts) for name, act in judges.items()}
+    candidates = {"long": f"{LONG}; {{ {ORDER}; }} > order.txt", "short": RIGHT}
+    tasks = {name: {**a_race(name), **more} for name in judges}
+    project.settings(FAST)
+    done = project.yaoki("run", project.plan(a_plan({**candidates, **agents}, tasks)))
+    assert done.code == 0, done.out + done.err
+    assert f"{len(judges)} of {len(judges)} tasks landed" in done.out
+    return {name: told(project, name) for name in judges}
+
+
+def outcome(race: dict[str, Any]) -> tuple[str, str, str]:
+    """The number of the winner, what decided, and why the judge did not."""
+    return winner_of(race)[-1], race["criterion"], race["judge"]["message"]
+
+
 def test_a_judge_chooses_blindly_and_only_a_valid_answer_decides(
     project: Project, tmp_path: Path
 ) -> None:
-    """In every race two candidates are right, and `long` has the larger diff: it wins only if the
-    judge says so.
-    """
-    prompts = tmp_path / "prompts"
-    prompts.mkdir()
+    """`echoes` repeats its prompt, and so the answer that a diff contains."""
     judges = {
         "picks": f"{LETTER}; echo mine > spoilt.txt; {says('$L')}",
         "babbles": "echo 'A is good, and so is B'",
-        "wavers": f"{says('A')}; {says('B')}",
         "echoes": f"cat $P; {says('B')}",
-        "fails": f"{LETTER}; {says('$L')}; exit 3",
-        "hangs": "exec sleep 300",
     }
-    agents = {name: a_judge(act, prompts) for name, act in judges.items()}
-    candidates = {"long": f"{LONG}; {{ {ORDER}; }} > order.txt", "short": RIGHT}
-    tasks = {name: a_race(name) for name in judges}
-    tasks["hangs"]["timeout"] = "6s"
-    project.settings(FAST)
 
-    done = project.yaoki("run", project.plan(a_plan({**candidates, **agents}, tasks)))
+    races = run_races(project, judges, tmp_path / "prompts")
 
-    assert done.code == 0, done.out + done.err
-    assert f"{len(judges)} of {len(judges)} tasks landed" in done.out
-    races = {name: told(project, name) for name in judges}
-    won = {name: (winner_of(race), race["criterion"]) for name, race in races.items()}
-    undecided = [name for name in judges if name != "picks"]
-    assert won == {
-        "picks": ("picks~1.1", "judge"),
-        **{name: (f"{name}~1.2", "diff") for name in undecided},
+    assert {name: outcome(race) for name, race in races.items()} == {
+        "picks": ("1", "judge", None),
+        "babbles": ("2", "diff", "there is no JSON object in its answer"),
+        "echoes": ("2", "diff", "it gave several answers, and they differ"),
     }
-    assert {name: races[name]["judge"]["message"] for name in undecided} == {
-        "babbles": "there is no JSON object in its answer",
-        "wavers": "it gave several answers, and they differ",
-        "echoes": "it gave several answers, and they differ",
-        "fails": "its agent failed: exit code 3",
-        "hangs": "its agent failed: took too long and was stopped",
-    }
-    check_blindness(project, (prompts / "picks").read_text(), races["picks"])
+    check_blindness(project, (tmp_path / "prompts" / "picks").read_text(), races["picks"])
     why = project.query("why", project.task("picks")["id"]).out
     assert "picks~1.1 won: the judge chose it" in why
     chosen = races["picks"]["judge"]["choice"]
@@ -96,6 +95,25 @@ def test_a_judge_chooses_blindly_and_only_a_valid_answer_decides(
     branch = project.status()["run_branch"]
     assert "spoilt.txt" not in project.git("ls-tree", "-r", "--name-only", branch)
     assert "nothing" not in project.query("verify").out
+
+
+@pytest.mark.full
+def test_a_judge_that_wavers_fails_or_hangs_decides_nothing(
+    project: Project, tmp_path: Path
+) -> None:
+    judges = {
+        "wavers": f"{says('A')}; {says('B')}",
+        "fails": f"{LETTER}; {says('$L')}; exit 3",
+        "hangs": "exec sleep 300",
+    }
+
+    races = run_races(project, judges, tmp_path / "prompts", timeout="8s")
+
+    assert {name: outcome(race) for name, race in races.items()} == {
+        "wavers": ("2", "diff", "it gave several answers, and they differ"),
+        "fails": ("2", "diff", "its agent failed: exit code 3"),
+        "hangs": ("2", "diff", "its agent failed: took too long and was stopped"),
+    }
 
 
 def check_blindness(project: Project, prompt: str, race: dict[str, Any]) -> None:
