@@ -1,4 +1,4 @@
-"""A judge whose account was closed after its call is claimed, started by nobody, and ended."""
+"""The judge of a race: its prompt, and its end when its account was closed after its call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,15 +15,25 @@ from tests.adapters.store.store_actions import open_test_store
 from tests.adapters.store.test_accounts import limit_account
 from tests.adapters.store.test_race_judges import RACING, start_tie
 from tests.adapters.store.test_races import RUN, record
-from tests.builders import MINUTE, HandClock
+from tests.builders import MINUTE, HandClock, a_spec, a_task
 from yaoki.adapters.store import SqlStore
-from yaoki.core.model import Run, Stage, State, Task
+from yaoki.core.model import (
+    ComparedWork,
+    JudgingBrief,
+    Run,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+)
 from yaoki.core.model.stage_report import StageDeferred
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.worker import Worker
+from yaoki.engine.stages.race_judge import RaceJudgeStages
 from yaoki.engine.stages.stages import Stages
-from yaoki.ports import Claimant
+from yaoki.ports import Claimant, Workspace
 
 pytestmark = pytest.mark.spec("18.4", "18.6")
 
@@ -88,6 +99,19 @@ def test_a_closed_account_ends_the_judge_and_the_race_is_decided_without_it(
     (settled,) = (e.data for e in store.journal(run_id=RUN) if e.event == "JUDGE_SETTLED")
     assert settled["message"].startswith("the account careful is closed: ")
     assert store.task(store.task(RACING).judge).state is State.REPLACED
+
+
+def test_the_prompt_has_no_name_of_a_commit() -> None:
+    """Git's note about a diff that is too long names both; a judge could look them up."""
+    works = (ComparedWork(TaskId("r-2"), "x~1.1", "ba5e1", "c0ffee1"),)
+    task = a_task(spec=a_spec(kind=TaskKind.JUDGE, judging_brief=JudgingBrief(works)))
+    contents = SimpleNamespace(diff=lambda old, new: f"+a\n… 9 more bytes: git diff {old} {new}\n")
+    workspace = cast(Workspace, SimpleNamespace(contents=contents))
+
+    prompt = RaceJudgeStages(workspace, lambda _: "").prompt(task)
+
+    assert "+a\n… 9 more bytes" in prompt
+    assert not {"ba5e1", "c0ffee1", "r-2", "x~1.1"} & set(prompt.split())
 
 
 def test_a_judge_may_be_the_task_that_tries_an_account_first(

@@ -242,6 +242,30 @@ def test_cancelling_the_race_ends_a_judge_that_nobody_has(store: SqlStore) -> No
     assert store.audit(RUN) == []
 
 
+def test_cancelling_the_run_ends_race_candidates_and_judge_once(store: SqlStore) -> None:
+    start_tie(store)
+    end_candidates(store)
+    judge = claim_named(store, "a~1.judge")
+
+    ending = store.cancel_run(RUN, "enough")
+
+    assert set(ending) == {RACING, judge.id}
+    assert events_of(store, judge.id).count("CANCEL_REQUESTED") == 1
+    record(store, judge, lambda _: (JudgeEnded(),))
+    assert states(store)["a~1.judge"] is State.REPLACED
+    assert store.audit(RUN) == []
+
+
+def test_a_judge_that_the_run_does_not_know_is_not_waited_for(store: SqlStore) -> None:
+    submit(store, a_spec("a", race=RaceRules(2, until=RaceEnd.ALL, judge="stranger")))
+    start_round(store)
+
+    end_candidates(store)
+
+    assert store.journal(task_id=RACING)[-2].data["message"] == "the run has no such agent"
+    assert store.task(RACING).stage is Stage.VERIFY
+
+
 def test_cancelling_the_race_stops_a_judge_at_work_and_counts_its_use(store: SqlStore) -> None:
     start_tie(store)
     end_candidates(store)

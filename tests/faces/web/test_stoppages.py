@@ -119,6 +119,17 @@ def test_a_task_waits_for_its_limited_account_and_then_for_the_probe() -> None:
     assert waits_of(LIMITED, 2, "another") == [("SLOT", 28)]
 
 
+@pytest.mark.spec("18.4", "18.6")
+def test_the_limit_of_a_judge_stops_other_tasks_of_its_account() -> None:
+    """The judge itself is over, and waits for nothing."""
+    failure, until = {"kind": "RATE_LIMIT", "message": "slower"}, at(15).isoformat()
+    ended = line(6, "JUDGE_ENDED", 5, 1, failure=failure, account_until=until)
+
+    assert waits_of((*LIMITED[:5], ended, *LIMITED[9:]), 2, "shared") == [
+        *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 13))
+    ]
+
+
 def asked_about_key(seq: int, seconds: float, task: int) -> JournalEntry:
     failure = {
         "kind": "FATAL_ERROR",

@@ -110,6 +110,7 @@ REFUSED = {
     "{tries: 2, until: all, judge: ''}": "tasks.0.race.judge: unknown agent ''",
     "{tries: 2, until: all, judge: [b]}": "tasks.0.race.judge",
     "{tries: 2, judge: b}": "a judge compares all proven candidates; write until: all",
+    "{tries: 2, until: all, start: after-failure, judge: b}": "a judge compares nothing",
     "{tries: 1, judge: b}": "a race of one try is none; give it tries: 2 or more",
     "{tries: 2, start: {after: 2h}}": "is not below the timeout",
 }

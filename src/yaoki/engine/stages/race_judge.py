@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from yaoki.core.model import JudgingBrief, RaceJudgment, Task
+from yaoki.core.model import ComparedWork, JudgingBrief, RaceJudgment, Task
 from yaoki.core.model.stage_report import JudgeAnswered
 from yaoki.core.race_judge_prompt import compose_judge_prompt, read_judge_answer
 from yaoki.ports import Workspace
@@ -21,9 +21,14 @@ class RaceJudgeStages:
         self._workspace, self._read_output = workspace, read_output
 
     def prompt(self, task: Task) -> str:
-        contents = self._workspace.contents
-        diffs = [contents.diff(work.base, work.head) for work in _brief(task).works]
-        return compose_judge_prompt(task.spec, diffs)
+        return compose_judge_prompt(task.spec, [self._diff(work) for work in _brief(task).works])
+
+    def _diff(self, work: ComparedWork) -> str:
+        """The diff without the names of its commits, by which a judge could find the candidate: the
+        note about a diff that is too long has them.
+        """
+        diff = self._workspace.contents.diff(work.base, work.head)
+        return diff.replace(work.head, "").replace(work.base, "")
 
     def verify(self, task: Task, folder: Path) -> JudgeAnswered:
         try:

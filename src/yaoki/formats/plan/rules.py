@@ -291,6 +291,9 @@ def _race_judge(draft: Draft, path: KeyPath, race: RaceModel) -> None:
     draft.add_reference("agent", place, race.judge, draft.agent_names)
     if race.until != "all":
         draft.defects.add(place, "a judge compares all proven candidates; write until: all")
+    elif race.start.failure:
+        reason = "with start: after-failure only one candidate is proven: a judge compares nothing"
+        draft.defects.add(place, reason)
 
 
 def _repeated_ids(draft: Draft) -> None:

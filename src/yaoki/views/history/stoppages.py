@@ -49,6 +49,7 @@ class Stoppages:
         "LEASE_RELEASED",
         "TASK_LANDED",
         "TASK_CANCELLED",
+        "JUDGE_ENDED",
     )
     account_of: Callable[[JournalEntry, str], str] = agent_as_account
     pauses: list[Stoppage] = field(default_factory=list)
@@ -107,7 +108,7 @@ class Stoppages:
         if entry.event == "ESCALATE_DECISION" and failure.closes_account:
             self._begin_question(name, entry)
             return
-        due = entry.data.get("due_at")
+        due = entry.data.get("due_at") or entry.data.get("account_until")
         until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
         self._begin_limit(name, entry.at, until)
 
@@ -137,6 +138,12 @@ class Stoppages:
         self.on_answered(entry)
         self._agents.pop(entry.task_id, None)
         self._claimed.pop(entry.task_id, None)
+
+    def on_judge_ended(self, entry: JournalEntry) -> None:
+        """The judge of a race waits for no account, but its limit holds for other tasks."""
+        if entry.data.get("failure"):
+            self.on_decided(entry)
+        self.on_task_over(entry)
 
     def _limit_of(self, entry: JournalEntry) -> tuple[str, datetime | None]:
         """The account of the task's agent, and until when it is limited."""
@@ -178,4 +185,5 @@ APPLY_EVENT: Mapping[str, Callable[[Stoppages, JournalEntry], None]] = {
     "LEASE_RELEASED": Stoppages.on_lease_ended,
     "TASK_LANDED": Stoppages.on_task_over,
     "TASK_CANCELLED": Stoppages.on_task_over,
+    "JUDGE_ENDED": Stoppages.on_judge_ended,
 }

@@ -148,7 +148,9 @@ class TaskChanges:
         catalogue = self._loader.catalogue(tx, task.run_id)
         if open_judge_agents(tx, catalogue, called.agent, self._clock.row_time()):
             return None
-        return replace(task, judge_obstacle=f"the account of {called.agent} is closed")
+        is_known = called.agent in catalogue.agents
+        closed, unknown = f"the account of {called.agent} is closed", "the run has no such agent"
+        return replace(task, judge_obstacle=closed if is_known else unknown)
 
     # -------------------------------------------------------------- amend
 
