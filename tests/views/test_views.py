@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_spec
+from tests.builders import NOW, a_spec, an_agent
+from yaoki.core.bound import worst_case
 from yaoki.core.model import (
     AccountProblem,
+    CheckSpec,
     Choice,
     Pause,
     PauseCause,
     Question,
+    RaceEnd,
+    RaceRules,
     Run,
     RunId,
     State,
@@ -27,6 +31,7 @@ from yaoki.faces.text.render import story_line
 from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
 from yaoki.views.moments import describe_moment, describe_wait_end
+from yaoki.views.plans import TaskBound
 from yaoki.views.wait_text import end_wait_command
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
@@ -378,3 +383,24 @@ def test_a_command_in_a_journal_line_is_not_shortened(event: str, key: str) -> N
     shown = story_line(JournalEntry(1, NOW, "run00001", "", 0, event, {key: words}), "run")
 
     assert shown.endswith(command)
+
+
+@pytest.mark.spec("18.4", "0.4")
+@pytest.mark.parametrize(
+    ("checks", "words"),
+    [
+        ((), " by the judge of its race, if each round is a tie and the judge is interrupted"),
+        (
+            (CheckSpec("review", agent=an_agent(), ask="Is it good?"),),
+            " by judges, if every answer breaks and the branch moves",
+        ),
+    ],
+    ids=["race", "check"],
+)
+def test_the_worst_case_names_the_judges(checks: tuple[CheckSpec, ...], words: str) -> None:
+    rules = RaceRules(2, until=RaceEnd.ALL, judge="careful")
+    spec = a_spec(agents=(an_agent(),), checks=checks, race=rules)
+
+    told = TaskBound(1, spec, worst_case(spec)).bound_words
+
+    assert told.endswith(words)

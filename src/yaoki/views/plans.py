@@ -37,10 +37,14 @@ class TaskBound:
         if self.bound.interruptions:
             parts.append(f"{self.bound.interruptions} after interruptions")
         if self.bound.judge_runs:
-            parts.append(
-                f"{self.bound.judge_runs} by judges, if every answer breaks and the branch moves"
-            )
+            parts.append(f"{self.bound.judge_runs} by {self._judge_words}")
         return " + ".join(parts)
+
+    @property
+    def _judge_words(self) -> str:
+        if any(check.agent is not None for check in self.spec.checks):
+            return "judges, if every answer breaks and the branch moves"
+        return "the judge of its race, if each round is a tie and the judge is interrupted"
 
     @property
     def _content_words(self) -> str:
