@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -51,7 +52,9 @@ class NumberedProcesses:
             self.world.starts[key] = self.world.starts.get(key, 0) + 1
             looks = self.world.dice.randint(1, 3)
             place = Path(launch.cwd).name
-            self.world.processes[self._key(folder)] = Process(task, attempt, place, looks)
+            code = launch.env["code"]
+            process = Process(task, attempt, place, looks, code=code)
+            self.world.processes[self._key(folder)] = process
         self.touch("started")
 
     def inspect(self, folder: Path) -> ProcessState:
@@ -96,7 +99,8 @@ class PlainAgent:
 
     def build_launch(self, order: AttemptRequest) -> Launch:
         name = order.environment["YAOKI_TASK_NAME"]
-        env = {"task": name, "attempt": str(order.attempt)}
+        code = re.search(r'"code": "(\w+)"', order.prompt)
+        env = {"task": name, "attempt": str(order.attempt), "code": code[1] if code else ""}
         return Launch(("agent",), str(order.worktree), env)
 
     def can_resume(self, spec: AgentSpec) -> bool:

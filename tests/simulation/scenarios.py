@@ -444,7 +444,7 @@ def judged(answer: str) -> Mapping[str, list[str]]:
     return {"a~1.1": ["as:a"], "a~1.2": ["as:a"], "a~1.3": ["as:a"], "a~1.judge": [answer]}
 
 
-CHOICE = '{"best": "C", "reason": "it is simple"}'
+CHOICE = '{"best": "C", "reason": "it is simple", "code": "CODE"}'
 WON = {"a~1.1": ["lie"], "a~1.2": ["as:a"], "a~1.3": ["as:a"]}
 # Nobody is right in the first round.
 LOST_FIRST = {ANYBODY: ["as:a"], "a~1.1": ["lie"], "a~1.2": ["nothing"], "a~1.3": ["lie"]}
@@ -471,7 +471,7 @@ RACES: Mapping[str, Scenario] = {
             replace(trio()[1], race=RaceRules(2, until=RaceEnd.ALL, judge="agent")),
             *trio()[2:],
         ),
-        {"a~1.1": ["as:a"], "a~1.2": ["as:a"], "a~1.judge": ['{"best": "B", "reason": "x"}']},
+        {"a~1.1": ["as:a"], "a~1.2": ["as:a"], "a~1.judge": [CHOICE.replace('"C"', '"B"')]},
     ),
     "judged": race(36, judged(CHOICE), until=RaceEnd.ALL, judge="agent"),
     "judge-silent": race(37, judged("nothing"), until=RaceEnd.ALL, judge="agent"),

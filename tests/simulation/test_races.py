@@ -39,7 +39,7 @@ STEPS_MAX = 400
 IDLE_STEPS = 5
 # Those of a judge: two that may count, and three that decide nothing.
 ANSWERS = (
-    *(CHOICE, '{"best": "B", "reason": "it is simple"}', '{"best": "Z", "reason": "none"}'),
+    *(CHOICE, CHOICE.replace('"C"', '"B"'), CHOICE.replace('"C"', '"Z"')),
     *("lie", "refused:rate:3"),
 )
 

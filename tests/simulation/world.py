@@ -15,6 +15,7 @@ EMPTY: Tree = {}
 # What an agent does whose name the story does not know.
 ANYBODY = "*"
 # What an agent says whose service refused: the limit follows, and the hours of a wait.
+CODE = "CODE"
 REFUSED = "refused:"
 
 
@@ -67,6 +68,8 @@ class Process:
     ended: str = ""
     done: bool = False
     gone: bool = False
+    # The code that the answer of a judge must have.
+    code: str = ""
 
     @property
     def running(self) -> bool:
@@ -156,7 +159,8 @@ class World:
         """Perform the act of an agent that ends, and return its message; the last act repeats.
 
         `good`, `lie`, `loud` go into the task's own file, `as:x` makes x good, `count` adds to
-        a common file, `tidy` does so after `noise`, a JSON object is said.
+        a common file, `tidy` does so after `noise`, a JSON object is said, with the code of the
+        prompt in place of `CODE`.
         """
         acts = self.acts.get(process.task) or self.acts[ANYBODY]
         ended = self.ended.get(process.task, 0)
@@ -164,7 +168,7 @@ class World:
         self.ended[process.task] = ended + 1
         process.done = True
         if act.startswith(("{", REFUSED)):
-            return act
+            return act.replace(CODE, process.code)
         self._write(self.worktrees[process.worktree], process, act)
         return ""
 

@@ -237,14 +237,16 @@ def test_the_decisions_of_a_race_are_translated() -> None:
 
 def judge_defects() -> set[str]:
     """Why the answer of a judge decides nothing."""
-    answers = ("", "{}", '{"best": "Z", "reason": "x"}', '{"best": "A", "reason": ""}')
-    differing = '{"best": "A", "reason": "x"} {"best": "B", "reason": "x"}'
+    code = '"code": "c0de"'
+    answers = ("", "So: {}", f"So: {{{code}}}", f'{{"best": "Z", "reason": "x", {code}}}')
+    silent = f'{{"best": "A", "reason": "", {code}}}'
+    differing = f'{{"best": "A", "reason": "x", {code}}} {{"best": "B", "reason": "x", {code}}}'
     found = {race_judge.BUDGET_IS_SPENT, race_judge.WAS_STOPPED, "its agent failed: exit code 3"}
-    for answer in (*answers, differing):
+    for answer in (*answers, silent, differing):
         with pytest.raises(ValueError, match=r".") as raised:
-            read_judge_answer(answer, 2)
+            read_judge_answer(answer, 2, "c0de")
         found.add(str(raised.value))
-    assert len(found) == 3 + len(answers) + 1
+    assert len(found) == 3 + len(answers) + 2
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yaoki.core.model import ComparedWork, JudgingBrief, RaceJudgment, Task
 from yaoki.core.model.stage_report import JudgeAnswered
-from yaoki.core.race_judge_prompt import compose_judge_prompt, read_judge_answer
+from yaoki.core.race_judge_prompt import answer_code, compose_judge_prompt, read_judge_answer
 from yaoki.ports import Workspace
 
 
@@ -21,7 +21,9 @@ class RaceJudgeStages:
         self._workspace, self._read_output = workspace, read_output
 
     def prompt(self, task: Task) -> str:
-        return compose_judge_prompt(task.spec, [self._diff(work) for work in _brief(task).works])
+        brief = _brief(task)
+        diffs = [self._diff(work) for work in brief.works]
+        return compose_judge_prompt(task.spec, diffs, answer_code(brief))
 
     def _diff(self, work: ComparedWork) -> str:
         """The diff without the names of its commits, by which a judge could find the candidate: the
@@ -31,10 +33,9 @@ class RaceJudgeStages:
         return diff.replace(work.head, "").replace(work.base, "")
 
     def verify(self, task: Task, folder: Path) -> JudgeAnswered:
+        brief, output = _brief(task), self._read_output(folder)
         try:
-            return JudgeAnswered(
-                read_judge_answer(self._read_output(folder), len(_brief(task).works))
-            )
+            return JudgeAnswered(read_judge_answer(output, len(brief.works), answer_code(brief)))
         except ValueError as defect:
             return JudgeAnswered(RaceJudgment(), str(defect))
 
