@@ -82,15 +82,17 @@ def a_race(dice: random.Random) -> Scenario:
     """Each candidate of each round is right or wrong by chance; sometimes nobody is, and sometimes
     a judge is asked about those that are.
     """
-    acts = {
-        f"a~{attempt}.{number}": [dice.choice(("as:a", "lie", "lie", "nothing"))]
-        for attempt in (1, 2, 3)
-        for number in range(1, TRIES + 1)
-    }
     start = dice.choice(list(RaceStart))
     delay = timedelta(seconds=30) if start is RaceStart.AFTER else timedelta(0)
     until = dice.choice(list(RaceEnd))
-    judge = dice.choice(("", "agent")) if until is RaceEnd.ALL else ""
+    judge = dice.choice(("", "agent", "agent")) if until is RaceEnd.ALL else ""
+    # A judge is asked only if several are right.
+    chances = ("as:a", "as:a", "as:a", "lie") if judge else ("as:a", "lie", "lie", "nothing")
+    acts = {
+        f"a~{attempt}.{number}": [dice.choice(chances)]
+        for attempt in (1, 2, 3)
+        for number in range(1, TRIES + 1)
+    }
     acts |= {f"a~{attempt}.judge": [dice.choice(ANSWERS)] for attempt in (1, 2, 3)}
     seed, every = dice.randrange(1000), {ANYBODY: ["good"], **acts}
     scenario = race(seed, every, until=until, start=start, judge=judge)
