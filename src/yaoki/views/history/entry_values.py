@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.model import GAMED_CHECK, FindingItem
@@ -104,3 +105,7 @@ def _read_mutants(data: Mapping[str, int]) -> MutantCounts:
 
 def _read_item(data: Mapping[str, Any]) -> FindingItem:
     return FindingItem(data["name"], data.get("message", ""), data.get("where", ""))
+
+
+def read_instant(text: Any) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import CheckRunPurpose, Choice, FailureKind, Stage, TaskKind
@@ -12,14 +11,16 @@ from yaoki.core.model.verdict_key import describe_difference
 from yaoki.core.text import format_duration
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DECISION_OF_EVENT, ExplainedDecision, read_decision
-from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.entry_text import describe_entry
 from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
 from yaoki.views.history.entry_values import (
     read_agent_run,
     read_check_result,
     read_failure,
+    read_instant,
     read_prompt,
 )
+from yaoki.views.history.race_entries import RACE_ENTRIES
 from yaoki.views.history.races import RaceLog
 from yaoki.views.history.timeline import Timeline
 from yaoki.views.history.values import (
@@ -260,31 +261,22 @@ def _plan(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.end_attempt(entry, AttemptEnd.LANDED)
 
 
-def _fail(timeline: Timeline, entry: JournalEntry, end: AttemptEnd) -> str:
-    """The failure in words."""
-    words = failure_words(entry.data["failure"])
-    timeline.end_attempt(
-        entry, end, describe_entry(entry), failure_words=words, failure=read_failure(entry)
-    )
-    return words
-
-
 def _retry(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     kind = data["failure"]["kind"]
-    _fail(timeline, entry, AttemptEnd.LOST if kind == FailureKind.LOST else AttemptEnd.RETRY)
+    timeline.fail_attempt(entry, AttemptEnd.LOST if kind == FailureKind.LOST else AttemptEnd.RETRY)
     timeline.stage = data.get("stage", Stage.PREPARE)
     timeline.begin_wait(
         entry,
         WaitCause.LIMIT if read_failure(entry).is_limit else WaitCause.BACKOFF,
         words=f"retry in {format_duration(data.get('delay_ms', 0) / 1000)}",
-        due_at=_instant(data.get("due_at")),
+        due_at=read_instant(data.get("due_at")),
         after_failure=True,
     )
 
 
 def _escalate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    words = _fail(timeline, entry, AttemptEnd.ESCALATED)
+    words = timeline.fail_attempt(entry, AttemptEnd.ESCALATED)
     history.person_waits.append(PersonWait(entry.at, entry.attempt, words, read_failure(entry)))
     timeline.stage = entry.data.get("stage", Stage.PREPARE)
     timeline.begin_wait(entry, WaitCause.PERSON, words=str(entry.data.get("blocked", "")))
@@ -295,7 +287,7 @@ def _tell_person(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None
 
 
 def _hold(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    _fail(timeline, entry, AttemptEnd.HELD)
+    timeline.fail_attempt(entry, AttemptEnd.HELD)
     timeline.stage = Stage.PREPARE
     timeline.begin_wait(entry, WaitCause.HELD, words=LAST_TRY, after_failure=True)
 
@@ -339,7 +331,7 @@ def _expire(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
 
 
 def _release(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    why, due = str(entry.data.get("why", "")), _instant(entry.data.get("due_at"))
+    why, due = str(entry.data.get("why", "")), read_instant(entry.data.get("due_at"))
     timeline.end_attempt(entry, AttemptEnd.RELEASED, failure_words=why)
     cause = WaitCause.LIMIT if due else WaitCause.SLOT
     timeline.begin_wait(entry, cause, words=why, due_at=due)
@@ -390,73 +382,6 @@ def _replace(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> N
     history.removal = Removal(entry.at, entry.event, words)
 
 
-# ------------------------------------------------------------------ races
-
-
-def _start_race(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    history.races.start(entry)
-    timeline.stage = Stage.WORK
-    timeline.begin_wait(entry, WaitCause.RACE)
-
-
-def _settle_candidate(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
-    history.races.settle(entry)
-
-
-def _decide_race(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    history.races.decide(entry)
-    work = entry.data.get("work") or {}
-    timeline.change_attempt(base=str(work.get("base", "")), race_head=str(work.get("head", "")))
-    if entry.data.get("winner"):
-        timeline.stage = Stage.VERIFY
-        timeline.begin_wait(entry, WaitCause.SLOT)
-
-
-def _release_candidate(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    due = _instant(entry.data.get("due_at"))
-    cause = WaitCause.RACE if due else WaitCause.SLOT
-    timeline.begin_wait(entry, cause, due_at=due)
-
-
-def _prove_candidate(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    timeline.end_attempt(entry, AttemptEnd.PROVEN, describe_entry(entry))
-    timeline.begin_wait(entry, WaitCause.RACE)
-
-
-def _fail_candidate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    words = _fail(timeline, entry, AttemptEnd.FAILED)
-    history.removal = Removal(entry.at, entry.event, f"REPLACED: it failed: {words}")
-
-
-def _retire_candidate(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    timeline.end_attempt(entry, AttemptEnd.STOPPED)
-    race = f"the race of {history.race_task}"
-    words = f"it won {race}" if entry.data.get("won") else f"{race} is over"
-    history.removal = Removal(entry.at, entry.event, f"REPLACED: {words}")
-
-
-def _call_judge(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
-    history.races.call_judge(entry)
-
-
-def _settle_judge(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
-    history.races.settle_judge(entry)
-
-
-def _end_judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    if entry.data.get("failure"):
-        _fail(timeline, entry, AttemptEnd.FAILED)
-    else:
-        has_chosen = bool((entry.data.get("judgment") or {}).get("choice"))
-        timeline.end_attempt(entry, AttemptEnd.ANSWERED if has_chosen else AttemptEnd.STOPPED)
-    words = f"it has judged the race of {history.race_task}"
-    history.removal = Removal(entry.at, entry.event, f"REPLACED: {words}")
-
-
-def _instant(text: Any) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
 _APPLY: Mapping[str, Apply] = {
     "TASK_SUBMITTED": _submit,
     "TASK_CLAIMED": _claim,
@@ -486,16 +411,7 @@ _APPLY: Mapping[str, Apply] = {
     "TASK_UNDONE": _undo,
     "TASK_CANCELLED": _cancel,
     "TASK_REPLACED": _replace,
-    "RACE_STARTED": _start_race,
-    "CANDIDATE_SETTLED": _settle_candidate,
-    "RACE_DECIDED": _decide_race,
-    "CANDIDATE_RELEASED": _release_candidate,
-    "CANDIDATE_PROVEN": _prove_candidate,
-    "CANDIDATE_FAILED": _fail_candidate,
-    "CANDIDATE_RETIRED": _retire_candidate,
-    "JUDGE_CALLED": _call_judge,
-    "JUDGE_SETTLED": _settle_judge,
-    "JUDGE_ENDED": _end_judge,
+    **RACE_ENTRIES,
 }
 # Other events say nothing about the history of a task.
 TASK_EVENTS = frozenset(_APPLY)

@@ -8,7 +8,8 @@ from typing import Any
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import Stage
 from yaoki.ports import JournalEntry
-from yaoki.views.entry_text import describe_entry
+from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.history.entry_values import read_failure
 from yaoki.views.history.values import (
     AgentRun,
     Attempt,
@@ -132,6 +133,14 @@ class Timeline:
         self._waits_now = True
 
     # -------------------------------------------------------------- ends
+
+    def fail_attempt(self, entry: JournalEntry, end: AttemptEnd) -> str:
+        """End the last attempt with the failure of the entry; returns the failure in words."""
+        words = failure_words(entry.data["failure"])
+        self.end_attempt(
+            entry, end, describe_entry(entry), failure_words=words, failure=read_failure(entry)
+        )
+        return words
 
     def end_attempt(
         self,
