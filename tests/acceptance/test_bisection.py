@@ -184,6 +184,7 @@ def run_with_a_waived_style(project: Project, z: str = "good\n") -> Completed:
     return project.yaoki("resume")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.4", "0.1")
 def test_a_check_that_a_person_waived_for_landed_work_does_not_blame_it_at_the_end(

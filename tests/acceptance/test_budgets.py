@@ -248,6 +248,7 @@ def test_a_running_agent_is_stopped_at_the_budget_of_its_task_and_its_work_is_sa
     assert "a" in project.yaoki("recover").out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("18.7", "10.6")
 def test_a_running_agent_is_stopped_at_the_budget_of_the_run_and_continues_after_a_grant(

@@ -93,6 +93,7 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prep
     assert numbers["agent_runs"] == numbers["attempts"] - 2, "nor a person nor the last proof"
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "0.6")
 def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
     project, _ = prepared.after(run_with_failed_base)
@@ -111,6 +112,7 @@ def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
     assert "1 with checks that a person waived" in report["verdict"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "12.3")
 def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
     """A waived task looked like a proven one."""

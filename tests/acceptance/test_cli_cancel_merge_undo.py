@@ -242,6 +242,7 @@ def test_a_partial_merge_onto_a_moved_base_is_verified_with_the_checks_of_its_ta
     assert "main has moved, and the merge fails: check one" in " ".join(refused.err.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.1")
 def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
     """`second` passes its own check and breaks that of `first`."""
@@ -350,6 +351,7 @@ def test_status_names_the_newest_merge_while_an_undone_task_asks(prepared: Prepa
     assert f"merged into main at {head[:10]}" in project.yaoki("status").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "11.7", "12.1")
 def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prepared) -> None:
     """Merged, undone, given up: nothing else says that main still has the code."""
@@ -472,6 +474,7 @@ def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None
     assert undone.out.endswith(f"next: yaoki answer {project.task('two')['id']}\n")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "12.1")
 def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Project) -> None:
     worker = slow_run(project)
@@ -528,6 +531,7 @@ def test_an_empty_log_of_an_agent_names_the_log_of_its_check(prepared: Prepared)
     assert "scope is built in: it starts no program" in " ".join(built_in.err.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "12.4")
 @pytest.mark.long
 def test_undo_reports_what_it_waits_for_while_it_verifies_the_rest(project: Project) -> None:

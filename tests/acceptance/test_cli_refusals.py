@@ -71,6 +71,7 @@ def test_an_unknown_command_or_answer_names_what_exists(
     assert said in " ".join(refused.err.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("15", "12.1")
 def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Project) -> None:
     run_good_plan(project)

@@ -113,6 +113,7 @@ def test_an_outage_is_waited_for_by_all_tasks_and_costs_no_retry(
     assert outcomes == {"PASSED"}, "no check runs where nothing was changed"
 
 
+@pytest.mark.full
 def test_an_outage_that_lasts_too_long_asks_one_question(project: Project, tmp_path: Path) -> None:
     service = Service(tmp_path / "service", OVERLOADED)
 

@@ -85,6 +85,7 @@ def test_one_task_probes_and_the_account_closes_again_if_the_service_still_refus
     assert states(project) == dict.fromkeys(NAMES, "WAITING")
 
 
+@pytest.mark.full
 def test_a_run_is_retried_as_a_whole(prepared: Prepared) -> None:
     project, (service, _) = prepared.after(park_all)
     service.return_now()
@@ -159,6 +160,7 @@ def test_a_task_that_waits_for_another_task_is_not_retried(
     assert f"yaoki answer {project.task(asking)['id']} retry" in refused.err
 
 
+@pytest.mark.full
 def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> None:
     noted = tmp_path / "noted"
     script = (
@@ -183,6 +185,7 @@ def test_a_delay_of_one_task_ends_as_well(project: Project, tmp_path: Path) -> N
     assert "account" not in ended
 
 
+@pytest.mark.full
 def test_a_worker_that_waits_takes_the_task_at_once_and_its_output_announced_the_wait_once(
     prepared: Prepared,
 ) -> None:

@@ -38,6 +38,7 @@ def a_generated_module(project: Project) -> dict[str, str]:
     return programs(project)
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "15")
 def test_init_names_worktreeinclude_for_a_generated_module_and_does_not_join_two_patterns(
     project: Project,
@@ -137,6 +138,7 @@ def test_each_kind_of_missing_file_is_found_by_the_words_of_its_error(
     assert "added: tests" in mended.out, mended
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_init_again_replaces_the_comments_that_no_longer_hold(project: Project) -> None:
     """The reason of a check that still cannot run, and the result of one that runs."""
@@ -260,6 +262,7 @@ GROUP = '[dependency-groups]\ntest = ["First.Absent", {include-group = "more"}]\
 MORE = 'more = ["third_absent>=1"]\n'
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "15")
 @pytest.mark.parametrize(
     ("metadata", "install"),

@@ -240,6 +240,7 @@ def test_a_new_entry_of_the_quarantine_needs_trust_again(project: Project) -> No
     assert TEST in refused.err
 
 
+@pytest.mark.full
 def test_rates_are_counted_across_runs_proposed_with_evidence_and_kept_by_prune(
     project: Project,
 ) -> None:

@@ -159,6 +159,7 @@ def test_init_reports_a_passing_base_and_leaves_the_checkout_unchanged(project: 
     assert not (project.repo / ".yaoki").exists()
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 @pytest.mark.parametrize("passing", [8, 9])
 def test_init_says_that_skipped_tests_prove_nothing_if_they_are_many(
@@ -737,6 +738,7 @@ TOX = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
 def test_init_runs_the_tests_itself_where_tox_is_not_installed(project: Project) -> None:
     commit_files(project, TOX)

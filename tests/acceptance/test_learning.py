@@ -139,6 +139,7 @@ def test_observe_counts_and_chooses_nothing_and_prune_keeps_the_counts(project: 
     assert table.endswith("next: yaoki stats prompts\n")
 
 
+@pytest.mark.full
 def test_one_of_several_templates_is_drawn(project: Project) -> None:
     """The agent does what its prompt says, so only one of the two templates cures."""
     folder = project.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"

@@ -97,6 +97,7 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     assert (project.repo / "one.txt").read_text() == "good\n"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "0.6")
 def test_an_unmerged_run_is_forgotten_only_by_force_and_an_open_one_never(
     project: Project,
@@ -126,6 +127,7 @@ def test_an_unmerged_run_is_forgotten_only_by_force_and_an_open_one_never(
     assert forced.document["file"].endswith(f"{run}.tar.gz")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "2.1", "12.1")
 @pytest.mark.parametrize("way", ["detached", "commit"])
 def test_a_run_may_start_from_a_commit_and_is_merged_into_a_named_branch(

@@ -79,6 +79,7 @@ def count_events_by_task(project: Project, event: str) -> Counter[str]:
     return Counter(line["task"] for line in project.events() if line["event"] == event)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "13.1", "0.1", "17.7")
 def test_tasks_with_checks_of_their_own_are_verified_concurrently_and_land_in_order(
     project: Project,

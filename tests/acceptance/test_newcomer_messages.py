@@ -82,6 +82,7 @@ def test_doctor_without_a_check_names_the_command_that_finds_one(project: Projec
     assert complete.out.endswith("next: yaoki run PLAN\n")
 
 
+@pytest.mark.full
 def test_a_second_run_of_the_same_plan_names_the_active_one(project: Project) -> None:
     marker = project.folder / "marker"
     acts = {"a": [[waits_for(marker), *writes("a.txt")]]}
@@ -168,6 +169,7 @@ def test_limits_costs_and_unchanged_work_are_told_in_plain_sentences(project: Pr
     assert "WAL-reset" not in health
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "16.6")
 def test_an_undo_takes_the_final_check_back(project: Project) -> None:
     """The head of the branch is another commit, so the proof of the whole is no longer shown."""

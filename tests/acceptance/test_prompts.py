@@ -144,6 +144,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("7.2", "2.2")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_template_refused_by_validate_is_refused_by_list_and_test_too(

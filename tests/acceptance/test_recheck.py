@@ -72,6 +72,7 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
     assert project.yaoki("verify").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
     project: Project,
@@ -99,6 +100,7 @@ def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
     assert project.yaoki("resume").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "12.3")
 def test_work_that_a_person_only_had_verified_again_stays_that_of_the_agent(
     project: Project,
@@ -125,6 +127,7 @@ def test_work_that_a_person_only_had_verified_again_stays_that_of_the_agent(
     assert "finished by a person" not in project.yaoki("report", "--format", "html").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "16.14")
 def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project: Project) -> None:
     """The changed check of `early` also counts at the end of the run."""

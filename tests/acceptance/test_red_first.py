@@ -87,6 +87,7 @@ def test_a_test_that_cannot_be_loaded_without_the_fix_shows_nothing(faulty: Proj
     assert faulty.yaoki("resume").code == 0
 
 
+@pytest.mark.full
 def test_a_new_feature_with_red_is_asked_about_with_the_whole_reason(faulty: Project) -> None:
     """The test of a new module cannot run without it; the tests of other files say nothing."""
     test = "from whole.color import red\n\n\ndef test_red():\n    assert red() == 1\n"

@@ -57,6 +57,7 @@ def tracked_files(project: Project, branch: str) -> set[str]:
     return set(project.git("ls-tree", "-r", "--name-only", branch).split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "16.6", "0.1", "0.3")
 def test_a_refused_cascade_changes_nothing(project: Project) -> None:
     """The check of `c` needs the file of `a`, which its plan does not say."""
@@ -211,6 +212,7 @@ def test_the_revert_of_a_blamed_landing_is_verified_before_the_branch_moves(
     assert project.yaoki("verify").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.3", "16.6")
 def test_two_landings_that_broke_the_same_check_are_both_sent_back(project: Project) -> None:
     """Without the first one the check still fails, as it did before: that is no reason to keep

@@ -52,6 +52,7 @@ def test_an_agent_that_commits_all_files_lands_only_its_own(project: Project) ->
     assert warnings(project) == ""
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1", "3.2", "3.7")
 def test_what_set_up_makes_is_no_work_and_stays_for_a_retry(project: Project) -> None:
     files = ("generated.py", *(f"{folder}/test_x.py" for folder in FOLDERS))
@@ -82,6 +83,7 @@ def test_a_change_to_a_file_that_set_up_makes_is_saved_and_reported(project: Pro
     assert all(name in saved for name in ("generated.py", "build/lib/new.py", "node_modules/x/new"))
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1", "3.5", "0.5")
 def test_an_agent_that_only_changed_set_up_files_is_told_so(project: Project) -> None:
     code = run_agent(project, shell("echo changed > generated.py"), writes("a.txt"))

@@ -105,6 +105,7 @@ def test_init_again_turns_the_setup_comment_of_an_earlier_version_into_a_setting
     assert check in text
 
 
+@pytest.mark.full
 @pytest.mark.spec("15", "16.1")
 def test_a_plan_uses_the_setup_of_the_settings_unless_it_has_its_own(project: Project) -> None:
     log = project.folder / "log"
@@ -235,6 +236,7 @@ def test_an_agent_that_writes_into_its_dependencies_changes_no_proof(project: Pr
     assert count_installs(log) == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize(
     ("extra", "installs"),

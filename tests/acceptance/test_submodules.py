@@ -134,6 +134,7 @@ def test_a_run_says_which_parts_of_the_repository_it_cannot_have(project: Projec
 MOVE = f"git -C libs/mod {' '.join(GIT_IDENTITY)} commit -q --allow-empty -m moved"
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.1", "3.2", "16.1")
 def test_a_submodule_that_set_up_moved_is_no_change_of_the_agent(project: Project) -> None:
     """Neither alone nor in a second attempt, and an agent that moves it lands that."""

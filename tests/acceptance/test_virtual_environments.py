@@ -173,6 +173,7 @@ def test_a_script_that_fixes_is_written_with_the_option_that_only_looks(project:
     assert (lint["state"], lint["command"]) == ("green", "npm run --silent lint -- --no-fix")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("layout", ["src", "flat"])
 def test_a_check_of_a_plan_imports_the_work_and_not_an_installed_copy(
@@ -205,6 +206,7 @@ def test_a_check_of_a_plan_imports_the_work_and_not_an_installed_copy(
     assert project.task("wrong")["landed"] is None
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "16.5")
 def test_a_check_of_a_plan_uses_the_environment_of_the_settings(project: Project) -> None:
     commit_files(project, FILES)

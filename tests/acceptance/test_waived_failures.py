@@ -69,6 +69,7 @@ def results(project: Project, task: str, check: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "6.5", "0.1")
 def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_next_task(
     project: Project,
@@ -162,6 +163,7 @@ def test_a_waived_check_is_no_reason_to_accept_a_change_of_comments(project: Pro
     assert "only blank lines, comments or empty files" in project.task("b")["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "10.3", "0.1")
 def test_a_waived_check_without_names_of_tests_asks_at_once_and_names_the_waiver(
     project: Project,

@@ -449,6 +449,7 @@ def test_concurrent_up_commands_start_one_detached_worker_that_executes_runs(
         assert_detached(project, workers_pid(project))
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.1", "16.11")
 def test_an_undo_beside_a_background_worker_is_carried_out_once_and_recorded(
     project_with_worker: Project,

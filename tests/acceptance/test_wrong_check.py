@@ -26,6 +26,7 @@ def ask_about_missing_file(project: Project) -> str:
     return ran.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3", "10.4")
 def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     prepared: Prepared,
@@ -98,6 +99,7 @@ def test_the_plan_separates_tests_that_a_task_creates_from_checks_that_cannot_ru
     }
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) -> None:
     """Output of the work with the words of a wrong call: the tests ran, and one failed."""
