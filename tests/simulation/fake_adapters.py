@@ -204,7 +204,7 @@ def holds(tree: Tree, argv: Sequence[str]) -> bool:
             return all(tree.get(path) == "good" for path in paths)
         case ("there", *paths):
             return all(path in tree for path in paths)
-        case ("quiet", path, beside):
+        case ("quiet" | "starts", path, beside):
             return not (tree.get(path) == "loud" and beside in tree)
         case ("lines", path, most):
             return len(tree.get(path, "")) >= int(most)
@@ -235,6 +235,8 @@ class TreeChecker:
             self.touch("checked")
             return Finding(spec.name, Outcome.PASSED)
         words = f"not so: {' '.join(spec.argv)}"
+        if spec.argv[0] == "starts":
+            return Finding(spec.name, Outcome.BROKEN, message=words)
         return Finding(spec.name, Outcome.FAILED, pattern="test-failed", message=words)
 
     def identify_tools(self, spec: CheckSpec) -> str:

@@ -21,6 +21,9 @@ NAMES = ("a", "b", "c")
 TASKS = tuple(task(name, checks=(SHARED,)) for name in NAMES)
 GOOD = story(40, TASKS)
 CLASH = story(41, TASKS, {"b": ["loud", "good"]})
+# The same, but the check cannot even run.
+STARTS = check("tests", "starts", "b", "c")
+BROKEN = story(42, tuple(task(name, checks=(STARTS,)) for name in NAMES), {"b": ["loud", "good"]})
 
 
 class Players:
@@ -116,6 +119,20 @@ def test_work_that_fails_only_together_is_verified_alone() -> None:
         assert {name: rows[name].attempt for name in NAMES} == {"a": 1, "b": 2, "c": 1}
 
     begun(CLASH, act, Accesses())
+
+
+@pytest.mark.spec("17.7", "4.1")
+def test_a_check_that_cannot_run_on_joined_work_blames_nobody() -> None:
+    """Once the leader was asked about, and `done` landed the work of the others with its own."""
+
+    def act(life: WorkerLife) -> None:
+        players = land_together(life)
+        assert players.tasks["b"].work.queue_entry is QueueEntry.ALONE
+        assert players.tasks["b"].state is State.ACTIVE
+        assert players.tasks["b"].counts.failures == {}
+        assert players.until("c", Stage.PREPARE).state is State.DONE
+
+    begun(BROKEN, act, Accesses())
 
 
 @pytest.mark.spec("17.7", "0.1")

@@ -48,6 +48,36 @@ def test_a_new_version_anywhere_on_the_search_path_is_noticed(
     assert identity(environ, "python", "-m", "pytest") != before
 
 
+@pytest.mark.parametrize("argv", [("sh", "src/check.sh"), ("./check.py",), ("make", "test")])
+@pytest.mark.parametrize(
+    ("folder", "packages", "link"),
+    [
+        ("env/bin", "env/lib/python3.11/site-packages", ""),
+        ("env/bin", "env/local/lib/python3.11/site-packages", ""),
+        ("more", "other/lib/python3.11/site-packages", "other/bin/python3"),
+        ("more", "other/lib/node_modules", "other/bin/node"),
+        ("manager/shims", "manager/versions/3.11.7/lib/python3.11/site-packages", ""),
+        ("manager/shims", "manager/installs/python/3.11/lib/python3.11/site-packages", ""),
+    ],
+)
+def test_the_packages_of_an_interpreter_that_a_script_may_start_count(
+    tmp_path: Path, argv: tuple[str, ...], folder: str, packages: str, link: str
+) -> None:
+    """The command names no interpreter; upgraded packages once left a stored verdict valid."""
+    for name in (folder, packages):
+        (tmp_path / name).mkdir(parents=True)
+    if link:
+        (tmp_path / link).parent.mkdir(parents=True)
+        (tmp_path / link).touch()
+        (tmp_path / folder / Path(link).name).symlink_to(tmp_path / link)
+    environ = {"PATH": f"{tmp_path}/{folder}"}
+    before = identity(environ, *argv)
+
+    touch(tmp_path / packages)
+
+    assert identity(environ, *argv) != before
+
+
 def test_a_new_program_on_the_search_path_is_noticed(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

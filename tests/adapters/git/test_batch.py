@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import a_repository, commit, git
+from tests.repositories import a_repository, commit, git, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
 from yaoki.adapters.git.refs import RefMove, Refs, move_or_fail
-from yaoki.adapters.git.tree_diff import read_raw_diff
+from yaoki.adapters.git.tree_diff import parse_raw_diff, read_raw_diff
 from yaoki.errors import GitFailed
 
 pytestmark = pytest.mark.spec("13.1")
@@ -64,6 +64,23 @@ def test_the_batch_diff_equals_that_of_git(top: Path) -> None:
     assert read_raw_diff(held, first, f"{first}^{{tree}}") == b""
     with pytest.raises(GitFailed):
         read_raw_diff(held, first, "0" * len(first))
+
+
+@pytest.mark.spec("3.6")
+def test_a_moved_submodule_counts_although_the_repository_ignores_it(top: Path) -> None:
+    """An agent could move it out of scope, and its move was neither shown nor refused."""
+    write(top, __gitmodules='[submodule "lib"]\n\tpath = lib\n\turl = ./lib\n\tignore = all\n')
+    git(top, "add", ".gitmodules")
+    commits = [git(top, "rev-parse", "HEAD")]
+    for _ in range(2):
+        git(top, "update-index", "--add", "--cacheinfo", f"160000,{commits[-1]},lib")
+        git(top, "commit", "-qm", "a link")
+        commits.append(git(top, "rev-parse", "HEAD"))
+    assert git(top, "diff-tree", "-r", commits[1], commits[2]) == "", "git ignores it"
+
+    (moved,) = parse_raw_diff(read_raw_diff(Git(top / ".git"), commits[1], commits[2]))
+
+    assert (moved.path, moved.is_moved_gitlink) == ("lib", True)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,20 @@ def test_each_task_of_a_joint_commit_is_undone_by_itself(world: World, which: in
     assert not {"f2", "f3"} & world.files(rest)
 
 
+@pytest.mark.spec("17.7", "9.3")
+def test_a_withdrawn_joint_commit_leaves_the_work_of_its_own_task_alone(world: World) -> None:
+    """Whatever is committed next in the worktree must not land the work of the others."""
+    leader, joint = leading(world, 3, verified(world, 2))
+    worktree = Path(leader.work.worktree)
+    assert (worktree / "f2").exists()
+
+    world.workspace.landings.withdraw_candidate(leader)
+
+    assert not (worktree / "f2").exists()
+    assert git(worktree, "rev-parse", "HEAD") == leader.work.head != joint.commit
+    assert git(worktree, "status", "--porcelain") == ""
+
+
 @pytest.mark.spec("17.7")
 def test_work_that_does_not_merge_is_not_taken_along(world: World) -> None:
     clash = verified(world, 2, lambda at: write(at, f1="other\n"))

@@ -1,8 +1,8 @@
 """Identifies the tools that a check starts, so that another version is another identity.
 
 The programs of a command are known and count by their content; those that they start in turn are
-not.  So every program on the search path counts by size and time, the packages beside an
-interpreter, and the variables that a check gets.
+not.  So every program on the search path counts by size and time, the packages of every interpreter
+there, and the variables that a check gets.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ PROGRAMS_MAX = 256
 # Where interpreters keep packages, relative to the folder above that of the program.
 PACKAGE_FOLDERS = (
     *("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"),
-    *("local/lib/python3*/dist-packages", "lib/node_modules", "lib64/python3*/site-packages"),
+    *("local/lib/python3*/dist-packages", "local/lib/python3*/site-packages"),
+    *("lib64/python3*/site-packages", "lib/pypy3*/site-packages", "lib/node_modules"),
 )
+# Folders of version managers, whose programs on the path are scripts: pyenv; asdf and mise.
+VERSIONS = ("", "versions/*/", "installs/*/*/")
+INTERPRETERS = ("python", "pypy", "node")
 
 
 def identify_tools(
@@ -51,7 +55,7 @@ def identify_tools(
         sorted(filter_environment(environ, COMMAND_VARIABLES).items()),
         [_list_folder(folder) for folder in folders],
         [_identify_program(file.resolve()) for file in files],
-        sorted({_facts(found) for file in files for found in _list_package_folders(file)}),
+        sorted({_facts(found) for found in _list_package_folders(folders, files)}),
     )
     return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -74,13 +78,25 @@ def _find(program: str, folders: list[Path]) -> Path | None:
     return next((folder / program for folder in folders if (folder / program).is_file()), None)
 
 
-def _list_package_folders(program: Path) -> Iterator[Path]:
-    """Beside the program as it is called, and beside the file that a link leads to: an environment
+def _list_package_folders(folders: list[Path], programs: list[Path]) -> Iterator[Path]:
+    """Those of the named programs and of every interpreter on the path: a script may start it.
+
+    Beside the program as it is called, and beside the file that a link leads to: an environment
     has its own packages and may see those of its interpreter.
     """
-    for top in {program.parent.parent, program.resolve().parent.parent}:
-        for pattern in PACKAGE_FOLDERS:
+    started = [*programs, *(file for folder in folders for file in _list_interpreters(folder))]
+    tops = {folder.parent for folder in folders}
+    tops |= {top for file in started for top in (file.parent.parent, file.resolve().parent.parent)}
+    for top in tops:
+        for pattern in (f"{way}{name}" for way in VERSIONS for name in PACKAGE_FOLDERS):
             yield from top.glob(pattern)
+
+
+def _list_interpreters(folder: Path) -> list[Path]:
+    try:
+        return [Path(e.path) for e in os.scandir(folder) if e.name.startswith(INTERPRETERS)]
+    except OSError:
+        return []
 
 
 def _identify_program(path: Path) -> tuple[str, int, int, str]:

@@ -21,6 +21,9 @@ ValueT = TypeVar("ValueT")
 
 OBJECT_BYTES_MAX = 16 << 20
 QUERIES_AT_ONCE = 50
+# A moved submodule counts, whatever `.gitmodules` wants ignored: it is a file of the agent's.
+ALL_SUBMODULES = "--ignore-submodules=none"
+RAW_DIFF = ("diff-tree", "-r", "--raw", "-z", "--no-renames", ALL_SUBMODULES)
 COMMITS_KEPT = 4096
 COMMITTED = (b"start: ok", b"commit: ok")
 
@@ -147,7 +150,7 @@ class GitBatch:
 
     @cached_property
     def _trees(self) -> Conversation:
-        return self._start("diff-tree", "-r", "--raw", "-z", "--no-renames", "--stdin")
+        return self._start(*RAW_DIFF, "--stdin")
 
     @cached_property
     def _commits(self) -> Conversation:

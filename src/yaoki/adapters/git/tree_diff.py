@@ -9,6 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from yaoki.adapters.git.batch import RAW_DIFF
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 
@@ -74,7 +75,7 @@ def _diff(git: Git, old: str, new: str) -> bytes:
     output = git.batch.diff_trees(*trees) if len(trees) == 2 else None
     if output is not None:
         return output
-    return git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new, "--").out
+    return git.run(*RAW_DIFF, old, new, "--").out
 
 
 _cached_diff = lru_cache(maxsize=4)(_diff)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from yaoki.adapters.git.batch import ALL_SUBMODULES
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.diff import read_changes
@@ -66,7 +67,7 @@ class GitCommitContents:
         """The lines that the diff adds and removes; a binary file counts as one."""
         self._mode.fetch_commits(old, new)
         options = ("-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
-        out = self._git.run("diff-tree", *options, old, new, "--").out
+        out = self._git.run("diff-tree", *options, ALL_SUBMODULES, old, new, "--").out
         rows = (line.split(b"\t")[:2] for line in out.split(b"\0") if line)
         return sum(1 if added == b"-" else int(added) + int(gone) for added, gone in rows)
 
@@ -83,7 +84,7 @@ class GitCommitContents:
         self._mode.fetch_commits(old, new)
         form = ("--stat=100",) if stat else ("-p",)
         options = ("-r", *form, "--no-ext-diff", "--no-textconv", "--no-color")
-        out = self._git.run("diff-tree", *options, old, new, "--").out
+        out = self._git.run("diff-tree", *options, ALL_SUBMODULES, old, new, "--").out
         text = out[:DIFF_BYTES_MAX].decode("utf-8", "replace")
         rest = len(out) - DIFF_BYTES_MAX
         return text if rest <= 0 else f"{text}\n… {rest} more bytes: git diff {old} {new}\n"

@@ -107,7 +107,7 @@ class VerifyStage:
         ):
             words = f"{name} landed meanwhile with a check that a person waived; verified again"
             return StageDeferred(words, timedelta(0))
-        if candidate.companions and any(f.outcome is Outcome.FAILED for f in verdict.all_failing):
+        if candidate.companions and not verdict.passed:
             return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
         if not verdict.passed or _is_refuted(task):

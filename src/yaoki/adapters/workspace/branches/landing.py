@@ -102,8 +102,13 @@ class GitLandings:
             return
         if head.sha != candidate.sha or work.sha not in candidate.parents:
             return
-        onto = candidate.parents[-2]
         commit = work.sha
+        if self._joint.read_join(candidate):
+            # It contains the work of other tasks, which is not this one's to keep.
+            self._worktrees.check_out(worktree, commit)
+            move_or_fail(self._refs, RefMove(candidate_ref(task.id), commit, candidate.sha))
+            return
+        onto = candidate.parents[-2]
         if candidate.tree != work.tree or onto not in work.parents[:1]:
             subject = f"{task.spec.name}: {MERGED_IN}"
             message = self._commits.compose_task_message(subject, task)
