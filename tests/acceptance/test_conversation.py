@@ -131,8 +131,8 @@ def _check_why(project: Project) -> None:
     assert "the agent continued its conversation" in kept
     assert "the agent began a new conversation" in anew
     assert "in a new conversation (conversation: fresh)" in anew
-    assert "auto: test-failed is a wrong try; fewer than 10 attempts" in " ".join(tests.split())
-    assert "auto: lint-error names the place" in lint
+    assert "auto: test-failed shows a wrong approach; neither" in " ".join(tests.split())
+    assert "auto: lint-error says what to correct" in lint
     document = project.query("why", "anew", "--json").document
     assert [one["conversation"] for one in document["attempts"]] == [None, "fresh"]
 

@@ -122,9 +122,9 @@ def test_the_choice_of_the_next_try_is_translated() -> None:
         for _ in range(10)
     )
     tries: dict[str, tuple[ConversationMode, Failure, dict[str, Any]]] = {
-        "auto: test-failed is": (ConversationMode.AUTO, failure, {}),
+        "auto: test-failed shows": (ConversationMode.AUTO, failure, {}),
         "auto: test-failed again": (ConversationMode.AUTO, failure, {"feedback": failure}),
-        "auto: lint-error names": (ConversationMode.AUTO, of_lint, {}),
+        "auto: lint-error says": (ConversationMode.AUTO, of_lint, {}),
         "auto: after": (ConversationMode.AUTO, failure, {"treatment_outcomes": measured}),
         "conversation: fresh": (ConversationMode.FRESH, failure, {}),
     }

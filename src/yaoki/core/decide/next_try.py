@@ -1,6 +1,6 @@
 """The next attempt after a failure of the work: which conversation, and which agent (18.3, 18.5).
 
-Whether there is a next attempt is decided before; this only fills it in.
+`retry` has decided before that there is a next attempt; this module adds how it is made.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _measured(task: Task, failure: Failure) -> tuple[AttemptConversation, str] |
 
 
 def _known_outcomes(task: Task, failure: Failure) -> tuple[TreatmentOutcome, ...]:
-    """The newest first: this attempt, which failed as the one before, and those of all runs."""
+    """The outcomes of all runs, newest first, and this attempt if it failed as the one before."""
     own = task.work.treatment
     if own is None or own.pattern != pattern_of(failure):
         return task.treatment_outcomes
@@ -151,12 +151,12 @@ def _select(
 
 
 def _default(task: Task, failure: Failure) -> tuple[AttemptConversation, str]:
-    pattern, few = pattern_of(failure), f"fewer than {OUTCOMES_COMPARED_MIN} attempts of each kind"
+    pattern, basis = pattern_of(failure), "neither conversation is known to fix it more often"
     if task.feedback is not None and pattern_of(task.feedback) == pattern:
-        return FRESH, f"auto: {pattern} again; {few} are counted"
+        return FRESH, f"auto: {pattern} again; {basis}"
     if pattern in WRONG_TRY_PATTERNS:
-        return FRESH, f"auto: {pattern} is a wrong try; {few} are counted"
-    return CONTINUED, f"auto: {pattern} names the place; {few} are counted"
+        return FRESH, f"auto: {pattern} shows a wrong approach; {basis}"
+    return CONTINUED, f"auto: {pattern} says what to correct; {basis}"
 
 
 # ------------------------------------------------------------------ learning
