@@ -160,7 +160,7 @@ def test_an_expired_quarantine_is_red_even_if_every_rerun_passes(project: Projec
     assert [entry["test"] for entry in red["quarantine_expired"]] == [TEST]
     assert "the quarantine of races expired on" in red["message"]
     assert "the quarantine of races expired on" in project.prompt(project.task("a"), 2)
-    assert "quarantine of mia expired" in project.yaoki("stats", "flaky").out
+    assert "quarantine by mia expired on" in project.yaoki("stats", "flaky").out
 
 
 @pytest.mark.spec("17.2")

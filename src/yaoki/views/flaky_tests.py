@@ -35,7 +35,7 @@ class FlakyTestView:
 
     @property
     def rate_words(self) -> str:
-        """`27 % (10 % to 57 %)`."""
+        """`27% (10% to 57%)`."""
         if self.rate.value is None:
             return "unknown"
         low, high = self.rate.interval
@@ -47,7 +47,7 @@ class FlakyTestView:
             return self.missing or "quarantine proposed"
         until = f"{self.entry.expires:%Y-%m-%d %H:%M} UTC"
         if self.is_expired:
-            return f"quarantine of {self.entry.owner} expired {until}"
+            return f"quarantine by {self.entry.owner} expired on {until}"
         return f"quarantined by {self.entry.owner} until {until}"
 
     @property
@@ -57,7 +57,7 @@ class FlakyTestView:
         runs = format_count(self.test.runs, "run")
         return (
             f"failed in {self.test.failed} of {runs}, {self.rate_words}; "
-            + (f"on {format_count(always, 'commit')} in every run; " if always else "")
+            + (f"in {format_count(always, 'verification')} every run failed; " if always else "")
             + self.state_words
         )
 

@@ -23,7 +23,7 @@ DATE_FORM = "must be a date such as 2030-01-31, or a date with time and offset"
 def read_quarantine(
     raw: Any, notes: SettingsDefects, now: datetime | None
 ) -> tuple[QuarantineEntry, ...]:
-    """`now`: entries that expire too far ahead of it are refused; None refuses none."""
+    """Read the entries; those that expire too long after `now` are refused, none without it."""
     if not isinstance(raw, list) or not all(isinstance(one, dict) for one in raw):
         notes.add(KEY, FORM)
         return ()
@@ -58,7 +58,7 @@ def _read_entry(
         return None
     entry = QuarantineEntry(table["test"], table["owner"], expires, table["reason"])
     if now is not None and (words := entry.distant_expiry(now)):
-        notes.add(KEY, f"{name}: {words}; a quarantine is a loan: choose an earlier date")
+        notes.add(KEY, f"{name}: {words}; choose an earlier date")
         return None
     return entry
 
@@ -96,7 +96,7 @@ def _parse(text: str) -> date | datetime | None:
 
 
 def entry_as_data(entry: QuarantineEntry) -> dict[str, str]:
-    """As a file could write it."""
+    """The entry as a table of the settings file."""
     expires = entry.expires.isoformat(timespec="seconds")
     return {
         "test": entry.test,

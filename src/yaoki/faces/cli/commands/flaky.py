@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.text import format_count
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.text.render import (
     align_columns,
@@ -71,11 +72,12 @@ def _row(one: FlakyTestView) -> tuple[str, ...]:
 
 
 def _print_state(one: FlakyTestView) -> None:
-    """The state of one test; a proposal can be pasted as it is."""
+    """Print the state of one test, and a proposal that can be pasted as it is."""
     print_line()
     print_wrapped(f"{clean_line(one.test.test)}: {clean_line(one.state_words)}")
     if one.test.always_failed:
-        print_wrapped(f"  it also failed in every run of {one.test.always_failed} verifications")
+        verifications = format_count(one.test.always_failed, "verification")
+        print_wrapped(f"  it also failed in every run of {verifications}")
     if one.proposal:
         print_wrapped(f"to excuse it until a date, add this to {SETTINGS} with an owner:")
         for line in one.proposal.split("\n"):
