@@ -239,8 +239,8 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         return _escalate(failure, current, most, "10.4", reasoning, otherwise)
     if failure.check and task.keeps_waived_work and failure.kind is not FailureKind.CONFLICT:
         # An agent that changes this work would end the waiver, and its question would return.
-        reasoning = f"a person waived {', '.join(task.waivers)} for this work; more fails"
-        otherwise = "no failure but the waived ones"
+        reasoning = f"a person waived {', '.join(task.waivers)} for this work; another check fails"
+        otherwise = "no failure besides the waived ones"
         return _escalate(failure, current, most, "10.4", reasoning, otherwise)
     if task.is_rerun:
         reasoning = "the one re-run from the run branch failed as well"
@@ -250,7 +250,7 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
 
 
 def _cannot_start_again(task: Task, failure: Failure) -> bool:
-    """An agent that could create the script was told its name; it would be told so again."""
+    """Did the program fail to start twice?  The prompt has already named what is missing."""
     before = task.feedback
     unable = all(one.params.get(CANNOT_START_PARAM) for one in failure.single_failures)
     return unable and before is not None and before.fingerprint == failure.fingerprint
@@ -295,7 +295,7 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
-        # A failure that the one re-run followed used no retry, and is counted as well.
+        # The failure that led to the one re-run is counted as well, although it used no retry.
         reasoning = f"retries for {kind}: {most} of {most} used"
         return _escalate(failure, most, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
