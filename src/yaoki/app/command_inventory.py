@@ -91,7 +91,7 @@ def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]
 
 
 def _quarantine_entries(settings: Settings) -> list[CommandDigest]:
-    """An entry starts nothing, but work may land because of it: a change must not bring its own."""
+    """A quarantine starts nothing, but work may land because of it, so it needs trust as well."""
     from yaoki.formats.config.quarantine import entry_as_data
 
     values = map(entry_as_data, settings.quarantine)

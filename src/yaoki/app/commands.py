@@ -50,7 +50,7 @@ def answer_document(app: App, task: Task, choice: Choice) -> Document:
 
 
 def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
-    """A person lets a paused run continue; the approval of a plan is the start of its forecast."""
+    """Let a paused run continue; the approval of a plan records the forecast of its run."""
     if run.pause_cause is not PauseCause.APPROVAL:
         app.control.go(run, words, accept, how)
         return

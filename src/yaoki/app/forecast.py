@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 # How far back the journal is read, and how many entries: about 300 attempts.
 LINES_BACK, LINES_MAX = 200_000, 2_000
-# Quiet hours are considered for so long; no forecast looks further.
+# No forecast looks further ahead than this, so quiet hours after it do not matter.
 QUIET_DAYS = 30
-# While a run is shown again and again, less suffices.
+# Smaller limits for screens that are drawn again and again.
 RUNNING_LINES_MAX, RUNNING_ROUNDS_MAX = 1_000, 100
 ENTRIES_MAX = 50_000
 VALID_FOR = timedelta(seconds=15)

@@ -82,7 +82,7 @@ def _render(report: Data, escape: Callable[[str], str], filters: Filters, hard_b
         "OFF_BRANCH": OFF_BRANCH,
         "known_numbers": list(_known_numbers(report["numbers"])),
         "landed": [task for task in tasks if task["landed"]],
-        # A candidate is told with the race of its task.
+        # A candidate is shown with the race of its task.
         "not_landed": [task for task in tasks if not task["landed"] and not task["race"]],
         "racing": [task for task in tasks if task["races"]],
         "names": {task["id"]: task["name"] for task in tasks},

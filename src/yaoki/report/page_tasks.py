@@ -23,14 +23,14 @@ STATES: Mapping[str, tuple[str, str]] = {
     "CANCELLED": ("✕ cancelled", "calm"),
     "REPLACED": ("↪ replaced", "calm"),
 }
-# Rounds of a race that the row of a task tells.
+# Rounds of a race that the row of a task shows.
 RACES_SHOWN = 3
 ORDER = ("ESCALATED", "ACTIVE", "WAITING", "CANCELLED", "REPLACED", "DONE")
 
 
 def table_values(report: Data, titles: Mapping[str, str]) -> Data:
     """The values of the tables for the template."""
-    # A candidate is told with the race of its task.
+    # A candidate is shown with the race of its task.
     every = [task for task in report["tasks"] if not task["race"]]
     reasons = stop_reasons(every)
     places = {state: place for place, state in enumerate(ORDER)}

@@ -241,7 +241,7 @@ def _mutant_words(receipt: Data) -> str:
 
 
 def _quarantine_words(receipt: Data) -> str:
-    """How many checks passed only because a quarantine excused a flaky test."""
+    """The number of checks that passed only because a quarantine excused a flaky test."""
     checks = (check for part in receipt["landed"] for check in part["checks"])
     excused = sum("quarantined" in check for check in checks)
     return f", {format_count(excused, 'check')} with failures in quarantine" if excused else ""

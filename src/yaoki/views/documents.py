@@ -33,7 +33,7 @@ def status_document(view: RunView) -> Document:
 
 
 def _forecast(view: RunView) -> Document | None:
-    """That of the rest of an active run."""
+    """The forecast of the rest of an active run."""
     if view.forecast is None or view.forecast_at is None:
         return None
     from yaoki.views.forecasts import running_document

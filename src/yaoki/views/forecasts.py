@@ -161,7 +161,7 @@ def _took_document(score: ForecastScore) -> Document:
 
 
 def coverage(scores: Sequence[ForecastScore]) -> Document:
-    """How often reality was between P10 and P90, which should be 80 % of the time."""
+    """The runs that were inside, below and above P10 to P90; 80 % should be inside."""
     kinds = {
         "time": [score.time_result for score in scores],
         "agent_runs": [score.runs_result for score in scores],

@@ -30,7 +30,7 @@ PROMPT_PARTS = (TreatmentPart.PATTERN, TreatmentPart.PROMPT)
 
 @dataclass(frozen=True, slots=True)
 class CureRate:
-    """How often treatments with the same parts were tried, and how often they fixed the failure.
+    """The counts of treatments with the same parts: tried, fixed, not fixed.
 
     `undecided`: the attempt was never verified.  `low` and `high` are the 95 % Wilson interval.
     """

@@ -70,7 +70,7 @@ def find_import_roots(project: Path) -> tuple[str, ...]:
 
 
 def _has_modules(folder: Path) -> bool:
-    """Modules and packages of the project, not what only tools and tests load."""
+    """Does the folder contain modules of the project?  Those of tools and tests do not count."""
     if not folder.is_dir():
         return False
     return any(_is_module(path) for path in folder.iterdir())

@@ -157,7 +157,7 @@ def _explain_fault(fault: Fault, cwd: Path) -> WorkspaceError:
 
 @lru_cache(maxsize=BATCHES_KEPT)
 def _open_batch(common_dir: Path, environment: frozenset[tuple[str, str]]) -> GitBatch:
-    """One for all users of a repository: each has several processes."""
+    """The batch that all users of a repository share, because each batch has several processes."""
     return GitBatch(common_dir, dict(environment), _argv, BATCH_TIMEOUT)
 
 

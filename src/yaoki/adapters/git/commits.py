@@ -89,7 +89,7 @@ class Commits:
     def find_conflict_markers(
         self, old: str, new: str, changes: Sequence[TreeChange]
     ) -> tuple[str, ...]:
-        """Files of `new` to which conflict markers were added: both, or one as yaoki writes it."""
+        """Files of `new` to which a pair of conflict markers was added, or one that yaoki wrote."""
         if not self._may_have_markers(changes):
             return ()
         pattern = f"-G^({'|'.join(MARKERS)})"
@@ -114,7 +114,7 @@ class Commits:
         args = ("diff-tree", *options, old, new, "--", f":(literal){name}")
         lines = self._git.run(*args).out.splitlines()
         both = all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
-        # One that an agent forgot to remove names a commit; one that a text quotes does not.
+        # A marker of a merge by yaoki names a commit; one that a text quotes does not.
         return both or any(map(_OWN_MARKER.match, lines))
 
     def read_message(self, commit: str) -> str:

@@ -21,7 +21,7 @@ RUN_TRAILER = lazy_compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
 TASK_TRAILER = lazy_compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = lazy_compile(r"but expected|reference already exists|unable to resolve reference")
 
-# Landings are frequent, so a process waits for them.
+# Landings are frequent, so the batch has a process for them.
 LAND_REASON = "yaoki: land"
 
 

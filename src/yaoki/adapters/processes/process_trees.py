@@ -103,7 +103,7 @@ class ShimProcesses:
         return _signal_shim(_read_facts(folder / "started.json"), 0)
 
     def pause(self, folder: Path, duration: timedelta) -> None:
-        """Ends early if the shim is one of this process, and the kernel has pidfds."""
+        """Sleep; end early if this process started the shim and the kernel has pidfds."""
         with self._pidfds_lock:
             pidfd = self._pidfds.get(folder)
             # A copy: another thread may close the original meanwhile.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.database import ResultT, Transaction
 
 SCHEMA = Path(__file__).with_name("schema")
-# Its table is filled from the journal of an old store.
+# The migration that makes the table of treatments, which is then filled from the journal.
 TREATMENTS_VERSION = 15
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)

@@ -26,7 +26,7 @@ def pattern_of(failure: Failure) -> str:
 
 
 def judge_treatment(treatment: Treatment, event: Event) -> bool | None:
-    """Whether it cured; None for an event that does not end the attempt, or decides nothing."""
+    """Did the treatment cure?  None for an event that does not end the attempt or decide it."""
     match event:
         case Landed():
             return True

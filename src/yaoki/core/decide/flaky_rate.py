@@ -1,4 +1,4 @@
-"""How often a flaky test fails, and when the evidence is enough to propose a quarantine."""
+"""The rate of failure of a flaky test, and the evidence that a proposed quarantine needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORSE_PROBABILITY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class FailureRate:
-    """Failures by runs, with the 95 % interval of Wilson; without a run everything is possible."""
+    """Failures divided by runs, with the 95 % Wilson interval; from 0 to 1 without a run."""
 
     failed: int
     runs: int
@@ -55,7 +55,8 @@ def missing_evidence(test: FlakyTest) -> str:
 def is_worse(failed: int, runs: int, base_failed: int, base_runs: int) -> bool:
     """Do the runs with a change fail significantly more often than those without it?
 
-    Fisher's exact test, one-sided: the probability of so many of the failures on this side.
+    One-sided Fisher's exact test: the probability that at least this many of all failures fall
+    on the runs with the change.
     """
     if not runs or not base_runs:
         return False

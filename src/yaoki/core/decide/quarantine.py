@@ -31,7 +31,7 @@ OBSERVED_MAX = 50
 
 @unique
 class ExcuseVerdict(StrEnum):
-    """The judgment on one failing test.  CLEARED: rule 6.5, every re-run passed."""
+    """The judgment on one failing test.  CLEARED: every re-run passed (rule 6.5)."""
 
     CLEARED = "cleared"
     EXCUSED = "excused"
@@ -46,7 +46,7 @@ class ObservedTests:
 
     failed: frozenset[str]
     passed: frozenset[str]
-    # It passed, and did not name the tests that did.
+    # The run passed and did not name the tests that passed.
     all_passed: bool = False
 
     def result(self, test: str) -> bool | None:
@@ -100,7 +100,7 @@ class RepeatedTests:
     def judge(
         self, test: str, needed: int, entry: QuarantineEntry | None, now: datetime
     ) -> ExcuseVerdict:
-        """`needed` passes in a row clear a test without an entry."""
+        """Judge one failing test; `needed` passes in a row clear one without an entry."""
         reruns = self.reruns(test)
         if entry is not None and entry.has_expired(now):
             return ExcuseVerdict.EXPIRED
@@ -148,7 +148,7 @@ def count_passed_tests(finding: Finding, tests: RepeatedTests) -> Finding:
 
 
 def names_every_failure(findings: Sequence[Finding]) -> bool:
-    """Without all names, an unknown failure could be excused."""
+    """Is every failing test named?  Otherwise an unknown failure could be excused."""
     return all(has_all_names(one) for one in findings if one.outcome is not Outcome.PASSED)
 
 
@@ -241,7 +241,7 @@ def _list(names: Sequence[str]) -> str:
 def select_observations(
     observed: Sequence[SameCommitRuns], known: Collection[str]
 ) -> tuple[SameCommitRuns, ...]:
-    """Those of tests that were seen flaky, now or before: any other failure is no flakiness."""
+    """The results of tests that were seen flaky, now or before; other tests only failed."""
     flaky = {*known, *(one.test for one in observed if one.is_mixed)}
     return tuple(one for one in observed if one.test in flaky)[:OBSERVED_MAX]
 
@@ -249,7 +249,7 @@ def select_observations(
 def observe_known(
     finding: Finding, commit: str, known: frozenset[str]
 ) -> tuple[SameCommitRuns, ...]:
-    """The known flaky tests that passed in an ordinary run: their passes count as well."""
+    """The passes of known flaky tests in an ordinary run, which count as well."""
     passed = sorted(known & observe_tests(finding).passed)
     return tuple(SameCommitRuns(test, commit, 1, 0) for test in passed)[:OBSERVED_MAX]
 

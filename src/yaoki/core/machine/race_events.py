@@ -51,6 +51,8 @@ class CandidateProven:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFailed:
+    """The candidate failed and is not retried; its race goes on without it."""
+
     NAME: ClassVar[str] = "CANDIDATE_FAILED"
     failure: Failure
     score: CandidateScore
@@ -58,7 +60,7 @@ class CandidateFailed:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRetired:
-    """Its race is over.  `won`: its work continues as that of the racing task."""
+    """The race of the candidate is over.  `won`: its work continues as that of the racing task."""
 
     NAME: ClassVar[str] = "CANDIDATE_RETIRED"
     why: str

@@ -49,7 +49,7 @@ def apply_candidate_proven(task: Task, score: CandidateScore) -> Task:
 
 
 def apply_candidate_failed(task: Task, event: CandidateFailed) -> Task:
-    """It is not retried; its work is saved like that of every attempt."""
+    """The candidate is not retried; its work is saved like that of every attempt."""
     return replace(
         task,
         state=State.REPLACED,

@@ -12,7 +12,7 @@ EXPIRY_MAX = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True)
 class SameCommitRuns:
-    """The results of one test on one commit, in one proof room."""
+    """The results of one test on one commit, in one verification."""
 
     test: str
     commit: str
@@ -41,8 +41,8 @@ class FlakySighting:
 class FlakyTest:
     """The runs of a test since it was first seen flaky.
 
-    The failure that made us look is not counted.  `always_failed` counts the verifications in which
-    every run failed; these runs are not counted either.  `sightings`: the newest first.
+    The failure that caused the re-runs is not counted.  `always_failed` counts the verifications in
+    which every run failed; these runs are not counted either.  `sightings`: the newest first.
     """
 
     test: str
@@ -76,7 +76,7 @@ class QuarantineEntry:
         return now >= self.expires
 
     def distant_expiry(self, now: datetime) -> str:
-        """Why the entry cannot be accepted: it would excuse the test for too long."""
+        """The reason to refuse an entry that lasts too long; empty if it does not."""
         if self.expires - now <= EXPIRY_MAX:
             return ""
         return f"expires {self.expires:%Y-%m-%d}, more than {EXPIRY_MAX.days} days from now"

@@ -68,8 +68,9 @@ class RetryPolicy:
     trace_link: bool = True
 
     def for_candidate(self) -> RetryPolicy:
-        """Of a candidate of a race: work that fails is not tried again; interruptions and limits
-        are repeated as usual.
+        """The policy of a candidate in a race: its failed work is not tried again.
+
+        Interruptions and limits are repeated as usual.
         """
         rules = {
             kind: replace(rule, retries_max=0) if kind in CONTENT_KINDS else rule
@@ -78,7 +79,7 @@ class RetryPolicy:
         return replace(self, rules=rules, content_retries_max=0, reruns_max=0)
 
     def for_race(self) -> RetryPolicy:
-        """Of a racing task: its candidates have repeated everything but failed work already."""
+        """The policy of a racing task: its candidates have repeated all but failed work already."""
         rules = {
             kind: rule if kind in CONTENT_KINDS else replace(rule, retries_max=0)
             for kind, rule in self.rules.items()
@@ -164,7 +165,7 @@ class AgentSpec:
     """The command and options of one agent; `options` belong to the preset.
 
     `env_from` gives it variables of the worker under other names.  An agent with several
-    `accounts` stands in a chain once for each of them, see `list_by_account`.
+    `accounts` is in a chain once for each of them, see `list_by_account`.
     """
 
     name: str
@@ -188,7 +189,7 @@ class AgentSpec:
 
     @property
     def title(self) -> str:
-        """The name for people; with one of several accounts it is that account's."""
+        """The name that people see: that of the account if the agent has several."""
         return self.account if self.account.startswith(f"{self.name}/") else self.name
 
     @property

@@ -320,7 +320,7 @@ class Task:
 
     @property
     def substitute_indices(self) -> tuple[int, ...]:
-        """Those of other agents: with another account the present one would do the same."""
+        """The positions of other agents: with another account the present one would do the same."""
         present, agents = self.agent, self.spec.agents
         return tuple(
             index

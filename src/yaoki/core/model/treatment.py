@@ -9,7 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @unique
 class ConversationMode(StrEnum):
-    """The fate of an agent's conversation after a failure of its work."""
+    """The rule for an agent's conversation after a failure of its work."""
 
     CONTINUE = "continue"
     FRESH = "fresh"
@@ -35,7 +35,7 @@ class LearningMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """The means of an attempt against the failure that its prompt is about.
+    """The means that an attempt uses against the failure that its prompt is about.
 
     `pattern` is the kind of a failure without a pattern.  An empty `prompt` is the built-in text.
     """
@@ -56,7 +56,7 @@ class TreatmentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TreatmentCount:
-    """How often a treatment was tried, by result; undecided ones were never verified."""
+    """The counts of a treatment by result; undecided attempts were never verified."""
 
     treatment: Treatment
     sent: int

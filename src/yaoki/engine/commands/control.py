@@ -74,7 +74,7 @@ class Control:
         return self._store.cancel_run(run.id, why)
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
-        """A racing task takes its candidates along."""
+        """Cancel a task with its subtasks; the candidates of a racing task end with it."""
         subtasks = [
             row.id
             for row in self._store.rows(self._store.task(task_id).run_id)

@@ -51,8 +51,9 @@ class UndoCommand:
         return run
 
     def _refuse_built_upon(self, run: Run, task: Task) -> None:
-        """While a task runs, the request is carried out later: a refusal that is known now is
-        told now.  Subtasks landed on the branch of their group, which is asked then.
+        """Refuse at once what could only be refused later: while a task runs, undos wait.
+
+        A subtask landed on the branch of its group, so it is checked when its undo is carried out.
         """
         if task.parent:
             return

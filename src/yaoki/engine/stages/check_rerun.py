@@ -38,7 +38,7 @@ ENVIRONMENT_CHARS = 12
 
 
 class CheckRerun:
-    """Used when a command check has run."""
+    """Runs failed command checks again, and records the results of flaky tests."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class CheckRerun:
         return with_test_runs(judged, selected, self._environment(rerun.check, facts))
 
     def _environment(self, check: ProofCheck, facts: CheckFacts) -> str:
-        """All runs of a verification have the same set-up and tools; other ones may have others."""
+        """A digest of set-up and tools, which may differ between verifications of one commit."""
         tools = self._checker.identify_tools(check.spec)
         return digest_of(check.session.setup_key(facts.commit), tools)[:ENVIRONMENT_CHARS]
 
@@ -178,7 +178,7 @@ class _Rerun:
                 return
 
     def _run_candidate_until_passed(self) -> None:
-        """Does it ever pass with the change?"""
+        """Find out whether the check ever passes with the change."""
         while (
             self.runs.never_passed
             and len(self._candidate) < CANDIDATE_RERUNS_MAX
@@ -191,8 +191,9 @@ class _Rerun:
             self._run_once(base=True)
 
     def run_for_rate(self, known: frozenset[str]) -> None:
-        """A test that was seen flaky runs until it passes: otherwise two failures in a row would
-        not be counted, and its rate would be too low.
+        """Run tests that were seen flaky until they pass.
+
+        Otherwise two failures in a row would not be counted, and the rate would be too low.
         """
         if self._is_single and known.intersection(self.tests.failing):
             self._run_candidate_until_passed()

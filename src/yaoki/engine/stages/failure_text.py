@@ -23,7 +23,7 @@ class FailureText:
         self._draw: ArmDraw | None = None
 
     def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> str:
-        """Of several failed checks the first one is counted, so only its template is drawn."""
+        """Draw a template only for the first of several failed checks, the one that is counted."""
         if self._first is not None:
             return self._writer.write(failure, hints).text
         self._draw = self._draw_template(failure)

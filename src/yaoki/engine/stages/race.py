@@ -10,22 +10,23 @@ from yaoki.ports import Workspace
 
 
 class RaceStage:
-    """`host` names this machine and its clone, as the work of an attempt does."""
+    """Starts and ends races.  `host` names this machine and its clone, as in the work of a task."""
 
     def __init__(self, workspace: Workspace, prepare: PrepareStage, host: str) -> None:
         self._workspace, self._prepare, self._host = workspace, prepare, host
 
     def prepare(self, run: Run) -> RacePrepared:
-        """Each candidate gets its own worktree; the racing task needs only a branch."""
+        """Open the run branch, which is all a racing task needs; candidates have worktrees."""
         self._workspace.branches.open_run_branch(run)
         self._workspace.branches.refuse_drift(run)
         return RacePrepared(self._workspace.branches.head(run), self._host)
 
     def clean_up(self, run: Run, task: Task) -> str:
-        """After a step of a race: the worktree of a candidate goes, that of a racing task that asks
-        a person gets the best candidate's work.  Returns a warning, or nothing.
+        """Settle the worktree of a task after a step of its race; returns a warning or nothing.
 
-        After a kill in between, a sweep removes the one; the other is made for the next attempt.
+        The worktree of an ended candidate is removed.  The worktree of a racing task that asks a
+        person gets the best candidate's work.  After a kill in between, a sweep removes the former,
+        and the latter is made for the next attempt.
         """
         if task.work.host != self._host:
             return ""

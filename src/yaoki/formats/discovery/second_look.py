@@ -56,7 +56,7 @@ class CommentedCheck:
 
     @property
     def needs_edit(self) -> bool:
-        """Can only a person who edits the file help?  No command does."""
+        """Must a person edit the file, because no command helps?"""
         return self.remedy in {"", NARROW_REMEDY}
 
     @property

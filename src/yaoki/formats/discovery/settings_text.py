@@ -75,10 +75,11 @@ class TrialState(StrEnum):
 
     @property
     def is_usable(self) -> bool:
-        """Can it be used here?
+        """Can the check be used here?
 
-        A check that cannot run would fail every task, as would one whose failures at the base are
-        too many to tell new ones from them.  One that runs no test proves nothing.
+        A check that cannot run would fail every task.  So would one with too many failures at the
+        base, because new failures cannot be told from old ones.  A check without a test proves
+        nothing.
         """
         return self not in {
             TrialState.TOO_RED,

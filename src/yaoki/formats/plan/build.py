@@ -104,7 +104,7 @@ def _check_spec(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
 
 
 def _virtual_environment(draft: Draft) -> dict[str, str]:
-    """The one of the repository: every check of the settings that names one names this one."""
+    """The virtual environment on which the checks of the settings agree, if there is one."""
     given = (raw.get("env") for raw in draft.settings.checks.values())
     named = {env[VIRTUAL_ENV] for env in given if isinstance(env, Mapping) and VIRTUAL_ENV in env}
     return {VIRTUAL_ENV: named.pop()} if len(named) == 1 else {}

@@ -127,7 +127,7 @@ def as_mutant_rules(value: object) -> object:
 
 
 def as_race_rules(value: object) -> object:
-    """No race is a race of one try; YAML reads the word `off` as false."""
+    """Read `off` as a race of one try; YAML reads this word as false."""
     if value is False or value == "off":
         return {"tries": 1}
     if not isinstance(value, dict):

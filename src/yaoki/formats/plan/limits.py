@@ -78,7 +78,7 @@ def _times(draft: Draft, placed: PlacedTask) -> None:
 
 
 def _race_times(draft: Draft, placed: PlacedTask) -> None:
-    """A candidate that ended at its timeout has no longer to run."""
+    """A later start would never come: the candidate before it has ended by its timeout."""
     task, timeout = placed.task, task_timeout(draft, placed.task)
     race = draft.race_of(task)
     if race is None or not race.start.after or race.start.after < timeout:

@@ -218,8 +218,8 @@ class TaskModel(StrictModel):
     )
     learn: LearningWord = Field(
         "observe",
-        description="choose: what fixed such failures before draws agent, conversation and "
-        "template of the next attempt; default: that of the plan",
+        description="choose: the results of earlier attempts draw agent, conversation and "
+        "template of the next one; default: that of the plan",
     )
     timeout: Duration = Field(
         NOT_GIVEN, description="longest agent run; default: from the settings"

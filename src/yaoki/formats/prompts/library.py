@@ -93,8 +93,9 @@ class PromptLibrary:
         return replace(prompt, text=f"{hint}\n\n{prompt.text}")
 
     def fitting_templates(self, failure: Failure) -> tuple[str, ...]:
-        """The usual template for a failure, and further ones that the project has for its pattern;
-        none where nothing but the usual one fits.
+        """The usual template for a failure and the further ones of the project for its pattern.
+
+        Empty where only the usual one fits.
         """
         variants = self._variants(failure) if failure.kind in CONTENT_KINDS else []
         usual = self._search().find(self._all_levels(failure)) if variants else None

@@ -32,7 +32,7 @@ STOPPED = "it was stopped and resumed"
 
 
 class ForecastResult(StrEnum):
-    """Where the real value is, compared with P10 and P90."""
+    """The position of the real value, compared with P10 and P90."""
 
     INSIDE = "inside"
     BELOW = "below"
@@ -140,13 +140,13 @@ class ForecastRecord:
 
     @property
     def ended_at(self) -> datetime | None:
-        """When it was finished, or when only a person could continue it."""
+        """The instant at which the run was finished or only a person could continue it."""
         waits = self._asks and not self._begun
         return self._ended_at or (self._last_end if waits else None)
 
     @property
     def score(self) -> ForecastScore | None:
-        """None before the end, and for a run that became another one."""
+        """The comparison; None before the end, and for a run that is no longer the one forecast."""
         ended_at = self.ended_at
         if self.forecast is None or self.at is None or ended_at is None or self.obstacle:
             return None

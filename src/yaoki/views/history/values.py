@@ -24,7 +24,7 @@ class AttemptEnd(StrEnum):
     RELEASED = "RELEASED"
     EXPIRED = "EXPIRED"
     RECALLED = "RECALLED"
-    # Of a candidate of a race.
+    # The ends of a candidate of a race.
     PROVEN = "PROVEN"
     FAILED = "FAILED"
     STOPPED = "STOPPED"
@@ -291,7 +291,7 @@ class Attempt:
     checks: tuple[CheckResult, ...] = ()
     agent_runs: tuple[AgentRun, ...] = ()
     prompt: SentPrompt | None = None
-    # Of a racing task: the commit of its best candidate.
+    # For a racing task: the commit of its best candidate.
     race_head: str = ""
 
     @property

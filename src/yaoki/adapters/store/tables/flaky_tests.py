@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 CHECK_FINISHED = "CHECK_FINISHED"
 SIGHTINGS_KEPT = 50
-# All writes keep their order: a sighting creates the row that other runs are added to.
+# These writes keep their order: a sighting creates the row to which later runs are added.
 ORDER = "flaky_tests"
 
 NAMES = "SELECT test FROM flaky_tests"
 TESTS = "SELECT * FROM flaky_tests ORDER BY last_ms DESC, test"
 SIGHTINGS = "SELECT * FROM flaky_sightings ORDER BY at_ms DESC, commit_id"
-# Without the failure that made us look.
+# Without the failure that caused the re-runs.
 ADD_SIGHTING = """
 INSERT INTO flaky_tests (test, check_name, passed, failed, always_failed, first_ms, last_ms)
 VALUES (:test, :check_name, :passed, :failed - 1, 0, :at_ms, :at_ms)
@@ -81,7 +81,7 @@ def _add(tx: Transaction, task: Task, check: str, runs: Mapping[str, Any], at_ms
 
 
 class FlakyTestRows:
-    """Each public method is one transaction."""
+    """Reads flaky tests.  Each public method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

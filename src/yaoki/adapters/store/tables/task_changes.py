@@ -80,13 +80,13 @@ class TaskChanges:
         return after
 
     def _decide(self, tx: Transaction, task: Task, decide: Decide) -> Sequence[Event]:
-        """The decision, made again with what other tasks have met if it depends on that."""
+        """Decide; decide again with what the store knows from other tasks if that matters."""
         events = decide(task)
         known = self._with_others(tx, task, events)
         return decide(known) if known else events
 
     def _with_others(self, tx: Transaction, task: Task, events: Sequence[Event]) -> Task | None:
-        """The task with what other tasks have met, if the decision depends on that."""
+        """The task with closed accounts and earlier outcomes, if the decision depends on them."""
         now = self._clock.row_time()
         if closes_account(events):
             return replace(
@@ -262,7 +262,7 @@ class TaskChanges:
         return self._db.write(work)
 
     def _current_tasks(self, tx: Transaction, rows: Sequence[SqlRow]) -> Iterator[Task]:
-        """Each task when its turn comes: a racing task takes its candidates along."""
+        """The open tasks; a candidate is read again, since its racing task may have ended it."""
         for row in rows:
             task = self._loader.from_row(tx, row)
             task = self._loader.task(tx, task.id) if task.race_task else task

@@ -100,7 +100,7 @@ def _treatment(row: SqlRow) -> Treatment:
 
 
 class TreatmentRows:
-    """Each public method is one transaction."""
+    """Reads treatments.  Each public method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

@@ -92,8 +92,10 @@ class GitLandings:
 
     @translates_os_errors
     def withdraw_candidate(self, task: Task) -> None:
-        """Move the worktree's branch to a commit with the same files: the attempt's own one, or a
-        merge that says what it is.  After a kill the next verification finds either.
+        """Move the worktree's branch from the candidate to a commit with the same files.
+
+        That is the attempt's own commit, or a merge whose subject does not look like a landing.
+        The next verification accepts both, so a kill in between does no harm.
         """
         worktree = self._worktrees.find(task.id)
         names = (worktree.head, candidate_ref(task.id), task.work.head)
@@ -309,7 +311,7 @@ class GitLandings:
 
     @translates_os_errors
     def refuse_undo(self, run: Run, landings: Mapping[TaskId, str]) -> None:
-        """The commit is made and not used: only git knows whether later work builds on it."""
+        """Make the reversal without using it: only git knows whether later work builds on these."""
         head = self._branch.head(run)
         if left := self._not_undone(self._read_landings(landings), head):
             self._make_reversal(run, left, head)

@@ -226,7 +226,7 @@ def _settings(app: App) -> Condition:
 
 
 def _comment_words(check: CommentedCheck) -> str:
-    """Where it is; if a command may have helped meanwhile, the one that tries it again."""
+    """The place of a check in the file, and the command that tries it again if one can help."""
     again = "" if check.needs_edit else ", yaoki init --again"
     return f"{check.name} (line {check.line}{again})"
 

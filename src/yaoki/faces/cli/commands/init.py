@@ -186,7 +186,7 @@ def _print_result(app: App, survey: ProjectSurvey, place: Path) -> None:
 
 
 def _print_too_red(survey: ProjectSurvey, text: str, file: Path) -> None:
-    """No command helps a check with too many failures at the base: where to edit it, and how."""
+    """Name the line to edit for a check with too many failures at the base: no command helps."""
     names = {one.check.name for one in survey.trials if one.state is TrialState.TOO_RED}
     for one in commented_out_checks(text):
         if one.name in names:

@@ -110,7 +110,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
 
 
 def _print_forecast(view: RunView) -> None:
-    """The rest of an active run; without a worker nobody knows when it will be done."""
+    """The forecast of the rest of an active run; without a worker its end is unknown."""
     if view.forecast is None or view.forecast_at is None:
         return
     from yaoki.views.forecasts import end_words, forecast_words

@@ -104,7 +104,7 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
 
 
 def _without_checks(app: App) -> Condition:
-    """Where `init` would find no check that can run, a person has to write or change one."""
+    """A person has to write or change a check where `init` would find none that can run."""
     from yaoki.app.checkout_files import read_checkout
     from yaoki.formats.discovery import commented_out_checks, find_checks
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # How often the accounts are looked at; a look at many tasks takes a bounded share of the time.
 EVERY = timedelta(seconds=1)
 PAUSE_FACTOR = 20
-# A brief wait is reported if several tasks share it, and after the last line about the account
-# only when this time has passed: accounts may close for seconds again and again.
+# A brief wait is reported only if several tasks share it, and at most once in this time for each
+# account: an account may close for seconds again and again.
 BRIEF_EVERY = timedelta(minutes=1)
 
 
@@ -70,7 +70,7 @@ class AccountWaits:
 
 
 def _is_brief(account: AccountRow, now: datetime) -> bool:
-    """Is it over before a person could end it?  The line of a task that met it says so too."""
+    """Is the wait over before a person could end it?  The task that met it has a line as well."""
     return account.until - now < COMMAND_FROM
 
 
