@@ -126,7 +126,7 @@ def create_task(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
 
 
 def _awaits_release(event: Submitted) -> bool:
-    """A candidate does; the judge of a race is added when it may start."""
+    """Is the new task a candidate, which waits for its start?  A judge may start at once."""
     return bool(event.race_task) and event.spec.kind is not TaskKind.JUDGE
 
 

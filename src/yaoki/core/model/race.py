@@ -16,9 +16,7 @@ RACE_JUDGE_CALLS_MAX = 2
 
 @unique
 class RaceStart(StrEnum):
-    """When a further candidate starts: at once, after the one before it failed, or after it has
-    run for a while.
-    """
+    """The start of a further candidate: at once, after the one before it failed or ran so long."""
 
     AT_ONCE = "at-once"
     AFTER_FAILURE = "after-failure"

@@ -12,7 +12,7 @@ from yaoki.ports import Workspace
 
 
 class RaceJudgeStages:
-    """Used by the stages for tasks of kind `judge`.
+    """Writes the prompt and reads the answer of a task of kind `judge`.
 
     `read_output` gives the standard output of the agent that worked in a folder.
     """

@@ -28,7 +28,7 @@ class AttemptEnd(StrEnum):
     PROVEN = "PROVEN"
     FAILED = "FAILED"
     STOPPED = "STOPPED"
-    # Of the judge of a race.
+    # The end of the judge of a race.
     ANSWERED = "ANSWERED"
     OTHER = ""
 

@@ -169,9 +169,7 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words:
 
 
 def _next_command(view: RunView) -> str:
-    """A run that is not waited for in the foreground would end again at once: a worker in the
-    background waits.
-    """
+    """The next command; for a run whose next task is due later, a worker that waits for it."""
     is_parked = view.status is RunStatus.ACTIVE and not view.is_carried
     return "yaoki up" if is_parked else view.next_command
 
