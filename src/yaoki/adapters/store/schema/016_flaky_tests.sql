@@ -1,5 +1,5 @@
 -- Tests that gave different results on the same commit, of all runs: kept when runs are archived.
--- The failure that made us look is not counted in `failed`.
+-- The failure that caused the re-runs is not counted in `failed`.
 
 CREATE TABLE flaky_tests (
     test          TEXT PRIMARY KEY,
@@ -11,7 +11,7 @@ CREATE TABLE flaky_tests (
     last_ms       BIGINT NOT NULL
 );
 
--- The evidence: the newest commits on which each of them did.
+-- The evidence: the newest commits on which each test gave different results.
 CREATE TABLE flaky_sightings (
     test        TEXT NOT NULL,
     commit_id   TEXT NOT NULL,
