@@ -1,4 +1,4 @@
-"""The referee of a race: starts candidates, compares them, and decides (rule 18.4).
+"""The referee of a race, which starts candidates, compares them, and decides (rule 18.4).
 
 Pure.  The store calls `follow_race` in the transaction that records a step of a candidate, so that
 what follows from the step is recorded with it.
@@ -218,7 +218,7 @@ def _lose(
     settled: tuple[Event, ...],
     moment: ClockAndChance,
 ) -> tuple[TaskEvents, ...]:
-    """The best failure becomes that of the racing task: one attempt, whatever its candidates."""
+    """The best failure becomes that of the racing task.  A round counts as one attempt."""
     failure = best.failure or _nothing_ended()
     decided = RaceDecided(
         TaskId(""),

@@ -67,7 +67,7 @@ def make_forecast(
     is_open_ended: bool = False,
     rounds_max: int = ROUNDS_MAX,
 ) -> Forecast | None:
-    """None without enough measured attempts.  `run` is the run itself, if some are its own."""
+    """Simulate the tasks; None without enough measured attempts.  `run`: some may be its own."""
     agents = sorted({agent.name for task in tasks for agent in task.agents})
     worked = [sample for sample in samples if sample.agent and sample.has_ended]
     if len(worked) < POOL_MIN or not tasks:
@@ -128,7 +128,7 @@ def draw_student(freedom: int, chance: Chance) -> float:
 
 
 def quantiles(values: Sequence[float]) -> Quantiles:
-    """Interpolated between the two nearest values."""
+    """The quantile, interpolated between the two nearest values."""
     ordered = sorted(values)
 
     def at(share: float) -> float:

@@ -30,7 +30,7 @@ DRAWS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class SimulatedEnd:
-    """The end of one simulated run.  Of `money`, runs without a known cost are no part."""
+    """The end of one simulated run.  `money` leaves out agent runs without a known cost."""
 
     seconds: float
     agent_runs: int
@@ -222,7 +222,7 @@ class SimulatedRun:
         return pool[int(self._chance() * len(pool))].proof_s
 
     def _draw_cost(self, index: int, work: AttemptSample) -> float:
-        """That of the attempt, or of another one of the same agent."""
+        """The cost of the attempt, or of another one of the same agent."""
         name = self._tasks[index].agents[self._agent[index]].name
         if work.agent == name and work.cost is not None:
             return work.cost * self._slowness
