@@ -237,8 +237,8 @@ def test_a_store_without_trust_marks_asks_once(own: UntrustedClone) -> None:
     database = own.repo / ".yaoki" / "state.db"
     run_sql(database, "DROP TABLE trust_marks")
     # The later migrations are applied again with migration 9.
-    run_sql(database, "DROP TABLE hidden_files")
-    run_sql(database, "DROP TABLE verdicts")
+    for table in ("hidden_files", "verdicts", "treatments", "flaky_tests", "flaky_sightings"):
+        run_sql(database, f"DROP TABLE {table}")
     run_sql(database, "ALTER TABLE tasks RENAME COLUMN queued TO refused")
     for column in ("problem", "since_ms", "probes", "promised_ms", "asking", "avoided"):
         run_sql(database, f"ALTER TABLE accounts DROP COLUMN {column}")
