@@ -10,6 +10,7 @@ import pytest
 from tests.builders import HOUR, MINUTE, NOW, a_spec, a_verdict, an_active_task, an_agent, an_exit
 from tests.core.test_account import closed, ended, escalation_of, retry_of, working
 from yaoki.core.decide import rules
+from yaoki.core.decide.account import first_agent_after_answer
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import AgentSwitched, Event, RetryDecided
@@ -19,6 +20,7 @@ from yaoki.core.model import (
     AgentLimit,
     Choice,
     FailOverCause,
+    FailureKind,
     FaultSource,
     GivenUpAgent,
     Outcome,
@@ -60,7 +62,8 @@ def test_the_next_agent_continues_at_once_and_the_account_stays_closed(
     assert decided.strategy is RetryMethod.NEXT_AGENT
     assert decided.due_at == NOW
     assert decided.account_avoided
-    assert decided.account_until == (NOW + HOUR if cause is FailOverCause.LIMIT else None)
+    refused = NOW + task.spec.policy.account_probe_max
+    assert decided.account_until == (NOW + HOUR if cause is FailOverCause.LIMIT else refused)
     assert after.agent is not None
     assert after.agent.name == "second"
     assert [(one.name, one.cause) for one in after.given_up_agents] == [("first", cause)]
@@ -224,3 +227,84 @@ def test_a_switch_of_an_earlier_version_leaves_no_list() -> None:
     task = chained(state=State.WAITING, lease=None, stage=Stage.PREPARE)
 
     assert evolve(task, AgentSwitched(1, "second", "401")).given_up_agents == ()
+
+
+@pytest.mark.parametrize(("probes", "wait"), [(0, 10), (1, 20), (6, 640), (30, 720)])
+def test_a_refused_account_is_tried_less_and_less_often(probes: int, wait: int) -> None:
+    task = chained()
+    task = replace(task, closed_account=closed(probes=probes, probe_task=task.id))
+
+    decided = retry_of(ended(task, AgentLimit.AUTH))
+
+    assert decided.account_until == NOW + wait * MINUTE
+
+
+def given_up(index: int, cause: FailOverCause) -> GivenUpAgent:
+    return GivenUpAgent(index, CHAIN[index].name, cause, "why")
+
+
+KEY, FINAL = FailOverCause.KEY_REFUSED, FailOverCause.REPEATED_FAILURE
+
+
+@pytest.mark.parametrize(
+    ("before", "limit", "index"),
+    [
+        ([given_up(0, KEY), given_up(1, FINAL)], AgentLimit.MONEY, 0),
+        ([given_up(0, FINAL), given_up(1, KEY)], AgentLimit.MONEY, 1),
+        ([given_up(0, FINAL), given_up(1, FINAL)], AgentLimit.MONEY, None),
+        ([given_up(0, FINAL), given_up(1, FINAL)], AgentLimit.NOT_FOUND, 0),
+        ([given_up(0, FailOverCause.LEARNED)], AgentLimit.NOT_FOUND, None),
+        ([], AgentLimit.AUTH, None),
+    ],
+)
+def test_after_an_answer_the_chain_begins_with_the_first_agent_that_the_question_names(
+    before: list[GivenUpAgent], limit: AgentLimit, index: int | None
+) -> None:
+    """First those whose key or credit it names: a person has mended them."""
+    asked = replace(
+        chained(3), agent_index=2, given_up_agents=tuple(before), session="s", state=State.ESCALATED
+    )
+    asked = replace(asked, stage=Stage.PREPARE, failure=escalation_of(_stopped(limit)).failure)
+
+    found = first_agent_after_answer(asked)
+    after = evolve(asked, Answered(Choice.RETRY, agent_index=found))
+
+    assert found == index
+    assert after.agent_index == (2 if index is None else index)
+    assert after.session == ("s" if index is None else ""), "a conversation belongs to one agent"
+
+
+def _stopped(limit: AgentLimit) -> tuple[Event, ...]:
+    return _after_exit(working(), {"limit": limit})[1]
+
+
+def test_an_agent_that_asked_a_question_reads_the_answer_itself() -> None:
+    failure = escalation_of(_stopped(AgentLimit.NOT_FOUND)).failure
+    asked = replace(
+        chained(2),
+        stage=Stage.PREPARE,
+        agent_index=1,
+        given_up_agents=(given_up(0, KEY),),
+        failure=replace(failure, kind=FailureKind.ESCALATE_REQUIRED),
+    )
+
+    assert first_agent_after_answer(asked) is None
+
+
+def test_an_answer_of_an_earlier_version_keeps_the_agent() -> None:
+    asked = replace(
+        chained(2), agent_index=1, state=State.ESCALATED, given_up_agents=(given_up(0, KEY),)
+    )
+
+    assert evolve(asked, Answered(Choice.RETRY)).agent_index == 1
+
+
+def test_an_agent_whose_account_needs_a_person_takes_nothing_over() -> None:
+    refused = {"second": None}
+    task, events = _after_exit(
+        chained(3, closed_chain_accounts=refused), {"limit": AgentLimit.REFUSAL}
+    )
+    _, alone = _after_exit(chained(2, closed_chain_accounts=refused), {"limit": AgentLimit.REFUSAL})
+
+    assert fold_events(task, events).agent_index == 2
+    assert escalation_of(alone).question.choices[0] is Choice.RETRY

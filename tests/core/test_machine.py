@@ -252,6 +252,7 @@ GUARDED: list[tuple[str, Task, Event]] = [
     ("nothing but the proven commit lands", an_active_task(Stage.LAND), Landed("other")),
     ("an empty commit is no proof", an_active_task(Stage.VERIFY), Judged(True, "", "onto")),
     ("no agent follows the last one", a_task(), AgentSwitched(1, "none", "why")),
+    ("no agent follows itself", a_task(), AgentSwitched(0, "same", "why")),
     ("nothing is cancelled without a wish", a_task(), Cancelled("no")),
 ]
 

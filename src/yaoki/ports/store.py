@@ -377,6 +377,8 @@ class RunStore(JournalReads, Records, Runs, Protocol):
 class CompletionStore(RunStore, OpenWork, DueTasks, Baselines, Verdicts, Protocol):
     """The store as the steps use it that follow when nothing can be claimed."""
 
+    def accounts(self) -> list[AccountRow]: ...
+
 
 class PoolStore(Claims, DueTasks, Journal, Protocol):
     """The store as the pool of slots uses it."""
@@ -390,8 +392,6 @@ class WorkerStore(RunStore, Claims, Protocol):
 
 class CommandStore(CompletionStore, Claims, Protocol):
     """The store as the commands of people use it."""
-
-    def accounts(self) -> list[AccountRow]: ...
 
 
 class Store(CommandStore, HiddenFileStore, FlakyTests, Notices, Workers, LeasedPorts, Protocol):

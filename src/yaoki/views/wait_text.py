@@ -114,6 +114,26 @@ def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str])
     return f"waits for its account {account.name}: one task is trying it first"
 
 
+_REMEDIES = {
+    AccountProblem.KEY_REFUSED: "give its agent a valid key, or log in again",
+    AccountProblem.NO_CREDIT: "add credit to it",
+}
+
+
+def describe_refused_account(account: AccountRow, now: datetime) -> str:
+    """An account that only a person can mend while other agents go on, and the remedy; else empty.
+
+    An account about which a task asks has a question of its own.
+    """
+    if not account.problem.needs_person or account.asking_task:
+        return ""
+    when = describe_moment(account.until, now) if account.until > now else "next"
+    return (
+        f"account {account.name} is closed: {_PROBLEMS[account.problem]}; "
+        f"{_REMEDIES[account.problem]}; a new run tries it again, and one task tries it {when}"
+    )
+
+
 def _race_words(row: TaskRow) -> str:
     if not row.race_task:
         return "its candidates race"

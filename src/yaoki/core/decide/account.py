@@ -76,6 +76,21 @@ def awaited_account(task: Task) -> str:
     return task.account if task.stage is Stage.PREPARE else ""
 
 
+def first_agent_after_answer(task: Task) -> int | None:
+    """The agent that begins after `retry`; None for the present one.
+
+    A person who answers has mended what the question names, so the chain begins anew: with the
+    first agent whose key or credit it named, else with the first one.  An agent that asked a
+    question of its own reads the answer itself.
+    """
+    taken_over_from = [o for o in task.given_up_agents if o.cause is not FailOverCause.LEARNED]
+    asked = task.failure is not None and task.failure.kind is FailureKind.ESCALATE_REQUIRED
+    if not taken_over_from or asked or task.stage is not Stage.PREPARE:
+        return None
+    index = next(iter(task.refused_agent_indices), 0)
+    return None if index == task.agent_index else index
+
+
 def _is_probe(task: Task, closed: ClosedAccount) -> bool:
     return closed.probe_task == task.id
 
@@ -104,8 +119,20 @@ def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime)
         agent_index=other.index,
         fail_over=FAIL_OVER_CAUSES[failure.account_problem],
         account_avoided=True,
-        account_wait=alone.delay,
+        account_wait=alone.delay or _refused_wait(task.spec.policy, failure),
     )
+
+
+def _refused_wait(policy: RetryPolicy, failure: Failure) -> timedelta:
+    """The time after which one task tries again whether a person has mended the account.
+
+    It doubles: a refused key is seldom mended in the night.
+    """
+    if not failure.account_problem.needs_person:
+        return timedelta(0)
+    probes = max(failure.closure.probes if failure.closure else 1, 1)
+    factor: int = 2 ** min(probes - 1, 10)
+    return min(policy.account_probe_max * factor, policy.account_wait_max)
 
 
 @dataclass(frozen=True, slots=True)

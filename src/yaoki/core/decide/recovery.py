@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from yaoki.core.graph import downstream
@@ -107,17 +107,21 @@ class RerunRound:
     to_escalate: tuple[Task, ...]
 
 
-def plan_rerun_round(waiting: Sequence[Task], head: str) -> RerunRound:
+def plan_rerun_round(
+    waiting: Sequence[Task], head: str, refused_accounts: Collection[str] = ()
+) -> RerunRound:
     """Rule 8.4: only on a head the task has not started from, continuations first, then by age.
 
-    Another agent of its chain may succeed on the same head (rule 18.1).
+    Another agent of its chain may succeed on the same head (rule 18.1), unless only a person can
+    mend its account.
     A task that never began, because our own preparation failed, started from no head: landings of
     others are no reason to expect that the preparation works now.
     """
     able = [
         task
         for task in waiting
-        if task.first_base and (task.first_base != head or task.substitute_indices)
+        if task.first_base
+        and (task.first_base != head or task.substitutes_without(refused_accounts))
     ]
     rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])
     return RerunRound(rerun, tuple(task for task in waiting if task not in able))

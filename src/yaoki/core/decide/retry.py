@@ -105,7 +105,7 @@ def choose_retry_strategy(task: Task, same_work: int, alike: int = 1) -> RetryMe
 
     Different work with the same failure is no reason to give up, but to use the next agent.
     """
-    if max(same_work, alike) >= FUTILE_FAILURES and task.substitute_indices:
+    if max(same_work, alike) >= FUTILE_FAILURES and task.usable_substitute_indices:
         return RetryMethod.NEXT_AGENT
     if same_work >= FUTILE_FAILURES:
         return None
@@ -119,7 +119,7 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     policy = task.spec.policy
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
-    if failure.agent_problem and not task.taken_over and task.substitute_indices:
+    if failure.agent_problem and not task.taken_over and task.usable_substitute_indices:
         return _fail_over(task, failure, current)
     if failure.is_our_fault:
         return _retry_after_fault(task, failure, policy, chance)
@@ -158,7 +158,7 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
 
 def _fail_over(task: Task, failure: Failure, current: int) -> RetryDecision:
     """Rule 18.1: the agent cannot work here, and the chain has another one."""
-    index = task.substitute_indices[0]
+    index = task.usable_substitute_indices[0]
     before = task.agent.title if task.agent else ""
     return RetryDecision(
         RetryAction.RETRY,
@@ -360,7 +360,7 @@ def _retry(
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
-        agent_index=task.substitute_indices[0] if next_agent else None,
+        agent_index=task.usable_substitute_indices[0] if next_agent else None,
         fail_over=FailOverCause.REPEATED_FAILURE if next_agent else FailOverCause.NONE,
     )
 

@@ -71,8 +71,9 @@ def legal(task: Task, event: Event) -> bool:
             startable = task.state is State.WAITING and not held
             return startable and epoch == task.epoch + 1
         case AgentSwitched(agent_index=agent_index):
-            following = task.agent_index < agent_index < len(task.spec.agents)
-            return task.state is State.WAITING and task.stage is Stage.PREPARE and following
+            # The chain is a circle: an agent before the present one may follow.
+            other = agent_index != task.agent_index and 0 <= agent_index < len(task.spec.agents)
+            return task.state is State.WAITING and task.stage is Stage.PREPARE and other
         case LeaseExpired(epoch=epoch) | LeaseReleased(epoch=epoch):
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):

@@ -19,6 +19,8 @@ class Answered:
     how: str = ""
     # The work that a waiver holds for; empty in journals of earlier versions.
     waived_work: str = field(default="", metadata=stored_as("work"))
+    # The agent of the chain that begins again; None for the present one, as in earlier versions.
+    agent_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

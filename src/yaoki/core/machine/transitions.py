@@ -11,7 +11,7 @@ from yaoki.core.machine.events import (
     LeaseReleased,
     PromptSent,
 )
-from yaoki.core.machine.failure_transitions import return_to_agent
+from yaoki.core.machine.failure_transitions import return_to_agent, switch_agent
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.machine.request_events import Answered, ChecksRevised
 from yaoki.core.model import (
@@ -20,6 +20,7 @@ from yaoki.core.model import (
     CheckRevision,
     Choice,
     Counts,
+    FailOverCause,
     PendingRequest,
     Question,
     Reason,
@@ -347,7 +348,9 @@ def apply_answer(task: Task, event: Answered) -> Task:
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(reset, answer_text=event.words)
+            begun = replace(reset, answer_text=event.words)
+            index = task.agent_index if event.agent_index is None else event.agent_index
+            return switch_agent(begun, index, FailOverCause.NONE, "")
         case Choice.DONE:
             return replace(
                 reset,

@@ -382,6 +382,11 @@ class FailOverCause(StrEnum):
     LEARNED = "learned"
 
     @property
+    def needs_person(self) -> bool:
+        """Can only a person mend its account?"""
+        return self in {FailOverCause.KEY_REFUSED, FailOverCause.NO_CREDIT}
+
+    @property
     def is_final(self) -> bool:
         """Would the same agent fail again, whatever becomes of its account?"""
         return self in {

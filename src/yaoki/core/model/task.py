@@ -8,6 +8,7 @@ from datetime import datetime
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
+    AccountProblem,
     AttemptMode,
     Choice,
     FailureKind,
@@ -333,6 +334,40 @@ class Task:
         """The accounts of these agents, without the present one."""
         accounts = (self.spec.agents[index].billed_account for index in self.other_agent_indices)
         return tuple(dict.fromkeys(name for name in accounts if name != self.account))
+
+    @property
+    def usable_substitute_indices(self) -> tuple[int, ...]:
+        """The substitutes without those whose account needs a person, as far as it is known."""
+        return self.substitutes_without(
+            {name for name, until in self.closed_chain_accounts.items() if until is None}
+        )
+
+    def substitutes_without(self, refused_accounts: Collection[str]) -> tuple[int, ...]:
+        """The substitutes with other accounts than these."""
+        agents = self.spec.agents
+        return tuple(
+            index
+            for index in self.substitute_indices
+            if agents[index].billed_account not in refused_accounts
+        )
+
+    @property
+    def refused_agent_indices(self) -> tuple[int, ...]:
+        """The agents whose key was refused or whose credit was used up, in order: the question of
+        the task names each.
+        """
+        problem = self.failure.account_problem if self.failure else AccountProblem.NONE
+        own = {self.agent_index} if problem.needs_person else set()
+        others = {one.index for one in self.given_up_agents if one.cause.needs_person}
+        return tuple(sorted(own | others))
+
+    @property
+    def refused_accounts(self) -> tuple[str, ...]:
+        """The accounts of these agents."""
+        agents = self.spec.agents
+        return tuple(
+            dict.fromkeys(agents[index].billed_account for index in self.refused_agent_indices)
+        )
 
     def next_agent_index(self, unusable_accounts: Collection[str]) -> int | None:
         """The next agent of the chain whose account is not one of these."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from yaoki.core.decide.account import first_agent_after_answer
 from yaoki.core.decide.escalation import waivable_check_names
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import Answered
@@ -114,7 +115,8 @@ class Control:
                 )
             waived = self._waived_check(task, choice, check)
             work = task.work_identity if waived else ""
-            return (Answered(choice, words, waived, task.counts, how, work),)
+            index = first_agent_after_answer(task) if choice is Choice.RETRY else None
+            return (Answered(choice, words, waived, task.counts, how, work, index),)
 
         task = self._store.amend(task_id, decide)
         self._complete(task.run_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from yaoki.core.decide.failure_response import escalate_without_rerun
 from yaoki.core.decide.recovery import (
@@ -93,11 +93,21 @@ class RecoverStep:
 
     def _rerun_round(self, run: Run, failed: Sequence[Task]) -> list[TaskAmendment]:
         head = self._workspace.branches.head(run)
-        chosen = plan_rerun_round(failed, head)
+        refused = self._refused_accounts()
+        chosen = plan_rerun_round(failed, head, refused)
         return [
-            *((task.id, _grant_rerun(head, None)) for task in chosen.to_rerun),
+            *((task.id, _grant_rerun(head, None, refused)) for task in chosen.to_rerun),
             *((task.id, self._escalate(_no_rerun_reason(task))) for task in chosen.to_escalate),
         ]
+
+    def _refused_accounts(self) -> frozenset[str]:
+        """The accounts that only a person can mend, and that no task may try yet."""
+        now = self._clock.now()
+        return frozenset(
+            one.name
+            for one in self._store.accounts()
+            if one.asking_task or (one.problem.needs_person and one.until > now)
+        )
 
     def _escalate(self, why: str) -> Callable[[Task], Sequence[Event]]:
         return lambda task: (
@@ -125,7 +135,8 @@ class RecoverStep:
                 head = self._workspace.branches.head(
                     self._workspace.groups.open_group_branch(run, group.id)
                 )
-                reruns = [(one, _grant_rerun(head, strategy)) for one in failed]
+                refused = self._refused_accounts()
+                reruns = [(one, _grant_rerun(head, strategy, refused)) for one in failed]
                 return [(group.id, lambda _: (started,)), *reruns]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
                 return self._roll_back(run, group, done, subtasks, started)
@@ -173,7 +184,8 @@ class RecoverStep:
         reason = "rolled back with its group"
         reverts = [(row.id, _revert_landing(to, reason)) for row in done]
         strategy = RecoveryStrategy.ROLLBACK_AND_RETRY
-        reruns = [(task.id, _grant_rerun(to, strategy)) for task in failed]
+        refused = self._refused_accounts()
+        reruns = [(task.id, _grant_rerun(to, strategy, refused)) for task in failed]
         return [(group.id, lambda _: (started, restored)), *reverts, *reruns]
 
 
@@ -190,13 +202,15 @@ def _revert_landing(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
     return lambda task: (LandingReverted(head, why),) if task.state is State.DONE else ()
 
 
-def _grant_rerun(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task], Sequence[Event]]:
+def _grant_rerun(
+    head: str, strategy: RecoveryStrategy | None, refused_accounts: Collection[str]
+) -> Callable[[Task], Sequence[Event]]:
     inputs = {"head": head, "strategy": strategy.value if strategy else ""}
     reason = Rationale("8.3" if strategy else "8.4", inputs)
 
     def grant(task: Task) -> Sequence[Event]:
         # Where the chain has another agent, the one that failed makes no further attempt.
-        index = next(iter(task.substitute_indices), None)
+        index = next(iter(task.substitutes_without(refused_accounts)), None)
         return (RerunGranted(head, strategy, reason, index),) if task.awaiting_rerun else ()
 
     return grant

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
+from yaoki.adapters.store.tables.statements import NEEDS_PERSON
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     AccountClosure,
@@ -18,6 +19,7 @@ from yaoki.core.model import (
     AgentExit,
     AgentSpec,
     Catalogue,
+    Choice,
     ClosedAccount,
     Failure,
     FailureKind,
@@ -51,10 +53,14 @@ ON CONFLICT (name) DO UPDATE SET why = excluded.why,
     promised_ms = excluded.promised_ms, avoided = excluded.avoided,
     asking = CASE WHEN excluded.asking = '' THEN accounts.asking ELSE excluded.asking END
 """
-# An agent that started before the limit says nothing about it.
-OPEN = "DELETE FROM accounts WHERE name = :name AND until_ms <= :now"
-PROBE = """
-UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
+# An agent that started before the limit says nothing about it.  A task without another account
+# tries one that refused its key before the wait is over.
+OPEN = f"""
+DELETE FROM accounts
+WHERE name = :name AND (until_ms <= :now OR (probe = :task AND {NEEDS_PERSON}))
+"""
+PROBE = f"""
+UPDATE accounts SET probe = :task WHERE name = :name AND (until_ms <= :now OR {NEEDS_PERSON})
 AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 'ACTIVE')
 """
 # A person answered: the account is tried at once, and its time without an answer begins anew.
@@ -68,11 +74,19 @@ END_WAIT = """
 UPDATE accounts SET until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0, avoided = 0
 WHERE name = :name AND until_ms > :now
 """
+# A new run tries accounts that refused a key or had no credit, each with one task: its user may
+# have mended them.
+TRY_REFUSED = f"UPDATE accounts SET until_ms = :now WHERE until_ms > :now AND {NEEDS_PERSON}"
 
 
 def _first_of_each(rows: list[Params]) -> list[Params]:
     """After the first of each name the others would change nothing."""
     return list({row["name"]: row for row in reversed(rows)}.values())
+
+
+def _first_of_each_task(rows: list[Params]) -> list[Params]:
+    """An account may open for its probe only, so the task matters as well."""
+    return list({(row["name"], row["task"]): row for row in reversed(rows)}.values())
 
 
 @dataclass(slots=True)
@@ -82,7 +96,7 @@ class ClaimFilter:
 
     `tags`, `place` and `scope` are those of the worker that claims.  `avoided_accounts` need a
     person or a long wait: a task whose chain has an agent with another account goes on with that
-    one.
+    one.  A task without another account tries one that needs a person at once, and asks.
     """
 
     closed_accounts: frozenset[str]
@@ -98,12 +112,17 @@ class ClaimFilter:
         cls, tx: Transaction, now: datetime, tags: frozenset[str], place: str, scope: ClaimScope
     ) -> ClaimFilter:
         rows = tx.rows(SELECT)
+        waits = {r["name"] for r in rows if r["until_ms"] > to_ms(now)}
         closed = frozenset(
-            r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"] or r["asked"]
+            r["name"]
+            for r in rows
+            if (r["name"] in waits and not _needs_person(r)) or r["probing"] or r["asked"]
         )
         to_probe = frozenset(r["name"] for r in rows if r["name"] not in closed)
         avoided = {
-            r["name"]: r for r in rows if _needs_person(r) or (r["avoided"] and r["name"] in closed)
+            r["name"]: r
+            for r in rows
+            if r["name"] in {*waits, *closed} and (_needs_person(r) or r["avoided"])
         }
         return cls(closed, to_probe, avoided, set(), tags, place, scope)
 
@@ -156,11 +175,13 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 probe = {"name": own, "task": before.id, "now": to_ms(now)}
                 tx.enqueue(PROBE, probe, coalesce=_first_of_each)
             case AgentFinished(exit=exit_) if own and _has_answered(exit_):
-                tx.enqueue(OPEN, {"name": own, "now": to_ms(now)}, coalesce=_first_of_each)
+                opened = {"name": own, "task": before.id, "now": to_ms(now)}
+                tx.enqueue(OPEN, opened, coalesce=_first_of_each_task)
             case Judged():
                 # A judge at its limit gives no judgment, so these accounts are open.
                 for name in sorted(_judge_accounts(before)):
-                    tx.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
+                    opened = {"name": name, "task": before.id, "now": to_ms(now)}
+                    tx.enqueue(OPEN, opened, coalesce=_first_of_each_task)
             case RetryDecided(failure=failure, due_at=due, account_until=until):
                 switched = event.agent_index != before.agent_index
                 closed_until = until or (now if switched else due)
@@ -173,8 +194,14 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
             case JudgeEnded(failure=failure, account_until=until) if failure is not None:
                 # Nobody asks a person about it: the next task that needs the account does.
                 _close(tx, own, failure, until or now + DEFAULT_LIMIT_WAIT, now, avoided=False)
-            case Answered() if before.failure is not None and before.failure.account_problem:
-                tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
+            case Answered(choice=choice):
+                if before.failure is not None and before.failure.account_problem:
+                    tx.enqueue(ANSWERED, {"task": before.id, "now": to_ms(now)})
+                if choice is Choice.RETRY:
+                    # The question named these causes as well.
+                    for name in before.refused_accounts:
+                        ended = {"name": name, "now": to_ms(now)}
+                        tx.enqueue(END_WAIT, ended, coalesce=_first_of_each)
             case WaitEnded(account=account) if account:
                 ended = {"name": account, "now": to_ms(now)}
                 tx.enqueue(END_WAIT, ended, coalesce=_first_of_each)
@@ -234,6 +261,14 @@ def closes_account(events: Sequence[Event]) -> bool:
     return any(event.failure is not None and event.failure.account_problem for event in decided)
 
 
+def switches_agent(task: Task, events: Sequence[Event]) -> bool:
+    """Does another agent follow, whose account may be closed?"""
+    from yaoki.core.machine.events import RetryDecided
+
+    decided = (event for event in events if isinstance(event, RetryDecided))
+    return any(event.agent_index != task.agent_index for event in decided)
+
+
 def closed_account(tx: Transaction, task: Task) -> ClosedAccount | None:
     """The account of a task as other tasks left it, for the decision about a failed attempt.
 
@@ -254,7 +289,8 @@ def closed_account(tx: Transaction, task: Task) -> ClosedAccount | None:
 def closed_chain_accounts(tx: Transaction, task: Task, now: datetime) -> dict[str, datetime | None]:
     """Until when no agent can use an account of the task's chain; None for one that needs a person.
 
-    While a task probes an account, its result is awaited for a moment.
+    While a task probes an account, its result is awaited for a moment.  After a refused key the
+    wait must be over: nobody waits for an account that only a person can mend.
     """
     if not task.other_accounts:
         return {}
@@ -263,7 +299,7 @@ def closed_chain_accounts(tx: Transaction, task: Task, now: datetime) -> dict[st
         name, until = row["name"], from_ms(row["until_ms"])
         if name not in task.other_accounts:
             continue
-        if row["asked"] or _needs_person(row):
+        if row["asked"] or (_needs_person(row) and until > now):
             closed[name] = None
         elif row["probing"]:
             closed[name] = max(until, now + PROBE_WAIT)
@@ -291,6 +327,11 @@ def _is_open(row: SqlRow | None, now: datetime) -> bool:
 
 def _needs_person(row: SqlRow) -> bool:
     return AccountProblem(row["problem"]).needs_person
+
+
+def try_refused_accounts(tx: Transaction, now: datetime) -> None:
+    """Let one task of a new run try each account that refused its key or had no credit."""
+    tx.run(TRY_REFUSED, {"now": to_ms(now)})
 
 
 def account_from_row(row: SqlRow) -> AccountRow:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import run_document, to_ms
 from yaoki.adapters.store.tables import statements as sql
+from yaoki.adapters.store.tables.accounts import try_refused_accounts
 from yaoki.adapters.store.tables.apply_events import insert_run
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
@@ -76,6 +77,7 @@ class RunQueries:
             self._refuse_too_many_runs(tx)
             self._refuse_too_many_tasks(len(specs))
             insert_run(tx, run)
+            try_refused_accounts(tx, self._clock.row_time())
             self._writer.append_event(tx, run.id, "USER_REQUEST", request)
             summary = {"goal": run.goal, "tasks": len(specs), "revision": run.revision}
             # The whole run: the journal alone must be enough to rebuild every row.

@@ -124,10 +124,11 @@ SPEC = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER BY seq LIMIT 1
 """
 
+NEEDS_PERSON = f"problem IN ({_quoted_list(p for p in AccountProblem if p.needs_person)})"
 # Accounts that are not waited for where the chain has another one.
 AVOIDED_ACCOUNTS = f"""
 SELECT name FROM accounts
-WHERE avoided = 1 OR problem IN ({_quoted_list(p for p in AccountProblem if p.needs_person)})
+WHERE avoided = 1 OR {NEEDS_PERSON}
 """
 # Accounts about which a task asks a person: nothing of them can start before the answer.
 ASKED_ACCOUNTS = """

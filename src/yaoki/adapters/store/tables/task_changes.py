@@ -16,6 +16,7 @@ from yaoki.adapters.store.tables.accounts import (
     closed_chain_accounts,
     closes_account,
     open_judge_agents,
+    switches_agent,
 )
 from yaoki.adapters.store.tables.task_loader import (
     TaskLoader,
@@ -94,10 +95,11 @@ class TaskChanges:
                 closed_account=closed_account(tx, task),
                 closed_chain_accounts=closed_chain_accounts(tx, task, now),
             )
-        if pattern := failed_pattern(task, events):
+        pattern = failed_pattern(task, events)
+        if pattern or switches_agent(task, events):
             return replace(
                 task,
-                treatment_outcomes=load_outcomes(tx, pattern),
+                treatment_outcomes=load_outcomes(tx, pattern) if pattern else (),
                 closed_chain_accounts=closed_chain_accounts(tx, task, now),
             )
         return None

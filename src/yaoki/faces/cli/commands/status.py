@@ -26,6 +26,7 @@ from yaoki.faces.text.render import (
     without_replaced_proofs,
 )
 from yaoki.views.tasks import IdleReason
+from yaoki.views.wait_text import describe_refused_account
 from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
+    for account in app.store.accounts():
+        if words := describe_refused_account(account, app.clock.now()):
+            print_wrapped(paint(clean_line(words, QUESTION_CHARS), "yellow"))
     for text in worker_lines(app.services.list_live_workers(), app.clock.now()) if workers else ():
         print_wrapped(text)
     if view.partial_merge_note:
