@@ -348,7 +348,8 @@ def _retry(
     if wait > task.spec.policy.rate_limit_wait_max:
         strategy = RetryMethod.PARK
     time = format_duration(wait.total_seconds())
-    next_agent = strategy is RetryMethod.NEXT_AGENT
+    if strategy is RetryMethod.NEXT_AGENT:
+        return _replace_agent(task, failure, current, most, max(same_work, alike), wait)
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
@@ -360,8 +361,28 @@ def _retry(
         f"{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
-        agent_index=task.usable_substitute_indices[0] if next_agent else None,
-        fail_over=FailOverCause.REPEATED_FAILURE if next_agent else FailOverCause.NONE,
+    )
+
+
+def _replace_agent(
+    task: Task, failure: Failure, current: int, most: int, times: int, wait: timedelta
+) -> RetryDecision:
+    """Rule 18.1: the same failure too often, and the chain has another agent."""
+    index = task.usable_substitute_indices[0]
+    return RetryDecision(
+        RetryAction.RETRY,
+        failure.kind,
+        current,
+        most,
+        f"retry {current + 1} of {most} for {failure.kind}, in "
+        f"{format_duration(wait.total_seconds())}: the same failure "
+        f"{format_count(times, 'time')} in a row, so {task.spec.agents[index].title} continues",
+        "18.1",
+        "another failure, or no further agent, would keep the present one",
+        delay=wait,
+        strategy=RetryMethod.NEXT_AGENT,
+        agent_index=index,
+        fail_over=FailOverCause.REPEATED_FAILURE,
     )
 
 
