@@ -7,13 +7,14 @@ set-up or by a task.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.commands.needed_programs import list_needed_programs
 from yaoki.core.environment import check_search_path
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model.spec import list_chain
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
@@ -23,15 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MissingProgram:
-    """A sentence that names the program and what needs it, and how to get it."""
+    """A sentence that names the program and what needs it, and how to get it.
+
+    `replaced_by`: the agent that works instead, in every chain with the missing one.
+    """
 
     sentence: str
     remedy: str
     is_agent: bool = False
+    replaced_by: str = ""
 
 
 def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
-    """Raises `PlanInvalid` with all of them; nothing if there is none."""
+    """Raises `PlanInvalid` with all that nothing replaces; nothing if there is none."""
+    missing = [one for one in missing if not one.replaced_by]
     if not missing:
         return
     first = missing[0]
@@ -46,12 +52,35 @@ def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
 
 def has_command(agent: AgentSpec) -> bool:
     """Is the agent a command of its own that is on the PATH?  False also where only its preset
-    knows.
+    knows, or where a variable may be missing.
     """
     if agent.preset != "command" or not agent.command or "PATH" in agent.env:
         return False
+    if agent.env_from or agent.accounts:
+        return False
     program = agent.command[0]
     return "/" not in program and not _is_missing(program, os.environ.get("PATH", os.defpath))
+
+
+def find_substitute(plan: Plan, agent: AgentSpec, unusable: Collection[str]) -> str:
+    """The agent that works instead of this one; empty if a chain has none, or a judge is asked by
+    name.  `unusable` are the titles of the agents that cannot run here.
+    """
+    checks = (check for spec in plan.specs for check in spec.checks)
+    judges = {check.agent.name for check in checks if check.agent is not None}
+    judges |= {spec.race.judge for spec in plan.specs if spec.race is not None}
+    chains = [
+        *(spec.agents for spec in plan.specs),
+        *(_named_chain(plan, names) for names in (plan.planner_agents, plan.default_agents)),
+    ]
+    used = [chain for chain in chains if any(one.title == agent.title for one in chain)]
+    usable = [next((one.title for one in chain if one.title not in unusable), "") for chain in used]
+    return "" if agent.name in judges or not all(usable) else next(iter(usable), "")
+
+
+def _named_chain(plan: Plan, names: Sequence[str]) -> tuple[AgentSpec, ...]:
+    known = plan.catalogue.agents
+    return list_chain(known[name] for name in names if name in known)
 
 
 def find_missing_programs(plan: Plan, checkout: str) -> Iterator[MissingProgram]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.repository import resolve_base
 from yaoki.core.model.check_types import FILE_CHECKS
+from yaoki.core.model.spec import list_chain
 from yaoki.core.text import format_count
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
@@ -137,7 +138,7 @@ class PlanPreflight:
         """Refuse a plan whose programs are missing, all of them at once."""
         from yaoki.app.missing_programs import refuse_missing_programs
 
-        agents = self._unusable_agents(plan.catalogue.agents.values()) if with_agents else ()
+        agents = self._unusable_agents(plan, plan.catalogue.agents.values()) if with_agents else ()
         refuse_missing_programs([*self.missing_programs(plan), *agents])
 
     def missing_programs(self, plan: Plan) -> list[MissingProgram]:
@@ -151,16 +152,22 @@ class PlanPreflight:
         from yaoki.app.missing_programs import has_command
 
         unsure = [spec for spec in plan.catalogue.agents.values() if not has_command(spec)]
-        return list(self._unusable_agents(unsure))
+        return list(self._unusable_agents(plan, unsure))
 
-    def _unusable_agents(self, specs: Iterable[AgentSpec]) -> Iterator[MissingProgram]:
-        from yaoki.app.missing_programs import MissingProgram
+    def _unusable_agents(self, plan: Plan, specs: Iterable[AgentSpec]) -> Iterator[MissingProgram]:
+        """Each agent, with each of its accounts; a missing program is named once."""
+        from yaoki.app.missing_programs import MissingProgram, find_substitute
 
-        for spec in specs:
+        unusable: dict[str, tuple[AgentSpec, Fault]] = {}
+        for spec in list_chain(specs):
             try:
                 self._context.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
-                yield MissingProgram(fault.sentence, fault.hint, is_agent=True)
+                unusable[spec.title] = (spec, fault)
+        by_sentence = {cause.sentence: (spec, cause) for spec, cause in unusable.values()}
+        for sentence, (spec, cause) in by_sentence.items():
+            substitute = find_substitute(plan, spec, unusable)
+            yield MissingProgram(sentence, cause.hint, is_agent=True, replaced_by=substitute)
 
 
 def _list_extractors() -> Collection[str]:

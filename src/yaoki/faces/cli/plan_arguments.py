@@ -51,7 +51,11 @@ def print_missing(missing: Iterable[MissingProgram]) -> None:
     from yaoki.faces.text.render import clean_line, print_wrapped
 
     for one in missing:
-        print_wrapped(f"note: {clean_line(one.sentence)}, so this plan cannot run on this machine")
+        words = clean_line(one.sentence)
+        if one.replaced_by:
+            print_wrapped(f"note: {words}; {clean_line(one.replaced_by)} takes its place")
+        else:
+            print_wrapped(f"note: {words}, so this plan cannot run on this machine")
 
 
 def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:

@@ -135,7 +135,8 @@ def print_run_command(plan: str, missing: Sequence[MissingProgram]) -> None:
     """The command that runs the plan, or what must be installed before."""
     print_missing(missing)
     run = f"yaoki run {shlex.quote(plan)}"
-    print_next_command(clean_line(missing[0].remedy if missing else run))
+    obstacle = next((one for one in missing if not one.replaced_by), None)
+    print_next_command(clean_line(obstacle.remedy if obstacle else run))
 
 
 for command in (

@@ -25,7 +25,7 @@ from yaoki.faces.cli.hangup import outlive_terminal
 from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_background
 from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
+from yaoki.faces.cli.plan_arguments import print_missing, read_plan, require_plan_trust
 from yaoki.faces.cli.stop_time import next_stop, until_option
 from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.faces.text.render import (
@@ -129,6 +129,7 @@ def run(
                 print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
                 plans.print_forecast(view, started.created_at)
                 _warn_of_uncommitted(app, plan)
+                print_missing(app.preflight.missing_agents(held))
                 _print_notes(app, started)
                 print_rights(describe_rights(app, started.catalogue))
             if detach:

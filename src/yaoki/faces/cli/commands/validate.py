@@ -52,5 +52,6 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
         for text in question.shown_lines:
             print_line(f"  {clean_line(text, LINE_CHARS_MAX)}")
     run = trust_command or f"yaoki run {shlex.quote(str(plan))}"
-    print_next_command(clean_line(absent[0].remedy if absent else run))
+    obstacle = next((one for one in absent if not one.replaced_by), None)
+    print_next_command(clean_line(obstacle.remedy if obstacle else run))
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.environment import VIRTUAL_ENV, check_search_path
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import BaselineMode
+from yaoki.core.model.spec import list_chain
 from yaoki.core.text import format_count, format_duration
 from yaoki.errors import Fault
 from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command, failed_condition
@@ -53,12 +54,12 @@ def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
     availability = {
         one.preset.name: one for one in probe_presets(load_preset(name) for name in sorted(asked))
     }
-    for spec in specs:
+    for spec in list_chain(specs):
         yield _agent(app, spec, availability.get(spec.preset))
 
 
 def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) -> Condition:
-    name = f"agent {spec.name}"
+    name = f"agent {spec.title}"
     try:
         app.context.find_agent(spec.preset).preflight(spec)
     except Fault as fault:
