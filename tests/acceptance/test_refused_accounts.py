@@ -124,3 +124,48 @@ def test_a_refused_account_is_not_called_before_a_person_answered(
     assert project.yaoki("resume").code == 0
     assert first.requests == ["one", "one"]
     assert calls.read_text() == before, "the agent with the new key goes first"
+
+
+def test_an_account_whose_variable_is_not_set_is_skipped_and_named_before_the_start(
+    project: Project, tmp_path: Path
+) -> None:
+    """Without its key the agent might bill another account."""
+    calls = tmp_path / "calls"
+    act = f"echo ${{KEY-none}} >> {calls}; echo good > $YAOKI_TASK_NAME.txt"
+    accounts = {name: {"env_from": {"KEY": f"KEY_{name.upper()}"}} for name in ("work", "home")}
+    plan = make_plan({"bot": {"command": ["sh", "-c", act], "accounts": accounts}}, "bot", ["one"])
+    file = project.plan(plan)
+
+    refused = project.yaoki("run", file)
+    project.env["KEY_HOME"] = "home-key"
+    shown = project.yaoki("validate", file)
+    done = project.yaoki("run", file)
+
+    assert refused.code == 2
+    assert "agent 'bot/work': its variable KEY_WORK is not set" in " ".join(refused.err.split())
+    note = "agent 'bot/work': its variable KEY_WORK is not set; bot/home takes its place"
+    assert note in " ".join(shown.out.split())
+    assert done.code == 0, done.out + done.err
+    assert note in " ".join(done.out.split())
+    assert calls.read_text().split() == ["home-key"]
+
+
+def test_a_plan_runs_while_each_chain_has_an_agent_that_is_installed(project: Project) -> None:
+    agents = {
+        "gone": {"command": ["no-such-agent"]},
+        "here": {"command": ["sh", "-c", "echo good > $YAOKI_TASK_NAME.txt"]},
+    }
+    plan = make_plan(agents, ["gone", "here"], ["one", "two"])
+
+    shown = project.yaoki("validate", project.plan(plan))
+    done = project.yaoki("run", project.plan(plan))
+    plan["tasks"][1]["agent"] = "gone"
+    refused = project.yaoki("run", project.plan(plan))
+
+    note = "agent 'gone': 'no-such-agent' is not on the PATH; here takes its place"
+    assert f"note: {note}" in " ".join(shown.out.split())
+    assert "next: yaoki run" in shown.out
+    assert done.code == 0, done.out + done.err
+    assert note in " ".join(done.out.split())
+    assert refused.code == 2
+    assert "agent 'gone': 'no-such-agent' is not on the PATH" in refused.err

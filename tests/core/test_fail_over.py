@@ -12,6 +12,8 @@ from tests.core.test_account import closed, ended, escalation_of, retry_of, work
 from yaoki.core.decide import rules
 from yaoki.core.decide.account import first_agent_after_answer
 from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.failures import make_failure
+from yaoki.core.decide.retry import decide_retry
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import AgentSwitched, Event, RetryDecided
 from yaoki.core.machine.evolution import evolve, fold_events
@@ -308,3 +310,34 @@ def test_an_agent_whose_account_needs_a_person_takes_nothing_over() -> None:
 
     assert fold_events(task, events).agent_index == 2
     assert escalation_of(alone).question.choices[0] is Choice.RETRY
+
+
+def test_an_account_whose_variable_is_not_set_is_left_as_after_a_refused_key() -> None:
+    pool = tuple(replace(an_agent("bot"), account=f"bot/{name}") for name in ("work", "home"))
+    fault = StageFaulted(
+        "its variable KEY is not set",
+        transient=False,
+        code=FatalCode.AUTHENTICATION_FAILED,
+        source=FaultSource.AGENT,
+    )
+    chain = an_active_task(Stage.PREPARE, spec=a_spec(agents=pool))
+    alone = an_active_task(Stage.PREPARE, spec=a_spec(agents=pool[:1]))
+
+    decided = retry_of(rules.decide(chain, fault, ClockAndChance(NOW, 0.5)))
+    asked = escalation_of(rules.decide(alone, fault, ClockAndChance(NOW, 0.5)))
+
+    assert (decided.agent_index, decided.fail_over) == (1, FailOverCause.KEY_REFUSED)
+    assert decided.reasoning == "bot/work has no key here; bot/home continues"
+    assert "its variable KEY is not set" in asked.question.text
+
+
+def test_the_decision_about_a_repeated_failure_names_its_rule_and_the_next_agent() -> None:
+    """The work differed each time, so the rule about the same work does not apply."""
+    failure = make_failure(FailureKind.INCOMPLETE, "one.txt is not there")
+    task = chained(feedback=failure, same_fingerprint_failures=2)
+
+    decided = decide_retry(task, failure, 1, 0.5)
+
+    assert (decided.rule, decided.agent_index) == ("18.1", 1)
+    assert "the same failure 3 times in a row, so second continues" in decided.reasoning
+    assert decided.otherwise == "another failure, or no further agent, would keep the present one"

@@ -14,6 +14,7 @@ from yaoki.adapters.agents.command_line import (
     build_base_environment,
     fill_command_line,
     find_binary,
+    require_variables,
     write_prompt,
 )
 from yaoki.adapters.agents.limits import (
@@ -90,6 +91,7 @@ class CommandAgent:
         if not spec.command:
             raise _make_fault(spec, "it has no command", hint="give it one: command: [my-agent, …]")
         find_binary(spec, self._environ, self._installer(spec))
+        require_variables(spec, self._environ)
 
     def _installer(self, spec: AgentSpec) -> str:
         """The command line that installs the program; empty for one that yaoki does not know."""

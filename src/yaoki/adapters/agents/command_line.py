@@ -52,6 +52,20 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str], installer: str = ""
     )
 
 
+def require_variables(spec: AgentSpec, environ: Mapping[str, str]) -> None:
+    """Raises `Fault` if a variable of `env_from` is not set or empty: without its key the agent
+    might bill another account.
+    """
+    for source in spec.env_from.values():
+        if not environ.get(source):
+            raise Fault(
+                f"agent {spec.title!r}: its variable {source} is not set",
+                transient=False,
+                code=FatalCode.AUTHENTICATION_FAILED,
+                hint=f"set {source} where yaoki starts, or change env_from of {spec.name!r}",
+            )
+
+
 def build_base_environment(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
     """Allowed variables and those of the plan: the same for every attempt."""
     return {

@@ -109,7 +109,7 @@ def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime)
     return replace(
         alone,
         action=RetryAction.RETRY,
-        reasoning=f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}; "
+        reasoning=f"{_describe_problem(task, failure)}; "
         f"{task.spec.agents[other.index].title} continues{when}",
         rule=FAIL_OVER_RULE,
         otherwise=_explain_fail_over(task, alone),
@@ -121,6 +121,12 @@ def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime)
         account_avoided=True,
         account_wait=alone.delay or _refused_wait(task.spec.policy, failure),
     )
+
+
+def _describe_problem(task: Task, failure: Failure) -> str:
+    if failure.is_our_fault:
+        return f"{task.account} has no key here"
+    return f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}"
 
 
 def _refused_wait(policy: RetryPolicy, failure: Failure) -> timedelta:
@@ -179,7 +185,7 @@ def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> R
         words = f"another task asks a person about {task.account}; no retry is used"
         return replace(asked, reasoning=words, closes_account=False)
     if failure.account_problem.needs_person:
-        problem = f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}"
+        problem = _describe_problem(task, failure)
         return _ask(failure, f"{problem}; waiting does not help", "a valid key, or more credit")
     if closed is not None and not _is_probe(task, closed):
         left = max(closed.until - now, timedelta(0))
@@ -204,7 +210,7 @@ def _wait_for_service(task: Task, failure: Failure, now: datetime, chance: float
     # without answering is asked less and less often.
     wait = promised if promised and closure.probes == 1 else max(promised, growing)
     times = f" ({format_count(closure.probes, 'attempt')})" if closure.probes > 1 else ""
-    cause = f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}{times}"
+    cause = f"{_describe_problem(task, failure)}{times}"
     waiting = _wait(task, failure, wait, cause)
     return replace(waiting, promised=max(promised - growing, timedelta(0)))
 

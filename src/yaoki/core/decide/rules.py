@@ -31,6 +31,7 @@ from yaoki.core.model import (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     PERSON_AGENT,
+    AccountProblem,
     AgentExit,
     FailOverCause,
     Failure,
@@ -63,6 +64,7 @@ from yaoki.core.model.stage_report import (
     WorktreePrepared,
 )
 from yaoki.core.text import format_count, list_some
+from yaoki.errors import FatalCode
 
 
 def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
@@ -149,6 +151,9 @@ def _failure_of_stage(report: StageFaulted) -> Failure:
     """A failure of our own infrastructure; an agent that cannot be started may have a successor."""
     fault = make_fault(report.message, transient=report.transient, code=report.code)
     is_missing = report.source is FaultSource.AGENT and not report.transient
+    if is_missing and report.code is FatalCode.AUTHENTICATION_FAILED:
+        # Its key is not set here: another account of the same agent may continue.
+        return replace(fault, source=report.source, account_problem=AccountProblem.KEY_REFUSED)
     problem = FailOverCause.MISSING_PROGRAM if is_missing else FailOverCause.NONE
     return replace(fault, source=report.source, agent_problem=problem)
 
