@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sys
 import time
 from collections import Counter
@@ -284,3 +286,46 @@ def test_work_that_passes_its_checks_lands_although_its_agent_was_stopped(
 
     assert done.code == 0, done.out + done.err
     assert project.task("a")["state"] == "DONE"
+
+
+# ------------------------------------------------------------------ lost agent runs
+
+
+def lose_agent(project: Project, command: tuple[str, ...], started: Path) -> None:
+    """Start an agent, then kill its worker, its shim and the agent itself."""
+    worker = project.start(*command)
+    wait_until(started.exists, "the agent works")
+    worker.kill()
+    worker.wait()
+    for pid in started.read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    started.unlink()
+
+
+def plan_with_lost_agent(started: Path, budget: dict[str, float]) -> dict[str, Any]:
+    """The agent names its shim and itself, and never ends."""
+    script = f"echo $PPID $$ > {started}.tmp; mv {started}.tmp {started}; exec sleep 60"
+    return {
+        "goal": "x",
+        "agents": {"a": {"command": ["sh", "-c", script], "prompt": "argument"}},
+        "checks": {"a": file_contains("a.txt")},
+        "tasks": [{"id": "a", "goal": "x", "agent": "a", "checks": ["a"], "budget": budget}],
+    }
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "10.6")
+def test_lost_agent_runs_count_in_the_attempts_of_their_task(
+    project: Project, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    plan = project.plan(plan_with_lost_agent(started, {"attempts": 1}))
+    lose_agent(project, ("run", plan, "--quiet"), started)
+
+    asked = project.yaoki("resume", "--quiet")
+
+    assert asked.code == 4, asked.out + asked.err
+    task = project.task("a")
+    assert (task["reason"], task["attempt"]) == ("RESOURCE_EXHAUSTED", 1)
+    assert "the task used 1 of its 1 attempts" in task["question"]
+    assert project.event_names("a").count("PROMPT_SENT") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -22,6 +23,7 @@ from tests.builders import (
 )
 from yaoki.core.decide.backoff import backoff_delay
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
+from yaoki.core.decide.failures import make_fault
 from yaoki.core.decide.retry import (
     choose_retry_strategy,
     count_same_fingerprint_failures,
@@ -131,6 +133,51 @@ def test_interruptions_do_not_count_toward_the_total() -> None:
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(total_attempts_max=2)))
 
     assert decide_retry(replace(task, counts=counts), a_failure(), 1, 0.5).action == "RETRY"
+
+
+# ------------------------------------------------------------------ the task's own budget
+
+
+def started_before(attempts: int, **more: Any) -> Task:
+    """A task with a budget of three attempts, of which so many were started."""
+    spec = a_spec(budget={"attempts": 3.0})
+    return an_active_task(Stage.WORK, spec=spec, counts=Counts(attempts=attempts, **more))
+
+
+@pytest.mark.spec("18.7", "10.6")
+@pytest.mark.parametrize("kind", [FailureKind.LOST, FailureKind.QUALITY_FAILURE])
+@pytest.mark.parametrize(("attempts", "verdict"), [(2, "RETRY"), (3, "ESCALATE"), (4, "ESCALATE")])
+def test_every_started_attempt_counts_in_the_budget_of_its_task(
+    kind: FailureKind, attempts: int, verdict: str
+) -> None:
+    decision = decide_retry(started_before(attempts), a_failure(kind), 1, 0.5)
+
+    assert decision.action == verdict
+    if verdict == "ESCALATE":
+        assert (decision.rule, decision.reason) == ("10.6", Reason.RESOURCE_EXHAUSTED)
+        assert decision.reasoning == f"the task used {attempts} of its 3 attempts"
+
+
+@pytest.mark.spec("18.7", "18.6")
+def test_attempts_without_an_answer_of_the_model_do_not_count_in_the_budget() -> None:
+    task = started_before(4, unanswered=2)
+
+    assert decide_retry(task, a_failure(FailureKind.LOST), 1, 0.5).action == "RETRY"
+
+
+@pytest.mark.spec("18.7", "10.4")
+def test_an_answer_gives_the_budget_of_attempts_again() -> None:
+    task = started_before(3)
+    answered = replace(task, forgiven_counts=task.counts)
+
+    assert decide_retry(answered, a_failure(FailureKind.LOST), 1, 0.5).action == "RETRY"
+
+
+@pytest.mark.spec("18.7", "4.8")
+def test_a_fault_of_ours_repeats_its_stage_whatever_attempts_were_started() -> None:
+    fault = make_fault("the disk is full", transient=True)
+
+    assert decide_retry(started_before(3), fault, 1, 0.5).action == "RETRY"
 
 
 @pytest.mark.spec("5.2")

@@ -148,8 +148,12 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:
         return futile
-    decision = _limit_decision(task, failure, policy) or _retry(
-        task, failure, same_work, chance, current, rule.retries_max
+    # A judge at its limit is asked again about the same work; that starts no attempt.
+    spent = None if failure.account else _budget_decision(task, failure, rule.retries_max)
+    decision = (
+        spent
+        or _limit_decision(task, failure, policy)
+        or _retry(task, failure, same_work, chance, current, rule.retries_max)
     )
     if decision.reason is Reason.CONFLICT:
         return replace(decision, reasoning=f"{decision.reasoning}; {NO_TRY_AFTER_CONFLICT}")
@@ -246,7 +250,7 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         reasoning = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
         return _escalate(failure, current, most, "8.4", reasoning, otherwise)
-    return _budget_decision(task, failure, most)
+    return None
 
 
 def _cannot_start_again(task: Task, failure: Failure) -> bool:
@@ -257,9 +261,11 @@ def _cannot_start_again(task: Task, failure: Failure) -> bool:
 
 
 def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+    """Rule 18.7: the next attempt would start although the task has used up its own budget."""
     used, limits = task.spend.minus(task.forgiven_spend), task.spec.budget
-    for name in ("money", "tokens", "seconds"):
-        limit, spent = limits.get(name), getattr(used, name)
+    for name in ("attempts", "money", "tokens", "seconds"):
+        limit = limits.get(name)
+        spent = task.budgeted_attempts if name == "attempts" else getattr(used, name)
         if limit is not None and spent >= limit:
             reasoning = f"the task used {_amount(name, spent)} of its {_budget_words(name, limit)}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)

@@ -440,6 +440,17 @@ class Task:
         return self.counts.failures_of(kind) - self.forgiven_counts.failures_of(kind)
 
     @property
+    def budgeted_attempts(self) -> int:
+        """Attempts since a person last gave a fresh budget; for a race its rounds.
+
+        Each counts from its start, so that a lost one is counted as well.  One in which the model
+        never answered does not count.
+        """
+        counts, forgiven = self.counts, self.forgiven_counts
+        unanswered = counts.unanswered - forgiven.unanswered
+        return max(0, counts.attempts - forgiven.attempts - unanswered)
+
+    @property
     def failed_attempts(self) -> int:
         """Failed attempts of this task, without those of the task it replaces; no interruptions."""
         return sum(kind != FailureKind.LOST for kind in self.failure_kinds)
