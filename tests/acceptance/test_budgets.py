@@ -302,9 +302,11 @@ def lose_agent(project: Project, command: tuple[str, ...], started: Path) -> Non
     started.unlink()
 
 
-def plan_with_lost_agent(started: Path, budget: dict[str, float]) -> dict[str, Any]:
+def plan_with_lost_agent(
+    started: Path, budget: dict[str, float], first: str = ""
+) -> dict[str, Any]:
     """The agent names its shim and itself, and never ends."""
-    script = f"echo $PPID $$ > {started}.tmp; mv {started}.tmp {started}; exec sleep 60"
+    script = f"{first}echo $PPID $$ > {started}.tmp; mv {started}.tmp {started}; exec sleep 60"
     return {
         "goal": "x",
         "agents": {"a": {"command": ["sh", "-c", script], "prompt": "argument"}},
@@ -329,3 +331,26 @@ def test_lost_agent_runs_count_in_the_attempts_of_their_task(
     assert (task["reason"], task["attempt"]) == ("RESOURCE_EXHAUSTED", 1)
     assert "the task used 1 of its 1 attempts" in task["question"]
     assert project.event_names("a").count("PROMPT_SENT") == 1
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "10.6")
+def test_the_seconds_of_a_lost_agent_run_count_in_budgets_and_the_report(
+    project: Project, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    plan = plan_with_lost_agent(started, {"seconds": 0.2}, "sleep 0.3; ")
+    begun_s = time.monotonic()
+    lose_agent(project, ("run", project.plan(plan), "--quiet"), started)
+    passed_s = time.monotonic() - begun_s
+
+    asked = project.yaoki("resume", "--quiet")
+
+    assert asked.code == 4, asked.out + asked.err
+    task = project.task("a")
+    assert (task["reason"], task["attempt"]) == ("RESOURCE_EXHAUSTED", 1)
+    assert re.search(r"used [0-9.]+ s of its 0\.2 s of work", task["question"])
+    (lost,) = [e["data"] for e in project.events("a") if e["event"] == "AGENT_RUN_LOST"]
+    assert 0.2 <= lost["seconds"] <= passed_s
+    report = project.query("report", "--format", "json").document
+    assert report["time"]["agent_s"] == lost["seconds"]

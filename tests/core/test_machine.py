@@ -21,6 +21,7 @@ from tests.builders import (
 )
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AgentSwitched,
     AttemptStarted,
     AwaitingRerun,
@@ -109,6 +110,7 @@ EVENTS: tuple[Event, ...] = (
     AttemptStarted(3, "small", "ba5e", "/w", "host", fresh=True),
     PromptSent(path="steps/retry/issue/f_failed.md"),
     AgentFinished(an_exit(), "head2", "tree2"),
+    AgentRunLost(6.5),
     Judged(True, "c0ffee2", "onto2"),
     JointProofFailed("c0ffee", ("run-2",), "tests failed"),
     LandingRefused("moved"),
@@ -156,6 +158,7 @@ LEGAL: dict[str, dict[str, str]] = {
     "ATTEMPT_STARTED": {"ACTIVE": "P"},
     "PROMPT_SENT": {"ACTIVE": "W"},
     "AGENT_FINISHED": {"ACTIVE": "W"},
+    "AGENT_RUN_LOST": {"ACTIVE": "W"},
     "QUALITY_JUDGMENT": {"ACTIVE": "V"},
     "JOINT_PROOF_FAILED": {"ACTIVE": "V"},
     "LAND_REFUSED": {"ACTIVE": "L"},

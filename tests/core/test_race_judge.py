@@ -27,6 +27,7 @@ from yaoki.core.decide.race_comparison import choose_winner
 from yaoki.core.decide.race_judge import call_judge, decide_judge, end_judge, judge_spec
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     Claimed,
     EscalationDecided,
     RetryDecided,
@@ -449,10 +450,11 @@ def at_work(**fields: Any) -> Task:
 def test_an_interrupted_judge_is_asked_once_more_and_not_twice() -> None:
     lost = AgentLost("its machine is gone")
 
-    (again,) = decide_judge(at_work(), lost, MOMENT)
+    run, again = decide_judge(at_work(), lost, MOMENT)
+    assert isinstance(run, AgentRunLost), "its use counts in the budget of the race"
     assert isinstance(again, RetryDecided)
     second = replace(at_work(), counts=replace(evolve(at_work(), again).counts), attempt=2)
-    (last,) = decide_judge(second, lost, MOMENT)
+    _, last = decide_judge(second, lost, MOMENT)
 
     assert isinstance(last, JudgeEnded)
     assert last.failure is not None

@@ -26,6 +26,7 @@ from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AttemptStarted,
     AwaitingRerun,
     EscalationDecided,
@@ -41,6 +42,7 @@ from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.machine.request_events import Cancelled
 from yaoki.core.model import (
     PERSON_AGENT,
+    AgentExit,
     AgentLimit,
     AttemptMode,
     Choice,
@@ -51,6 +53,7 @@ from yaoki.core.model import (
     Outcome,
     PendingRequest,
     Reason,
+    Spend,
     Stage,
     State,
     Task,
@@ -499,6 +502,53 @@ def test_an_interrupted_agent_is_restarted_in_a_fresh_worktree(report: StageRepo
     after = fold_events(task, events)
     assert (after.stage, after.needs_fresh_worktree) == (Stage.PREPARE, True)
     assert (after.counts.interruptions, after.counts.total_failures) == (1, 0)
+
+
+@pytest.mark.spec("18.7", "3.7")
+@pytest.mark.parametrize("request_", [PendingRequest.NONE, PendingRequest.CANCEL])
+@pytest.mark.parametrize("seconds", [6.5, None])
+def test_the_seconds_of_a_lost_agent_run_are_recorded_and_added_up(
+    request_: PendingRequest, seconds: float | None
+) -> None:
+    work = Work(prompt_sent=True, spend_counted=True)
+    spend = Spend(attempts=2, unknown=1, seconds=1.0)
+    task = an_active_task(Stage.WORK, request=request_, work=work, spend=spend)
+
+    events = decide_events(task, AgentLost("cut off", seconds=seconds))
+
+    assert events[0] == AgentRunLost(seconds)
+    total = 1.0 + (seconds or 0.0)
+    assert fold_events(task, events).spend == Spend(attempts=2, unknown=1, seconds=total)
+
+
+@pytest.mark.spec("18.7")
+def test_an_attempt_that_never_started_its_agent_loses_no_run() -> None:
+    events = decide_events(an_active_task(Stage.WORK, work=Work()), AgentLost("its host is gone"))
+
+    assert [type(event) for event in events] == [RetryDecided]
+
+
+@pytest.mark.spec("18.7", "10.6")
+@pytest.mark.parametrize(
+    "report",
+    [
+        AgentLost("cut off", seconds=5.0),
+        WorkCommitted(AgentExit(ended_by=EndCause.LEASE, seconds=5.0), "head", "tree"),
+    ],
+)
+def test_the_run_that_just_ended_counts_in_the_decision_about_the_next_one(
+    report: StageReport,
+) -> None:
+    task = an_active_task(
+        Stage.WORK,
+        spec=a_spec(budget={"seconds": 8.0}),
+        work=Work(prompt_sent=True, spend_counted=True),
+        spend=Spend(seconds=3.0, attempts=2, unknown=2),
+    )
+
+    asked = the_escalation(decide_events(task, report))
+
+    assert asked.blocked is Reason.RESOURCE_EXHAUSTED
 
 
 @pytest.mark.spec("9.5")

@@ -130,7 +130,7 @@ def _attempt(attempt: Attempt, waits: Sequence[PersonWait], clean: Callable[[str
         "failure": _failure(attempt.recorded_failure, clean) if is_over else None,
         "landed": attempt.landed,
         "agent_started": attempt.prompt is not None or bool(runs),
-        "agent_s": round(sum(run.seconds for run in runs), 3) if runs else None,
+        "agent_s": round(sum(run.seconds for run in runs), 3) if runs else attempt.lost_seconds,
         "session": clean(next((r.session for r in reversed(runs) if r.session), "")) or None,
         "conversation": (attempt.prompt.conversation or None) if attempt.prompt else None,
         "cost": round(cost, 6) if cost is not None else None,

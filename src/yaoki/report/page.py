@@ -103,7 +103,10 @@ def _numbers(report: Data) -> Iterator[tuple[str, str, str]]:
     yield "sent back and tried again", f"{n['retries']:,}", _attempt_note(n)
     whole = "from start to end" if report["run"]["finished_at"] else SO_FAR
     yield whole, format_duration(time["wall_s"]), ""
-    yield "agents at work", format_duration(time["agent_s"]), _unknown_note(n)
+    lost = time["agent_s_untold"]
+    without = f"without {format_count(lost, 'lost run')}" if lost else ""
+    notes = "; ".join(filter(None, (without, _unknown_note(n))))
+    yield "agents at work", format_duration(time["agent_s"]), notes
     yield "checks", format_duration(time["checks_s"]), report["check_runs"]["words"]
     note = f"before a retry {before}, for other tasks or a free worker {turn}"
     yield "waiting for a person", format_duration(waiting["person_s"]), note

@@ -83,6 +83,7 @@ def measure_times(run: Run, history: RunHistory, now: datetime) -> Data:
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),
         "agent_s": round(history.usage.seconds, 3),
+        "agent_s_untold": history.usage.seconds_unknown_runs,
         "checks_s": round(sum_check_runs(history.check_runs)[1], 3),
         "waiting": {f"{cause}_s": round(waited[cause], 3) for cause in WaitedFor},
     }

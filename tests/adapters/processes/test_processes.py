@@ -323,9 +323,13 @@ def test_the_tree_of_a_killed_shim_is_ended(folder: Path, worktree: Path) -> Non
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.GONE)
     assert len(survivors(pids)) == 4
+    begun_s = time.time() - 10
+    for name, at_s in {"started.json": 0, "lease": 6, "beat.json": 5}.items():
+        os.utime(folder / name, (begun_s + at_s, begun_s + at_s))
     look = PROCESSES.end(folder, EndCause.CANCEL)
 
     assert look.phase == ProcessPhase.GONE
+    assert look.seconds == pytest.approx(6, abs=0.01), "up to its last sign of life"
     assert survivors(pids) == []
 
 

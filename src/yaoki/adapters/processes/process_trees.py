@@ -89,7 +89,7 @@ class ShimProcesses:
             return ProcessState(ProcessPhase.ABSENT)
         if self._is_shim_alive(folder) or _is_locked(folder):
             return _read_running(folder)
-        return _read_exit(folder) or ProcessState(ProcessPhase.GONE)
+        return _read_exit(folder) or ProcessState(ProcessPhase.GONE, seconds=_seconds_seen(folder))
 
     def _is_shim_alive(self, folder: Path) -> bool:
         """True if the shim runs, by its pidfd if possible: the agent may have changed the files."""
@@ -271,6 +271,25 @@ def _read_running(folder: Path) -> ProcessState:
         quiet_seconds=_number(beat, "quiet_s"),
         output_bytes=int(_number(beat, "out_bytes")),
     )
+
+
+def _seconds_seen(folder: Path) -> float:
+    """From the start of the process to the last sign of life of its shim or its worker.
+
+    The process could have changed these files: never more than the time that passed.
+    """
+    begun, *signs = (_changed_at(folder / name) for name in ("started.json", "beat.json", "lease"))
+    if begun is None:
+        return 0.0
+    last = max((sign for sign in signs if sign is not None), default=begun)
+    return round(max(0.0, min(last, time.time()) - begun), 3)
+
+
+def _changed_at(file: Path) -> float | None:
+    try:
+        return file.lstat().st_mtime
+    except OSError:
+        return None
 
 
 def _is_locked(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from yaoki.core.decide.verdict_classification import classify_verdict
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AttemptStarted,
     CulpritFound,
     Event,
@@ -122,7 +123,7 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return plan_retry_or_escalate(task, _failure_of_stage(report), moment)
         case AgentLost(reason=reason, counts_as_failure=charged):
             kind = FailureKind.INCOMPLETE if charged else FailureKind.LOST
-            return plan_retry_or_escalate(task, make_failure(kind, reason), moment)
+            return _after_agent_end(task, report, make_failure(kind, reason), moment)
         case WorkInterrupted(reason=reason):
             return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, reason), moment)
         case StageDeferred():
@@ -204,6 +205,8 @@ def _saved_ref(report: StageReport) -> str:
 
 def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
     """Record that an agent ran, with its cost and result, before what follows."""
+    if isinstance(report, AgentLost) and task.work.prompt_sent:
+        return (AgentRunLost(report.seconds),)
     if not isinstance(report, WorkCommitted):
         return ()
     changed = len(report.changed)
@@ -267,13 +270,19 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
     if failure_ is None and report.size_excess:
         failure_ = exit_classification.classify_oversize(report.size_excess)
     if failure_ is not None:
-        return (
-            *finished,
-            *plan_retry_or_escalate(
-                task, failure_, moment, _work_identity(report.diff_digest, report.tree)
-            ),
-        )
+        identity = _work_identity(report.diff_digest, report.tree)
+        return _after_agent_end(task, report, failure_, moment, identity)
     return finished
+
+
+def _after_agent_end(
+    task: Task, report: StageReport, failure: Failure, moment: ClockAndChance, identity: str = ""
+) -> tuple[Event, ...]:
+    """The run is recorded, and its use is a part of the spend that decides about the next one."""
+    ended = _note_agent_end(task, report)
+    spend = evolve(task, ended[0]).spend if ended else task.spend
+    decided = plan_retry_or_escalate(replace(task, spend=spend), failure, moment, identity)
+    return (*ended, *decided)
 
 
 def _work_identity(diff: str, tree: str) -> str:

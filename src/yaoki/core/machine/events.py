@@ -193,6 +193,17 @@ class AgentFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentRunLost:
+    """The agent was started and its result is unknown.
+
+    `seconds`: from its start to its last sign of life; None if nothing is left that tells.
+    """
+
+    NAME: ClassVar[str] = "AGENT_RUN_LOST"
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JointProofFailed:
     """A check failed on work of several tasks together, so the task is verified alone.
 
@@ -398,6 +409,7 @@ Event = (
     | AttemptStarted
     | PromptSent
     | AgentFinished
+    | AgentRunLost
     | Judged
     | JointProofFailed
     | LandingRefused

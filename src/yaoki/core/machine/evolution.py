@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AgentSwitched,
     AttemptStarted,
     AwaitingRerun,
@@ -99,6 +100,7 @@ from yaoki.core.model import (
     PendingRequest,
     RecoveryStrategy,
     RunId,
+    Spend,
     State,
     Task,
     TaskId,
@@ -183,6 +185,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_prompt_sent(task, event)
         case AgentFinished():
             return apply_agent_finished(task, event)
+        case AgentRunLost(seconds=seconds):
+            return replace(task, spend=task.spend.plus(Spend(seconds=seconds or 0.0)))
         case Judged():
             return apply_judgment(task, event)
         case JointProofFailed():

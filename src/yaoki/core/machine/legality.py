@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AgentSwitched,
     AttemptStarted,
     AwaitingRerun,
@@ -78,7 +79,7 @@ def legal(task: Task, event: Event) -> bool:
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):
             return active and task.stage is Stage.PREPARE and attempt == task.attempt + 1
-        case PromptSent() | AgentFinished():
+        case PromptSent() | AgentFinished() | AgentRunLost():
             return active and task.stage is Stage.WORK
         case Judged(passed=passed, commit=commit):
             return active and task.stage is Stage.VERIFY and (bool(commit) or not passed)

@@ -179,11 +179,13 @@ class StageFaulted:
 class AgentLost:
     """The agent was interrupted, so its result is unknown.
 
-    `counts_as_failure`: no crash explains it, so it counts against the agent.
+    `counts_as_failure`: no crash explains it, so it counts against the agent.  `seconds`: from its
+    start to its last sign of life; None if unknown.
     """
 
     reason: str
     counts_as_failure: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,9 +96,10 @@ class WorkStage:
             if report := self._start(run, task, folder, claim):
                 return report
         elif state.phase == ProcessPhase.RUNNING and not self._settings.adopt:
-            self._processes.end(folder, EndCause.STOP)
+            ended = self._processes.end(folder, EndCause.STOP)
             self._workspace.worktrees.commit_attempt(run, task)
-            return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
+            words = "its worker died; the agent was ended (limits.adopt = kill)"
+            return AgentLost(words, seconds=ended.seconds)
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
         was_alive = state.phase in {ProcessPhase.ABSENT, ProcessPhase.RUNNING}
@@ -205,9 +206,9 @@ class WorkStage:
 
     def _report_killed_shim(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it, so no crash of worker or machine did it."""
-        self._processes.end(folder, EndCause.STOP)
+        ended = self._processes.end(folder, EndCause.STOP)
         self._workspace.worktrees.commit_attempt(run, task)
-        return AgentLost(SHIM_KILLED, counts_as_failure=True)
+        return AgentLost(SHIM_KILLED, counts_as_failure=True, seconds=ended.seconds)
 
     def _finish(
         self,
@@ -220,9 +221,9 @@ class WorkStage:
     ) -> StageReport:
         """Read the end of the agent.  In every case all its work is committed."""
         if state.phase != ProcessPhase.EXITED:
-            self._processes.end(folder, EndCause.STOP)
+            ended = self._processes.end(folder, EndCause.STOP)
             self._workspace.worktrees.commit_attempt(run, task)
-            return AgentLost("the agent's process was interrupted")
+            return AgentLost("the agent's process was interrupted", seconds=ended.seconds)
         exit_ = agent.read(folder, state)
         if state.ended_by == EndCause.OUTPUT:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
@@ -238,7 +239,8 @@ class WorkStage:
         saved = self._workspace.worktrees.commit_attempt(run, task)
         if saved.worktree_missing and not saved.changed and not task.taken_over:
             # A missing worktree is not an unchanged one: its content is unknown.
-            return AgentLost(f"{WORKTREE_MISSING}: the agent's uncommitted work is lost")
+            words = f"{WORKTREE_MISSING}: the agent's uncommitted work is lost"
+            return AgentLost(words, seconds=exit_.seconds)
         missing = f"{WORKTREE_MISSING}: only committed work is saved"
         for warning in (
             *((missing,) if saved.worktree_missing else ()),

@@ -18,9 +18,15 @@ class AgentUsage:
     is not reported is counted as unknown, never as zero.  Work that a person does is no agent run.
     """
 
-    EVENTS: ClassVar[tuple[str, ...]] = ("ATTEMPT_STARTED", "PROMPT_SENT", "AGENT_FINISHED")
+    EVENTS: ClassVar[tuple[str, ...]] = (
+        "ATTEMPT_STARTED",
+        "PROMPT_SENT",
+        "AGENT_FINISHED",
+        "AGENT_RUN_LOST",
+    )
     runs: int = 0
     seconds: float = 0.0
+    seconds_unknown_runs: int = 0
     cost: float = 0.0
     cost_unknown_runs: int = 0
     tokens: int = 0
@@ -39,6 +45,8 @@ class AgentUsage:
                 self._person_tasks.discard(entry.task_id)
             case "AGENT_FINISHED":
                 self._end(entry)
+            case "AGENT_RUN_LOST":
+                self._lose(entry)
             case _:
                 pass  # says nothing about an agent's run
 
@@ -56,6 +64,13 @@ class AgentUsage:
         self.runs += 1
         self.cost_unknown_runs += 1
         self.tokens_unknown_runs += 1
+
+    def _lose(self, entry: JournalEntry) -> None:
+        """Its cost stays unknown; its seconds are known up to its last sign of life."""
+        seconds = entry.data.get("seconds")
+        self._running_tasks.discard(entry.task_id)
+        self.seconds += seconds or 0.0
+        self.seconds_unknown_runs += seconds is None
 
     def _end(self, entry: JournalEntry) -> None:
         run = read_agent_run(entry)

@@ -189,6 +189,10 @@ def _finish_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
         timeline.change_attempt(agent="")
 
 
+def _lose_agent(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    timeline.change_attempt(lost_seconds=entry.data.get("seconds"))
+
+
 def _count_check_runs(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
     history.check_run_log.add(entry)
 
@@ -388,6 +392,7 @@ _APPLY: Mapping[str, Apply] = {
     "ATTEMPT_STARTED": _start,
     "PROMPT_SENT": _send_prompt,
     "AGENT_FINISHED": _finish_agent,
+    "AGENT_RUN_LOST": _lose_agent,
     "CHECKS_RAN": _count_check_runs,
     "CHECK_FINISHED": _finish_check,
     "QUALITY_JUDGMENT": _judge,

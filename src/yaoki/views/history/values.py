@@ -290,6 +290,8 @@ class Attempt:
     stages: tuple[StageSpan, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     agent_runs: tuple[AgentRun, ...] = ()
+    # How long an agent worked that was lost; None if it was not, or if that is unknown.
+    lost_seconds: float | None = None
     prompt: SentPrompt | None = None
     # For a racing task: the commit of its best candidate.
     race_head: str = ""

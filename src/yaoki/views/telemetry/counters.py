@@ -210,6 +210,14 @@ def _on_agent_finished(counters: Counters, entry: JournalEntry) -> None:
             counters.increment(f"yaoki_{unit}_total", max(0.0, float(reported)))
 
 
+def _on_agent_lost(counters: Counters, entry: JournalEntry) -> None:
+    counters.increment("yaoki_agent_runs_total", ended_by="lost")
+    if (seconds := entry.data.get("seconds")) is not None:
+        counters.observe("yaoki_agent_seconds", float(seconds))
+    for name in ("cost", "tokens"):
+        counters.increment(f"yaoki_{name}_unknown_total")
+
+
 def _on_refused(counters: Counters, entry: JournalEntry) -> None:
     counters.increment(
         "yaoki_results_refused_total", why=str(entry.data.get("refused") or "STALE")[:40]
@@ -234,6 +242,7 @@ _COUNT_BY_EVENT: Mapping[str, Callable[[Counters, JournalEntry], None]] = {
     "DEAD_LETTERED": _increment("yaoki_dead_letters_total"),
     "ATTEMPT_STARTED": _increment("yaoki_attempts_started_total"),
     "AGENT_FINISHED": _on_agent_finished,
+    "AGENT_RUN_LOST": _on_agent_lost,
     "CHECK_FINISHED": _on_check,
     "RETRY_DECISION": _on_retry,
     "ESCALATE_DECISION": _on_escalation,

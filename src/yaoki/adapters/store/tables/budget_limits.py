@@ -10,7 +10,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables import totals
 from yaoki.adapters.store.tables.task_loader import load_run
 from yaoki.core.bounded_cache import BoundedCache
-from yaoki.core.machine.events import AgentFinished, Event, PromptSent
+from yaoki.core.machine.events import AgentFinished, AgentRunLost, Event, PromptSent
 from yaoki.core.model import Pause, PauseCause, Run, RunId, Task
 from yaoki.core.settings.budget import BudgetMeasure, BudgetScope, SpendLeft
 
@@ -71,7 +71,9 @@ class BudgetLimits:
         self, tx: Transaction, task: Task, events: Sequence[Event], now: datetime
     ) -> None:
         """After an agent started or ended, warn at once when a limit is near."""
-        counted = any(isinstance(event, AgentFinished | PromptSent) for event in events)
+        counted = any(
+            isinstance(event, AgentFinished | AgentRunLost | PromptSent) for event in events
+        )
         if counted and self._has_budget(tx, task.run_id):
             run = load_run(tx, task.run_id)
             for key, use in self._uses(tx, run, now):

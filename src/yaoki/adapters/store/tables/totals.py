@@ -66,7 +66,7 @@ def add_spend(tx: Transaction, task: Task, events: Sequence[Event], now: datetim
 
     Both in the transaction of the event, so that a lost run is counted as well.
     """
-    from yaoki.core.machine.events import AgentFinished, PromptSent
+    from yaoki.core.machine.events import AgentFinished, AgentRunLost, PromptSent
 
     for event in events:
         if isinstance(event, PromptSent) and event.spend_counted:
@@ -76,6 +76,8 @@ def add_spend(tx: Transaction, task: Task, events: Sequence[Event], now: datetim
             counted = task.work.spend_counted
             used = nothing.with_end(event.exit) if counted else nothing.with_run(event.exit)
             _add(tx, task, used, now)
+        elif isinstance(event, AgentRunLost) and event.seconds:
+            _add(tx, task, Spend(seconds=event.seconds), now)
 
 
 def _add(tx: Transaction, task: Task, used: Spend, now: datetime) -> None:
