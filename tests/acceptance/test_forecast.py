@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
 from tests.acceptance.test_planner import BOTH, a_task, answer_with, write_planner_settings
+from tests.adapters.store.store_actions import run_sql
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.9")]
 COST = 0.25
@@ -216,3 +217,31 @@ def test_a_run_whose_race_stopped_a_candidate_is_compared_with_its_forecast(
     assert report["not_compared"] is None
     assert report["took"]["agent_runs"] == 2
     assert report["took"]["cost"] is None, "neither told its cost"
+
+
+@pytest.mark.sqlite(why="it edits the store's own file")
+def test_damaged_lines_of_an_old_run_stop_no_command(measured_project: Project) -> None:
+    """`doctor` names them; every forecast does without them."""
+    project = measured_project
+    for seq, data in enumerate(('{"x":', "[]", '{"x": 1}')):
+        run_sql(
+            project.database,
+            "UPDATE journal SET data = ? WHERE event = 'AGENT_FINISHED' AND seq % 3 = ?",
+            data,
+            seq,
+        )
+    run_sql(project.database, "UPDATE journal SET data = '{' WHERE event = 'ATTEMPT_STARTED'")
+    gate = project.folder / "gate"
+    plan = project.plan(plan_of(["a"], gate))
+
+    shown = project.yaoki("plan", plan)
+    running = project.start("run", plan)
+    wait_until(lambda: stages(project) == {"a": "WORK"}, "it works")
+    status, stats = project.query("status"), project.yaoki("stats", "forecast")
+    gate.touch()
+    out = running.communicate()[0]
+
+    assert (shown.code, status.code, stats.code, running.returncode) == (0, 0, 0, 0), out
+    doctor = project.yaoki("doctor")
+    assert doctor.code != 0
+    assert "journal" in doctor.out

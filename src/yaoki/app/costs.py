@@ -23,8 +23,8 @@ def load_known_costs(app: App) -> dict[str, AgentCostHistory]:
         after = max(0, app.store.last_seq() - LINES_BACK)
         database = app.store.database
         found = journal_pages.read_newest(
-            database, events=COST_EVENTS, after=after, limit=LINES_MAX
+            database, events=COST_EVENTS, after=after, limit=LINES_MAX, mark_damaged=True
         )
     except StoreError:
         return {}
-    return fold_agent_costs(reversed(found))
+    return fold_agent_costs(journal_pages.intact_entries(reversed(found)))

@@ -61,11 +61,15 @@ def load_measured_attempts(app: App, lines_max: int = LINES_MAX) -> list[Attempt
     try:
         after = max(0, app.store.last_seq() - LINES_BACK)
         found = journal_pages.read_newest(
-            app.store.database, events=MeasuredAttempts.EVENTS, after=after, limit=lines_max
+            app.store.database,
+            events=MeasuredAttempts.EVENTS,
+            after=after,
+            limit=lines_max,
+            mark_damaged=True,
         )
     except StoreError:
         return []
-    return measure_attempts(reversed(found))
+    return measure_attempts(journal_pages.intact_entries(reversed(found)))
 
 
 # ------------------------------------------------------------------ before the start
@@ -162,9 +166,13 @@ def with_forecast(app: App, view: RunView) -> RunView:
 def load_forecast_score(app: App, run: Run) -> dict[str, Any] | None:
     """The forecast at the start of a run beside what happened; None without one."""
     entries = journal_pages.read_forward(
-        app.store.database, run_id=run.id, events=ForecastRecord.EVENTS, limit=ENTRIES_MAX
+        app.store.database,
+        run_id=run.id,
+        events=ForecastRecord.EVENTS,
+        limit=ENTRIES_MAX,
+        mark_damaged=True,
     )
-    record = collect_forecasts(entries).get(run.id)
+    record = collect_forecasts(journal_pages.intact_entries(entries)).get(run.id)
     return score_document(record) if record else None
 
 

@@ -6,7 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.adapters.store.store_actions import claim_one, lease_of, submit
+from tests.adapters.store.store_actions import (
+    StoreLocation,
+    claim_one,
+    lease_of,
+    run_sql,
+    submit,
+)
 from tests.builders import RUN_ID, HandClock, a_finding, a_spec
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables.flaky_tests import SIGHTINGS_KEPT
@@ -118,3 +124,16 @@ def test_only_the_newest_commits_are_kept_as_evidence(store: SqlStore, clock: Ha
         f"c{n}" for n in reversed(range(3, SIGHTINGS_KEPT + 3))
     ]
     assert test.failed == SIGHTINGS_KEPT + 2
+
+
+@pytest.mark.parametrize("column", ["passed = -1", "last_ms = 9000000000000000000"])
+@pytest.mark.parametrize("table", ["flaky_tests", "flaky_sightings"])
+def test_a_row_with_an_impossible_count_is_left_out(
+    store: SqlStore, store_location: StoreLocation, column: str, table: str
+) -> None:
+    record(store, a_note(("t", "c1", 2, 1)))
+    name = column.replace("last_ms", "at_ms") if table == "flaky_sightings" else column
+    run_sql(store_location, f"UPDATE {table} SET {name}")
+
+    found = [(test.test, test.sightings) for test in store.flaky_tests()]
+    assert found == ([] if table == "flaky_tests" else [("t", ())])

@@ -108,6 +108,19 @@ def test_the_newest_outcomes_of_a_pattern_are_read_and_no_more(
     assert all(one.cured for one in store.treatment_outcomes("test-failed"))
 
 
+@pytest.mark.parametrize(("conversation", "cured"), [("resumed", 1), ("fresh", 7)])
+def test_rows_with_words_of_a_newer_version_are_left_out(
+    store: SqlStore, store_location: StoreLocation, conversation: str, cured: int
+) -> None:
+    try_once(store, "a", later(TESTS))
+    known = store.treatment_counts(), store.treatment_outcomes("test-failed")
+    for n in range(OUTCOMES_READ_MAX):
+        row = f"('r-1', {n}, 1, 9000000000000, 'test-failed', 'f', 'b', '{conversation}', {cured})"
+        run_sql(store_location, f"INSERT INTO treatments VALUES {row}")
+
+    assert (store.treatment_counts(), store.treatment_outcomes("test-failed")) == known
+
+
 @pytest.mark.parametrize("learn", LearningMode)
 def test_a_decision_knows_the_outcomes_only_if_it_uses_them(
     store: SqlStore, learn: LearningMode

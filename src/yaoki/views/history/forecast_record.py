@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
@@ -156,9 +157,10 @@ class ForecastRecord:
 
 
 def collect_forecasts(entries: Iterable[JournalEntry]) -> dict[str, ForecastRecord]:
-    """The runs with a forecast; `entries` are oldest first."""
+    """The runs with a forecast; `entries` are oldest first.  One without its fields is left out."""
     records: dict[str, ForecastRecord] = {}
     for entry in entries:
         if entry.event == FORECAST_EVENT or entry.run_id in records:
-            records.setdefault(entry.run_id, ForecastRecord()).add(entry)
+            with suppress(LookupError, TypeError, ValueError, AttributeError):
+                records.setdefault(entry.run_id, ForecastRecord()).add(entry)
     return records

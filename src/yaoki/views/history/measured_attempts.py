@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import ClassVar
 
@@ -127,8 +128,9 @@ def _result(entry: JournalEntry) -> AttemptResult:
 
 
 def measure_attempts(entries: Iterable[JournalEntry]) -> list[AttemptSample]:
-    """`entries` are oldest first."""
+    """`entries` are oldest first; one without its fields measures nothing."""
     measured = MeasuredAttempts()
     for entry in entries:
-        measured.add(entry)
+        with suppress(LookupError, TypeError, ValueError, AttributeError):
+            measured.add(entry)
     return list(measured.samples)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 CHECK_FINISHED = "CHECK_FINISHED"
 SIGHTINGS_KEPT = 50
+TEST_COUNTS = ("passed", "failed", "always_failed", "first_ms", "last_ms")
+SIGHTING_COUNTS = ("passed", "failed", "at_ms")
+# No count and no time in milliseconds of this millennium is as large.
+COUNT_MAX = 1 << 45
 # These writes keep their order: a sighting creates the row to which later runs are added.
 ORDER = "flaky_tests"
 
@@ -96,8 +100,18 @@ class FlakyTestRows:
         with self._db.read() as tx:
             sightings: dict[str, list[FlakySighting]] = {}
             for row in tx.rows(SIGHTINGS):
-                sightings.setdefault(row["test"], []).append(_sighting(row))
-            return [_flaky_test(row, sightings.get(row["test"], [])) for row in tx.rows(TESTS)]
+                if _has_counts(row, SIGHTING_COUNTS):
+                    sightings.setdefault(row["test"], []).append(_sighting(row))
+            return [
+                _flaky_test(row, sightings.get(row["test"], []))
+                for row in tx.rows(TESTS)
+                if _has_counts(row, TEST_COUNTS)
+            ]
+
+
+def _has_counts(row: SqlRow, names: Sequence[str]) -> bool:
+    """A row that was edited by hand may have anything in its columns; it is left out."""
+    return all(isinstance(row[name], int) and 0 <= row[name] < COUNT_MAX for name in names)
 
 
 def _sighting(row: SqlRow) -> FlakySighting:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.rows import entry_from_row
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Database
+    from yaoki.adapters.store.rows import SqlRow
     from yaoki.ports import JournalEntry
+
+DAMAGED_LINE = "DAMAGED_LINE"
 
 
 def read_newest(
@@ -22,10 +25,14 @@ def read_newest(
     before: int = 0,
     after: int = 0,
     limit: int = 100,
+    mark_damaged: bool = False,
 ) -> list[JournalEntry]:
-    """The last entries before `before`, the newest first; 0 means the end of the journal."""
+    """The last entries before `before`, the newest first; 0 means the end of the journal.
+
+    With `mark_damaged` a line that cannot be read is an entry named `DAMAGED_LINE`.
+    """
     query = JournalQuery(run_id, task_id, tuple(events), after, before, limit, newest_first=True)
-    return _page(database, query)
+    return _page(database, query, mark_damaged=mark_damaged)
 
 
 def read_forward(
@@ -37,9 +44,19 @@ def read_forward(
     after: int = 0,
     before: int = 0,
     limit: int = 1000,
+    mark_damaged: bool = False,
 ) -> list[JournalEntry]:
     """The entries after `after`, the oldest first; up to `before` unless that is 0."""
-    return _page(database, JournalQuery(run_id, task_id, tuple(events), after, before, limit))
+    query = JournalQuery(run_id, task_id, tuple(events), after, before, limit)
+    return _page(database, query, mark_damaged=mark_damaged)
+
+
+def intact_entries(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
+    """Without damaged lines, which `yaoki doctor` and `yaoki verify` report.
+
+    For counts over all runs: one damaged line of an old run must not stop a command.
+    """
+    return (entry for entry in entries if entry.event != DAMAGED_LINE)
 
 
 def read_entry(database: Database, seq: int) -> JournalEntry | None:
@@ -87,10 +104,22 @@ class JournalQuery:
         return {"run_id": self.run_id, "task_id": self.task_id, **bounds, **events}
 
 
-def _page(database: Database, query: JournalQuery) -> list[JournalEntry]:
+def _page(
+    database: Database, query: JournalQuery, *, mark_damaged: bool = False
+) -> list[JournalEntry]:
+    to_entry = _entry_or_mark if mark_damaged else entry_from_row
+
     def read() -> list[JournalEntry]:
         database.wait_for_pending_entries()
         with database.read() as tx:
-            return [entry_from_row(row) for row in tx.rows(query.statement, query.params)]
+            return [to_entry(row) for row in tx.rows(query.statement, query.params)]
 
     return database.retry_read(read)
+
+
+def _entry_or_mark(row: SqlRow) -> JournalEntry:
+    try:
+        entry = entry_from_row(row)
+    except ValueError:  # its data is no JSON
+        return entry_from_row({**row, "event": DAMAGED_LINE, "data": "{}"})
+    return entry if isinstance(entry.data, dict) else replace(entry, event=DAMAGED_LINE, data={})

@@ -37,17 +37,21 @@ DECIDE = """
 UPDATE treatments SET decided_ms = :decided_ms, cured = :cured
 WHERE task_id = :task_id AND attempt = :attempt
 """
+# A newer version may write words that this one does not know: its rows are left out.
+KNOWN = "conversation IN ({}) AND (cured IS NULL OR cured IN (0, 1))".format(
+    ", ".join(f"'{one.value}'" for one in AttemptConversation)
+)
 # The newest first, in an order that does not depend on the database.
-OUTCOMES = """
+OUTCOMES = f"""
 SELECT pattern, prompt, agent, conversation, cured FROM treatments
-WHERE pattern = :pattern AND decided_ms > 0
+WHERE pattern = :pattern AND decided_ms > 0 AND {KNOWN}
 ORDER BY decided_ms DESC, task_id DESC, attempt DESC LIMIT :limit
 """
-COUNTS = """
+COUNTS = f"""
 SELECT pattern, prompt, agent, conversation, count(*) AS sent,
        sum(CASE WHEN cured = 1 THEN 1 ELSE 0 END) AS cured,
        sum(CASE WHEN cured = 0 THEN 1 ELSE 0 END) AS failed
-FROM treatments GROUP BY pattern, prompt, agent, conversation
+FROM treatments WHERE {KNOWN} GROUP BY pattern, prompt, agent, conversation
 ORDER BY count(*) DESC, pattern, prompt, agent, conversation
 """
 

@@ -149,12 +149,14 @@ def _names(app: App) -> set[str]:
 
 
 def _journal(app: App, events: Sequence[str] = ()) -> Iterator[JournalEntry]:
-    """All entries, or those of these events."""
+    """All entries, or those of these events; damaged ones are left out."""
     from yaoki.adapters.store.tables import journal_pages
 
     after, database = 0, app.store.database
-    while page := journal_pages.read_forward(database, events=events, after=after, limit=PAGE):
-        yield from page
+    while page := journal_pages.read_forward(
+        database, events=events, after=after, limit=PAGE, mark_damaged=True
+    ):
+        yield from journal_pages.intact_entries(page)
         after = page[-1].seq
 
 
