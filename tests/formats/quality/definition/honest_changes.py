@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tests.formats.quality.definition.cases import PYTEST, Case
-from tests.formats.quality.definition.indirect_rewrites import INCLUDED, MAKE, NPM, PY, T_SH, TEST
+from tests.formats.quality.definition.indirect_rewrites import (
+    INCLUDED,
+    LEADS,
+    MAKE,
+    NPM,
+    PY,
+    T_SH,
+    TEST,
+)
 from tests.formats.quality.definition.muted_tests import HELPED, HELPERS, JS, ONE, TABLE, T
 
 TWO = (
@@ -167,6 +175,48 @@ HONEST: dict[str, Case] = {
                 "import sys\nfrom pathlib import Path\n\n"
                 "sys.path.insert(0, str(Path(__file__).parent / 'src'))\n"
             )
+        },
+    ),
+    "a search path for sources that exist": Case(
+        PYTEST,
+        {**TEST, "src/app.py": PY["app.py"]},
+        {"pytest.ini": "[pytest]\npythonpath = src\n", "src/app.py": "def f(x):\n    return 2\n"},
+    ),
+    "a conftest for the root": Case(
+        PYTEST, PY, {"conftest.py": LEADS.format(""), "app.py": "def f(x):\n    return 1 + x\n"}
+    ),
+    "a search path for a module that did not exist": Case(
+        PYTEST, TEST, {"pytest.ini": "[pytest]\npythonpath = src\n", "src/app.py": PY["app.py"]}
+    ),
+    "a move to src": Case(
+        PYTEST,
+        PY,
+        {
+            "pytest.ini": "[pytest]\npythonpath = src\n",
+            "app.py": None,
+            "src/app.py": "def f(x):\n    return x + 1\n",
+        },
+    ),
+    "a part of the same name": Case(
+        PYTEST,
+        PY,
+        {"app.py": "from core.app import f\n", "core/app.py": PY["app.py"], "core/__init__.py": ""},
+    ),
+    "a second project with modules of the same names": Case(
+        PYTEST,
+        {f"one/{path}": text for path, text in PY.items()},
+        {
+            **{f"two/{path}": text for path, text in PY.items()},
+            "two/conftest.py": LEADS.format(""),
+        },
+    ),
+    "a folder of tests with the name of a package": Case(
+        PYTEST,
+        {**TEST, "app/__init__.py": PY["app.py"]},
+        {
+            "conftest.py": LEADS.format(""),
+            "tests/app/test_f.py": TEST[T],
+            "tests/test_more.py": TEST[T],
         },
     ),
     "a conftest that names marks": Case(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.formats.quality.definition.cases import PYTEST, UNITTEST, Case
 
 T_SH = {"s/t.sh": "test -f feature.txt\n"}
@@ -66,7 +68,79 @@ NPM = {
     ),
 }
 
+COPY = {"impl/app.py": "def f(x):\n    return 2\n"}
+LEADS = "import sys\nfrom pathlib import Path\n\nsys.path.insert(0, str(Path(__file__).parent{}))\n"
+
+
+def redirect(where: str, text: str, copy: dict[str, str] | None = None, **more: Any) -> Case:
+    """A file that leads the tests to a copy of the program."""
+    return Case(PYTEST, PY, {where: text, **(copy or COPY)}, where=where, unsure=True, **more)
+
+
+REDIRECTS: dict[str, Case] = {
+    "pytest.ini leads to a copy": redirect("pytest.ini", "[pytest]\npythonpath = impl\n"),
+    "pytest.toml leads to a copy": redirect("pytest.toml", "[pytest]\npythonpath = ['impl']\n"),
+    "setup.cfg leads to a copy": redirect("setup.cfg", "[tool:pytest]\npythonpath =\n    impl\n"),
+    "tox.ini leads to a copy": redirect("tox.ini", "[pytest]\npythonpath = impl\n"),
+    "pyproject.toml leads to a copy": redirect(
+        "pyproject.toml", "[tool.pytest.ini_options]\npythonpath = ['impl']\n"
+    ),
+    "an import mode leads to a copy": redirect(
+        "pytest.ini", "[pytest]\naddopts = --import-mode=importlib\n"
+    ),
+    "a conftest leads to a copy": redirect("conftest.py", LEADS.format(" / 'impl'")),
+    "a conftest of another folder leads to a copy": redirect(
+        "aaa/conftest.py", LEADS.format(".parent / 'impl'")
+    ),
+    "a conftest loads a copy": redirect(
+        "conftest.py",
+        "import sys\nfrom importlib import import_module\n\n"
+        "sys.modules['app'] = import_module('impl.app')\n",
+    ),
+    "a package of tests leads to a copy": redirect(
+        "tests/__init__.py", LEADS.format(".parent / 'impl'")
+    ),
+    "a changed test leads to a copy": redirect(
+        "tests/test_app.py", LEADS.format(".parent / 'impl'") + TEST["tests/test_app.py"]
+    ),
+    "a known conftest leads to a copy": Case(
+        PYTEST,
+        {**PY, "conftest.py": "TOP = 'src'\n" + LEADS.format(" / TOP")},
+        {"conftest.py": "TOP = 'impl'\n" + LEADS.format(" / TOP"), **COPY},
+        where="conftest.py",
+        unsure=True,
+    ),
+    "a conftest leads to a changed copy": Case(
+        PYTEST,
+        {**PY, "impl/app.py": ""},
+        {"conftest.py": LEADS.format(" / 'impl'"), **COPY},
+        where="conftest.py",
+        unsure=True,
+    ),
+    "a copy in the folder of sources": redirect("src/app.py", COPY["impl/app.py"]),
+    "a copy before the folder of sources": Case(
+        PYTEST,
+        {**TEST, "src/app.py": APP["app.py"]},
+        {"app.py": COPY["impl/app.py"]},
+        where="app.py",
+        unsure=True,
+    ),
+    "a copy in a folder of the search path": redirect(
+        "impl/app.py", COPY["impl/app.py"], env={"PYTHONPATH": "impl"}
+    ),
+    "a copy in a folder of the known settings": Case(
+        PYTEST,
+        {**PY, "pytest.ini": "[pytest]\npythonpath = impl\n"},
+        COPY,
+        where="impl/app.py",
+        unsure=True,
+    ),
+    "a copy with a test of its own": redirect(
+        "impl/app.py", COPY["impl/app.py"], {"impl/test_one.py": TEST["tests/test_app.py"]}
+    ),
+}
 ROADS: dict[str, Case] = {
+    **REDIRECTS,
     **{f"a script behind {shell}": case for shell, case in PREFIXES.items()},
     "a recipe of make": Case(
         "make test",

@@ -224,6 +224,11 @@ def find_shadowing_files(
             yield path, ""
 
 
+def starts_with_python(path: str) -> bool:
+    """Does every start of Python import it?"""
+    return path.rpartition("/")[2].removesuffix(".py") in _CUSTOM
+
+
 def find_idle_targets(goals: Iterable[str], base: FileIndex, candidate: FileIndex) -> Iterator[str]:
     """New files named like a target of a check: make finds them and runs nothing."""
     for goal in dict.fromkeys(goals):

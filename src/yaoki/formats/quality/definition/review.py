@@ -34,6 +34,7 @@ from yaoki.formats.quality.definition.roles import (
     is_product_data,
     is_support,
 )
+from yaoki.formats.quality.definition.search_path import find_redirecting_files
 from yaoki.formats.quality.definition.shapes import compare_shapes, judge_new_file
 from yaoki.formats.quality.definition.suite_changes import SuiteChanges
 from yaoki.formats.quality.definition.tools import CONFIGURED, IGNORES
@@ -124,7 +125,7 @@ class _Review:
         for change in changes:
             self._file(change, changes)
             self._mode(change)
-        self._shadows()
+        self._shadows(changes)
 
     def _differing(self) -> set[str]:
         old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids
@@ -259,7 +260,7 @@ class _Review:
             words = "it lost its execute bit, so it is not run"
             self.items.append(FindingItem(change.path, words, change.path))
 
-    def _shadows(self) -> None:
+    def _shadows(self, changes: Sequence[Change]) -> None:
         for path in plugins.find_idle_targets(self.before.targets, self.base, self.candidate):
             self.unsure[path] = None
         searched = {*self.before.searched_folders, *self.after.searched_folders}
@@ -268,6 +269,14 @@ class _Review:
                 self.items.append(FindingItem(path, settings.PLACE.format(name), path))
             elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
+        for path in find_redirecting_files(
+            changes, self.base, self.candidate, searched, self._is_loaded
+        ):
+            self.unsure[path] = None
+
+    def _is_loaded(self, path: str) -> bool:
+        """May it be loaded before the tests, or with them?"""
+        return is_support(path) or plugins.starts_with_python(path) or self._is_plugin(path)
 
     def _add_judgement(self, path: str, judgement: Judgement) -> None:
         self.items += judgement.items

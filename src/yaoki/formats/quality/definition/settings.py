@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from posixpath import dirname, join
 from typing import Any
@@ -87,19 +87,23 @@ def _is_below(path: str, top: str) -> bool:
 
 
 def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
-    value: Any = None
-    if path.endswith(".toml"):
-        table = _toml(text)
-        tool = (
-            table.get("tool", {}).get("pytest", {}) if isinstance(table.get("tool"), dict) else {}
-        )
-        options = tool.get("ini_options", tool) if isinstance(tool, dict) else {}
-        value = (options or table.get("pytest", {})).get("testpaths") if options or table else None
-    elif path.endswith((".ini", ".cfg")):
-        value = next((s.get("testpaths") for s in _ini(text) if s.get("testpaths")), None)
-    if value is None:
+    value = pytest_options(path, text).get("testpaths")
+    if value in (None, ""):
         return None
     return tuple(value.split() if isinstance(value, str) else map(str, value))
+
+
+def pytest_options(path: str, text: str) -> Mapping[str, Any]:
+    """The settings of pytest in this file; those of other tools may be among them."""
+    if path.endswith((".ini", ".cfg")):
+        first_wins = reversed(list(_ini(text)))
+        return {key: value for section in first_wins for key, value in section.items()}
+    table = _toml(text) if path.endswith(".toml") else {}
+    tools = table.get("tool")
+    tool = tools.get("pytest", {}) if isinstance(tools, dict) else {}
+    options = tool.get("ini_options", tool) if isinstance(tool, dict) else {}
+    found = options or table.get("pytest", {})
+    return found if isinstance(found, dict) else {}
 
 
 def loads_code(text: str) -> bool:
