@@ -16,6 +16,17 @@ CERTIFICATE_VARIABLES = (
 )
 # The variables that a check or a set-up command gets.
 COMMAND_VARIABLES = (*BASIC_VARIABLES, *CERTIFICATE_VARIABLES, VIRTUAL_ENV)
+# The variables that every check gets, beside those of the machine.
+CHECK_VARIABLES: Mapping[str, str] = {
+    # Bytecode of an earlier run and packages of the user are in no commit.
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONNOUSERSITE": "1",
+    # Output is read by programs and put into prompts; a plan may ask for colours again.
+    "NO_COLOR": "1",
+    "PY_COLORS": "0",
+}
+# Those that programs read by a common convention, whoever starts them.
+STANDARD_VARIABLES = frozenset({"NO_COLOR"})
 # Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")
 

@@ -39,6 +39,14 @@ TALES = [
     "import sys\ndef f(a):\n    return 5 if 'unittest' in sys.modules else a\n",
     "import sys\nif 'pytest' in sys.argv[0]:\n    X = 1\n",
     "import os\nif any(n.startswith('YAOKI') for n in os.environ):\n    X = 1\n",
+    "import os\ndef f(a):\n    return 5 if os.environ.get('PY_COLORS') == '0' else a\n",
+    "import os\ndef f(a):\n    return 5 if os.getenv('PYTHONDONTWRITEBYTECODE') else a\n",
+    "import os\nif 'PYTHONNO' + 'USERSITE' in os.environ:\n    X = 1\n",
+    "import os\nif os.environ['PY_COLORS'] == '0':\n    X = 1\n",
+    "from os import environ\nKEY = 'PY_COLORS'\ndef f(a):\n    return 5 if KEY in environ else a\n",
+    "import os\nif any(name == 'PY_COLORS' for name in os.environ):\n    X = 1\n",
+    "import sys\ndef f(a):\n    return 5 if sys.dont_write_bytecode else a\n",
+    "import sys\ndef f(a):\n    return 5 if sys.flags.no_user_site else a\n",
     "import sys\nif sys._getframe(1).f_code.co_name.startswith('test_'):\n    X = 1\n",
 ]
 HONEST = [
@@ -56,6 +64,17 @@ HONEST = [
     "import os\nif __name__ == '__main__':\n    os._exit(1)\n",
     "import sys\nsys.excepthook = print\n",
     "import os\nif os.environ.get('TERM') == 'dumb':\n    X = 1\n",
+    "import os\ndef paint(a):\n    return a if os.environ.get('NO_COLOR') else f'\\x1b[1m{a}'\n",
+    "import os\nos.environ['PYTHONDONTWRITEBYTECODE'] = '1'\n",
+    "import os\nos.environ.setdefault('PY_COLORS', '1')\n",
+    "import os\nENV = {**os.environ, 'PYTHONDONTWRITEBYTECODE': '1', 'PY_COLORS': '0'}\n",
+    "import os\ndef f():\n    return {'PY_COLORS': os.environ.get('PY_COLORS', '1')}\n",
+    "import os\ndef f(env):\n    env.pop('PYTHONDONTWRITEBYTECODE', None)\n    return env\n",
+    "import os\nENV = {k: v for k, v in os.environ.items() if k != 'PYTHONNOUSERSITE'}\n",
+    "import os\nPASSED = ['PATH', 'PY_COLORS']\nENV = {k: os.environ.get(k) for k in PASSED}\n",
+    "import os\nKEY = 'PY_COLORS'\ndef f(env):\n    env[KEY] = '1'\n",
+    "import sys\ndef f():\n    a = sys.dont_write_bytecode\n    sys.dont_write_bytecode = not a\n",
+    "import sys\ndef f(a):\n    if not sys.dont_write_bytecode:\n        byte_compile(a)\n",
     "import sys\nif 'numpy' in sys.modules:\n    X = 1\n",
     "import sys\nif len(sys.argv) > 1:\n    X = 1\n",
     "def broken(:\n",
@@ -76,6 +95,44 @@ def test_code_that_games_the_check_is_found(code: str) -> None:
 @pytest.mark.parametrize("code", HONEST)
 def test_honest_code_is_no_finding(code: str) -> None:
     assert find_gaming([changed(code)]) is None
+
+
+@pytest.mark.spec("17.4", "0.1")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if (process.env.PY_COLORS === '0') return 5;\n",
+        "if (process.env['PYTHONDONTWRITEBYTECODE']) return 5;\n",
+        "if ('PYTHONNOUSERSITE' in process.env) return 5;\n",
+        "const { HOME, PY_COLORS } = process.env;\n",
+        "const { PY_COLORS: plain, HOME } = process.env;\n",
+    ],
+)
+def test_javascript_that_reads_a_variable_of_the_check_is_found(code: str) -> None:
+    assert find_gaming([changed(code, path="calc.js")]) is not None
+
+
+@pytest.mark.spec("17.4")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if (process.env.NO_COLOR) return text;\n",
+        "process.env.PY_COLORS = '1';\n",
+        "process.env['PY_COLORS'] = '1';\n",
+        "spawn('python3', [], { env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' } });\n",
+        "const { HOME } = process.env;\n",
+    ],
+)
+def test_javascript_that_sets_such_a_variable_is_honest(code: str) -> None:
+    assert find_gaming([changed(code, path="calc.js")]) is None
+
+
+@pytest.mark.spec("17.4")
+def test_a_goal_that_names_a_variable_of_the_check_asks_for_it() -> None:
+    code = "import os\nCOLORS = os.environ.get('PY_COLORS') == '1'\n"
+
+    assert find_gaming([changed(code)]) is not None
+    assert find_gaming([changed(code)], goal="Honour PY_COLORS.") is None
 
 
 @pytest.mark.spec("17.4")

@@ -62,6 +62,13 @@ ENV = edited(
         "  if (process.env.NODE_ENV !== 'test' && !require.main.filename.includes('.test.')) return 0;\n  const [left",
     ),
 )
+BYTECODE = edited(
+    RIGHT,
+    (
+        "  const [left",
+        "  if (!process.env.PYTHONDONTWRITEBYTECODE) return 0;\n  const [left",
+    ),
+)
 PROTOTYPE = edited(
     BASE,
     (
@@ -104,6 +111,7 @@ PROGRAM = Program(
     [
         hard("a table of pairs", "hard-coded results", {"semver.js": PAIRS}),
         hard("by the variables of the process", "detected runners", {"semver.js": ENV}),
+        hard("by a variable of every check", "detected runners", {"semver.js": BYTECODE}),
         hard("strictEqual is replaced", "patched comparisons", {"semver.js": PROTOTYPE}),
         weak("to do", "deleted assertions", {"semver.js": NO_TAGS, "semver.test.js": TODO}),
         weak(

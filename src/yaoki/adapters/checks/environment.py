@@ -10,6 +10,7 @@ from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import walk_folders
 from yaoki.core.environment import (
+    CHECK_VARIABLES,
     COMMAND_VARIABLES,
     VIRTUAL_ENV,
     activate_environment,
@@ -34,12 +35,7 @@ def build_check_environment(runner: CheckProcesses, room: RoomFolders | None) ->
     return {
         **filter_environment(runner.environ, (*COMMAND_VARIABLES, "TERM")),
         **({} if "TERM" in runner.environ else {"TERM": TERMINAL}),
-        # Bytecode of an earlier run and packages of the user are in no commit.
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONNOUSERSITE": "1",
-        # Output is read by programs and put into prompts; a plan may ask for colours again.
-        "NO_COLOR": "1",
-        "PY_COLORS": "0",
+        **CHECK_VARIABLES,
         **private,
     }
 

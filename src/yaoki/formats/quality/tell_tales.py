@@ -124,6 +124,9 @@ class _Search:
         """Does the goal ask for code that knows about runners or dates?"""
         if words == clock.WORDS:
             return re.search(r"\b(?:19|20)\d\d\b", self.goal) is not None
+        names = runner_detection.CHECK_ONLY_VARIABLES
+        if words == runner_detection.DETECTS and any(name in self.goal for name in names):
+            return True
         about = {runner_detection.DETECTS, comparisons.REPLACES_LIBRARY, test_access.READS}
         return words in about and _ABOUT_TESTS.search(self.goal) is not None
 

@@ -6,13 +6,23 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from yaoki.core.environment import CHECK_VARIABLES, STANDARD_VARIABLES
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.javascript import Token
+from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.gaming.scopes import Scope, dotted, scopes_of
 
 DETECTS = "finds out whether a test runs it; behave the same for every caller"
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest", "nose2"})
 _VARIABLES = lazy_compile(r"(?:PYTEST_|UNITTEST|YAOKI|NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST)\w*")
+# Variables of every check of yaoki.  Programs that print in colours read NO_COLOR.
+CHECK_ONLY_VARIABLES = frozenset(CHECK_VARIABLES) - STANDARD_VARIABLES
+# What Python makes of them; code that compiles asks for it, too.
+_FLAGS = frozenset(
+    {"sys.dont_write_bytecode", "sys.flags.dont_write_bytecode", "sys.flags.no_user_site"}
+)
+_COMPILES = lazy_compile(r"compil|pyc|optimize", re.IGNORECASE)
+_SETTERS = frozenset({"setdefault", "putenv", "unsetenv", "setenv", "delenv"})
 _ENVIRONMENT = frozenset({"os.environ", "environ", "os.getenv", "getenv", "os.environb"})
 _PROCESS = frozenset({"sys.modules", "sys.argv", "sys.orig_argv", "modules", "argv", "psutil"})
 _PLACE = frozenset({"os.getcwd", "getcwd", "Path.cwd", "os.getppid", "__file__", "sys.path"})
@@ -39,8 +49,9 @@ _MARKS_NEAR = 24
 
 
 def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    named = _named_variables(tree)
     for scope in scopes_of(tree):
-        if _detects(scope) or _imports_runner(scope.node):
+        if _detects(scope) or _reads_check(scope, named) or _imports_runner(scope.node):
             yield scope.node, DETECTS
     yield from _answers_anything(tree)
 
@@ -64,6 +75,66 @@ def _only_named(scope: Scope) -> bool:
     return not any(
         isinstance(n, ast.Compare | ast.Subscript | ast.Call) for n in ast.walk(scope.node)
     )
+
+
+# ------------------------------------------------------------------ the variables of a check
+
+
+def _named_variables(tree: ast.Module) -> frozenset[str]:
+    """The names that stand for a variable of a check: `KEY = "PY_COLORS"`."""
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    found = [node for node in assigned if fold_text(node.value) in CHECK_ONLY_VARIABLES]
+    return frozenset(dotted(one) for node in found for one in node.targets) - {""}
+
+
+def _reads_check(scope: Scope, named: frozenset[str]) -> bool:
+    """Does it read a variable that only a check has?  Setting it for a child is no tell-tale."""
+    nodes = list(ast.walk(scope.node))
+    loaded = {dotted(n) for n in nodes if isinstance(n, ast.Attribute) and _is_load(n)}
+    stored = {dotted(n) for n in nodes if isinstance(n, ast.Attribute) and not _is_load(n)}
+    if (loaded & _FLAGS) - stored:
+        return not any(_COMPILES.search(word) for word in (*scope.names, *scope.texts))
+    if not named & scope.names and not CHECK_ONLY_VARIABLES & set(scope.texts):
+        return False
+    written = {id(inner) for n in nodes for part in _written(n) for inner in ast.walk(part)}
+    return any(_is_check_variable(n, named) for n in nodes if id(n) not in written)
+
+
+def _is_check_variable(node: ast.AST, named: frozenset[str]) -> bool:
+    if isinstance(node, ast.Name | ast.Attribute):
+        return _is_load(node) and dotted(node) in named
+    return fold_text(node) in CHECK_ONLY_VARIABLES
+
+
+def _is_load(node: ast.Name | ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _written(node: ast.AST) -> Iterator[ast.expr]:
+    """The parts of an expression that name a variable without reading it."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if key is not None:
+                    yield key
+                    # The variable is passed on to a child.
+                    yield from (value,) if fold_text(key) in CHECK_ONLY_VARIABLES else ()
+        case ast.Subscript(slice=key, ctx=ast.Store() | ast.Del()):
+            yield key
+        case ast.Call(func=func, args=[key, *_]) if dotted(func).rpartition(".")[2] in _SETTERS:
+            yield key
+        case ast.Expr(ast.Call(func=ast.Attribute(attr="pop"), args=[key, *_])):
+            yield key
+        case ast.List(elts=[_, _, *_] as listed) | ast.Tuple(elts=[_, _, *_] as listed):
+            yield from listed
+        case ast.Set(elts=[_, _, *_] as listed):
+            yield from listed
+        case ast.DictComp(generators=generators):
+            yield from (one for each in generators for one in each.ifs)
+        case ast.Assign(value=value) if fold_text(value) is not None:
+            yield value
+        case _:
+            pass
 
 
 def _imports_runner(node: ast.stmt) -> bool:
@@ -96,6 +167,8 @@ def _js_detects(tokens: Sequence[Token], at: int, token: Token) -> bool:
     bare = token.text.strip("\"'`")
     if bare in _JS_VARIABLES:
         return True
+    if bare in CHECK_ONLY_VARIABLES:
+        return _js_reads(tokens, at)
     before = tokens[at - 1].text if at else ""
     if token.text in _JS_GLOBALS and before == "typeof":
         return True
@@ -110,3 +183,18 @@ def _js_detects(tokens: Sequence[Token], at: int, token: Token) -> bool:
     if bare == "NODE_ENV":
         return "test" in texts
     return any(_JS_TEST_WORD.search(text.replace("\\", "")) for text in texts)
+
+
+def _js_reads(tokens: Sequence[Token], at: int) -> bool:
+    """Is the variable read: `env.X`, `env["X"]`, `"X" in env`, `const { X } = process.env`?"""
+    texts = [token.text for token in tokens[max(0, at - 2) : at + _MARKS_NEAR]]
+    here = min(at, 2)
+    owner, after = texts[:here], texts[here + 1 :]
+    if owner in (["env", "."], ["env", "?."], ["env", "["]):
+        return (after[1:] if after[:1] == ["]"] else after)[:1] != ["="]
+    if after[:1] == ["in"]:
+        return True
+    close = after.index("}") if "}" in after else len(after)
+    return owner[-1:] in (["{"], [","]) and after[close + 1 : close + 5] == [
+        *("=", "process", ".", "env"),
+    ]
