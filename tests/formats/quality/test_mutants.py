@@ -118,6 +118,39 @@ def test_what_no_test_should_have_to_notice_is_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("def f(a):\n    assert (a := a * 9) >= 0\n    return a\n", "`a * 9` becomes `a / 9`"),
+        ("def f(a, b):\n    assert b.append(a * 9) is None\n", "`a * 9` becomes `a / 9`"),
+        ("def f(a, b):\n    log.debug('%s', b.append(a * 9))\n", "`a * 9` becomes `a / 9`"),
+        ("exec('def f(a):\\n    return a * 9\\n')\n", "`a * 9` becomes `a / 9`"),
+        ("def f(a):\n    return eval('a ' + '* 9')\n", "`a * 9` becomes `a / 9`"),
+    ],
+)
+def test_code_in_an_assertion_a_message_or_a_text_is_mutated(text: str, fault: str) -> None:
+    made = list_mutants([new_file("a.py", text)], 100)
+
+    assert fault in [mutant.fault for mutant in made]
+    assert all(compile(mutant.text, "a.py", "exec") for mutant in made)
+
+
+@pytest.mark.parametrize("folder", ["testing", "fixtures", "tests"])
+def test_a_file_that_the_program_imports_is_mutated_whatever_its_folder(folder: str) -> None:
+    rules = new_file(f"{folder}/rules.py", "def f(a):\n    return a + 1\n")
+    program = new_file("price.py", f"from {folder}.rules import f\n")
+    test = new_file("tests/test_price.py", f"from {folder}.rules import f\n")
+
+    assert {one.path for one in list_mutants([rules, program, test], 100)} == {rules.path}
+    assert list_mutants([rules, test], 100) == ()
+
+
+def test_code_of_others_is_left_alone_though_the_program_imports_it() -> None:
+    rules = new_file("vendor/rules.py", "def f(a):\n    return a + 1\n")
+
+    assert list_mutants([rules, new_file("price.py", "from vendor.rules import f\n")], 100) == ()
+
+
+@pytest.mark.parametrize(
     "path",
     [
         *("tests/test_a.py", "test_a.py", "conftest.py", "setup.py", "a_pb2.py", "docs/conf.py"),

@@ -215,10 +215,13 @@ _BY_ENDING = {
     ending: name for name, endings in ENDINGS_OF_LANGUAGE.items() for ending in endings.split()
 }
 # Third-party, generated or deliberately odd files: not the task's own code.
-_FOREIGN_FOLDERS = frozenset(
+_THIRD_PARTY_FOLDERS = frozenset(
     {"node_modules", "vendor", "third_party", "thirdparty", "dist"}
-    | {"fixtures", "__fixtures__", "testdata", "mocks", "__mocks__", "corpus", "golden"}
-    | {"snapshots", "__snapshots__", ".venv", "venv", "site-packages"}
+    | {".venv", "venv", "site-packages"}
+)
+_FOREIGN_FOLDERS = _THIRD_PARTY_FOLDERS | frozenset(
+    {"fixtures", "__fixtures__", "testdata", "mocks", "__mocks__", "corpus", "golden"}
+    | {"snapshots", "__snapshots__"}
 )
 _FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", ".snap", ".map")
 
@@ -238,6 +241,11 @@ def is_foreign(path: str) -> bool:
     """Is this file third-party, generated, or test data?"""
     folders = path.split("/")[:-1]
     return bool(_FOREIGN_FOLDERS & set(folders)) or path.lower().endswith(_FOREIGN_ENDINGS)
+
+
+def is_third_party(path: str) -> bool:
+    """Is it in a folder of other people's code, whoever imports it?"""
+    return bool(_THIRD_PARTY_FOLDERS & set(path.split("/")[:-1]))
 
 
 def may_be_judged(path: str) -> bool:

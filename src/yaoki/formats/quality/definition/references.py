@@ -65,7 +65,7 @@ def module_paths(name: str, path: str, files: FileIndex) -> Iterator[str]:
 
 def _above(path: str) -> Iterator[str]:
     folder = dirname(path)
-    while folder:
+    while folder.strip("/"):
         folder = dirname(folder)
         yield folder
 

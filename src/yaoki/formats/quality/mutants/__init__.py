@@ -11,14 +11,18 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model.check_definition import TreeView
 from yaoki.core.model.mutant import Mutant
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.references import js_imports, python_imports
 from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
-from yaoki.formats.quality.languages import is_foreign, language_of
+from yaoki.formats.quality.languages import is_foreign, is_third_party, language_of
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.mutants.edit import Edit
 from yaoki.formats.quality.mutants.python import python_edits
 from yaoki.formats.quality.mutants.tokens import go_edits, javascript_edits
+from yaoki.formats.quality.suites import is_collected_path
 
 T = TypeVar("T")
 # Settings of tools and generated files: no test of the program reads them.
@@ -33,10 +37,11 @@ _UNREADABLE = "\ufffd"
 
 def list_mutants(changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
     """At most `count_max` mutants, spread over the changed lines of program files."""
-    tests = frozenset(list_test_files(changes))
+    imported = _imported_by_program(changes)
+    tests = frozenset(list_test_files(changes)) - imported
     places: dict[tuple[str, int], list[tuple[Change, Edit]]] = {}
     for change in changes:
-        edits = () if change.path in tests else _edits(change)
+        edits = () if change.path in tests else _edits(change, change.path in imported)
         for edit in sorted(edits, key=lambda edit: (edit.line, edit.rank, edit.start)):
             places.setdefault((change.path, edit.line), []).append((change, edit))
     chosen: list[tuple[Change, Edit]] = []
@@ -51,12 +56,31 @@ def list_mutants(changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...
     )
 
 
-def _edits(change: Change) -> Iterator[Edit]:
+def _imported_by_program(changes: Sequence[Change]) -> frozenset[str]:
+    """Changed files that the program imports belong to it, whatever their folder is called."""
+    texts = {change.path: change.after for change in changes if change.after is not None}
+    files = FileIndex(TreeView(frozenset(texts), texts.get))
+    tests = set(list_test_files(changes))
+    todo = [path for path in texts if path not in tests and not is_foreign(path)]
+    imported: set[str] = set()
+    while todo:
+        path = todo.pop()
+        find = python_imports if path.endswith(".py") else js_imports
+        for one in find(texts[path], path, files):
+            # Only a script that starts the tests imports what a runner collects.
+            if one not in imported and not (is_collected_path(one) or is_third_party(one)):
+                imported.add(one)
+                todo.append(one)
+    return frozenset(imported)
+
+
+def _edits(change: Change, is_imported: bool) -> Iterator[Edit]:
     grammar, text = language_of(change.path), change.after
     make = _EDITS.get(grammar.name) if grammar else None
     if make is None or not text or len(text) > FILE_CHARS_MAX or _UNREADABLE in text:
         return
-    if is_foreign(change.path) or _NO_PROGRAM.search(change.path):
+    foreign = is_foreign(change.path) and not is_imported
+    if foreign or _NO_PROGRAM.search(change.path):
         return
     lines = frozenset(number for number, _ in change.added)
     yield from make(text, lines)

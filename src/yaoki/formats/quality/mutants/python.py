@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.mutants.edit import Edit, Rank, becomes, is_removed
 
 _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -51,6 +52,12 @@ _LOG_METHODS = frozenset(
 _LOG_OWNERS = frozenset({"log", "logger", "logging", "_log", "_logger", "warnings", "time"})
 _TYPE_CALLS = frozenset(
     {"TypeVar", "ParamSpec", "NewType", "cast", "namedtuple", "NamedTuple", "TypedDict"}
+)
+# An assertion or a message with one of these is part of the program.
+_CHANGING_CALLS = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "popitem", "clear", "sort", "reverse", "add"}
+    | {"discard", "update", "setdefault", "setattr", "delattr", "write", "exec", "eval"}
+    | {"__setitem__", "__setattr__"}
 )
 _UNTESTED_DECORATORS = frozenset({"overload", "abstractmethod"})
 _TIMES = ("timeout", "delay", "interval", "size", "width", "indent", "stacklevel")
@@ -128,7 +135,9 @@ class _Source:
                 yield from self._expression(value)
             case ast.Raise(error) if inside and _last_name(error) != "NotImplementedError":
                 yield from self._remove(node)
-            case ast.Expr(ast.Call() as call) if not _is_log_call(call):
+            case ast.Assert(test) if _has_effect(test):
+                yield from self._expression(test)
+            case ast.Expr(ast.Call() as call) if not _is_for_people(call):
                 if inside:
                     yield from self._remove(node)
                 yield from self._expression(call)
@@ -175,7 +184,10 @@ class _Source:
 
     def _expression(self, node: ast.expr) -> Iterator[Edit]:
         match node:
-            case ast.Call() if _is_log_call(node) or _last_name(node.func) in _TYPE_CALLS:
+            case ast.Call() if _is_for_people(node) or _last_name(node.func) in _TYPE_CALLS:
+                return
+            case ast.Call(ast.Name("exec" | "eval"), [code, *_]) if fold_text(code) is not None:
+                yield from self._executed(node, code)
                 return
             case ast.Call():
                 yield from self._expressions([node.func, *node.args])
@@ -209,6 +221,14 @@ class _Source:
             case _:
                 pass
         yield from self._expressions(_inner_expressions(node))
+
+    def _executed(self, call: ast.Call, code: ast.expr) -> Iterator[Edit]:
+        """The faults of a program in a text, each as another text."""
+        start = "_ = " if _last_name(call) == "eval" else ""
+        text = start + (fold_text(code) or "").lstrip()
+        for edit in python_edits(text, frozenset(range(1, text.count("\n") + 2))):
+            new = edit.apply(text).removeprefix(start)
+            yield from self._edit(code, repr(new), edit.rank, edit.fault)
 
     def _constant(self, node: ast.Constant) -> Iterator[Edit]:
         value = node.value
@@ -271,6 +291,20 @@ def _is_log_call(node: ast.Call) -> bool:
         owner = _last_name(called.value).lower()
         return called.attr in _LOG_METHODS and (owner in _LOG_OWNERS or owner.endswith("logger"))
     return _last_name(called) in {"print", "sleep"}
+
+
+def _is_for_people(node: ast.Call) -> bool:
+    """A call for logging whose arguments change nothing."""
+    return _is_log_call(node) and not any(map(_has_effect, ast.iter_child_nodes(node)))
+
+
+def _has_effect(node: ast.AST) -> bool:
+    """Does it bind a name, or call a method that changes its object?"""
+    return any(
+        isinstance(one, ast.NamedExpr)
+        or (isinstance(one, ast.Call) and _last_name(one) in _CHANGING_CALLS)
+        for one in ast.walk(node)
+    )
 
 
 def _is_dunder(target: ast.expr) -> bool:
