@@ -123,7 +123,7 @@ _REMEDIES = {
 def describe_refused_account(account: AccountRow, now: datetime) -> str:
     """An account that only a person can mend while other agents go on, and the remedy; else empty.
 
-    An account about which a task asks has a question of its own.
+    An account about which a task asks is named by its question.
     """
     if not account.problem.needs_person or account.asking_task:
         return ""

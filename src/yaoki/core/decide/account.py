@@ -80,8 +80,8 @@ def first_agent_after_answer(task: Task) -> int | None:
     """The agent that begins after `retry`; None for the present one.
 
     A person who answers has mended what the question names, so the chain begins anew: with the
-    first agent whose key or credit it named, else with the first one.  An agent that asked a
-    question of its own reads the answer itself.
+    first agent whose key or credit it named, else with the first one.  An agent that asked the
+    question itself reads the answer.
     """
     taken_over_from = [o for o in task.given_up_agents if o.cause is not FailOverCause.LEARNED]
     asked = task.failure is not None and task.failure.kind is FailureKind.ESCALATE_REQUIRED

@@ -113,7 +113,7 @@ def plan_rerun_round(
     """Rule 8.4: only on a head the task has not started from, continuations first, then by age.
 
     Another agent of its chain may succeed on the same head (rule 18.1), unless only a person can
-    mend its account.
+    open its account.
     A task that never began, because our own preparation failed, started from no head: landings of
     others are no reason to expect that the preparation works now.
     """

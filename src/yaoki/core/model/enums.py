@@ -383,7 +383,7 @@ class FailOverCause(StrEnum):
 
     @property
     def needs_person(self) -> bool:
-        """Can only a person mend its account?"""
+        """Can only a person open its account?"""
         return self in {FailOverCause.KEY_REFUSED, FailOverCause.NO_CREDIT}
 
     @property
