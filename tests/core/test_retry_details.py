@@ -333,7 +333,7 @@ def test_identical_failures_end_the_retries_after_the_last_agent() -> None:
 
     assert [each.strategy for each in again[:2]] == [RetryMethod.CONTINUE, RetryMethod.FRESH]
     assert again[1].otherwise.endswith("the same failure with the same work would bring a person")
-    assert again[1].rule == other.rule == "4.6"
+    assert (again[1].rule, other.rule) == ("4.6", "18.1")
     assert described(again[2]) == (
         *(ESCALATE, 1, 3, "4.6"),
         "the same failure 3 times in a row with the same work, and no other agent",

@@ -251,7 +251,8 @@ def test_init_again_after_a_change_shows_the_new_command_and_its_hint_works(
 ) -> None:
     """The hint repeats the options of the call: `init --trust` alone changes no settings."""
     plain.yaoki("trust")
-    commented = "\n# pytest\n# cannot run here: x\n# [checks.tests]\n# run = ['x']\n"
+    aside = "# pytest\n# cannot run here: x is missing\n# remedy: apt install x\n"
+    commented = f"\n{aside}# [checks.tests]\n# run = ['x']\n"
     plain.write("yaoki.toml", f"{plain.settings_text(check='another')}{commented}")
     env = programs(plain, "touch")
 
