@@ -144,9 +144,12 @@ class GitBatch:
         return self._start("cat-file", "--batch-command")
 
     def _refs(self, reason: str) -> Conversation:
-        process = self._start("update-ref", "-m", reason, "--stdin")
-        # Another thread may have added one meanwhile; none has been started yet.
-        return self._refs_by_reason.setdefault(reason, process)
+        if (process := self._refs_by_reason.get(reason)) is not None:
+            return process
+        # Another thread may have added one meanwhile; this one starts with its first request.
+        return self._refs_by_reason.setdefault(
+            reason, self._start("update-ref", "-m", reason, "--stdin")
+        )
 
     @cached_property
     def _trees(self) -> Conversation:

@@ -12,7 +12,7 @@ from yaoki.adapters.git.diff import read_changes
 from yaoki.adapters.git.new_content import contains_text, read_new_content
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.tree_diff import printable_path
-from yaoki.adapters.git.tree_listing import TreeListings
+from yaoki.adapters.git.tree_paths import TreePaths
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode
@@ -30,7 +30,7 @@ class GitCommitContents:
     ) -> None:
         self._git, self._refs, self._commits = git, refs, commits
         self._trees, self._mode = trees, mode
-        self._listings = TreeListings(git)
+        self._listings = TreePaths(git)
 
     @translates_os_errors
     def has_path(self, commit: str, path: str) -> bool:

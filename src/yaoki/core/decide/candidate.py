@@ -75,7 +75,7 @@ def _budget_share(task: Task, count: int) -> dict[str, float]:
 
 
 def budget_left(task: Task) -> dict[str, float]:
-    """What the task may still use of the measures that its candidates share."""
+    """The rest of the budget that the candidates of a race share."""
     used = task.spend.minus(task.forgiven_spend)
     return {
         name: max(0.0, limit - getattr(used, name))

@@ -352,7 +352,7 @@ class SimulatedRun:
         self._follow_race(racing, now)
 
     def _follow_race(self, index: int, now: float) -> None:
-        """What follows from a step of a candidate, as the referee decides it."""
+        """The steps of the race after one of a candidate, as the referee decides them."""
         race = self._races[index]
         match race.result:
             case RoundResult.OPEN:

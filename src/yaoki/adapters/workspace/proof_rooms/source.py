@@ -9,7 +9,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.git.submodules import find_repository
-from yaoki.adapters.git.tree_listing import TreeListings
+from yaoki.adapters.git.tree_paths import TreePaths
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 
@@ -37,8 +37,8 @@ class RoomSource:
         return self.repository.top.name or "repository"
 
     @cached_property
-    def listings(self) -> TreeListings:
-        return TreeListings(self.git)
+    def listings(self) -> TreePaths:
+        return TreePaths(self.git)
 
     @property
     def objects(self) -> Path:

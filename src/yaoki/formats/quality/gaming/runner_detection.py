@@ -17,7 +17,7 @@ RUNNERS = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctes
 _VARIABLES = lazy_compile(r"(?:PYTEST_|UNITTEST|YAOKI|NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST)\w*")
 # Variables of every check of yaoki.  Programs that print in colours read NO_COLOR.
 CHECK_ONLY_VARIABLES = frozenset(CHECK_VARIABLES) - STANDARD_VARIABLES
-# What Python makes of them; code that compiles asks for it, too.
+# The flags that Python derives from them; code that compiles reads one, too.
 _FLAGS = frozenset(
     {"sys.dont_write_bytecode", "sys.flags.dont_write_bytecode", "sys.flags.no_user_site"}
 )

@@ -13,7 +13,7 @@ LISTINGS_KEPT = 4
 DELETED_MODE = "000000"
 
 
-class TreeListings:
+class TreePaths:
     """Lists commits of one repository.
 
     Commits of a run differ in few files, so most listings are made from another one and the

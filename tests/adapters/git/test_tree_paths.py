@@ -8,7 +8,7 @@ import pytest
 
 from tests.repositories import a_repository, commit, git, write
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.tree_listing import TreeListings
+from yaoki.adapters.git.tree_paths import TreePaths
 
 pytestmark = pytest.mark.spec("13.1")
 
@@ -41,7 +41,7 @@ def test_a_derived_listing_equals_that_of_git(tmp_path: Path) -> None:
     expected = {one: read_with_git(top, one) for one in commits}
     assert "160000" in expected[commits[2]].get("vendor", "")
 
-    listings = TreeListings(Git(top / ".git"))
+    listings = TreePaths(Git(top / ".git"))
 
     # Forwards and backwards; only the first one is read as a whole.
     for one in (*commits, *reversed(commits)):
@@ -50,7 +50,7 @@ def test_a_derived_listing_equals_that_of_git(tmp_path: Path) -> None:
 
 def test_the_listing_of_a_name_follows_the_name(tmp_path: Path) -> None:
     top = a_repository(tmp_path)
-    listings = TreeListings(Git(top / ".git"))
+    listings = TreePaths(Git(top / ".git"))
     before = listings.list_paths("main")
     write(top, new="x")
     commit(top)
