@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -225,6 +226,25 @@ def test_a_missing_git_or_store_is_reported_with_the_next_step(project: Project)
     assert no_store.document["error"]["hint"] == "yaoki run PLAN"
     assert (doctor.code, "BAD  git" in doctor.out) == (1, True)
     assert not (project.repo / ".yaoki").exists()
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_an_old_git_is_refused_before_anything_is_stored(project: Project) -> None:
+    real, old = shutil.which("git"), project.folder / "old"
+    old.mkdir()
+    (old / "git").write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        'if [ "$last" = version ]; then echo git version 2.37.9; else exec ' + f'{real} "$@"; fi\n'
+    )
+    (old / "git").chmod(0o755)
+
+    done = project.yaoki(
+        "run", project.plan(good_plan()), env={"PATH": f"{old}:{project.env['PATH']}"}
+    )
+
+    assert done.code == 2, done.err
+    assert "git 2.38 or newer is needed; this is git version 2.37.9" in done.err
+    assert not project.has_store()
 
 
 @pytest.mark.spec("0.6", "12.1")

@@ -34,7 +34,7 @@ def test_merge_fast_forwards_a_clean_checkout_of_the_base(prepared: Prepared) ->
 
 
 @pytest.mark.spec("9.6", "0.2", "0.6")
-@pytest.mark.parametrize("kind", ["changed", "staged", "overwritten", "rebasing"])
+@pytest.mark.parametrize("kind", ["changed", "staged", "overwritten", "rebasing", "sparse"])
 def test_merge_leaves_a_checkout_in_use_as_it_is(prepared: Prepared, kind: str) -> None:
     project, stands = prepared.after(run_two_tasks)
     match kind:
@@ -45,6 +45,8 @@ def test_merge_leaves_a_checkout_in_use_as_it_is(prepared: Prepared, kind: str) 
             project.git("add", "new.txt")
         case "overwritten":
             (project.repo / "one.txt").write_text("mine\n")
+        case "sparse":
+            project.git("sparse-checkout", "set", "--no-cone", "/README")
         case _:
             (project.repo / ".git" / "MERGE_HEAD").write_text(project.git("rev-parse", "HEAD"))
     before = [project.git("rev-parse", "HEAD"), project.git("status", "--porcelain")]
@@ -57,6 +59,7 @@ def test_merge_leaves_a_checkout_in_use_as_it_is(prepared: Prepared, kind: str) 
         "staged": "it has 1 uncommitted file: new.txt",
         "overwritten": "untracked files would be overwritten: one.txt",
         "rebasing": "an operation of git is not finished there",
+        "sparse": "it is a sparse checkout",
     }
     assert refused.code == 6
     assert reasons[kind] in refused.err

@@ -9,7 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.git.repository import GitRepository, open_repository
+from yaoki.adapters.git.repository import (
+    GitRepository,
+    check_version,
+    open_repository,
+    read_git_version,
+)
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
 from yaoki.app.warning_output import print_warning
@@ -59,6 +64,8 @@ class RepositoryContext:
         """
         self._read_only = read_only
         self.repository: GitRepository = open_repository(where)
+        if not read_only:
+            check_version(read_git_version(self.repository.top))
         self._wait_for_store = wait_for_store
         self._create = create
         self._store_url = store

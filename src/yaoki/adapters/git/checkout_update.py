@@ -28,14 +28,15 @@ class CheckoutUpdate:
     def find_obstacle(self, folder: Path, ref: str) -> str:
         """The reason why the checkout must stay as it is; empty if it may be moved."""
         at = _location(folder)
-        if at is None or self._read(at, "symbolic-ref", "-q", "HEAD") != ref:
+        if at is None or any((at.git_dir / name).exists() for name in UNFINISHED):
             return "an operation of git is not finished there"
-        if any((at.git_dir / name).exists() for name in UNFINISHED):
-            return "an operation of git is not finished there"
-        if self._read(at, "config", "--type=bool", "core.sparseCheckout") == "true":
+        if self._is_sparse(at):
             return "it is a sparse checkout"
-        status = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
-        changed = [row[3:] for row in self._git.read_names(*status, at=at)]
+        facts = ("--branch", "--no-ahead-behind", "--untracked-files=no", "--no-renames")
+        head, *rows = self._git.read_names("status", "--porcelain", "-z", *facts, at=at)
+        if not _is_on(head, ref):
+            return "an operation of git is not finished there"
+        changed = [row[3:] for row in rows]
         if not changed:
             return ""
         files = format_count(len(changed), "uncommitted file")
@@ -55,8 +56,24 @@ class CheckoutUpdate:
             return f"untracked files would be overwritten: {list_some(names, NAMES_SHOWN)}"
         return (error or f"git merge ended with {result.code}") if result.code else ""
 
-    def _read(self, at: GitLocation, *args: str) -> str:
-        return self._git.run(*args, at=at, ok=(0, 1)).out.decode("utf-8", "replace").strip()
+    def _is_sparse(self, at: GitLocation) -> bool:
+        """Does the user's setting leave files out?  yaoki's own setting for this call does not
+        count.
+        """
+        if not (at.git_dir / "info" / "sparse-checkout").exists():
+            # git leaves no file out without this list, and most checkouts have none.
+            return False
+        words = ("config", "--type=bool", "--show-scope", "--get-all", "core.sparseCheckout")
+        found = self._git.run(*words, at=at, ok=(0, 1)).out.decode("utf-8", "replace")
+        settings = [line.split("\t") for line in found.splitlines()]
+        given = [value for scope, value in settings if scope != "command"]
+        return given[-1:] == ["true"]
+
+
+def _is_on(head: str, ref: str) -> bool:
+    """True if git's line about the branch of a checkout names this one: `## main...origin/main`."""
+    branch = ref.removeprefix("refs/heads/")
+    return head == f"## {branch}" or head.startswith(f"## {branch}...")
 
 
 def _location(folder: Path) -> GitLocation | None:

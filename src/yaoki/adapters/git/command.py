@@ -78,7 +78,9 @@ TIMEOUT = timedelta(minutes=10)
 BATCH_TIMEOUT = timedelta(seconds=30)
 BATCHES_KEPT = 8
 # Commands that write neither commits nor reflogs: git needs no name of an author for them.
-READ_COMMANDS = frozenset(("for-each-ref", "log", "ls-tree", "merge-base", "rev-list", "show-ref"))
+READ_COMMANDS = frozenset(
+    ("config", "for-each-ref", "log", "ls-tree", "merge-base", "rev-list", "show-ref", "status")
+)
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_LOCK_S = 10.0
 DEFAULT_IDENTITY = ("yaoki", "yaoki@localhost")

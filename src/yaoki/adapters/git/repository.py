@@ -30,7 +30,6 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
 
         hint = f"cd into a repository, use --repo, or make one: git init {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
-    check_version(read_git_version(path, environ))
     repository, has_head = _discover(path, env)
     if not has_head and not _has_refs(path, env):
         raise RepositoryUnusable(
@@ -86,6 +85,8 @@ def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"git does not trust the owner of {path}", hint=hint)
     if len(lines) < len(names):
+        # An old git does not know the options.
+        check_version(read_git_version(path, env))
         raise explain_failure(args, result)
     top, common, own = lines[: len(names)]
     return GitRepository(Path(top), Path(common).resolve(), Path(own)), result.code == 0
