@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
@@ -185,6 +184,8 @@ def _env(env: Mapping[str, str]) -> str:
 
 
 def _digest(text: str, content: Mapping[str, Any]) -> CommandDigest:
+    from hashlib import sha256  # loads OpenSSL; below a trusted folder nothing is compared
+
     digest = sha256(
         json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
     ).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -60,6 +59,8 @@ def describe_difference(before: Mapping[str, str], now: Mapping[str, str]) -> st
 
 
 def digest_of(*parts: str) -> str:
+    import hashlib  # `why` shows keys and makes none
+
     held = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")
