@@ -37,6 +37,12 @@ CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache",
 # Many tests wait for the programs they started, so there is room for more than one a core.
 AT_ONCE = (os.cpu_count() or 1) * 3
 TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal")
+# Thousands of tests that only compute, a millisecond each: handing one to another process and
+# hearing of its end takes three, so one process runs them all.
+COMPUTING = (
+    *("tests/architecture", "tests/core", "tests/formats", "tests/report", "tests/views"),
+    "tests/adapters/agents/corpus",
+)
 # What they write is made from the code; tests compare it.
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
@@ -67,9 +73,7 @@ def test(*more: str) -> None:
     """every promise once: what must hold before a commit"""
     style()
     chromium()
-    with beside(*TYPES):
-        compile_tests()
-        run_tests(*TESTS, "--quick", "-m", "not agents and not registries", *more)
+    run_suite("--quick", "-m", "not agents and not registries", more=more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -99,9 +103,7 @@ def full(*more: str) -> None:
     chromium()
     try_agents()
     docs()
-    with beside(*TYPES):
-        compile_tests()
-        run_tests(*TESTS, *more)
+    run_suite(more=more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -347,9 +349,7 @@ def call(
     **variables: str,
 ) -> None:
     """A program of the environment, in this folder; when it fails, so do we, with its code."""
-    # Several processes read the same tests: what the first one compiled serves the others.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    env.update(variables)
+    env = {**environment(), **variables}
     done = subprocess.run(
         [str(BIN / program), *words], cwd=str(TOP), input=given, stdout=output, env=env, check=False
     )
@@ -357,10 +357,27 @@ def call(
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
 
 
-def compile_tests() -> None:
+def environment() -> dict[str, str]:
+    """Several processes read the same tests: what the first one compiled serves the others."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def run_suite(*selection: str, more: Sequence[str]) -> None:
+    """The types and the tests; `more` may name some of the tests."""
+    if more:
+        with beside(*TYPES):
+            run_tests(*TESTS, *selection, *more)
+        return
+    others = [f"--ignore={folder}" for folder in COMPUTING]
+    with beside(*TYPES, ("pytest", "-q", *selection, *COMPUTING)):
+        compile_tests(*others)
+        run_tests(*TESTS, *selection, *others)
+
+
+def compile_tests(*words: str) -> None:
     """On a fresh clone each of the parallel processes would compile every test for itself."""
-    if not any((TOP / "tests").rglob("*-pytest-*.pyc")):
-        call("pytest", "-qq", "--collect-only", output=subprocess.DEVNULL)
+    if not any((TOP / "tests" / "acceptance").rglob("*-pytest-*.pyc")):
+        call("pytest", "-qq", "--collect-only", *words, output=subprocess.DEVNULL)
 
 
 def run_tests(*words: str) -> None:
@@ -398,6 +415,7 @@ def beside(*commands: Sequence[str]) -> Iterator[None]:
             cwd=str(TOP),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env=environment(),
         )
         for words in commands
     ]
