@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mutants = _sample([m for source in sources.values() for m in source.mutants()], chosen.sample)
     say(f"{len(mutants)} mutants in {len(sources)} modules")
     runner = Runner(sources, mutants, chosen.children)
-    status = run(runner, TESTS)
+    status = run(runner, chosen.tests)
     if runner.failed or len(runner.results) != len(mutants):
         say(f"mutants: {runner.failed or f'pytest ended with {status}'}")
         return 2
@@ -41,6 +41,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 dev.py mutants", description=__doc__)
     parser.add_argument("path", nargs="*", type=Path, help="files or folders below src/yaoki/core")
     parser.add_argument("--sample", type=int, metavar="N", help="at most N mutants of each module")
+    words = "the tests that must notice (%(default)s)"
+    parser.add_argument("--tests", default=TESTS, metavar="PATH", help=words)
     cores = os.cpu_count() or 1
     parser.add_argument(
         "--children", type=int, default=cores, help="processes at once (%(default)s)"

@@ -55,8 +55,8 @@ class Reach:
     seconds: list[float]
 
     def in_order(self, tests: Iterable[int] | None = None) -> list[int]:
-        """All tests or these, the fastest first."""
-        every = range(len(self.seconds)) if tests is None else tests
+        """Every test that reaches a mutated module, or these tests, the fastest first."""
+        every = set().union(*self.tests_by_line.values()) if tests is None else tests
         return sorted(every, key=lambda each: self.seconds[each])
 
     def tests(self, filename: str, mutant: Mutant) -> list[int]:
@@ -162,10 +162,16 @@ def place(mutant: Mutant, sources: dict[str, Source]) -> tuple[str, str, int]:
     return sources[mutant.module].filename, mutant.function, mutant.first_line
 
 
+def all_objects() -> list[object]:
+    """`gc.get_objects` leaves out frozen objects, and `tests/conftest.py` freezes the collected."""
+    gc.unfreeze()
+    return gc.get_objects()
+
+
 def functions_by_place() -> dict[tuple[str, str, int], list[FunctionType]]:
     """Also those behind properties and caches, and in classes that a decorator built anew."""
     found = defaultdict(list)
-    for each in gc.get_objects():
+    for each in all_objects():
         if isinstance(each, FunctionType):
             code: CodeType = each.__code__
             found[code.co_filename, code.co_qualname, code.co_firstlineno].append(each)
@@ -175,7 +181,7 @@ def functions_by_place() -> dict[tuple[str, str, int], list[FunctionType]]:
 def forget_cached_values() -> None:
     """What the unchanged code answered while the tests were collected."""
     kind = type(lru_cache(lambda: None))
-    for each in gc.get_objects():
+    for each in all_objects():
         if isinstance(each, kind) and str(each.__module__).startswith("yaoki."):
             each.cache_clear()
 

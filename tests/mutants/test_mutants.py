@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.mutants.explanations import Explanation, read, unneeded
 from tests.mutants.mutations import Source
+from tests.mutants.runner import Reach, functions_by_place
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = '''
@@ -106,6 +108,24 @@ def test_an_explanation_of_a_missing_mutant_is_reported() -> None:
     assert unneeded([fits, gone, other], [mutant], ["box.py"]) == [gone]
 
 
+def test_frozen_functions_are_found() -> None:
+    """`tests/conftest.py` freezes every object once the tests are collected."""
+    gc.freeze()
+    try:
+        found = functions_by_place()
+    finally:
+        gc.freeze()
+
+    code = unneeded.__code__
+    assert found[code.co_filename, "unneeded", code.co_firstlineno] == [unneeded]
+
+
+def test_only_tests_that_reach_a_mutated_module_run_without_a_mutant() -> None:
+    reach = Reach({("a.py", 1): {2, 0}, ("a.py", 5): {2}}, [0.3, 0.2, 0.1])
+
+    assert reach.in_order() == [2, 0]
+
+
 def test_every_explained_mutant_has_a_reason_and_a_module() -> None:
     for each in read(ROOT / "tests" / "core" / "mutants-explained.toml"):
         assert (ROOT / "src" / "yaoki" / "core" / each.module).is_file()
@@ -113,10 +133,10 @@ def test_every_explained_mutant_has_a_reason_and_a_module() -> None:
         assert len(each.reason) > 20
 
 
-@pytest.mark.full
 def test_a_core_module_is_mutated_and_its_table_is_printed() -> None:
-    path = "src/yaoki/core/decide/recovery.py"
-    words = (sys.executable, "-m", "tests.mutants", "--children", "1", "--sample", "4", path)
+    path, tests = "src/yaoki/core/decide/recovery.py", "tests/core/test_completion_decisions.py"
+    options = ("--children", "1", "--sample", "4", "--tests", tests)
+    words = (sys.executable, "-m", "tests.mutants", *options, path)
 
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
 
