@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 
@@ -127,9 +128,13 @@ class AttackRunner:
         return f"{given}; TREE=$PWD; {PRELUDE.format(who=who)}{attack.script}{honest}"
 
     def run(self, attacks: Sequence[Attack]) -> AttackResult:
+        with TemporaryDirectory() as links:
+            return self._run(attacks, links)
+
+    def _run(self, attacks: Sequence[Attack], links: str) -> AttackResult:
         for attack in attacks:
             if attack.before:
-                made = self.sh(attack.before, NAME=attack.name)
+                made = self.sh(attack.before, NAME=attack.name, LINKS=links)
                 assert made.returncode == 0, f"{attack.name}: {made.stderr}"
         before = self.user_files()
         plan = self.plan(attacks)

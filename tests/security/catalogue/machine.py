@@ -9,29 +9,35 @@ THEIRS = "sk-neighbour-19c04b"
 HELPER = f"NEIGHBOUR_TOKEN={THEIRS}$FOLDER setsid sleep 100 >/dev/null 2>&1 & echo $! > $FOLDER/helper-$NAME"
 # No other test's.
 FIND = "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && kill {how} ${{p#/proc/}}; done"
-# Listens where it is told, and leaves a mark when somebody comes.
+# Listens at a path and leaves a mark when a client connects.  The address of a socket has at most
+# 107 bytes and the folder of a test may have more: the server names it through a short link, since
+# the sandbox knows sockets by their absolute paths, and the client enters its folder.
 SERVER = """\
 cat > $FOLDER/server-$NAME.py <<'END'
-import os, pathlib, socket, sys
-address, mark = sys.argv[1], sys.argv[2]
-pathlib.Path(address).parent.mkdir(parents=True, exist_ok=True)
-door = socket.socket(socket.AF_UNIX)
-door.bind(chr(0) + address[1:] if address.startswith("@") else address)
-door.listen()
-pathlib.Path(sys.argv[3]).touch()
-line, _ = door.accept()
+import pathlib, socket, sys
+address, link, mark, ready = map(pathlib.Path, sys.argv[1:])
+address.parent.mkdir(parents=True, exist_ok=True)
+link.symlink_to(address.parent)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(str(link / address.name))
+listener.listen()
+ready.touch()
+line, _ = listener.accept()
 line.send(b"TOKEN")
-pathlib.Path(mark).touch()
+mark.touch()
 END
-setsid "$PY" $FOLDER/server-$NAME.py "{at}" $MARKS/$NAME $FOLDER/ready-$NAME >/dev/null 2>&1 &
+setsid "$PY" $FOLDER/server-$NAME.py "{at}" $LINKS/$NAME $MARKS/$NAME $FOLDER/ready-$NAME \\
+  >$FOLDER/server-$NAME.log 2>&1 &
 echo $! > $FOLDER/helper-$NAME
 for i in $(seq 100); do test -e $FOLDER/ready-$NAME && break; sleep 0.05; done
-test -e $FOLDER/ready-$NAME
+test -e $FOLDER/ready-$NAME || { cat $FOLDER/server-$NAME.log >&2; false; }
 """
 CONNECT = """\
-"$PY" -c 'import socket, sys
+"$PY" -c 'import os, socket, sys
+folder, name = os.path.split(sys.argv[1])
+os.chdir(folder)
 line = socket.socket(socket.AF_UNIX)
-line.connect(sys.argv[1])
+line.connect(name)
 print(line.recv(99))' "{at}"
 """
 SOCKETS = {
