@@ -208,6 +208,32 @@ def test_a_check_that_cannot_start_costs_no_further_agent_runs(project: Project)
     assert f"yaoki plan recheck {project.status()['run']}" in question
 
 
+@pytest.mark.spec("4.6", "10.3")
+def test_a_mistyped_path_of_a_check_asks_at_the_second_time(project: Project) -> None:
+    """The agent of `lost` can bring its file back, and that of `ignored` can commit its file."""
+    (project.repo / "kept.py").touch()
+    (project.repo / ".gitignore").write_text("*.gen\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    runner = 'test -e $1 || { echo "ERROR: file or directory not found: $1"; exit 4; }'
+    names = {"mistyped": "tests/tset_a.py", "lost": "kept.py", "ignored": "a.gen"}
+    checks = {task: {"run": ["sh", "-c", runner, "sh", path]} for task, path in names.items()}
+    steps = {"mistyped": "true", "lost": "rm -f kept.py", "ignored": "touch a.gen"}
+    agents = {t: {"command": ["sh", "-c", f"{steps[t]}; echo $$ > {t}.txt"]} for t in names}
+    tasks = [{"id": t, "goal": "x", "agent": t, "checks": [t]} for t in names]
+
+    ran = project.yaoki(
+        "run", project.plan({"goal": "x", "agents": agents, "checks": checks, "tasks": tasks})
+    )
+
+    assert ran.code == 4, ran.out + ran.err
+    assert project.task("mistyped")["attempt"] == 2
+    question = project.task("mistyped")["question"]
+    assert "Check mistyped names tests/tset_a.py, which is neither in the base nor" in question
+    assert f"yaoki plan recheck {project.status()['run']}" in question
+    assert all(project.task(name)["attempt"] > 2 for name in ("lost", "ignored"))
+
+
 @pytest.mark.spec("12.1")
 def test_doctor_says_that_the_settings_lack_a_setup(project: Project) -> None:
     """`init` of an earlier version left the set-up to the plans."""

@@ -17,7 +17,7 @@ from yaoki.core.model import (
     FailureKind,
     Stage,
 )
-from yaoki.core.model.outcome import DOUBTFUL_PARAM
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.errors import FatalCode
 
 K, CLOSED = FailureKind, AccountClosure(NOW)
@@ -80,6 +80,17 @@ def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
     hint = f"{subject} is wrong, change it in the plan or yaoki.toml, then: yaoki plan recheck"
     assert (f" If {hint} run00001. " in text) is bool(subject)
     assert ("recheck" in text) is bool(subject)
+
+
+@pytest.mark.spec("10.3", "10.4")
+def test_a_question_about_a_check_of_a_missing_path_names_the_path() -> None:
+    params = {DOUBTFUL_PARAM: True, MISSING_PATH_PARAM: "tests/tset.py"}
+    failure = a_failure(K.QUALITY_FAILURE, "exit code 4", check="tests", params=params)
+
+    assert (
+        " Check tests names tests/tset.py, which is neither in the base nor in the work: change "
+        "the check in the plan or yaoki.toml, then: yaoki plan recheck run00001. "
+    ) in report(failure).question.text
 
 
 @pytest.mark.spec("10.3", "18.6")

@@ -54,7 +54,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.model.outcome import CANNOT_START_PARAM
+from yaoki.core.model.outcome import CANNOT_START_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.treatment import AttemptConversation
 from yaoki.errors import FatalCode
 
@@ -82,6 +82,7 @@ def described(decision: RetryDecision) -> tuple[Any, ...]:
 
 NO_CHANGE = a_failure(INCOMPLETE, check="no-change")
 NO_SCRIPT = a_failure(QUALITY, check="c", params={CANNOT_START_PARAM: True})
+NO_PATH = a_failure(QUALITY, check="c", params={MISSING_PATH_PARAM: "tests/tset.py"})
 WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
 
 
@@ -124,6 +125,15 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             (
                 *(ESCALATE, 1, 3, "4.6"),
                 "the program of check c could not start, for the second time",
+                "a check that can start",
+            ),
+        ),
+        (
+            replace(counted(failures={"QUALITY_FAILURE": 1}), feedback=NO_PATH),
+            NO_PATH,
+            (
+                *(ESCALATE, 1, 3, "4.6"),
+                "check c names tests/tset.py, which does not exist, for the second time",
                 "a check that can start",
             ),
         ),
@@ -783,6 +793,7 @@ def test_a_timeout_without_an_exit_names_no_number() -> None:
     ("before", "failure"),
     [
         (None, NO_SCRIPT),
+        (None, NO_PATH),
         (replace(NO_SCRIPT, fingerprint="another"), NO_SCRIPT),
         (replace(NO_SCRIPT, params={}), replace(NO_SCRIPT, params={})),
         (
@@ -796,7 +807,7 @@ def test_a_timeout_without_an_exit_names_no_number() -> None:
             ),
         ),
     ],
-    ids=["first", "other words", "it ran", "another check ran"],
+    ids=["first", "first path", "other words", "it ran", "another check ran"],
 )
 def test_only_a_check_that_cannot_start_twice_ends_the_retries_early(
     before: Failure | None, failure: Failure

@@ -18,6 +18,7 @@ from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
+from yaoki.core.model.outcome import MISSING_PATH_PARAM
 from yaoki.core.redact import MARK
 from yaoki.core.text import format_duration
 from yaoki.ports import Checker, Launch, ProcessPhase, commit_facts
@@ -80,6 +81,33 @@ def alive(pid: int) -> bool:
 
 
 # ------------------------------------------------------------------ success
+
+
+@pytest.mark.quick_cases(4)
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(
+    ("named", "said", "cwd", "changed", "expected"),
+    [
+        ("tests/tset.py", "tests/tset.py", "", ["a.txt"], "tests/tset.py"),
+        ("tests/tset.py", "tests/tset.py", "", ["tests/tset.py"], ""),
+        ("tests", "tests/tset.py", "", [], ""),
+        ("app/test_a.py", "app/test_a.py", "", [], ""),
+        ("tset.py::test_a", "tset.py::test_a", "app", [], "tset.py"),
+        ("tset", "tset", "app", ["app/tset/test_b.py"], ""),
+    ],
+    ids=["mistyped", "removed by the work", "not named", "exists", "test in a folder", "folder"],
+)
+def test_a_path_of_a_command_that_never_existed_is_marked(
+    check_run: CheckRun, named: str, said: str, cwd: str, changed: list[str], expected: str
+) -> None:
+    (check_run.worktree / "app").mkdir()
+    (check_run.worktree / "app" / "test_a.py").touch()
+    code = f"print('ERROR: file or directory not found: {said}'); raise SystemExit(4)"
+
+    finding = check_run.python(code, named, cwd=cwd, facts={"changed": changed})
+
+    assert finding.outcome is Outcome.FAILED
+    assert finding.params.get(MISSING_PATH_PARAM, "") == expected
 
 
 @pytest.mark.quick_cases(6)

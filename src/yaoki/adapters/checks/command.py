@@ -61,7 +61,8 @@ def check_command(
         message = f"its report is a copy of {original}, which existed before the check"
         return make_failed(spec, message, log=str(folder / OUT), seconds=result.state.seconds)
     expects_report = _expects_report(spec, scripts)
-    return judge_command(CommandCheckRun(spec, worktree, runner, result, expects_report))
+    run = CommandCheckRun(spec, worktree, runner, result, expects_report, facts.changed)
+    return judge_command(run)
 
 
 def _find_defect(spec: CheckSpec, worktree: Path, cwd: Path, checkout: Path) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,13 +13,17 @@ from yaoki.adapters.checks.output import ERR, OUT, read_channel, read_excerpt, r
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract, interpret_output
 from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
 from yaoki.adapters.checks.readers.locations import list_worktree_paths, remove_paths
-from yaoki.adapters.checks.readers.suite_stop import cannot_start, find_wrong_call
+from yaoki.adapters.checks.readers.suite_stop import (
+    cannot_start,
+    find_missing_path,
+    find_wrong_call,
+)
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
-from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM
+from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line
@@ -42,6 +47,8 @@ class CommandCheckRun:
     runner: CheckProcesses
     process_result: ProcessResult
     expects_report: bool
+    # The paths in which the commit differs from the one below it.
+    changed: Sequence[str]
 
     @property
     def state(self) -> ProcessState:
@@ -124,6 +131,8 @@ class CommandCheckRun:
             fields["params"] |= {DOUBTFUL_PARAM: True}
         if cannot_start(wrong_call):
             fields["params"] |= {CANNOT_START_PARAM: True}
+        if path := self._missing_path(wrong_call):
+            fields["params"] |= {MISSING_PATH_PARAM: path}
         line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
         if wrong_call and (suite.stop.load_error or suite.idle_reason):
             # A runner prints its counts or its folder below it, or on the other channel.
@@ -131,6 +140,15 @@ class CommandCheckRun:
         is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line
         remark = " (its output was not understood)" if is_unread else ""
         return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)
+
+    def _missing_path(self, wrong_call: str) -> str:
+        """The missing path, if the command itself names it and the work did not remove it."""
+        path = find_missing_path(wrong_call)
+        if not path or path not in {word.partition("::")[0] for word in split_words(self.spec)}:
+            return ""
+        place = Path(os.path.normpath(Path(self.spec.cwd, path)))
+        removed = any(Path(one).is_relative_to(place) for one in self.changed)
+        return "" if removed or (self.worktree / place).exists() else path
 
 
 def split_words(spec: CheckSpec) -> tuple[str, ...]:

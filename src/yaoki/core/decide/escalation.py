@@ -32,7 +32,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.names import explain_check_name
-from yaoki.core.model.outcome import DOUBTFUL_PARAM
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
     as_sentence,
@@ -287,11 +287,14 @@ def _is_check_at_fault(failure: Failure) -> bool:
 
 def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
     """Work that a wrong check rejects can be right: only a person may change the check."""
-    doubtful = [one.check for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
+    doubtful = [one for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
     if not doubtful:
         return ""
-    subject = "the check itself" if not failure.failed_checks else f"check {doubtful[0]} itself"
-    command = f"yaoki plan recheck {task.run_id}"
+    check, command = doubtful[0].check, f"yaoki plan recheck {task.run_id}"
+    if path := doubtful[0].params.get(MISSING_PATH_PARAM):
+        problem = f"Check {check} names {path}, which is neither in the base nor in the work"
+        return f" {problem}: change the check in the plan or yaoki.toml, then: {command}."
+    subject = f"check {check} itself" if failure.failed_checks else "the check itself"
     return f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
 
 

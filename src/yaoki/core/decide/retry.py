@@ -23,7 +23,11 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.model.outcome import CANNOT_START_PARAM, NO_TRY_AFTER_CONFLICT
+from yaoki.core.model.outcome import (
+    CANNOT_START_PARAM,
+    MISSING_PATH_PARAM,
+    NO_TRY_AFTER_CONFLICT,
+)
 from yaoki.core.model.treatment import ArmDraw, AttemptConversation
 from yaoki.core.text import format_count, format_duration
 
@@ -230,7 +234,7 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         )
     if _cannot_start_again(task, failure):
         named = replace(failure, reason=Reason.NEEDS_HUMAN)
-        reasoning = f"the program of check {failure.check} could not start, for the second time"
+        reasoning = f"{_describe_failed_start(failure)}, for the second time"
         return _escalate(named, current, most, "4.6", reasoning, "a check that can start")
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         reasoning = "the same commit fails, and no agent works on it"
@@ -256,8 +260,17 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
 def _cannot_start_again(task: Task, failure: Failure) -> bool:
     """Did the program fail to start twice?  The prompt has already named what is missing."""
     before = task.feedback
-    unable = all(one.params.get(CANNOT_START_PARAM) for one in failure.single_failures)
+    unable = all(
+        one.params.get(CANNOT_START_PARAM) or one.params.get(MISSING_PATH_PARAM)
+        for one in failure.single_failures
+    )
     return unable and before is not None and before.fingerprint == failure.fingerprint
+
+
+def _describe_failed_start(failure: Failure) -> str:
+    if path := failure.single_failures[0].params.get(MISSING_PATH_PARAM):
+        return f"check {failure.check} names {path}, which does not exist"
+    return f"the program of check {failure.check} could not start"
 
 
 def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:

@@ -30,6 +30,9 @@ DOUBTFUL_PARAM = "checkDoubtful"
 # In the params of a finding: the program of the check could not even open its script, or does not
 # know an option.
 CANNOT_START_PARAM = "checkCannotStart"
+# In the params of a finding: the path that the command of the check names, which neither the commit
+# nor the one below it contains.
+MISSING_PATH_PARAM = "checkPathMissing"
 
 
 @dataclass(frozen=True, slots=True)

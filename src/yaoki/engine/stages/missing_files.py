@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckRunPurpose, Finding, FindingItem, Outcome, Task
 from yaoki.core.model.check_types import FILE_CHECKS
+from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import CheckFacts, IgnoredFile, Workspace
 
@@ -67,8 +69,14 @@ def _missing_files_finding(finding: Finding, files: tuple[IgnoredFile, ...]) -> 
         items=tuple(
             FindingItem(file.path, f"ignored by {file.rule}", file.path) for file in listed
         ),
-        params={**finding.params, "uncommittedFiles": values},
+        params={**_params_of_started(finding), "uncommittedFiles": values},
     )
+
+
+def _params_of_started(finding: Finding) -> dict[str, Any]:
+    """The agent made what the check could not open, so the check is not to blame."""
+    marks = (CANNOT_START_PARAM, MISSING_PATH_PARAM, DOUBTFUL_PARAM)
+    return {name: value for name, value in finding.params.items() if name not in marks}
 
 
 def _with_left_out(finding: Finding, task: Task) -> Finding:

@@ -60,6 +60,7 @@ _WRONG_CALL = tuple(
         r"No test files found",
     )
 )
+_MISSING_PATH = lazy_compile(r"ERROR: file or directory not found: (.{1,300})$")
 _EARLY = tuple(
     lazy_compile(shape)
     for shape in (
@@ -172,6 +173,12 @@ def find_wrong_call(lines: Iterable[str]) -> str:
 def cannot_start(line: str) -> bool:
     """Does the line say that the program could not begin?  The work is not to blame for it."""
     return _matches(line, _FAILED_START)
+
+
+def find_missing_path(line: str) -> str:
+    """The path that pytest was given and did not find, without the name of a test."""
+    hit = _MISSING_PATH.match(line)
+    return hit[1].partition("::")[0].strip() if hit else ""
 
 
 def _matches(line: str, shapes: Iterable[re.Pattern[str]]) -> bool:
