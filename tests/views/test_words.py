@@ -57,6 +57,40 @@ def test_a_cancelled_attempt_says_whether_it_left_work(kept: str, words: str) ->
     assert [one.ended for one in explain(view.tasks[0], entries, NOW, {}).attempts] == [words]
 
 
+@pytest.mark.spec("12.3", "17.7")
+@pytest.mark.parametrize(
+    ("purposes", "words"),
+    [
+        ((), ""),
+        (("base",), ""),
+        (
+            ("candidate",),
+            "its checks first ran on top of the work of 1 other task about to land;"
+            " chance that all of it lands: 90%",
+        ),
+    ],
+)
+def test_only_checks_that_ran_have_a_place_in_the_merge_queue(
+    purposes: tuple[str, ...], words: str
+) -> None:
+    def entry(seq: int, event: str, **data: Any) -> JournalEntry:
+        return JournalEntry(seq, NOW, RUN.id, "run00001-1", 1, event, data)
+
+    choice = {"ahead": 1, "enters": True, "land_chance": 0.9}
+    runs = [{"check": "c", "purpose": one, "count": 1, "seconds": 1.0} for one in purposes]
+    entries = [
+        entry(1, "ATTEMPT_STARTED", attempt=1, agent="s", base=BASE),
+        entry(2, "AGENT_FINISHED", exit={"code": 0}, head=HEAD, queue_choice=choice),
+        *([entry(3, "CHECKS_RAN", runs=runs)] if runs else []),
+    ]
+    view = build_run_view(RUN, [a_row(1, State.ACTIVE, attempt=1)], {}, is_idle=False)
+
+    (attempt,) = explain(view.tasks[0], entries, NOW, {}).attempts
+
+    assert attempt.queue_words == words
+    assert attempt.queue_choice == choice
+
+
 def test_the_next_command_names_only_this_run() -> None:
     merged = replace(RUN, base=BASE, merged_commit=HEAD)
 

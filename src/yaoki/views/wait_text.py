@@ -102,7 +102,7 @@ def _landing_words(row: TaskRow) -> str:
     """A queued task waits for its predecessor; any other lands at once or is taken along."""
     if row.is_queued:
         return "lands after the tasks it was verified with"
-    return "verified; lands together with the next task that lands"
+    return "verified; lands with the next task that lands, or alone"
 
 
 def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import Reason, State
+from yaoki.core.model import CheckRunPurpose, Reason, State
 from yaoki.core.text import format_count, format_duration
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
@@ -140,6 +140,8 @@ def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
     """A cost that the agent did not report stays unknown."""
     count, seconds = sum_check_runs(runs)
     last_run = attempt.agent_runs[-1] if attempt.agent_runs else None
+    choice = last_run.queue_choice if last_run else {}
+    did_run = any(run.purpose == CheckRunPurpose.CANDIDATE for run in runs)
     prompt = attempt.prompt
     return AttemptSummary(
         attempt.number,
@@ -151,8 +153,8 @@ def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
         last_run.session if last_run else "",
         last_run.cost if last_run else None,
         last_run.tokens if last_run else None,
-        last_run.queue_choice if last_run else {},
-        _queue_words(last_run.queue_choice) if last_run and last_run.queue_choice else "",
+        choice,
+        _queue_words(choice) if did_run else "",
         count,
         round(seconds, 3),
         f"checks took {format_duration(seconds)}, {describe_check_runs(runs)}" if count else "",
