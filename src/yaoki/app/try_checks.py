@@ -122,12 +122,13 @@ def list_detected_commands(detected: Iterable[FoundCheck]) -> tuple[CommandDiges
 
 
 def _list_variants(detected: FoundCheck) -> Iterator[FoundCheck]:
-    """The check in each form in which it is tried."""
+    """The check in each form in which it is tried; the name says why there is a further one."""
+    name = detected.name
     yield detected
     if detected.look:
-        yield _as_look(detected)
+        yield replace(_as_look(detected), name=f"{name}, if it changes files")
     if detected.tool == "unittest":
-        yield _as_pytest(detected)
+        yield replace(_as_pytest(detected), name=f"{name}, also tried with pytest")
 
 
 def _as_look(detected: FoundCheck) -> FoundCheck:
