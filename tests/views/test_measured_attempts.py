@@ -104,6 +104,53 @@ def test_interrupted_attempts_and_the_work_of_people_are_not_measured() -> None:
     assert measured(LANDED) == []
 
 
+@pytest.mark.parametrize(
+    ("exit_", "tree", "is_measured"),
+    [
+        ({"start_error": "cannot run claude", "seconds": 0.01}, "before", False),
+        ({"code": 1, "limit": "auth", "seconds": 4.0}, "before", False),
+        ({"code": 1, "limit": "money", "seconds": 4.0}, "before", False),
+        ({"code": 1, "limit": "notfound", "seconds": 4.0}, "before", False),
+        ({"code": 1, "limit": "auth", "seconds": 400.0}, "after", True),
+        ({"code": 1, "seconds": 0.9}, "before", False),
+        ({"signal": 11, "seconds": 0.9}, "before", False),
+        ({"code": 1, "limit": "unknown", "seconds": 0.9}, "before", False),
+        ({"code": 1, "seconds": 1.0}, "before", True),
+        ({"code": 1, "seconds": 0.9}, "after", True),
+        ({"code": 0, "seconds": 0.9}, "before", True),
+        ({"code": 1, "limit": "rate", "seconds": 0.9}, "before", True),
+    ],
+)
+def test_an_agent_that_never_worked_teaches_no_duration(
+    exit_: dict[str, Any], tree: str, is_measured: bool
+) -> None:
+    started = [
+        ("TASK_CLAIMED", 0.0, {}),
+        ("ATTEMPT_STARTED", 1.0, {"agent": "a", "tree": "before"}),
+    ]
+    finished = ("AGENT_FINISHED", 2.0, {"exit": exit_, "tree": tree})
+
+    failure = failed("RETRY_DECISION", 3, "INCOMPLETE")
+
+    assert bool(measured(*started, finished, failure)) is is_measured
+    assert len(measured(*started, finished, LANDED)) == 1, "its work was not needed"
+
+
+def test_the_attempt_after_a_crash_is_a_retry() -> None:
+    crash = ("AGENT_FINISHED", 2.0, {"exit": {"code": 1, "seconds": 0.1}})
+
+    (sample,) = measured(
+        *start(0),
+        crash,
+        failed("RETRY_DECISION", 3, "INCOMPLETE"),
+        *start(5),
+        ended(60),
+        LANDED,
+    )
+
+    assert (sample.is_retry, sample.work_s) == (True, 55.0)
+
+
 def test_only_the_newest_attempts_are_kept() -> None:
     fold = MeasuredAttempts()
     for n in range(SAMPLES_MAX + 5):

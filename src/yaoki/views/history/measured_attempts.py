@@ -10,11 +10,17 @@ from typing import ClassVar
 
 from yaoki.core.forecast.samples import AttemptResult, AttemptSample
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import CONTENT_KINDS, PERSON_AGENT
+from yaoki.core.model import CONTENT_KINDS, PERSON_AGENT, AgentLimit
 from yaoki.ports import JournalEntry
 from yaoki.views.history.entry_values import read_agent_run, read_failure
 
 SAMPLES_MAX = 500
+# The service refused the agent until a person changes something.
+REFUSALS = frozenset(
+    {AgentLimit.AUTH, AgentLimit.MONEY, AgentLimit.NOT_FOUND, AgentLimit.FORBIDDEN}
+)
+# An agent that fails sooner and changes nothing did not begin to work.
+WORK_SECONDS_MIN = 1.0
 
 
 @dataclass(slots=True)
@@ -28,6 +34,8 @@ class OpenAttempt:
     cost: float | None = None
     checks: tuple[str, ...] = ()
     by_person: bool = False
+    tree: str = ""
+    never_worked: bool = False
 
 
 @dataclass(slots=True)
@@ -70,9 +78,11 @@ class MeasuredAttempts:
         match entry.event:
             case "ATTEMPT_STARTED":
                 attempt.agent, attempt.is_started = str(data.get("agent", "")), True
+                attempt.tree = str(data.get("tree", ""))
             case "AGENT_FINISHED":
                 attempt.worked_until, attempt.cost = entry.at, read_agent_run(entry).cost
                 attempt.by_person = bool(data.get("by_person")) or attempt.agent == PERSON_AGENT
+                attempt.never_worked = _never_worked(entry, attempt.tree)
             case "QUALITY_JUDGMENT":
                 attempt.checks = tuple(sorted(data.get("checks", ())))
             case "LEASE_RELEASED" | "LEASE_EXPIRED" | "TASK_CANCELLED":
@@ -95,6 +105,8 @@ class MeasuredAttempts:
             self._failed.discard(entry.task_id)
         if not attempt.is_started or attempt.by_person:
             return
+        if attempt.never_worked and result is not AttemptResult.PASSED:
+            return  # how long the work takes once the agent can start is unknown
         if attempt.agent and attempt.worked_until is None and result is AttemptResult.PASSED:
             return  # it continued an earlier attempt, whose agent had worked
         worked_until = attempt.worked_until or (entry.at if attempt.agent else attempt.claimed_at)
@@ -113,6 +125,18 @@ class MeasuredAttempts:
                 failure.closes_account,
             )
         )
+
+
+def _never_worked(entry: JournalEntry, tree: str) -> bool:
+    """Did the agent of this AGENT_FINISHED not start, get refused or crash at once?"""
+    run = read_agent_run(entry)
+    if (entry.data.get("exit") or {}).get("start_error"):
+        return True
+    if str(entry.data.get("tree", "")) != tree:
+        return False
+    unexplained = run.limit in {AgentLimit.NONE, AgentLimit.UNKNOWN}
+    crashed = unexplained and bool(run.code or run.signal) and run.seconds < WORK_SECONDS_MIN
+    return run.limit in REFUSALS or crashed
 
 
 def _result(entry: JournalEntry) -> AttemptResult:
