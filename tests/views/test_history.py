@@ -116,6 +116,13 @@ def test_a_refused_landing_says_its_cause(data: dict[str, str], words: str) -> N
     assert describe_entry(refused) == f"{words}; its checks run again"
 
 
+@pytest.mark.spec("12.1")
+def test_an_agent_that_could_not_be_started_has_no_exit_code_and_no_duration() -> None:
+    ended = entry(1, "AGENT_FINISHED", 1, exit={"start_fault": "no such program"})
+
+    assert describe_entry(ended) == "the agent could not be started"
+
+
 @pytest.mark.spec("12.3")
 def test_every_cause_of_a_refused_landing_has_words() -> None:
     assert set(REFUSALS) == set(RefusalCause)

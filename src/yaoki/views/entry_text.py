@@ -83,6 +83,8 @@ def _agent_words(data: Data) -> str:
         how = describe_agent_end(cause)
     elif exit_.get("signal"):
         how = f"died of signal {exit_['signal']}"
+    elif exit_.get("code") is None:
+        return "the agent could not be started"
     else:
         how = f"ended with code {exit_.get('code')}"
     changed = data.get("changed", 0)
