@@ -123,6 +123,62 @@ def test_failures_of_pytest_are_read_from_its_report(check_run: CheckRun) -> Non
     assert finding.params["failedTests"][0]["line"] == 7
 
 
+FIXTURES = """
+import pytest
+from types import SimpleNamespace as Names
+extension = Names(LOADED=False)
+
+@pytest.fixture
+def explained(): assert extension.LOADED, "extension not loaded"
+@pytest.fixture
+def bare(): assert extension.LOADED
+@pytest.fixture
+def broken(): compile("x = = 1", "f.py", "exec")
+@pytest.fixture
+def chained():
+    try: {}["a"]
+    except KeyError as error: raise RuntimeError("no server") from error
+@pytest.fixture
+def late():
+    yield
+    assert extension.LOADED, "still not loaded"
+
+def test_explained(explained): ...
+def test_bare(bare): ...
+def test_broken(broken): ...
+def test_chained(chained): ...
+def test_late(late): ...
+def test_unknown(nowhere): ...
+def test_own(): assert extension.LOADED, "not loaded here"
+"""
+
+
+@pytest.mark.spec("6.2")
+def test_an_error_of_pytest_outside_the_test_is_its_exception(check_run: CheckRun) -> None:
+    """Explanations (`+ where …`) and source lines say less than the message of the assertion."""
+    check_run.write(
+        test_f__py=FIXTURES,
+        test_l__py="n = []\nassert n.copy(), 'set the variable'\n",
+        test_s__py="x = = 1\n",
+    )
+
+    options = ("--junit-xml", "{report}", "--continue-on-collection-errors")
+    finding = check_run.run(BIN / "pytest", *PYTEST, *options, env=QUICK)
+
+    assert dict(rows(finding, "failedTests", "name", "error")) == {
+        "test_l.py": "AssertionError: set the variable",
+        "test_s.py": "SyntaxError: invalid syntax",
+        "test_f.py::test_explained": "AssertionError: extension not loaded",
+        "test_f.py::test_bare": "assert False + where False = namespace(LOADED=False).LOADED",
+        "test_f.py::test_broken": "SyntaxError: invalid syntax",
+        "test_f.py::test_chained": "RuntimeError: no server",
+        "test_f.py::test_late": "AssertionError: still not loaded",
+        "test_f.py::test_unknown": "fixture 'nowhere' not found",
+        "test_f.py::test_own": "AssertionError: not loaded here assert False"
+        " + where False = namespace(LOADED=False).LOADED",
+    }
+
+
 @pytest.mark.spec("6.2")
 def test_failures_of_pytest_have_names_that_can_be_run_again(check_run: CheckRun) -> None:
     """The report writes dots; pytest takes paths."""

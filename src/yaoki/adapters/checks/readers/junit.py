@@ -51,7 +51,8 @@ _NO_GIST = {"Failed"}
 _NOT_LOADED = "collection failure"
 _NODE_EXIT = lazy_compile(r"exitCode: (\d{1,3})\b")
 _ASIDE = ("failed on setup with ", "failed on teardown with ")
-_E_LINE = lazy_compile(r"^E {2,}(\S.*)$", re.MULTILINE)
+_E_LINE = lazy_compile(r"^E {2,}\S", re.MULTILINE)
+_E_BLOCK = lazy_compile(r"(?:^E {2,}\S.*\n?)+", re.MULTILINE)
 _FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
 _FOREIGN: Mapping[str, str] = {
     "TestRun": "TRX of Visual Studio",
@@ -256,10 +257,10 @@ class JUnitTarget:
     def _describe_xml_error(self) -> tuple[str, str]:
         """The message, and the trace that may contain the location."""
         trace = strip_terminal_codes("".join(self._text_parts))
-        if self._fault == _NOT_LOADED or (self._fault or "").startswith(_ASIDE):
-            return _last_error(trace + strip_terminal_codes(self._tail)) or strip_terminal_codes(
-                self._fault or ""
-            ), trace
+        if self._fault and (self._fault == _NOT_LOADED or self._fault.startswith(_ASIDE)):
+            fault = strip_terminal_codes(self._fault)
+            full = trace + strip_terminal_codes(self._tail)
+            return _quoted_exception(fault) or _last_exception(full) or fault, trace
         if self._fault == NO_REASON and (hit := _NODE_EXIT.search(trace)):
             why = "the junit reporter of node leaves out why"
             return f"its process ended with exit code {hit[1]}; {why}", trace
@@ -287,10 +288,32 @@ class JUnitTarget:
             self.entries.append(entry)
 
 
-def _last_error(trace: str) -> str:
-    """The last line that pytest marks with E: the exception."""
-    lines = [hit.strip() for hit in _E_LINE.findall(trace)]
-    return lines[-1] if lines else next((x for x in reversed(trace.splitlines()) if x.strip()), "")
+def _quoted_exception(fault: str) -> str:
+    """The exception in `failed on setup with "…"`; empty if pytest quotes its own report there,
+    or source lines before the exception.
+    """
+    text = fault.partition(' with "')[2].removesuffix('"')
+    return "" if text[:1].isspace() or _E_LINE.search(text) else _without_explanation(text)
+
+
+def _last_exception(trace: str) -> str:
+    """The last exception that pytest marks with E, from its least indented line on: the source
+    lines of a syntax error are above it, explanations of an assertion below it.
+    """
+    blocks = _E_BLOCK.findall(trace)
+    if not blocks:
+        return next((line for line in reversed(trace.splitlines()) if line.strip()), "")
+    lines = [line[1:] for line in blocks[-1].splitlines()]
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    return _without_explanation("\n".join(lines[indents.index(min(indents)) :]).strip())
+
+
+def _without_explanation(text: str) -> str:
+    """An assertion with its own message needs no `assert False` and `+ where False = …`."""
+    lines = [line.strip() for line in text.splitlines()]
+    own = text.startswith("AssertionError: ") and not text.startswith("AssertionError: assert ")
+    end = (i for i, line in enumerate(lines) if own and line.startswith("assert "))
+    return "\n".join(lines[: next(end, None)])
 
 
 def _states(case: Mapping[str, str]) -> set[str]:
