@@ -307,11 +307,37 @@ def test_a_missing_test_runner_is_installed_by_the_extra_of_the_tests(
 
 
 OLD_FAILURES = "import unittest\n\n\nclass Old(unittest.TestCase):\n" + "".join(
-    f"    def test_{n}(self):\n        self.fail('old')\n" for n in range(25)
+    f"    def test_{n}(self):\n        self.fail('old {n}')\n" for n in range(25)
 )
 
 
 RUN_ONE_FILE = 'run = ["python", "-m", "unittest", "-v", "tests/test_sum.py"]'
+
+
+LOST_SERVICE = "import unittest\n\n\nclass Shop(unittest.TestCase):\n" + (
+    "    def setUp(self):\n        raise RuntimeError('SHOP_URL is not set')\n"
+    + "".join(f"    def test_{n}(self):\n        pass\n" for n in range(25))
+)
+
+
+@pytest.mark.spec("12.3", "16.5")
+def test_a_suite_that_fails_for_one_reason_is_not_narrowed(project: Project) -> None:
+    """A missing variable was reported as many failures, with the advice to test less."""
+    commit_files(project, {"setup.py": "", "tests/test_shop.py": LOST_SERVICE, **PLAIN})
+    env = programs(project, pytest=False)
+    file = project.repo / "yaoki.toml"
+
+    made = project.yaoki("init", env=env)
+    second = project.yaoki("doctor", env=env)
+
+    words = " ".join(made.out.split())
+    alike = "the first 20 of 25 failures are alike: RuntimeError: SHOP_URL is not set"
+    assert alike in words, made.out
+    for done in (made, second):
+        assert "probably the environment, not the code" in " ".join(done.out.split()), done.out
+        assert "narrow" not in done.out
+        assert next_command(done.out) == f"${{EDITOR:-vi}} {file}"
+    assert f"# set aside: {alike}\n# remedy: probably the environment" in file.read_text()
 
 
 @pytest.mark.spec("12.3", "12.1", "16.5")

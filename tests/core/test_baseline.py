@@ -9,6 +9,7 @@ import pytest
 from tests.builders import a_finding
 from yaoki.core.decide.baseline import (
     as_baseline,
+    describe_alike_failures,
     exception_kind,
     fails_as_before,
     unmatched_fixes,
@@ -209,3 +210,31 @@ def test_a_check_fails_as_before_if_it_failed_and_names_no_new_failure() -> None
     nameless = a_finding(Outcome.FAILED)
     assert fails_as_before(nameless, old), "failures without names cannot be compared"
     assert fails_as_before(old, nameless)
+
+
+@pytest.mark.spec("12.3")
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        (["KeyError: 'URL'"] * 20, "the first 20 of 90 failures are alike: KeyError: 'URL'"),
+        (
+            ["KeyError: 'URL'"] * 18 + ["x", "y"],
+            "18 of the first 20 of 90 failures are alike: KeyError: 'URL'",
+        ),
+        (["KeyError: 'URL'"] * 17 + ["x", "y", "z"], ""),
+        (["AssertionError: no URL"] * 20, "the first 20 of 90 failures are alike: AssertionError"),
+        # An assertion without a message, and a failure without a text, have any cause.
+        (["assert False"] * 20, ""),
+        (["AssertionError: assert False"] * 20, ""),
+        (["AssertionError"] * 20, ""),
+        ([""] * 20, ""),
+        ([], ""),
+    ],
+)
+def test_failures_with_one_message_are_described_together(messages: list[str], words: str) -> None:
+    items = [FindingItem(f"test_{n}", message) for n, message in enumerate(messages)]
+    rest = FindingItem("and 70 more", unlisted_count=70)
+    finding = a_finding(Outcome.FAILED, items=(*items, rest), params={"failureCount": 90})
+
+    assert describe_alike_failures(finding).startswith(words)
+    assert bool(describe_alike_failures(finding)) is bool(words)

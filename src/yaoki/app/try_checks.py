@@ -34,7 +34,12 @@ from yaoki.app.remedies import (
     suggest_more_time,
     suggest_project_python,
 )
-from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline, is_shortened
+from yaoki.core.decide.baseline import (
+    as_baseline,
+    as_displayed_baseline,
+    describe_alike_failures,
+    is_shortened,
+)
 from yaoki.core.decide.integrity import describe_test_count
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import (
@@ -341,8 +346,15 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 next_command="yaoki init --seconds 900 --dry-run",
             )
         case Outcome.FAILED if is_shortened(finding):
-            output = f"red at the base, with too many failures to recognise new ones: {words}"
-            return TrialResult(detected, TrialState.TOO_RED, output, next_command=including)
+            alike = one_line(describe_alike_failures(finding), WORDS_CHARS_MAX)
+            many = f"red at the base, with too many failures to recognise new ones: {words}"
+            return TrialResult(
+                detected,
+                TrialState.TOO_RED,
+                alike or many,
+                next_command=including,
+                fails_alike=bool(alike),
+            )
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -30,6 +31,8 @@ TEST = "test-failed"
 # A reader writes this before the error of a test file that could not be loaded.
 DOES_NOT_LOAD = "does not load: "
 _ASSERTION = lazy_compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
+# An assertion without a message of its own: its text is the same for different causes.
+_BARE_ASSERTION = lazy_compile(r"(?:AssertionError:? *)?(?:assert\b|$)")
 _EXCEPTION = lazy_compile(
     r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault))\b"
 )
@@ -206,6 +209,20 @@ def _describe_item(item: FindingItem) -> str:
 
 def _is_to_fix(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
+
+
+def describe_alike_failures(finding: Finding) -> str:
+    """`the first 20 of 1719 failures are alike: …`, if nine of ten listed failures are; else empty.
+
+    Code rarely breaks each test with the same message; a missing variable or service does.
+    """
+    messages = [item.message for item in finding.items if not item.unlisted_count]
+    message, times = Counter(messages).most_common(1)[0] if messages else ("", 0)
+    if _BARE_ASSERTION.match(message) or times * 10 < len(messages) * 9:
+        return ""
+    some = f"{times} of " if times < len(messages) else ""
+    count = finding.params.get(COUNT, len(messages))
+    return f"{some}the first {len(messages)} of {count} failures are alike: {message}"
 
 
 def is_shortened(finding: Finding) -> bool:

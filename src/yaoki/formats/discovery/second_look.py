@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.discovery.settings_text import (
+    ALIKE_REMEDY,
     ASIDE_MARKERS,
     NARROW_REMEDY,
     NO_AGENT,
@@ -57,7 +58,7 @@ class CommentedCheck:
     @property
     def needs_edit(self) -> bool:
         """Must a person edit the file, because no command helps?"""
-        return self.remedy in {"", NARROW_REMEDY}
+        return self.remedy in {"", NARROW_REMEDY, ALIKE_REMEDY}
 
     @property
     def words(self) -> str:

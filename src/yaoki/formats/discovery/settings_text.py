@@ -47,6 +47,11 @@ NARROW_REMEDY = (
     "narrow its command to files that pass, one folder or file is enough; "
     "then remove the # from its lines"
 )
+# The same where the failures have one cause.  A check gets no variable of the shell.
+ALIKE_REMEDY = (
+    "probably the environment, not the code: fix it, then yaoki init --again; "
+    "or put a missing variable into env of the check and remove the # from its lines"
+)
 # Earlier versions wrote the commands into a comment of two lines that begins like this.
 OLD_SETUP_HINT = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:\n"
 OWN_CHECK = "[checks.tests]"
@@ -95,6 +100,7 @@ class TrialResult:
     """A check and its result.  `failures` counts named failures; `next_command` is the remedy.
 
     `has_comparable_failures`: the whole suite ran, so new failures can be distinguished from these.
+    `fails_alike`: nearly all failures have the same message.
     `passed_tests` and `skipped_tests` are 0 where the check counts none.
     """
 
@@ -104,6 +110,7 @@ class TrialResult:
     failures: int = 0
     next_command: str = ""
     has_comparable_failures: bool = False
+    fails_alike: bool = False
     passed_tests: int = 0
     skipped_tests: int = 0
 
@@ -246,8 +253,9 @@ def _story(trial: TrialResult) -> Iterator[str]:
 
 
 def _remedy(trial: TrialResult) -> str:
-    too_red = trial.state is TrialState.TOO_RED
-    return trial.next_command or (NARROW_REMEDY if too_red else "")
+    if trial.next_command or trial.state is not TrialState.TOO_RED:
+        return trial.next_command
+    return ALIKE_REMEDY if trial.fails_alike else NARROW_REMEDY
 
 
 def _commented(text: str) -> str:

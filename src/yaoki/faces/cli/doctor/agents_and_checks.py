@@ -182,7 +182,7 @@ def _finding(
         suggest_project_python,
     )
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
-    from yaoki.core.decide.baseline import is_shortened
+    from yaoki.core.decide.baseline import describe_alike_failures, is_shortened
     from yaoki.core.decide.integrity import describe_test_count
     from yaoki.core.model import Outcome
     from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
@@ -210,8 +210,11 @@ def _finding(
         return Condition(name, False, words, edit_command(app.repository.top))
     if finding.outcome is Outcome.FAILED and is_shortened(finding) and not ignored_files_remedy:
         words = f"red at the base, with too many failures to recognise new ones: {finding.message}"
-        place = _find_place(app, finding.check)
-        remedy = f"narrow checks.{finding.check}{place} to files that pass"
+        own = f"checks.{finding.check}{_find_place(app, finding.check)}"
+        remedy = f"narrow {own} to files that pass"
+        if alike := describe_alike_failures(finding):
+            words = f"red at the base: {alike}"
+            remedy = f"probably the environment: fix it, or put a variable into env of {own}"
         return Condition(name, False, f"{words}; {remedy}", edit_command(app.repository.top))
     if finding.check in guards and finding.outcome is Outcome.FAILED:
         known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
