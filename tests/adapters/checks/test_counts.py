@@ -359,6 +359,26 @@ def test_a_module_that_is_not_installed_is_named_with_its_command(check_run: Che
         ("E   ModuleNotFoundError: No module named 'yaml'", "yaml", "pip install PyYAML"),
         ("E       fixture 'benchmark' not found", "pytest-benchmark", "pytest-benchmark"),
         ("pytest: error: unrecognized arguments: --cov=src", "pytest-cov", "pytest-cov"),
+        (
+            "python -m pytest: error: unrecognized arguments: --cov-append --cov=shop",
+            "pytest-cov",
+            "python -m pip install pytest-cov",
+        ),
+        (
+            "__main__.py: error: unrecognized arguments: -nauto --frob --asyncio-mode=auto",
+            "pytest-xdist",
+            "python -m pip install pytest-xdist pytest-asyncio",
+        ),
+        (
+            "ERROR: Error importing plugin \"xdist\": No module named 'xdist'",
+            "pytest-xdist",
+            "pip install pytest-xdist",
+        ),
+        (
+            "ERROR: Missing required plugins: pytest-bdd>=7, pytest-mock",
+            "pytest-bdd",
+            "pip install pytest-bdd pytest-mock",
+        ),
         ("Error: Cannot find module 'left-pad/x'", "left-pad", "npm install left-pad"),
         (
             "a.go:3:8: no required module provides package github.com/a/b; to add it:",
@@ -423,6 +443,26 @@ def test_a_check_that_may_be_wrong_itself_is_marked(
     finding = check_run.run("pytest", env=check_run.tool("pytest", text, 1))
 
     assert finding.params.get(DOUBTFUL_PARAM, False) is is_doubtful, finding
+
+
+@pytest.mark.spec("16.5")
+def test_an_unknown_option_of_pytest_is_explained_and_one_of_another_program_is_not(
+    check_run: CheckRun,
+) -> None:
+    text = "error: unrecognized arguments: --frob --timeout=3"
+    argv = ("run", "-m", "pytest")
+
+    of_pytest = check_run.run(
+        *argv, env=check_run.tool("run", f"python -m pytest: {text}", 4), pattern="test-failed"
+    )
+    of_script = check_run.run("other", env=check_run.tool("other", f"check.py: {text}", 2))
+
+    words = "; probably an option of a pytest plugin that is not installed"
+    assert of_pytest.message.endswith(f"{text}{words}")
+    assert "not understood" not in of_pytest.message
+    assert of_pytest.params["remedy"] == "python -m pip install pytest-timeout"
+    assert of_script.message.endswith(text)
+    assert "remedy" not in of_script.params
 
 
 @pytest.mark.spec("16.5")

@@ -17,6 +17,7 @@ from yaoki.adapters.checks.readers.suite_stop import (
     cannot_start,
     find_missing_path,
     find_wrong_call,
+    is_unknown_pytest_option,
 )
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
@@ -34,6 +35,7 @@ SHELL_CHARS_READ = 4_000
 LAST_LINE_CHARS = 120
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
+PLUGIN_MISSING = "probably an option of a pytest plugin that is not installed"
 
 _NODE_VERSION = lazy_compile(r"Node\.js v\d")
 _ERROR = lazy_compile(r"(?:Uncaught )?[A-Z]\w{0,80}(?:Error|Exception)\b|Error\b")
@@ -137,8 +139,10 @@ class CommandCheckRun:
         if wrong_call and (suite.stop.load_error or suite.idle_reason):
             # A runner prints its counts or its folder below it, or on the other channel.
             line = remove_paths(wrong_call, list_worktree_paths(self.output()))
-        is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line
+        is_option = is_unknown_pytest_option(wrong_call)
+        is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line and not is_option
         remark = " (its output was not understood)" if is_unread else ""
+        line += f"; {PLUGIN_MISSING}" if is_option else ""
         return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)
 
     def _missing_path(self, wrong_call: str) -> str:

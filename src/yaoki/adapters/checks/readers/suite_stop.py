@@ -7,7 +7,7 @@ the task is the cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput
@@ -17,6 +17,8 @@ from yaoki.core.lazy_pattern import lazy_compile
 MODULES_MAX = 20
 TEXT_BYTES_MAX = 1 << 20
 _NAME = r"([\w@./+-]{1,200})"
+# A program that reports its own wrong call: `pytest: `, `python -m pytest: `.
+_PROGRAM = r"(?:(?:\S{1,200} -m )?\S{0,200}: )?"
 _LOAD = tuple(
     lazy_compile(shape)
     for shape in (
@@ -24,7 +26,7 @@ _LOAD = tuple(
         r"=* ?(?:_+ )?ERROR collecting ",
         r"INTERNALERROR> ",
         r"ERROR: (?:file or directory not found|not found|usage|found no collectors for)",
-        r"(?:\S{0,200}: )?error: unrecognized arguments: ",
+        rf"{_PROGRAM}error: unrecognized arguments: ",
         r"ImportError while loading conftest ",
         r"(?:E +)?fixture '\w+' not found$",
         r"ERROR: \S+ \(unittest\.loader\._FailedTest",
@@ -43,7 +45,7 @@ _FAILED_START = tuple(
         r"\S{1,200}: can't open file ",
         r"(?:\S{0,200}/)?(?:da)?sh: \d{1,6}: cannot open .{1,300}: No such file$",
         r"Error: Cannot find module '/.{1,300}'$",
-        r"(?:\S{0,200}: )?[Ee]rror: (?:unrecognized arguments|[Nn]o such option)",
+        rf"{_PROGRAM}[Ee]rror: (?:unrecognized arguments|[Nn]o such option)",
     )
 )
 # A command that names a file or an option that does not exist.
@@ -52,7 +54,7 @@ _WRONG_CALL = tuple(
     for shape in (
         *(shape.pattern for shape in _FAILED_START),
         r"ERROR: (?:file or directory not found|not found|found no collectors for)",
-        r"(?:\S{0,200}: )?[Ee]rror: argument -",
+        rf"{_PROGRAM}[Ee]rror: argument -",
         r".{1,300}: No such file or directory$",
         # The runners of JavaScript: node, jest, vitest.
         r"Could not find '.{1,300}'$",
@@ -74,7 +76,16 @@ _EARLY = tuple(
 )
 _PYTHON = lazy_compile(rf"(?:E +)?ModuleNotFoundError: No module named '{_NAME}'")
 _FIXTURE = lazy_compile(r"(?:E +)?fixture '(\w{1,100})' not found$")
-_OPTION = lazy_compile(r"(?:\S{0,200}: )?error: unrecognized arguments: (--[\w-]{1,40})")
+_OPTIONS_LINE = lazy_compile(
+    r"(?:\S{0,200}py\.?test|\S{1,200} -m pytest|__main__\.py): "
+    r"error: unrecognized arguments: (-.{1,1000})"
+)
+_XDIST_NUMBER = lazy_compile(r"-n(?:\d{1,4}|auto|logical)?")
+_PLUGIN = lazy_compile(
+    rf"(?:ERROR|ImportError): Error importing plugin \"{_NAME}\": No module named "
+)
+_REQUIRED = lazy_compile(r"ERROR: Missing required plugins: (\S.{0,1000})")
+_REQUIREMENT = lazy_compile(r"\w[\w.-]{0,100}")
 _NODE = lazy_compile(
     r"\s*(?:\w*Error(?: \[\w+\])?: )?Cannot find (?:module|package) '([^'./][^']{0,200})'"
 )
@@ -116,21 +127,38 @@ _FIXTURES: Mapping[str, str] = {
     "qtbot": "pytest-qt",
     "subtests": "pytest-subtests",
 }
+# The first words of options of pytest, which further words may follow (`--cov-append`).
 _OPTIONS: Mapping[str, str] = {
     "--cov": "pytest-cov",
-    "--cov-report": "pytest-cov",
-    "--cov-config": "pytest-cov",
+    "--no-cov": "pytest-cov",
     "--numprocesses": "pytest-xdist",
+    "--maxprocesses": "pytest-xdist",
     "--dist": "pytest-xdist",
+    "--forked": "pytest-forked",
     "--timeout": "pytest-timeout",
     "--reruns": "pytest-rerunfailures",
-    "--benchmark-disable": "pytest-benchmark",
-    "--benchmark-skip": "pytest-benchmark",
-    "--asyncio-mode": "pytest-asyncio",
+    "--benchmark": "pytest-benchmark",
+    "--asyncio": "pytest-asyncio",
+    "--randomly": "pytest-randomly",
+    "--random-order": "pytest-random-order",
     "--mypy": "pytest-mypy",
     "--flake8": "pytest-flake8",
+    "--ruff": "pytest-ruff",
+    "--html": "pytest-html",
+    "--json-report": "pytest-json-report",
+    "--count": "pytest-repeat",
+    "--doctest-plus": "pytest-doctestplus",
+    "--remote-data": "pytest-remotedata",
+    "--hypothesis": "hypothesis",
+    "--snapshot": "syrupy",
+    "--alluredir": "allure-pytest",
     "--ds": "pytest-django",
+    "--reuse-db": "pytest-django",
+    "--create-db": "pytest-django",
+    "--no-migrations": "pytest-django",
+    "--nomigrations": "pytest-django",
 }
+_PLUGINS: Mapping[str, str] = {"xdist": "pytest-xdist"}
 _MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Pipfile"),
     *("requirements*.txt", "requirements/*.txt", "requirements/*.in", "*requirements.txt"),
@@ -170,6 +198,10 @@ def find_wrong_call(lines: Iterable[str]) -> str:
     return next((line for line in lines if _matches(line, _WRONG_CALL)), "")
 
 
+def is_unknown_pytest_option(line: str) -> bool:
+    return _OPTIONS_LINE.match(line) is not None
+
+
 def cannot_start(line: str) -> bool:
     """Does the line say that the program could not begin?  The work is not to blame for it."""
     return _matches(line, _FAILED_START)
@@ -190,40 +222,51 @@ def find_missing_packages(
 ) -> tuple[MissingPackage, ...]:
     """Each missing package once, without modules of the project itself."""
     packages: dict[str, MissingPackage] = {}
-    for line in lines:
-        package = _parse_missing(line)
-        if (
-            package is not None
-            and len(packages) < MODULES_MAX
-            and not _is_own_module(package.name, command.worktree)
-        ):
+    for package in (one for line in lines for one in _parse_missing(line)):
+        if len(packages) < MODULES_MAX and not _is_own_module(package.name, command.worktree):
             packages.setdefault(package.name, package)
     return tuple(packages.values())
 
 
-def _parse_missing(line: str) -> MissingPackage | None:
+def _parse_missing(line: str) -> Iterator[MissingPackage]:
     if hit := _PYTHON.match(line):
         top = hit[1].partition(".")[0]
-        return MissingPackage(top, f"python -m pip install {_PACKAGES.get(top, top)}")
-    if hit := _FIXTURE.match(line):
-        return _plugin(_FIXTURES.get(hit[1]))
-    if hit := _OPTION.match(line):
-        return _plugin(_OPTIONS.get(hit[1]))
-    if hit := _NODE.match(line):
+        yield MissingPackage(top, f"python -m pip install {_PACKAGES.get(top, top)}")
+    elif hit := _NODE.match(line):
         parts = hit[1].split("/")
         name = "/".join(parts[: 2 if hit[1].startswith("@") else 1])
-        return None if name.startswith("node:") else MissingPackage(name, f"npm install {name}")
-    if hit := _GO.match(line):
-        return MissingPackage(hit[1], f"go get {hit[1]}")
-    if hit := _CARGO.match(line):
-        return MissingPackage(hit[1], f"cargo add {hit[1]}")
-    if hit := _RUBY.match(line):
-        return MissingPackage(hit[1], "bundle install")
-    return None
+        if not name.startswith("node:"):
+            yield MissingPackage(name, f"npm install {name}")
+    elif hit := _GO.match(line):
+        yield MissingPackage(hit[1], f"go get {hit[1]}")
+    elif hit := _CARGO.match(line):
+        yield MissingPackage(hit[1], f"cargo add {hit[1]}")
+    elif hit := _RUBY.match(line):
+        yield MissingPackage(hit[1], "bundle install")
+    else:
+        names = dict.fromkeys(filter(None, _list_plugins(line)))
+        yield from (MissingPackage(name, f"python -m pip install {name}") for name in names)
 
 
-def _plugin(package: str | None) -> MissingPackage | None:
-    return MissingPackage(package, f"python -m pip install {package}") if package else None
+def _list_plugins(line: str) -> Iterator[str]:
+    """The packages of the plugins that pytest misses; empty for an unknown one."""
+    if hit := _FIXTURE.match(line):
+        yield _FIXTURES.get(hit[1], "")
+    elif hit := _OPTIONS_LINE.match(line):
+        yield from map(_find_plugin_of_option, hit[1].split())
+    elif hit := _PLUGIN.match(line):
+        module = hit[1].partition(".")[0]
+        yield _PLUGINS.get(module, module)
+    elif hit := _REQUIRED.match(line):
+        yield from (name[0] for one in hit[1].split(", ") if (name := _REQUIREMENT.match(one)))
+
+
+def _find_plugin_of_option(word: str) -> str:
+    if _XDIST_NUMBER.fullmatch(word):
+        return "pytest-xdist"
+    option = word.partition("=")[0]
+    own = (name for name in _OPTIONS if option == name or option.startswith(f"{name}-"))
+    return next((_OPTIONS[name] for name in own), "")
 
 
 def join_install_commands(packages: Iterable[MissingPackage]) -> str:
