@@ -314,6 +314,31 @@ OLD_FAILURES = "import unittest\n\n\nclass Old(unittest.TestCase):\n" + "".join(
 RUN_ONE_FILE = 'run = ["python", "-m", "unittest", "-v", "tests/test_sum.py"]'
 
 
+@pytest.mark.spec("12.3", "12.1", "16.5")
+def test_tests_that_a_missing_plugin_keeps_in_comments_are_a_warning(project: Project) -> None:
+    """`init` named no remedy for an option of the plugin, and `doctor` called everything ok."""
+    options = "[pytest]\naddopts = --cov-append --cov=shop\n"
+    commit_files(project, {"tests/test_a.py": "def test_a(): ...\n", "pytest.ini": options})
+    env = programs(project)
+    file = project.repo / "yaoki.toml"
+
+    made = project.yaoki("init", env=env)
+    file.write_text(file.read_text() + '\n[checks.style]\nshell = ":"\n')
+    shown = project.yaoki("doctor", env=env)
+    line = file.read_text().splitlines().index("# [checks.tests]") + 1
+    file.write_text(file.read_text() + '\n[checks.unit]\nrun = ["make", "test"]\n')
+    quiet = project.yaoki("doctor", "--json", env=env)
+
+    assert next_command(made.out) == "python -m pip install pytest-cov", made.out
+    assert "not understood" not in made.out
+    assert shown.code == 0, shown.out
+    words = f"checks none runs tests; in yaoki.toml tests is a comment in line {line}: "
+    assert f"WARN {words}" in " ".join(shown.out.split()), shown.out
+    assert "pip install pytest-cov" in shown.out
+    assert next_command(shown.out) == "yaoki init --again"
+    assert not any(one["warning"] for one in quiet.document["lines"])
+
+
 LOST_SERVICE = "import unittest\n\n\nclass Shop(unittest.TestCase):\n" + (
     "    def setUp(self):\n        raise RuntimeError('SHOP_URL is not set')\n"
     + "".join(f"    def test_{n}(self):\n        pass\n" for n in range(25))

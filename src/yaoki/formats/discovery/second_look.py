@@ -32,6 +32,7 @@ from yaoki.formats.discovery.settings_text import (
     setup_text,
     story_text,
 )
+from yaoki.formats.discovery.table import KINDS
 
 # The comments of `init` above a check: what shows it, its result on the base, and the remedy.
 _STORY = lazy_compile(
@@ -43,6 +44,7 @@ _STORY = lazy_compile(
 )
 _COMMENTED_CHECK = lazy_compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 _ASIDE = lazy_compile(rf"^# (?:{'|'.join(ASIDE_MARKERS)}): ([^\n]*)$", re.MULTILINE)
+_TESTS = f'\n# pattern = "{KINDS["tests"]}"'
 _REMEDY = lazy_compile(r"^# remedy: ([^\n]*)$", re.MULTILINE)
 
 
@@ -54,6 +56,7 @@ class CommentedCheck:
     line: int
     reason: str
     remedy: str
+    runs_tests: bool = False
 
     @property
     def needs_edit(self) -> bool:
@@ -74,7 +77,7 @@ def commented_out_checks(text: str) -> list[CommentedCheck]:
         for match in _COMMENTED_CHECK.finditer(part) if _is_commented_by_init(part) else ():
             line = text.count("\n", 0, start + match.start()) + 1
             words = (reason[1] if reason else "", remedy[1] if remedy else "")
-            found.append(CommentedCheck(match[2], line, *words))
+            found.append(CommentedCheck(match[2], line, *words, _TESTS in part))
         start += len(part) + 2
     return found
 

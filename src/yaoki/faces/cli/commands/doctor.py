@@ -70,6 +70,7 @@ def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
             {
                 "name": condition.name,
                 "ok": condition.ok,
+                "warning": condition.is_warning,
                 "words": condition.words,
                 "next": condition.next_command or None,
             }
@@ -78,20 +79,24 @@ def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
         print_document({"schema": SCHEMA, "ok": not wrong, "lines": listed})
     else:
         _show(lines)
-        named = (one.next_command for one in lines if one.next_command)
-        print_next_command(wrong[0].next_command if wrong else next(named, "yaoki run PLAN"))
+        warnings = [condition for condition in lines if condition.is_warning]
+        named = (one.next_command for one in (*wrong, *warnings, *lines) if one.next_command)
+        print_next_command(next(named, "yaoki run PLAN"))
     return 1 if wrong else 0
 
 
 def _show(lines: list[Condition]) -> None:
-    rows = [
-        ("ok " if condition.ok else "BAD", condition.name, clean_line(condition.words))
-        for condition in lines
-    ]
+    rows = [(_mark(one), one.name, clean_line(one.words)) for one in lines]
     for text, condition in zip(align_columns(rows), lines, strict=True):
-        print_wrapped(paint(text, None if condition.ok else "red"))
-        if not condition.ok:
+        colour = "yellow" if condition.is_warning else None
+        print_wrapped(paint(text, colour if condition.ok else "red"))
+        if not condition.ok or condition.is_warning:
             print_line(f"       {clean_line(condition.next_command)}")
+
+
+def _mark(condition: Condition) -> str:
+    good = "WARN" if condition.is_warning else "ok "
+    return good if condition.ok else "BAD"
 
 
 def _examine(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:

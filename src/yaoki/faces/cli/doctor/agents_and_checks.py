@@ -78,7 +78,9 @@ def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) ->
 
 
 def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:
-    if not specs:
+    if not any(map(_runs_tests, specs)) and (warning := _commented_tests(app)):
+        yield warning
+    elif not specs:
         yield _without_checks(app)
     lines = {spec.name: _check(app, spec) for spec in specs}
     setup = _setup(app)
@@ -102,6 +104,33 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
         lines |= {one.check: _finding(app, one, python, guards) for one in found}
     yield from setup
     yield from lines.values()
+
+
+def _runs_tests(spec: CheckSpec) -> bool:
+    """By its pattern, its command, or the name of its script or target."""
+    from yaoki.core.commands.test_runners import find_test_runners
+    from yaoki.formats.discovery import KINDS
+
+    words = f"{' '.join(spec.argv)} {spec.shell}"
+    named = spec.pattern == KINDS["tests"] or bool(find_test_runners(spec.argv, spec.shell))
+    return named or "test" in words or "tox" in words or "nox" in words
+
+
+def _commented_tests(app: App) -> Condition | None:
+    """The tests of the project are only a comment, and so nothing runs them."""
+    from yaoki.formats.discovery import commented_out_checks
+
+    file = app.context.loaded_settings.file
+    aside = commented_out_checks(file.read_text(encoding="utf-8")) if file else []
+    tests = [one for one in aside if one.runs_tests]
+    if file is None or not tests:
+        return None
+    edit = edit_command(app.repository.top, file.name)
+    again = edit if all(one.needs_edit for one in tests) else "yaoki init --again"
+    words = "; ".join(one.words for one in tests[:ASIDE_SHOWN])
+    return Condition(
+        "checks", True, f"none runs tests; in {file.name} {words}", again, is_warning=True
+    )
 
 
 def _without_checks(app: App) -> Condition:

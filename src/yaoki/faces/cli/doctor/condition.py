@@ -22,12 +22,16 @@ _PARTS = lazy_compile(r", |; |: |\? ")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition, and the command to type when it is bad, or good but not complete."""
+    """One condition, and the command to type when it is bad, or good but not complete.
+
+    `is_warning`: yaoki works, but its results prove less than they could.
+    """
 
     name: str
     ok: bool
     words: str
     next_command: str = ""
+    is_warning: bool = False
 
 
 def failed_condition(name: str, error: YaokiError, fallback_command: str) -> Condition:
