@@ -187,14 +187,14 @@ def test_a_rate_limit_does_not_use_up_the_retries_of_a_failing_test() -> None:
     assert (decision.action, decision.tries) == ("RETRY", 0)
 
 
-@pytest.mark.spec("4.6")
+@pytest.mark.spec("4.6", "5.1")
 def test_content_failures_share_one_limit() -> None:
     """Otherwise three kinds in turn would run an agent a dozen times on the same task."""
     mixed = failed_before(INCOMPLETE=1, QUALITY_FAILURE=1, TIMEOUT=1)
 
     decision = decide_retry(mixed, a_failure(FailureKind.CONFLICT), 1, 0.5)
 
-    assert (decision.action, decision.rule) == ("ESCALATE", "4.6")
+    assert (decision.action, decision.rule) == ("ESCALATE", "5.1")
 
 
 @pytest.mark.spec("5.2", "10.4")

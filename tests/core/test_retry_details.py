@@ -196,8 +196,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             counted(failures={"QUALITY_FAILURE": 2, "INCOMPLETE": 1}),
             a_failure(),
             (
-                *(ESCALATE, 3, 3, "4.6"),
-                "4 failures of the content; 3 retries allowed over all its kinds",
+                *(ESCALATE, 3, 3, "5.1"),
+                "retries for all kinds of content failures: 3 of 3 used",
                 "max_retries above 3",
             ),
         ),
@@ -209,8 +209,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             ),
             a_failure(),
             (
-                *(ESCALATE, 1, 1, "4.6"),
-                "2 failures of the content; 1 retry allowed over all its kinds",
+                *(ESCALATE, 1, 1, "5.1"),
+                "retries for all kinds of content failures: 1 of 1 used",
                 "max_retries above 1",
             ),
         ),

@@ -319,12 +319,8 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
         return _escalate(failure, most, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
-        failures, retries = (
-            format_count(content + 1, "failure"),
-            format_count(most, "retry", "retries"),
-        )
-        reasoning = f"{failures} of the content; {retries} allowed over all its kinds"
-        return _escalate(failure, most, most, "4.6", reasoning, f"max_retries above {most}")
+        reasoning = f"retries for all kinds of content failures: {most} of {most} used"
+        return _escalate(failure, most, most, "5.1", reasoning, f"max_retries above {most}")
     if (
         kind is not FailureKind.LOST
         and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
