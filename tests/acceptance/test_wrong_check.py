@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.acceptance.prepared import Prepared
-from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, writes
+from tests.acceptance.project import GIT_IDENTITY, WITHOUT_PLUGINS, Project, a_plan, writes
 from tests.acceptance.test_agent_failures import event_data
 
 pytestmark = pytest.mark.acceptance
@@ -39,6 +39,38 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     for words in (["why", "colour"], ["answer", "colour"]):
         assert command in " ".join(project.yaoki(*words).out.split()), words
     assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
+
+
+FIXTURE = """
+import os, pytest
+
+@pytest.fixture(autouse=True)
+def shop():
+    assert os.environ.get("SHOP_URL"), "SHOP_URL is not set"
+"""
+
+
+@pytest.mark.full
+@pytest.mark.spec("10.3", "10.4")
+def test_a_fixture_that_fails_in_every_attempt_asks_whether_the_check_is_right(
+    project: Project,
+) -> None:
+    """The check lacks a variable; no attempt can mend that."""
+    (project.repo / "conftest.py").write_text(FIXTURE)
+    (project.repo / "test_shop.py").write_text("def test_open(): ...\n")
+    project.git("add", "conftest.py", "test_shop.py")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    check = {"run": [*pytest_, "test_shop.py"], "env": WITHOUT_PLUGINS}
+    task = {"id": "shop", "checks": ["tests"], "retry": {"max_retries": 1}}
+    acts = {"shop": [writes("one.txt"), writes("two.txt")]}
+    project.yaoki("run", project.plan(a_plan(acts, [task], {"tests": check})))
+
+    question = project.task("shop")["question"]
+
+    assert "test_shop.py::test_open: AssertionError: SHOP_URL is not set" in question
+    assert "2 attempts failed in the same way, in files that they did not change" in question
+    assert f"yaoki plan recheck {project.status()['run']}" in question
 
 
 @pytest.mark.spec("10.4", "6.2")

@@ -43,6 +43,7 @@ from yaoki.core.machine.request_events import Cancelled, Recalled
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,
+    Counts,
     Failure,
     FailureKind,
     FaultSource,
@@ -62,6 +63,7 @@ from yaoki.core.model import (
     Verdict,
     WaitReason,
 )
+from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
@@ -306,6 +308,47 @@ def worked(exit_: Any = None, **given: Any) -> Task:
     task = an_active_task(Stage.VERIFY, **given)
     work = replace(task.work, exit=exit_ or an_exit(), diff_digest="diff2", tree="tree2")
     return replace(task, work=work)
+
+
+FIXTURE = FindingItem("tests/test_a.py::test_a", "no extension", "tests/conftest.py:27")
+
+
+@pytest.mark.spec("10.3", "10.4")
+@pytest.mark.parametrize(
+    ("items", "changed", "times"),
+    [
+        ((FIXTURE,), ("a.py", "tests/test_a.py"), 3),
+        ((FIXTURE, replace(FIXTURE, where="")), ("a.py",), 3),
+        ((FIXTURE,), ("a.py", "tests/conftest.py"), 0),
+        ((FIXTURE, replace(FIXTURE, where="a.py:1:2")), ("a.py",), 0),
+        ((replace(FIXTURE, where=""),), ("a.py",), 0),
+    ],
+)
+def test_a_failure_that_stays_outside_the_change_asks_whether_the_check_is_right(
+    items: tuple[FindingItem, ...], changed: tuple[str, ...], times: int
+) -> None:
+    """The agents cannot mend a fixture that needs what the check does not set."""
+    found = a_finding(Outcome.FAILED, message="1 test failed", items=items)
+    report = verified(Verdict((found,)), changed=changed)
+    first = the_retry(decide_events(worked(), report)).failure
+    second = the_retry(decide_events(worked(feedback=first), report)).failure
+    used_up = worked(feedback=second, counts=Counts(failures={"QUALITY_FAILURE": 3}, reruns=1))
+
+    text = the_escalation(decide_events(used_up, report)).question.text
+
+    said = f" {times} attempts failed in the same way, in files that they did not change. If the"
+    assert (said in text) is bool(times)
+    assert ("yaoki plan recheck" in text) is bool(times)
+
+
+def test_another_failure_outside_the_change_is_counted_from_the_beginning() -> None:
+    found = a_finding(Outcome.FAILED, message="1 test failed", items=(FIXTURE,))
+    other = a_finding(Outcome.FAILED, items=(replace(FIXTURE, message="no server"),))
+    first = the_retry(decide_events(worked(), verified(Verdict((found,))))).failure
+
+    second = the_retry(decide_events(worked(feedback=first), verified(Verdict((other,))))).failure
+
+    assert first.params[OUTSIDE_CHANGE_PARAM] == second.params[OUTSIDE_CHANGE_PARAM] == 1
 
 
 @pytest.mark.spec("3.3", "0.1")

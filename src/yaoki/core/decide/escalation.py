@@ -32,7 +32,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.names import explain_check_name
-from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM, OUTSIDE_CHANGE_PARAM
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
     as_sentence,
@@ -49,6 +49,8 @@ MESSAGE_MAX = 500
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
+# So many attempts that failed alike outside their own change cast doubt on the check.
+SAME_OUTSIDE_MIN = 2
 
 
 @unique
@@ -287,15 +289,19 @@ def _is_check_at_fault(failure: Failure) -> bool:
 
 def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
     """Work that a wrong check rejects can be right: only a person may change the check."""
+    command = f"yaoki plan recheck {task.run_id}"
     doubtful = [one for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
-    if not doubtful:
+    times = failure.params.get(OUTSIDE_CHANGE_PARAM, 0)
+    if not doubtful and times < SAME_OUTSIDE_MIN:
         return ""
-    check, command = doubtful[0].check, f"yaoki plan recheck {task.run_id}"
-    if path := doubtful[0].params.get(MISSING_PATH_PARAM):
+    check = doubtful[0].check if doubtful else failure.check
+    if doubtful and (path := doubtful[0].params.get(MISSING_PATH_PARAM)):
         problem = f"Check {check} names {path}, which is neither in the base nor in the work"
         return f" {problem}: change the check in the plan or yaoki.toml, then: {command}."
+    alike = f" {times} attempts failed in the same way, in files that they did not change."
     subject = f"check {check} itself" if failure.failed_checks else "the check itself"
-    return f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
+    remedy = f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
+    return remedy if doubtful else f"{alike}{remedy}"
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:

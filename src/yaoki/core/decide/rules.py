@@ -8,7 +8,7 @@ from __future__ import annotations
 from yaoki.core.decide import escalation, exit_classification
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
-from yaoki.core.decide.verdict_classification import classify_verdict
+from yaoki.core.decide.verdict_classification import classify_verdict, count_outside_change
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AgentFinished,
@@ -328,7 +328,7 @@ def _after_verify(
     notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
         return (*notes, judgment)
-    failure = classify_verdict(verdict, exit_)
+    failure = count_outside_change(classify_verdict(verdict, exit_), task.feedback, report.changed)
     if report.bisect_result is not None:
         return (*notes, judgment, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:

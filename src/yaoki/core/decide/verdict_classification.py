@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from yaoki.core.decide.exit_classification import (
@@ -28,6 +29,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes
 from yaoki.errors import FatalCode
@@ -94,6 +96,22 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     if finding.check == NO_CHANGE_CHECK:
         failure = add_agent_end(failure, exit_)
     return add_agent_claim(add_crash(_as_incomplete(failure, exit_), exit_), exit_)
+
+
+def count_outside_change(
+    failure: Failure, before: Failure | None, changed: Sequence[str]
+) -> Failure:
+    """Count the attempts that met the same failure in files that the task did not change.
+
+    `before` is the last failure of the work, whichever agent made it.  A failure without a place
+    is not counted.
+    """
+    files = {item.where.partition(":")[0] for item in failure.items if item.where}
+    if not files or not changed or files.intersection(changed):
+        return failure
+    is_same = before is not None and before.fingerprint == failure.fingerprint
+    earlier = before.params.get(OUTSIDE_CHANGE_PARAM, 0) if before and is_same else 0
+    return replace(failure, params={**failure.params, OUTSIDE_CHANGE_PARAM: earlier + 1})
 
 
 def _without_proof(verdict: Verdict) -> str:

@@ -33,6 +33,9 @@ CANNOT_START_PARAM = "checkCannotStart"
 # In the params of a finding: the path that the command of the check names, which neither the commit
 # nor the one below it contains.
 MISSING_PATH_PARAM = "checkPathMissing"
+# In the params of a failure: how many attempts in a row met exactly it, each time in files that the
+# task did not change.  A wrong check, or its environment, may be the cause.
+OUTSIDE_CHANGE_PARAM = "sameOutsideChange"
 
 
 @dataclass(frozen=True, slots=True)
