@@ -25,6 +25,7 @@ from yaoki.core.model import (
     Counts,
     Failure,
     FailureKind,
+    FindingItem,
     Reason,
     RecoveryStrategy,
     Spend,
@@ -96,6 +97,18 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             a_failure(K.CONFLICT, "1 file conflicts"),
             "login is not done: 1 file conflicts. To take over, run `git merge yaoki/run00001` in"
             " its worktree and resolve the conflict. Try again, take over or abort?",
+        ),
+        (
+            a_failure(K.CONFLICT, "1 file conflicts", params={"markedFiles": ["a", "b", "c", "d"]}),
+            "login is not done: 1 file conflicts. The agent left conflict markers in a, b, c and"
+            " 1 more. To take over, run `git merge yaoki/run00001` in its worktree and resolve the"
+            " conflict. Try again, take over or abort?",
+        ),
+        (
+            a_failure(message="unresolved", check="conflict-markers", items=(FindingItem("a"),)),
+            "login is not done: check conflict-markers: unresolved. The agent left conflict"
+            " markers in a. To take over, resolve them in its worktree."
+            " Try again, take over, waive or abort?",
         ),
         (a_failure(K.ESCALATE_REQUIRED, "x" * 2100), f"{'x' * 1999}…"),
         (
@@ -208,6 +221,26 @@ def test_a_task_without_an_agent_cannot_be_taken_over(kind: TaskKind) -> None:
                 f'yaoki answer {ID} retry "words for the agent"',
                 f"work in /w/login, then: yaoki answer {ID} done",
                 f"yaoki answer {ID} waive --check tests",
+                f"yaoki answer {ID} abort",
+            ),
+        ),
+        (
+            a_failure(K.CONFLICT, params={"markedFiles": ["a"]}),
+            TaskKind.CHANGE,
+            (
+                f'yaoki answer {ID} retry "words for the agent"',
+                "work in /w/login (git merge yaoki/run00001; conflict markers are in a), "
+                f"then: yaoki answer {ID} done",
+                f"yaoki answer {ID} abort",
+            ),
+        ),
+        (
+            a_failure(check="conflict-markers", items=(FindingItem("a"),)),
+            TaskKind.CHANGE,
+            (
+                f'yaoki answer {ID} retry "words for the agent"',
+                f"work in /w/login (conflict markers are in a), then: yaoki answer {ID} done",
+                f"yaoki answer {ID} waive --check conflict-markers",
                 f"yaoki answer {ID} abort",
             ),
         ),

@@ -540,6 +540,8 @@ def test_a_conflict_names_its_files() -> None:
     assert len(again.failure.items) == 120
     assert again.failure.params == {"conflictedFiles": list(paths[:100])}
     assert again.work_digest == "diff2"
+    marked = the_retry(decide_events(task, MergeConflicted(("a",), "onto", "t9", ("a",)))).failure
+    assert marked.params == {"conflictedFiles": ["a"], "markedFiles": ["a"]}
     one = the_retry(
         decide_events(an_active_task(Stage.VERIFY), MergeConflicted(("a",), "onto", "t9"))
     )

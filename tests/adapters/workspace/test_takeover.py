@@ -208,6 +208,22 @@ def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
     assert world.show(found.commit, "a.txt") == "mine and other"
 
 
+def test_a_second_conflict_names_files_with_the_markers_of_the_first(world: World) -> None:
+    """A person who takes over would begin with markers that git does not report."""
+    task = with_conflict(run_attempt(world, escalated(world), lambda _: None))
+    land_task(world, world.task(3), lambda at: write(at, a__txt="third\n"))
+
+    found = world.workspace.landings.build_candidate(world.run, task)
+
+    assert (found.conflicts, found.conflict_markers) == (("a.txt",), ("a.txt",))
+
+
+def test_a_first_conflict_has_no_markers_in_the_work(world: World) -> None:
+    found = world.workspace.landings.build_candidate(world.run, escalated(world))
+
+    assert (found.conflicts, found.conflict_markers) == (("a.txt",), ())
+
+
 def test_edits_without_a_merge_stay_and_conflict(world: World) -> None:
     """An edit cannot be told from a resolution; recording a merge would undo landed work."""
     task = escalated(world)

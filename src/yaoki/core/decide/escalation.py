@@ -31,14 +31,20 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
-from yaoki.core.model.names import explain_check_name
-from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM, OUTSIDE_CHANGE_PARAM
+from yaoki.core.model.names import CONFLICT_MARKERS_CHECK, explain_check_name
+from yaoki.core.model.outcome import (
+    DOUBTFUL_PARAM,
+    MARKED_FILES_PARAM,
+    MISSING_PATH_PARAM,
+    OUTSIDE_CHANGE_PARAM,
+)
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
     as_sentence,
     first_line,
     format_count,
     last_line,
+    list_some,
     quote_path,
     shorten,
 )
@@ -49,6 +55,7 @@ MESSAGE_MAX = 500
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
+MARKED_SHOWN = 3
 # So many attempts that failed alike outside their own change cast doubt on the check.
 SAME_OUTSIDE_MIN = 2
 
@@ -210,8 +217,13 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 
 def _takeover_start(task: Task, failure: Failure) -> str:
     """Git shows a clean worktree: the person must hear what is in it and what to begin with."""
+    marked = list_some(_marked_files(failure), MARKED_SHOWN)
+    markers = f"conflict markers are in {marked}" if marked else ""
     if failure.kind is FailureKind.CONFLICT:
-        return f" (git merge {landing_branch(task.run_id, task.parent or '')})"
+        command = f"git merge {landing_branch(task.run_id, task.parent or '')}"
+        return f" ({'; '.join(filter(None, (command, markers)))})"
+    if markers:
+        return f" ({markers})"
     return " (the agent's work is committed there)" if task.work.attempt_file_count else ""
 
 
@@ -243,10 +255,22 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
 
 def _conflict_remedy(task: Task, failure: Failure) -> str:
     """The worktree is clean for git: it has the work as it was before the conflict."""
-    if failure.kind is not FailureKind.CONFLICT or Choice.DONE not in _choices(task, failure):
+    if Choice.DONE not in _choices(task, failure):
         return ""
+    marked = list_some(_marked_files(failure), MARKED_SHOWN)
+    markers = f" The agent left conflict markers in {marked}." if marked else ""
+    if failure.kind is not FailureKind.CONFLICT:
+        return f"{markers} To take over, resolve them in its worktree." if marked else ""
     command = f"git merge {landing_branch(task.run_id, task.parent or '')}"
-    return f" To take over, run `{command}` in its worktree and resolve the conflict."
+    return f"{markers} To take over, run `{command}` in its worktree and resolve the conflict."
+
+
+def _marked_files(failure: Failure) -> list[str]:
+    """The files in which the work has conflict markers, by a conflict or the built-in check."""
+    if failure.kind is FailureKind.CONFLICT:
+        return list(failure.params.get(MARKED_FILES_PARAM, ()))
+    checks = (one for one in failure.single_failures if one.check == CONFLICT_MARKERS_CHECK)
+    return [item.name for one in checks for item in one.items]
 
 
 def _given_up_words(task: Task) -> str:

@@ -45,7 +45,7 @@ from yaoki.core.model import (
     Task,
     Verdict,
 )
-from yaoki.core.model.outcome import describe_exit
+from yaoki.core.model.outcome import MARKED_FILES_PARAM, describe_exit
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
@@ -99,14 +99,15 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return (JointProofFailed(commit, tasks, message),)
         case JudgeAnswered():
             return (_after_answer(task, report),)
-        case MergeConflicted(paths=paths):
+        case MergeConflicted(paths=paths, marked_paths=marked):
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
             words = f"{files} with the run branch: {', '.join(paths[:5])}"
             failure = make_failure(
                 FailureKind.CONFLICT, words, pattern="merge-conflict", items=items
             )
-            failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
+            left = {MARKED_FILES_PARAM: list(marked[:100])} if marked else {}
+            failure = replace(failure, params={"conflictedFiles": list(paths[:100]), **left})
             return plan_retry_or_escalate(
                 task, failure, moment, _work_identity(task.work.diff_digest, report.tree)
             )

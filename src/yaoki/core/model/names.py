@@ -30,10 +30,12 @@ MUTANTS_CHECK = "mutants"
 GAMED_CHECK = "gamed"
 # Does a check fail when its tests are made to fail?
 NEGATIVE_CONTROL_CHECK = "negative-control"
+# Does the work contain an unresolved conflict?
+CONFLICT_MARKERS_CHECK = "conflict-markers"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
-    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links"),
+    *("scope", "mass-deletion", CONFLICT_MARKERS_CHECK, "test-integrity", "links"),
     *(GAMED_CHECK, "secrets", RED_FIRST_CHECK, MUTANTS_CHECK),
     NEGATIVE_CONTROL_CHECK,
     "session-files",

@@ -138,11 +138,15 @@ class JudgeAnswered:
 
 @dataclass(frozen=True, slots=True)
 class MergeConflicted:
-    """The task's work and the run branch do not merge."""
+    """The task's work and the run branch do not merge.
+
+    `marked_paths`: the work itself has conflict markers, of an earlier conflict, in these files.
+    """
 
     paths: tuple[str, ...]
     onto: str
     tree: str
+    marked_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

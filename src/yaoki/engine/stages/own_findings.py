@@ -17,6 +17,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.model.names import CONFLICT_MARKERS_CHECK
 from yaoki.core.scope import paths_outside_scope, session_paths, yaoki_paths
 from yaoki.errors import FatalCode
 from yaoki.ports import Candidate
@@ -95,9 +96,12 @@ def built_in_findings(task: Task, candidate: Candidate) -> Iterator[Finding]:
 
     Only failures are findings here: to have deleted nothing proves nothing.
     """
-    if candidate.conflict_markers and "conflict-markers" not in task.waivers:
+    if candidate.conflict_markers and CONFLICT_MARKERS_CHECK not in task.waivers:
         yield _paths_finding(
-            "conflict-markers", "merge-conflict", "unresolved conflict", candidate.conflict_markers
+            CONFLICT_MARKERS_CHECK,
+            "merge-conflict",
+            "unresolved conflict",
+            candidate.conflict_markers,
         )
     too_many = candidate.deleted_count * 2 > candidate.tracked_count and candidate.tracked_count > 0
     allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers

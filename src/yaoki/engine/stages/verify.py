@@ -91,7 +91,9 @@ class VerifyStage:
             if deferred:
                 return deferred
             self._workspace.landings.withdraw_candidate(task)
-            return MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
+            return MergeConflicted(
+                candidate.conflicts, candidate.onto, task.work.tree, candidate.conflict_markers
+            )
         findings = self._verifier.verify(run, task, candidate, folder / "checks", claim)
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded

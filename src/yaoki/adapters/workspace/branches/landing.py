@@ -154,7 +154,12 @@ class GitLandings:
         merged = self._commits.merge_onto(onto, work)
         if merged.conflicts:
             return Candidate(
-                "", onto.sha, work.tree, conflicts=merged.conflicts, predecessor=onto.sha
+                "",
+                onto.sha,
+                work.tree,
+                conflicts=merged.conflicts,
+                conflict_markers=self._left_in_work(onto, work),
+                predecessor=onto.sha,
             )
         commit = onto.sha
         if merged.tree != onto.tree:
@@ -254,6 +259,12 @@ class GitLandings:
         added = (change.path for change in changes if change.status is ChangeStatus.ADDED)
         sides = tuple(printable_path(path) for path in added if is_conflict_side(path))
         return (*self._commits.find_conflict_markers(onto, commit, changes), *sides)
+
+    def _left_in_work(self, onto: GitCommit, work: GitCommit) -> tuple[str, ...]:
+        """The files with conflict markers in work that conflicts once more."""
+        base = self._commits.merge_base(onto.sha, work.sha)
+        changes = self._trees.diff_trees(base, work.sha) if base else ()
+        return self._unresolved(base, work.sha, changes) if changes else ()
 
     def _outside_links(self, changes: Sequence[TreeChange]) -> Iterator[str]:
         """New or changed symbolic links whose target no clone would have."""
