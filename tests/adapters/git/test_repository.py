@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import a_repository, a_world, git
-from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.command import (
+    Git,
+    GitLocation,
+    explain_failure,
+    git_environment,
+    run_git,
+)
 from yaoki.adapters.git.repository import check_version
 from yaoki.adapters.workspace import open_repository, resolve_base
 from yaoki.errors import GitFailed, GitMissing, RepositoryUnusable
@@ -136,6 +142,19 @@ def test_a_locked_ref_is_a_transient_failure(tmp_path: Path) -> None:
     assert failed.value.transient
     assert str(lock) in failed.value.hint
     assert lock.exists()
+
+
+@pytest.mark.spec("4.8", "10.4")
+def test_a_worktree_that_is_deleted_under_git_is_a_transient_failure(tmp_path: Path) -> None:
+    """git is started in the folder, and does not find it when it looks for its files."""
+    world = a_world(tmp_path)
+    env = {"GIT_DIR": str(world.repo / ".git"), "GIT_WORK_TREE": str(tmp_path / "gone")}
+    words = ("reset", "--hard")
+
+    failed = explain_failure(words, run_git(words, cwd=tmp_path, env=git_environment() | env))
+
+    assert isinstance(failed, GitFailed)
+    assert failed.transient
 
 
 @pytest.mark.spec("4.8", "0.2")

@@ -94,8 +94,9 @@ CHECKED_OUT = lazy_compile(r"already (?:checked out|used by worktree) at '(.+?)'
 TRANSIENT = lazy_compile(
     r"Resource temporarily unavailable|error building trees|bad object|invalid object"
     r"|unable to read (?:tree|object)|is not a valid object"
-    # A worktree that is deleted while git creates it.
+    # A worktree that is deleted while git creates or resets it.
     r"|not a git repository: '.+/\.git'|Unable to read current working directory"
+    r"|this operation must be run in a work tree"
 )
 # A path of an agent's that is too long to show.
 LONG_WORD = lazy_compile(r"\S{200,}")
