@@ -30,15 +30,28 @@ from yaoki.ports import Candidate, CommittedAttempt, PreparedWorktree
 
 pytestmark = pytest.mark.spec("0.2")
 
-# A git that lets its caller be killed right after the n-th command.  What it must know stands in
-# files: it is given no variables of others.
+# A git that lets its caller be killed right after the n-th command.  A process that waits for
+# orders ends after its caller, so the caller is killed after an order that writes, before it learns
+# of that, and at the start of a process that only reads.  What git must know stands in files: it is
+# given no variables of others.
 KILLING_GIT = """#!/bin/sh
 . "${0%/*}/known"
-n=$(($(cat "$COUNT") + 1))
-echo $n > "$COUNT"
+step() {
+    n=$(($(cat "$COUNT") + 1))
+    echo $n > "$COUNT"
+    [ "$n" != "$(cat "$COUNT.kill")" ] || kill -9 $PPID
+}
+case " $* " in
+*" update-ref "*" --stdin "* | *" hash-object "*" --stdin-paths "*)
+    "$REAL_GIT" "$@" | while IFS= read -r line; do step; printf '%s\\n' "$line"; done
+    exit 0 ;;
+*" cat-file --batch-command "* | *" diff-tree "*" --stdin "*)
+    step
+    exec "$REAL_GIT" "$@" ;;
+esac
 "$REAL_GIT" "$@"
 code=$?
-[ "$n" = "$(cat "$COUNT.kill")" ] && kill -9 $PPID
+step
 exit $code
 """
 
@@ -113,7 +126,7 @@ def test_a_task_killed_after_any_git_command_lands_once(tmp_path: Path) -> None:
     head: str = killer.call("landings.land", world.run, found.commit, found.onto)
     killer.call("worktrees.remove_worktree", task)
 
-    assert killer.kills >= 10
+    assert killer.kills >= 40
     assert place.base == found.onto == other.landed_commit
     assert head == found.commit == world.workspace.branches.head(world.run)
     assert kept.changed == found.changed == ("new",)
@@ -149,6 +162,7 @@ def test_undo_and_restore_killed_after_any_git_command_succeed_when_repeated(
     killer.call("recovery.restore_snapshot", "ab12cd34-1-1", done)
     head: str = killer.call("landings.undo", world.run, landings, approve)
 
+    assert killer.kills >= 25
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
     assert any(
@@ -181,7 +195,7 @@ def test_a_persons_merge_killed_after_any_git_command_is_saved_and_rebuilt(
     killer.call("worktrees.rebuild_worktree", task)
     found: Candidate = killer.call("landings.build_candidate", world.run, task)
 
-    assert killer.kills >= 10
+    assert killer.kills >= 40
     assert (found.conflicts, found.conflict_markers) == ((), ())
     assert (at / "a.txt").read_text() == "both\n"
     assert git(at, "rev-parse", "HEAD") == found.commit
