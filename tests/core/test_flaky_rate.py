@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import count, islice, pairwise
+from itertools import count, islice, pairwise, product
+from math import comb
 from random import Random
 
 import pytest
@@ -198,6 +199,26 @@ def test_the_interval_contains_the_true_rate_in_most_histories(rate: float) -> N
     held = sum(low <= rate <= high for low, high in intervals)
 
     assert held >= 52, held
+
+
+def test_a_quarantined_test_is_rarely_called_worse_if_the_change_did_nothing_to_it() -> None:
+    """The failure that caused the re-runs counts, though it was chosen because it failed: a wrong
+    verdict must be rare for every rate that is the same on both commits.
+    """
+    entry = QuarantineEntry(TEST, "mia", datetime(2031, 1, 1, tzinfo=UTC), "flaky")
+
+    def wrong(rate: float) -> float:
+        """The probability of WORSE after a first failure; the base passes and fails at `rate`."""
+        total = 0.0
+        for fails, base_fails in product(range(RERUNS_MAX), range(RERUNS_MAX + 1)):
+            base = (FAILS,) * base_fails + (PASSES,) * (RERUNS_MAX - base_fails)
+            tests = RepeatedTests(FAILS, (*(FAILS,) * fails, PASSES), base)
+            if tests.judge(TEST, RERUNS_MAX, entry, NOW) is ExcuseVerdict.WORSE:
+                chance = comb(RERUNS_MAX, base_fails) * rate ** (fails + base_fails)
+                total += chance * (1 - rate) ** (RERUNS_MAX - base_fails + 1)
+        return total
+
+    assert 0.01 < max(wrong(percent / 100) for percent in range(101)) < 0.05
 
 
 def test_a_broken_test_that_hides_in_the_quarantine_is_found_whatever_its_rate_was() -> None:

@@ -23,7 +23,7 @@ from yaoki.core.text import list_some
 QUARANTINED, EXPIRED, TEST_RUNS = "quarantined", "quarantineExpired", "testRuns"
 PASSED_COUNT = "passedCount"
 RERUNS_MAX = 5
-# A quarantined test that fails this often before it passes is compared with the base.
+# A quarantined test that fails this often is compared with the base; the first failure counts.
 FAILURES_TO_COMPARE = 3
 NAMES_SHOWN = 5
 OBSERVED_MAX = 50
@@ -94,8 +94,8 @@ class RepeatedTests:
 
     def seldom_passes(self, test: str) -> bool:
         """Did it fail so often before it passed that the change may have made it worse?"""
-        reruns = self.reruns(test)
-        return any(reruns) and len(reruns) - sum(reruns) >= FAILURES_TO_COMPARE
+        runs = self.runs_on(test, base=False)
+        return any(runs) and len(runs) - sum(runs) >= FAILURES_TO_COMPARE
 
     def judge(
         self, test: str, needed: int, entry: QuarantineEntry | None, now: datetime
@@ -110,9 +110,8 @@ class RepeatedTests:
             return ExcuseVerdict.CLEARED
         if entry is None:
             return ExcuseVerdict.COUNTS
-        base = self.runs_on(test, base=True)
-        failed = len(reruns) - sum(reruns)
-        worse = is_worse(failed, len(reruns), len(base) - sum(base), len(base))
+        runs, base = (self.runs_on(test, base=is_base) for is_base in (False, True))
+        worse = is_worse(len(runs) - sum(runs), len(runs), len(base) - sum(base), len(base))
         worse = worse and self.seldom_passes(test)
         return ExcuseVerdict.WORSE if worse else ExcuseVerdict.EXCUSED
 

@@ -32,7 +32,7 @@ def is_repeatable(spec: CheckSpec, finding: Finding) -> bool:
 
 class RepeatedCheck:
     """Without `run_on_base` a test that seldom passes cannot be compared with the base: then
-    `reruns_max` must be too low for that many failures.
+    `reruns_max` must be less than `FAILURES_TO_COMPARE`.
     """
 
     def __init__(

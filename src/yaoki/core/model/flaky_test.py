@@ -41,8 +41,9 @@ class FlakySighting:
 class FlakyTest:
     """The runs of a test since it was first seen flaky.
 
-    The failure that caused the re-runs is not counted.  `always_failed` counts the verifications in
-    which every run failed; these runs are not counted either.  `sightings`: the newest first.
+    The failure by which it was first seen flaky is not counted.  `always_failed` counts the
+    verifications in which every run failed; these runs are not counted either.  `sightings`: the
+    newest first.
     """
 
     test: str

@@ -209,8 +209,7 @@ class _Rerun:
         ):
             self._run_once()
         while (
-            self._is_single
-            and len(self._base) < RERUNS_MAX
+            len(self._base) < RERUNS_MAX
             and not self._is_stopped
             and any(map(self.tests.seldom_passes, quarantined))
         ):

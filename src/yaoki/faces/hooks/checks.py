@@ -154,7 +154,7 @@ def _repeat(
         return check(spec, f"{name}-again-{next(numbers)}", seen)
 
     # A session has no base on which a test that seldom passes could be compared.
-    repeated = RepeatedCheck(spec, run_again, reruns_max=FAILURES_TO_COMPARE)
+    repeated = RepeatedCheck(spec, run_again, reruns_max=FAILURES_TO_COMPARE - 1)
     app = inspection.app
     return repeated.judge(finding, app.settings.quarantine, app.clock.now())
 

@@ -30,7 +30,7 @@ ORDER = "flaky_tests"
 NAMES = "SELECT test FROM flaky_tests"
 TESTS = "SELECT * FROM flaky_tests ORDER BY last_ms DESC, test"
 SIGHTINGS = "SELECT * FROM flaky_sightings ORDER BY at_ms DESC, commit_id"
-# Without the failure that caused the re-runs.
+# Without the failure by which the test is first seen flaky; later ones count.
 ADD_SIGHTING = """
 INSERT INTO flaky_tests (test, check_name, passed, failed, always_failed, first_ms, last_ms)
 VALUES (:test, :check_name, :passed, :failed - 1, 0, :at_ms, :at_ms)
