@@ -103,6 +103,24 @@ def test_a_quarantined_test_that_passes_on_the_same_commit_is_excused_and_named_
     assert "1 check with failures in quarantine" in verified.out
 
 
+def test_the_report_names_an_entry_that_matches_no_test_of_the_run_with_its_line(
+    project: Project,
+) -> None:
+    """A mistyped name excused nothing, and nobody was told."""
+    checks = flaky_suite(project)
+    quarantine(project, test="race")
+    run_tasks(project, checks, "a")
+    line = (project.repo / "yaoki.toml").read_text().splitlines().index('test = "race"') + 1
+
+    mistyped = project.yaoki("report").out
+    quarantine(project)
+    run_tasks(project, checks, "b")
+
+    words = f"the quarantine of race (yaoki.toml:{line}) matched no test of this run"
+    assert mistyped.count(words) == 1
+    assert "matched no test" not in project.yaoki("report").out
+
+
 def test_a_flaky_test_without_a_quarantine_lands_if_every_rerun_passes_and_is_not_missed(
     project: Project,
 ) -> None:

@@ -10,11 +10,13 @@ from yaoki.core.decide.quarantine import (
     EXPIRED,
     QUARANTINED,
     TEST_RUNS,
+    UNMATCHED,
     ExcuseVerdict,
     ObservedTests,
     RepeatedTests,
     apply_quarantine,
     names_every_failure,
+    note_unmatched,
     observe_known,
     observe_tests,
     select_observations,
@@ -154,6 +156,26 @@ def test_an_entry_covers_the_parametrizations_of_its_test_and_the_exact_name_win
     assert find_entry((ENTRY, exact), "t.py::a[1]") == exact
     assert find_entry((ENTRY, exact), "t.py::a[2]") == ENTRY
     assert find_entry((ENTRY,), "t.py::ab") is None
+
+
+@pytest.mark.parametrize(
+    ("finding", "unmatched"),
+    [
+        (Finding("unit", Outcome.PASSED, passing_tests=("t.py::a[1]", "t.py::b")), ["t.py::z"]),
+        (Finding("unit", Outcome.PASSED, passing_tests=("t.py::b",)), ["t.py::a", "t.py::z"]),
+        (failed("t.py::a", passing_tests=("t.py::b",)), ["t.py::z"]),
+        (Finding("unit", Outcome.PASSED), None),
+        (failed("t.py::b", passing_tests=("t.py::c",), params={"stoppedEarly": "-x"}), None),
+    ],
+    ids=["parametrized", "none", "failed", "no-names", "not-all-names"],
+)
+def test_an_entry_without_a_test_is_noted_if_the_check_names_its_tests(
+    finding: Finding, unmatched: list[str] | None
+) -> None:
+    other = QuarantineEntry("t.py::z", "tom", NOW, "gone")
+
+    assert note_unmatched(finding, (ENTRY, other)).params.get(UNMATCHED) == unmatched
+    assert note_unmatched(finding, ()) == finding
 
 
 def test_a_test_is_known_to_have_passed_only_if_the_run_says_so() -> None:

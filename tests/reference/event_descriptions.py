@@ -92,6 +92,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "rerun_seconds",
             "quarantined",
             "quarantine_expired",
+            "quarantine_unmatched",
             "test_runs",
             "log",
         ),

@@ -8,16 +8,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.text import list_some
 from yaoki.errors import NotNow
 from yaoki.views.flaky_tests import SHA_CHARS, FlakyTestView, view_flaky_tests
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model.flaky_test import FlakyTest
+    from yaoki.views.history import RunHistory
 
 # A person replaces it by a name.
 OWNER = "NAME"
 COMMITS_NAMED = 5
+ENTRIES_NAMED = 2
 
 
 def list_flaky_tests(app: App, run_id: str = "") -> list[FlakyTestView]:
@@ -28,6 +31,22 @@ def list_flaky_tests(app: App, run_id: str = "") -> list[FlakyTestView]:
         if not run_id or any(sighting.run_id == run_id for sighting in test.sightings)
     ]
     return view_flaky_tests(tests, app.settings.quarantine, app.clock.now(), OWNER)
+
+
+def describe_unmatched_entries(app: App, history: RunHistory) -> list[str]:
+    """One warning for the entries of today's settings that matched no test of the run."""
+    from yaoki.formats.config.key_lines import find_quarantine_line
+    from yaoki.report.totals import list_unmatched_entries
+
+    file, listed = app.context.loaded_settings.file, {e.test for e in app.settings.quarantine}
+    unmatched = [test for test in list_unmatched_entries(history) if test in listed]
+    if not unmatched or file is None:
+        return []
+    text = file.read_text(encoding="utf-8")
+    places = [f"{test} ({file.name}:{find_quarantine_line(text, test)})" for test in unmatched]
+    names = list_some(places, ENTRIES_NAMED)
+    words = f"the quarantine of {names} matched no test of this run"
+    return [f"{words}; correct or remove it: ${{EDITOR:-vi}} {file.name}"]
 
 
 def write_repair_plan(app: App, test: str, command: Sequence[str], times: int) -> str:

@@ -13,7 +13,7 @@ from yaoki import __version__
 from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.empty_attempts import find_empty_attempts
-from yaoki.app.flaky_tests import list_flaky_tests
+from yaoki.app.flaky_tests import describe_unmatched_entries, list_flaky_tests
 from yaoki.app.run_view import view_run
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
@@ -45,10 +45,11 @@ def make_report(app: App, run: Run) -> ReportData:
     """The whole document; foreign text in it is masked."""
     view = view_run(app, run)
     branch = _branch(app, view)
+    history = build_run_history(_journal(app, run), run.catalogue)
     secrets = secret_values(os.environ)
     sources = ReportSources(
         view,
-        build_run_history(_journal(app, run), run.catalogue),
+        history,
         branch,
         StoredOutputs(app.yaoki_folder),
         app.clock.now(),
@@ -58,7 +59,7 @@ def make_report(app: App, run: Run) -> ReportData:
         escalation_of=lambda task_id: _escalation_details(app, task_id),
         # Names and commands repeat often.
         clean=cache(lambda text: _sanitize(text, secrets)),
-        warnings=_drift_warning(app, view.run),
+        warnings=[*_drift_warning(app, view.run), *describe_unmatched_entries(app, history)],
         flaky_tests=list_flaky_tests(app, run.id),
     )
     report = report_document(sources)

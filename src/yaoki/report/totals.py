@@ -143,6 +143,20 @@ def list_flaky_checks(view: RunView, history: RunHistory, clean: CleanText) -> l
     ]
 
 
+def list_unmatched_entries(history: RunHistory) -> list[str]:
+    """The entries of the quarantine that matched no test of any check; none if a check did not
+    name its tests.  A quarantine does not reach hidden tests.
+    """
+    unmatched = [
+        check.quarantine_unmatched
+        for task in history.tasks.values()
+        for check in iter_checks(task)
+        if check.tests is not None and not check.hidden
+    ]
+    common = set(unmatched[0]).intersection(*unmatched) if unmatched else ()
+    return [test for test in unmatched[0] if test in common] if unmatched else []
+
+
 def list_reruns(view: RunView, history: RunHistory, clean: CleanText) -> list[Data]:
     """Checks that were run again after a failure, with the time of each run."""
     return [

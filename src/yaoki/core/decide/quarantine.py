@@ -18,9 +18,10 @@ from yaoki.core.model import Finding, Outcome
 from yaoki.core.model.flaky_test import QuarantineEntry, SameCommitRuns, find_entry
 from yaoki.core.text import list_some
 
-# The params of a finding: what a quarantine excused, what it no longer excuses, and the results of
-# the tests that are known to be flaky.
+# The params of a finding: what a quarantine excused, what it no longer excuses, the entries for
+# none of its tests, and the results of the tests that are known to be flaky.
 QUARANTINED, EXPIRED, TEST_RUNS = "quarantined", "quarantineExpired", "testRuns"
+UNMATCHED = "quarantineUnmatched"
 PASSED_COUNT = "passedCount"
 RERUNS_MAX = 5
 # A quarantined test that fails this often is compared with the base; the first failure counts.
@@ -149,6 +150,16 @@ def count_passed_tests(finding: Finding, tests: RepeatedTests) -> Finding:
 def names_every_failure(findings: Sequence[Finding]) -> bool:
     """Is every failing test named?  Otherwise an unknown failure could be excused."""
     return all(has_all_names(one) for one in findings if one.outcome is not Outcome.PASSED)
+
+
+def note_unmatched(finding: Finding, entries: Sequence[QuarantineEntry]) -> Finding:
+    """Record the entries for none of the tests that ran, if all of them are named."""
+    failed = finding.outcome is not Outcome.PASSED
+    if not entries or not finding.passing_tests or (failed and not has_all_names(finding)):
+        return finding
+    ran = (*finding.passing_tests, *(item.name for item in finding.items))
+    unmatched = [entry.test for entry in entries if not any(map(entry.covers, ran))]
+    return replace(finding, params={**finding.params, UNMATCHED: unmatched[:OBSERVED_MAX]})
 
 
 def apply_quarantine(

@@ -64,6 +64,7 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "reused": finding.params.get("reusedFrom"),
             "quarantined": list(finding.params.get("quarantined", ())),
             "quarantine_expired": list(finding.params.get("quarantineExpired", ())),
+            "quarantine_unmatched": list(finding.params.get("quarantineUnmatched", ())),
             "test_runs": list(finding.params.get("testRuns", ())),
             "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
             "items": [

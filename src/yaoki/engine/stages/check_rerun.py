@@ -22,6 +22,7 @@ from yaoki.core.decide.quarantine import (
     apply_quarantine,
     count_passed_tests,
     names_every_failure,
+    note_unmatched,
     observe_known,
     observe_tests,
     select_observations,
@@ -54,6 +55,7 @@ class CheckRerun:
         """Run a failed check again; returns its finding with the durations of the re-runs, as
         FLAKY with the counts of passes and failures if it is.
         """
+        finding = self._note_unmatched(check, finding)
         if not check.spec.rerun or check.spec.type is not CheckType.COMMAND:
             return finding
         rerun = _Rerun(check, self._checker.narrow(check.spec, finding), finding, facts)
@@ -71,8 +73,14 @@ class CheckRerun:
         """Record the passes of tests that were seen flaky before: they count in the rate."""
         if check.spec.hidden is not None or not finding.passing_tests:
             return finding
+        finding = self._note_unmatched(check, finding)
         observed = observe_known(finding, commit, self._flaky_tests.known_flaky_tests())
         return with_test_runs(finding, observed, "")
+
+    def _note_unmatched(self, check: ProofCheck, finding: Finding) -> Finding:
+        """A quarantine does not reach hidden tests, whose names must not be recorded."""
+        entries = self._quarantine if check.spec.hidden is None else ()
+        return note_unmatched(finding, entries)
 
     def _apply_quarantine(self, judged: Finding, rerun: _Rerun) -> Finding:
         entries = {test: self._entry(test) for test in rerun.tests.failing}

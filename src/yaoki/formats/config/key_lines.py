@@ -40,6 +40,24 @@ def find_settings_line(text: str, source: str, key: str) -> int:
     return find_key_line(read_key_lines(text), f"{prefix}{key}")
 
 
+def find_quarantine_line(text: str, test: str) -> int:
+    """The line that names the test in an entry of the quarantine; 0 when there is none."""
+    lines = text.split("\n")
+    for key, number in _list_keys(text):
+        if key.endswith("quarantine.test") and _has_value(lines[number - 1], test):
+            return number
+    return 0
+
+
+def _has_value(line: str, value: str) -> bool:
+    import tomllib
+
+    try:
+        return value in tomllib.loads(line).values()
+    except tomllib.TOMLDecodeError:  # a text of several lines, in a file that was read
+        return False
+
+
 def find_commented_table(text: str, name: str) -> int:
     """The line in which the table is commented out; 0 when there is none."""
     for number, line in enumerate(text.split("\n"), 1):

@@ -94,6 +94,7 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         _read_mutants(mutants) if mutants else None,
         tuple(map(_read_item, data.get("items", ()))) if has_places else (),
         tuple(data.get("quarantined", ())),
+        tuple(data.get("quarantine_unmatched", ())),
     )
 
 

@@ -140,6 +140,8 @@ class CheckResult:
     items: tuple[FindingItem, ...] = ()
     # The entries of the quarantine that excused its failures.
     quarantined: tuple[Mapping[str, str], ...] = ()
+    # The entries for none of its tests; empty if it does not name its tests.
+    quarantine_unmatched: tuple[str, ...] = ()
 
     @property
     def survivors(self) -> tuple[str, ...]:
