@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -290,9 +291,15 @@ def test_the_second_account_of_an_agent_continues_when_the_first_is_at_its_limit
 
     assert done.code == 0, done.out + done.err
     assert calls.read_text().split() == ["work-key", "home-key", "home-key"]
-    assert "the service of bot/work is at its limit; bot/home continues" in " ".join(
-        project.yaoki("why", "one").out.split()
-    )
+    why, report = project.yaoki("why", "one").out, project.yaoki("report").out
+    assert "the service of bot/work is at its limit; bot/home continues" in " ".join(why.split())
+    assert re.search(r"^ +1 .* bot/work ", why, re.MULTILINE)
+    assert re.search(r"^ +2 .* bot/home ", why, re.MULTILINE)
+    attempts = project.yaoki("why", "one", "--json").document["attempts"]
+    assert [one["agent"] for one in attempts] == ["bot/work", "bot/home"]
+    assert "bot/home" in report
+    assert {task["agent"] for task in project.status()["tasks"]} == {"bot/home"}
+    assert "with bot/home" in project.yaoki("trace", "one").out
 
 
 def test_another_account_does_not_repeat_what_the_same_agent_failed_at(

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import AccountProblem, RunId, Spend, State, TaskId
+from yaoki.core.model.spec import title_of_agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ class TaskRow:
     awaiting_race: bool = False
     # The task that a candidate races for.
     race_task: TaskId = TaskId("")
+
+    @property
+    def agent_title(self) -> str:
+        """Its agent as people see it, with the account if the agent has several."""
+        return title_of_agent(self.agent, self.account)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _attempt(attempt: Attempt, waits: Sequence[PersonWait], clean: Callable[[str
         "attempt": attempt.number,
         "at": (attempt.started_at or attempt.start).isoformat(),
         "until": attempt.until.isoformat() if attempt.until and is_over else None,
-        "agent": clean(attempt.agent) or None,
+        "agent": clean(attempt.agent_title) or None,
         "ended": clean(attempt.failure or attempt.end_words) or None if is_over else None,
         "failure": _failure(attempt.recorded_failure, clean) if is_over else None,
         "landed": attempt.landed,

@@ -100,7 +100,7 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         "cancelled": _removal_words(task, history, State.CANCELLED),
         "waits_for": clean(describe_wait(task, context.now, context.names)) or None,
         "required": row.required,
-        "agent": clean(row.agent) or None,
+        "agent": clean(row.agent_title) or None,
         "group": row.parent or None,
         "race": row.race_task or None,
         "phase": clean(row.phase) or None,

@@ -16,6 +16,8 @@ Data = Mapping[str, Any]
 UNKNOWN = "unknown"
 # For a run that has not ended.
 SO_FAR = "so far"
+# Between the name of an agent and its account; no name contains it.
+ACCOUNT_MARK = "/"
 
 
 def one_line_text(value: object, limit: int = 300) -> str:
@@ -56,12 +58,16 @@ def count_causes(listed: Sequence[Data]) -> list[tuple[str, int]]:
 
 
 def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
-    """Every attempt with its task; empty where no agent reported anything about itself."""
+    """Every attempt with its task; empty where no agent reported anything about itself and none
+    has several accounts.
+    """
     runs = [
         (task, one) for task in report["tasks"] for one in task["attempts"] if one["agent_started"]
     ]
     reported = ("session", "cost", "tokens")
-    return runs if any(one[name] is not None for _, one in runs for name in reported) else []
+    told = any(one[name] is not None for _, one in runs for name in reported)
+    with_accounts = any(ACCOUNT_MARK in (one["agent"] or "") for _, one in runs)
+    return runs if told or with_accounts else []
 
 
 def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:

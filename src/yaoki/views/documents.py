@@ -89,7 +89,7 @@ def _task(view: TaskView) -> Document:
         "stage": row.stage,
         "attempt": row.attempt,
         "required": row.required,
-        "agent": row.agent or None,
+        "agent": row.agent_title or None,
         "group": row.parent or None,
         "race": row.race_task or None,
         "phase": row.phase or None,

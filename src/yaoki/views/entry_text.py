@@ -69,7 +69,8 @@ def _start_words(data: Data) -> str:
     if data["agent"] == PERSON_AGENT:
         return "continues with the worktree as a person left it"
     where = "in a fresh worktree" if data["fresh"] else "in its worktree"
-    return f"started {where}" + (f" with {data['agent']}" if data["agent"] else "")
+    agent = data.get("account") or data["agent"]
+    return f"started {where}" + (f" with {agent}" if agent else "")
 
 
 def _agent_words(data: Data) -> str:

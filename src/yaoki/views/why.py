@@ -146,7 +146,7 @@ def _summary(attempt: Attempt, runs: Sequence[CheckRuns]) -> AttemptSummary:
     return AttemptSummary(
         attempt.number,
         attempt.started_at or attempt.start,
-        attempt.agent,
+        attempt.agent_title,
         {check.check: check.outcome for check in attempt.checks},
         {check.check: check.words for check in attempt.checks},
         attempt.end_words if attempt.end.is_conclusion else "",

@@ -145,7 +145,7 @@ def _settle(candidate: Task) -> CandidateSettled:
     return CandidateSettled(
         candidate.id,
         candidate.spec.name,
-        candidate.agent.name if candidate.agent else "",
+        candidate.agent.title if candidate.agent else "",
         outcome,
         candidate.score or CandidateScore(),
         candidate.spend,

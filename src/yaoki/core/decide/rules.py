@@ -163,6 +163,7 @@ def _failure_of_stage(report: StageFaulted) -> Failure:
 def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     attempt = task.attempt + 1
     agent = PERSON_AGENT if task.taken_over else (task.agent.name if task.agent else "")
+    title = task.agent.title if task.agent and not task.taken_over else agent
     events: list[Event] = [
         AttemptStarted(
             attempt,
@@ -175,6 +176,7 @@ def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
             report.snapshot,
             report.protected_hashes,
             report.head,
+            title if title != agent else "",
         )
     ]
     if report.warning:

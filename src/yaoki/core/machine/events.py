@@ -146,6 +146,8 @@ class AttemptStarted:
     snapshot: str = ""
     protected_hashes: Mapping[str, str] = field(default_factory=dict, metadata=stored_as("guards"))
     head: str = ""
+    # The account, as AGENT/ACCOUNT, of an agent that has several; else empty.
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,11 @@ class AgentAccount:
     concurrency: int = 0
 
 
+def title_of_agent(name: str, account: str) -> str:
+    """The name that people see: that of the account if the agent has several."""
+    return account if account.startswith(f"{name}/") else name
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
     """The command and options of one agent; `options` belong to the preset.
@@ -190,7 +195,7 @@ class AgentSpec:
     @property
     def title(self) -> str:
         """The name that people see: that of the account if the agent has several."""
-        return self.account if self.account.startswith(f"{self.name}/") else self.name
+        return title_of_agent(self.name, self.account)
 
     @property
     def passed_variables(self) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def task_of(view: TaskView) -> TaskSummary:
         row.state.value,
         row.stage,
         row.attempt,
-        row.agent,
+        row.agent_title,
         view.reason,
         row.landed_commit,
         row.required,

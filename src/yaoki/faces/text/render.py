@@ -202,7 +202,7 @@ def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
             if row.cancel_requested:
                 return "being cancelled"
             waits = clean_line(describe_wait(view, now, names))
-            return f"{row.agent}  {waits}" if waits else row.agent
+            return f"{row.agent_title}  {waits}" if waits else row.agent_title
         case State.CANCELLED | State.REPLACED:
             from yaoki.views.plain_words import describe_removal
 

@@ -120,7 +120,7 @@ def get_attempt(context: RequestContext, request: PageRequest) -> Document:
         "cursor": cursor,
         "task": task.id,
         "attempt": request.attempt,
-        "agent": attempt.agent or None,
+        "agent": attempt.agent_title or None,
         "from": attempt.start.isoformat(),
         "until": attempt.until.isoformat() if attempt.until else None,
         "ended": end_word(attempt),

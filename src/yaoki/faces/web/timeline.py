@@ -124,7 +124,7 @@ def timeline_document(timeline: TaskTimeline) -> Document:
 def _attempt(attempt: Attempt) -> Document:
     return {
         "attempt": attempt.number,
-        "agent": attempt.agent or None,
+        "agent": attempt.agent_title or None,
         **_span(attempt),
         "ended": end_word(attempt),
         "failure": attempt.failure or None,

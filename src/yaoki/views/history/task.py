@@ -169,9 +169,7 @@ def _claim(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
 
 
 def _start(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
-    data = entry.data
-    number = int(data.get("attempt", entry.attempt))
-    timeline.start_attempt(entry, number, str(data.get("agent", "")), str(data.get("base", "")))
+    timeline.start_attempt(entry)
 
 
 def _send_prompt(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

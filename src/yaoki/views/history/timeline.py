@@ -78,8 +78,10 @@ class Timeline:
                 entry.at, entry.seq, last.number, last.agent, is_continued=True
             )
 
-    def start_attempt(self, entry: JournalEntry, number: int, agent: str, base: str) -> None:
+    def start_attempt(self, entry: JournalEntry) -> None:
         """The attempt began with the claim, but its number is known only now."""
+        number = int(entry.data.get("attempt", entry.attempt))
+        agent = str(entry.data.get("agent", ""))
         if not self.attempts or self.attempts[-1].number:
             self.end_attempt(entry, AttemptEnd.OTHER)
             self.attempts.append(Attempt(entry.at, seq=entry.seq))
@@ -92,7 +94,8 @@ class Timeline:
             started_at=entry.at,
             started_seq=entry.seq,
             agent=agent,
-            base=base,
+            account=str(entry.data.get("account", "")),
+            base=str(entry.data.get("base", "")),
         )
 
     def begin_stage(

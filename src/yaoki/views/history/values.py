@@ -279,6 +279,8 @@ class Attempt:
     started_seq: int = 0
     started_at: datetime | None = None
     agent: str = ""
+    # As AGENT/ACCOUNT if the agent has several; else empty.
+    account: str = ""
     base: str = ""
     until: datetime | None = None
     end: AttemptEnd = AttemptEnd.OTHER
@@ -297,6 +299,11 @@ class Attempt:
     prompt: SentPrompt | None = None
     # For a racing task: the commit of its best candidate.
     race_head: str = ""
+
+    @property
+    def agent_title(self) -> str:
+        """Its agent as people see it, with the account if the agent has several."""
+        return self.account or self.agent
 
     @property
     def head(self) -> str:

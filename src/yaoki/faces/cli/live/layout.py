@@ -199,7 +199,7 @@ class Layout:
             case State.ACTIVE if row.cancel_requested:
                 return "being cancelled"
             case State.ACTIVE if row.stage == Stage.WORK:
-                return f"agent {clean_line(row.agent, 60)}{self._duration(row.id)}"
+                return f"agent {clean_line(row.agent_title, 60)}{self._duration(row.id)}"
             case State.ACTIVE:
                 running = clean_line(self.running_command_of(task), 80)
                 return running or self._duration(row.id).lstrip(", ")
