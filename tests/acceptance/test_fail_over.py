@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -298,8 +299,12 @@ def test_the_second_account_of_an_agent_continues_when_the_first_is_at_its_limit
     attempts = project.yaoki("why", "one", "--json").document["attempts"]
     assert [one["agent"] for one in attempts] == ["bot/work", "bot/home"]
     assert "bot/home" in report
-    assert {task["agent"] for task in project.status()["tasks"]} == {"bot/home"}
+    assert [project.task(name)["agent"] for name in ("one", "two")] == ["bot/home"] * 2
     assert "with bot/home" in project.yaoki("trace", "one").out
+    (closed,) = project.status()["accounts"]
+    assert (closed["name"], closed["problem"], closed["asking"]) == ("bot/work", "rate-limit", None)
+    assert datetime.fromisoformat(closed["until"]) > datetime.now(UTC)
+    assert closed["why"]
 
 
 def test_another_account_does_not_repeat_what_the_same_agent_failed_at(

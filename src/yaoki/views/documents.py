@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import Reason, Spend, Stage, State
+from yaoki.core.model import AccountProblem, Reason, Spend, Stage, State
 from yaoki.core.run_status import RunStatus
-from yaoki.ports import JournalEntry
+from yaoki.ports import AccountRow, JournalEntry
 from yaoki.views.costs import cost_document
 from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.history import RecordedAnswer
@@ -27,8 +27,20 @@ def status_document(view: RunView) -> Document:
         **_run(view),
         "tasks": [_task(task) for task in view.tasks],
         "notes": [task.row.id for task in view.unlanded_optional_tasks],
+        "accounts": [account_document(account) for account in view.closed_accounts],
         "forecast": _forecast(view),
         "next": view.next_command,
+    }
+
+
+def account_document(account: AccountRow) -> Document:
+    return {
+        "name": account.name,
+        "until": account.until.isoformat(),
+        "why": account.reason,
+        "problem": account.problem.value,
+        "probe": account.probe_task or None,
+        "asking": account.asking_task or None,
     }
 
 
@@ -313,11 +325,20 @@ def status_schema() -> Document:
         **_SPENT,
         "tasks": {"type": "array", "items": _object(_task_properties())},
         "notes": _TEXTS,
+        "accounts": {"type": "array", "items": _object(_account_properties())},
         "forecast": {"type": ["object", "null"]},
         "next": _TEXT,
     }
     draft = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "yaoki status"}
     return {**draft, **_object(run)}
+
+
+def _account_properties() -> Document:
+    return {
+        **dict.fromkeys(("name", "until", "why"), _TEXT),
+        "problem": {"enum": [problem.value for problem in AccountProblem]},
+        **dict.fromkeys(("probe", "asking"), _MAYBE),
+    }
 
 
 def _task_properties() -> Document:

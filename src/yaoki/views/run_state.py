@@ -83,6 +83,7 @@ def build_run_view(
         is_carried=is_carried,
         last_iteration=last_iteration or {},
         unmerged_reverts=tuple(reverts),
+        closed_accounts=tuple(closed_accounts),
     )
 
 

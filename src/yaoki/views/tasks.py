@@ -97,6 +97,8 @@ class RunView:
     # For a continuous run: the result of the last finished iteration, and what follows.
     last_iteration: Mapping[str, Any] = field(default_factory=dict)
     unmerged_reverts: tuple[UnmergedRevert, ...] = ()
+    # Of all runs: no task may use them now.
+    closed_accounts: tuple[AccountRow, ...] = ()
     # The rest of an active run, as it was forecast at this time; None where nobody asked for it.
     forecast: Forecast | None = None
     forecast_at: datetime | None = None

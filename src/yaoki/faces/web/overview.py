@@ -16,10 +16,9 @@ from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
-from yaoki.ports import AccountRow
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
 from yaoki.views.choices import retry_subject
-from yaoki.views.documents import Document
+from yaoki.views.documents import Document, account_document
 from yaoki.views.history import build_history
 from yaoki.views.treatments import (
     ALL_PARTS,
@@ -129,22 +128,10 @@ def get_limits(context: RequestContext, _: PageRequest) -> Document:
         "schema": SCHEMA,
         "cursor": context.cursor,
         "now": context.now.isoformat(),
-        "accounts": [_account(account) for account in accounts],
+        "accounts": [account_document(account) for account in accounts],
         "budgets": list(_budgets(context)) if context.has_store else [],
         "limits": asdict(settings.limits),
         "room": room,
-    }
-
-
-def _account(account: AccountRow) -> Document:
-    until = account.until.isoformat()
-    return {
-        "name": account.name,
-        "until": until,
-        "why": account.reason,
-        "problem": account.problem.value,
-        "probe": account.probe_task or None,
-        "asking": account.asking_task or None,
     }
 
 

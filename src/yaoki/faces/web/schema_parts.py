@@ -48,7 +48,8 @@ def schema_reference(name: str) -> Schema:
 
 
 STATUS = status_schema()["properties"]
-_NOT_OF_RUNS = {"schema", "tasks", "notes", "forecast", "next"}
+ACCOUNTS: Schema = STATUS["accounts"]
+_NOT_OF_RUNS = {"schema", "tasks", "notes", "accounts", "forecast", "next"}
 RUN_FIELDS: Schema = {key: held for key, held in STATUS.items() if key not in _NOT_OF_RUNS}
 TASK_FIELDS: Schema = STATUS["tasks"]["items"]["properties"]
 SPENT: Schema = {key: TASK_FIELDS[key] for key in ("cost", "tokens")}

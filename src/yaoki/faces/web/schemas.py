@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yaoki.core.model import AccountProblem
 from yaoki.faces.web.graph import NODE_FIELDS as GRAPH_FIELDS
 from yaoki.faces.web.schema_parts import (
+    ACCOUNTS,
     ACT,
     ANSWER,
     ANY,
@@ -93,6 +93,7 @@ SCHEMAS: Mapping[str, Schema] = {
         held=INTEGER,
         proofs=TALLY,
         actions=array_of({"enum": ["cancel", "go"]}),
+        accounts=ACCOUNTS,
         forecast=nullable(FORECAST),
         forecast_score=nullable(FORECAST_SCORE),
     ),
@@ -191,16 +192,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "Limits": document_of(
         cursor=INTEGER,
         now=INSTANT,
-        accounts=array_of(
-            object_of(
-                name=TEXT,
-                until=INSTANT,
-                why=TEXT,
-                problem={"enum": [problem.value for problem in AccountProblem]},
-                probe=nullable(TEXT),
-                asking=nullable(TEXT),
-            )
-        ),
+        accounts=ACCOUNTS,
         budgets=array_of(BUDGET),
         limits=OPEN,
         room=integers("disk_free_bytes", "memory_free_bytes"),
