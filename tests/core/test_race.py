@@ -12,6 +12,7 @@ import pytest
 from tests.builders import MINUTE, NOW, a_failure, a_spec, a_task, an_agent, an_exit
 from yaoki.core.decide.candidate import candidate_specs, decide_candidate
 from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.race import first_releases, follow_race
 from yaoki.core.decide.race_comparison import choose_winner
 from yaoki.core.machine.events import (
@@ -306,6 +307,41 @@ def test_a_question_of_the_only_candidate_left_becomes_that_of_the_task() -> Non
     assert after.state is State.ESCALATED
     assert after.failure is not None
     assert after.failure.message == "Which one?"
+
+
+def over_budget(number: int, tokens: int) -> Task:
+    """One whose agent was stopped at its share, 100 of the 300 tokens."""
+    stopped = make_failure(FailureKind.RESOURCE_EXHAUSTED, "stopped at its budget")
+    candidate = failed(number, None, stopped)
+    spec = replace(candidate.spec, budget={"tokens": 100.0})
+    return replace(candidate, spec=spec, spend=Spend(tokens=tokens))
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (200, "the task used 310 of its 300 tokens; stopped at its budget: login~1.1 used 110"),
+        (0, "login~1.1 used 110 of its 100 tokens, a share of the task's 300 tokens"),
+    ],
+    ids=["all-of-it", "a-share"],
+)
+def test_the_question_of_a_race_at_its_budget_names_what_was_used_and_allowed(
+    before: int, words: str
+) -> None:
+    """The last candidate counts as well: its use was missing in the decision."""
+    task, last = a_racing_task(), over_budget(1, 110)
+    task = replace(
+        task,
+        spec=replace(task.spec, budget={"tokens": 300.0}),
+        spend=Spend(tokens=before),
+        candidates=IDS[:1],
+    )
+
+    after = fold_events(task, events_of(task.id, follow_race(task, [last], last, MOMENT)))
+
+    assert after.state is State.ESCALATED
+    assert after.question is not None
+    assert words in after.question.text
 
 
 def test_changed_git_configuration_ends_the_race_with_a_question() -> None:

@@ -19,9 +19,10 @@ from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_esc
 from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.race_comparison import NOT_JUDGED, choose_winner, equal_candidates
 from yaoki.core.decide.race_judge import call_judge, find_obstacle, settle_judge
+from yaoki.core.decide.retry import budget_words, describe_spent_budget, find_spent_budget
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
-from yaoki.core.machine.evolution import evolve, fold_events
+from yaoki.core.machine.evolution import fold_events
 from yaoki.core.machine.race_events import (
     CandidateReleased,
     CandidateRetired,
@@ -219,7 +220,7 @@ def _lose(
     moment: ClockAndChance,
 ) -> tuple[TaskEvents, ...]:
     """The best failure becomes that of the racing task.  A round counts as one attempt."""
-    failure = best.failure or _nothing_ended()
+    failure = _with_share(task, best, best.failure or _nothing_ended())
     decided = RaceDecided(
         TaskId(""),
         RaceCriterion.NONE,
@@ -228,7 +229,7 @@ def _lose(
         _rationale(task, candidates, RaceCriterion.NONE, ""),
     )
     work = best.work.diff_digest or best.work.tree
-    lost = evolve(task, decided)
+    lost = fold_events(task, (*settled, decided))
     judged = replace(lost, spec=replace(lost.spec, policy=lost.spec.policy.for_race()))
     follows = plan_retry_or_escalate(judged, failure, moment, work)
     ended = tuple(_end(each, won=False) for each in candidates)
@@ -264,6 +265,18 @@ def _best_failure(candidates: Sequence[Task]) -> Task:
         return candidate.failure is None, failed is None, failed or 0, items
 
     return min(candidates, key=rank)
+
+
+def _with_share(task: Task, best: Task, failure: Failure) -> Failure:
+    """The failure of a candidate that used up its share of the budget, with the numbers."""
+    measure = find_spent_budget(best)
+    if failure.kind is not FailureKind.RESOURCE_EXHAUSTED or not measure:
+        return failure
+    whole = budget_words(measure, task.spec.budget[measure])
+    share = (
+        f"{best.spec.name} {describe_spent_budget(best, measure)}, a share of the task's {whole}"
+    )
+    return replace(failure, message=f"{failure.message}: {share}")
 
 
 def _nothing_ended() -> Failure:

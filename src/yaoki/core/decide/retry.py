@@ -33,6 +33,7 @@ from yaoki.core.text import format_count, format_duration
 
 # The rule of a decision that an exhausted budget, not the failure, ended the retries.
 BUDGET_RULE = "10.6"
+_MEASURES = ("attempts", "money", "tokens", "seconds")
 
 
 @unique
@@ -275,22 +276,37 @@ def _describe_failed_start(failure: Failure) -> str:
 
 def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
     """Rule 18.7: the next attempt would start although the task has used up its own budget."""
-    used, limits = task.spend.minus(task.forgiven_spend), task.spec.budget
-    for name in ("attempts", "money", "tokens", "seconds"):
-        limit = limits.get(name)
-        spent = task.budgeted_attempts if name == "attempts" else getattr(used, name)
-        if limit is not None and spent >= limit:
-            reasoning = f"the task used {_amount(name, spent)} of its {_budget_words(name, limit)}"
-            spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
-            return _escalate(
-                spent_up,
-                task.unforgiven_failures(failure.kind),
-                most,
-                BUDGET_RULE,
-                reasoning,
-                f"a larger budget ({name})",
-            )
-    return None
+    measure = find_spent_budget(task)
+    if not measure:
+        return None
+    return _escalate(
+        replace(failure, reason=Reason.RESOURCE_EXHAUSTED),
+        task.unforgiven_failures(failure.kind),
+        most,
+        BUDGET_RULE,
+        f"the task {describe_spent_budget(task, measure)}",
+        f"a larger budget ({measure})",
+    )
+
+
+def find_spent_budget(task: Task) -> str:
+    """The measure of the task's own budget that is used up; empty if none is."""
+    limits = task.spec.budget
+    spent = (name for name in _MEASURES if name in limits and _spent(task, name) >= limits[name])
+    return next(spent, "")
+
+
+def describe_spent_budget(task: Task, measure: str) -> str:
+    limit = budget_words(measure, task.spec.budget[measure])
+    return f"used {_amount(measure, _spent(task, measure))} of its {limit}"
+
+
+def _spent(task: Task, measure: str) -> float:
+    """Since a person last gave a fresh budget."""
+    if measure == "attempts":
+        return task.budgeted_attempts
+    spent: float = getattr(task.spend.minus(task.forgiven_spend), measure)
+    return spent
 
 
 def _amount(name: str, value: float) -> str:
@@ -303,7 +319,7 @@ def _amount(name: str, value: float) -> str:
             return f"{value:,.0f}"
 
 
-def _budget_words(name: str, limit: float) -> str:
+def budget_words(name: str, limit: float) -> str:
     noun = {"money": "", "seconds": " of work"}.get(name, f" {name}")
     return f"{_amount(name, limit)}{noun}"
 
