@@ -78,15 +78,37 @@ sys.exit("more than 40 git commands")
 """
 
 
+# A git that finds the folder of the worktree gone at the n-th command.
+VANISHING_GIT = """#!/bin/sh
+. "${0%/*}/known"
+n=$(($(cat "$COUNT") + 1))
+echo $n > "$COUNT"
+[ "$n" = "$(cat "$COUNT.gone")" ] && mv "$(cat "$COUNT.folder")" "$COUNT.trash.$n"
+exec "$REAL_GIT" "$@"
+"""
+
+REMOVER = """
+import pickle, sys
+from pathlib import Path
+from yaoki.adapters.workspace import GitWorkspace
+repo, root, file, count = map(Path, sys.argv[1:5])
+for n, task in enumerate(pickle.loads(file.read_bytes()), start=1):
+    count.write_text("0")
+    Path(f"{count}.gone").write_text(str(n))
+    Path(f"{count}.folder").write_text(task.work.worktree)
+    GitWorkspace(repo, root).worktrees.remove_worktree(task)
+"""
+
+
 class Killer:
     """Calls a method repeatedly, killed after its 1st, 2nd, 3rd … git command."""
 
-    def __init__(self, world: World, folder: Path) -> None:
+    def __init__(self, world: World, folder: Path, script: str = KILLING_GIT) -> None:
         self._world, self._folder = world, folder
         real = shutil.which("git")
         assert real
         (folder / "bin").mkdir()
-        (folder / "bin" / "git").write_text(KILLING_GIT)
+        (folder / "bin" / "git").write_text(script)
         (folder / "bin" / "known").write_text(f"REAL_GIT='{real}' COUNT='{folder / 'count'}'\n")
         (folder / "bin" / "git").chmod(0o755)
         path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -94,19 +116,24 @@ class Killer:
         self.kills = 0
 
     def call(self, method: str, *args: object) -> Any:
+        file = self.run(CALLER, (method, args))
+        kills, result = pickle.loads(file.read_bytes())  # noqa: S301  # our own words, just written
+        self.kills += kills
+        return result
+
+    def run(self, program: str, words: object) -> Path:
+        """Run a program that finds the words in a file; returns the file."""
         file = self._folder / "call"
-        file.write_bytes(pickle.dumps((method, args)))
+        file.write_bytes(pickle.dumps(words))
         paths = (self._world.repo, self._world.root, file, self._folder / "count")
         done = subprocess.run(
-            [sys.executable, "-c", CALLER, *map(str, paths)],
+            [sys.executable, "-c", program, *map(str, paths)],
             env=self._env,
             capture_output=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
-        kills, result = pickle.loads(file.read_bytes())  # noqa: S301  # our own words, just written
-        self.kills += kills
-        return result
+        return file
 
 
 @pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
@@ -317,3 +344,17 @@ def test_an_interrupted_removal_is_completed(tmp_path: Path, left: str) -> None:
     assert done.id in found
     assert not admin.exists()
     assert world.workspace.worktrees.tasks_with_worktree() == frozenset()
+
+
+@pytest.mark.spec("8.6")
+def test_a_worktree_that_another_process_removes_meanwhile_is_removed(tmp_path: Path) -> None:
+    """Whichever git command finds the folder gone: it was a warning, although nothing was left."""
+    world = a_world(tmp_path)
+    tasks = [start_attempt(world, world.task(n)) for n in range(1, 5)]
+    for task in tasks:
+        write(Path(task.work.worktree), new="n\n", debug__log="ignored")
+
+    Killer(world, tmp_path, VANISHING_GIT).run(REMOVER, tasks)
+
+    assert world.workspace.worktrees.tasks_with_worktree() == frozenset()
+    assert len(list(tmp_path.glob("count.trash.*"))) == 4

@@ -152,7 +152,14 @@ class WorktreePreparation:
 
     def remove_worktree(self, task: Task, label: str = "") -> None:
         """Save all content of the worktree, then remove it; `label` marks the saved refs."""
-        self._saver.save_everything(task, label)
+        try:
+            self._saver.save_everything(task, label)
+        except (GitFailed, FileNotFoundError):
+            if self._worktrees.find(task.id).exists:
+                raise
+            # Another process saved the files and removed the folder meanwhile: what git records of
+            # the task is left.
+            self._saver.save_everything(task, label)
         self._worktrees.remove(task.id)
         self._trees.drop_cached_index(task.id)
         self._worktrees.setup_files.forget(task.id)
