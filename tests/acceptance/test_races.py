@@ -251,6 +251,11 @@ def test_a_retry_after_a_race_does_not_accept_a_changed_git_configuration(
     project.git("config", "--unset", "filter.x.smudge")
     assert project.yaoki("answer", "x", "retry").code == 0
     assert project.yaoki("resume", "--quiet").code == 0
+    kept = project.query("recover", "--json").document["kept"]
+    own = [work for work in kept if work["task"] == project.task("x")["id"]]
+    rounds = [f"x~{work['attempt']}." for work in own]
+    assert own, "a person was offered the best work of a round"
+    assert all(work["subject"].startswith(name) for work, name in zip(own, rounds, strict=True))
 
 
 @pytest.mark.full

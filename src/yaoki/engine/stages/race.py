@@ -15,8 +15,15 @@ class RaceStage:
     def __init__(self, workspace: Workspace, prepare: PrepareStage, host: str) -> None:
         self._workspace, self._prepare, self._host = workspace, prepare, host
 
-    def prepare(self, run: Run) -> RacePrepared:
-        """Open the run branch, which is all a racing task needs; candidates have worktrees."""
+    def prepare(self, run: Run, task: Task) -> RacePrepared:
+        """Open the run branch, which is all a racing task needs; candidates have worktrees.
+
+        The worktree of the round before is removed first: later its work would be saved as that
+        of the new round.
+        """
+        worktrees = self._workspace.worktrees
+        if task.id in worktrees.tasks_with_worktree():
+            worktrees.remove_worktree(task, continued_elsewhere=True)
         self._workspace.branches.open_run_branch(run)
         self._workspace.branches.refuse_drift(run)
         return RacePrepared(self._workspace.branches.head(run), self._host)

@@ -162,7 +162,7 @@ class Stages:
         branch = self._on_target_branch(run, task)
         if task.starts_race:
             hashes = self._prepare.unaccepted_hashes(task)
-            return replace(self._race.prepare(branch), protected_hashes=hashes)
+            return replace(self._race.prepare(branch, task), protected_hashes=hashes)
         return self._prepare.prepare(branch, task, claim)
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
