@@ -242,6 +242,8 @@ def test_damaged_lines_of_an_old_run_stop_no_command(measured_project: Project) 
     out = running.communicate()[0]
 
     assert (shown.code, status.code, stats.code, running.returncode) == (0, 0, 0, 0), out
+    assert "of the journal cannot be read" in shown.err
+    assert "forecasts leave them out: yaoki doctor" in shown.err
     doctor = project.yaoki("doctor")
     assert doctor.code != 0
     assert "journal" in doctor.out

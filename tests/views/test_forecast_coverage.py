@@ -38,7 +38,7 @@ def forecast_and_reality(seed: int) -> dict[str, bool]:
         for task in plan
     ]
     conditions = RunConditions(world.slots)
-    forecast = make_forecast(tasks, measure_attempts(entries), conditions, Random(seed).random)
+    forecast = make_forecast(tasks, measure_attempts(entries, []), conditions, Random(seed).random)
     assert isinstance(forecast, Forecast)
     assert forecast.money is not None
     reality = world.play(plan)

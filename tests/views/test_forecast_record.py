@@ -50,7 +50,7 @@ ASKED: tuple[str, float, dict[str, Any]] = (
 
 
 def recorded(*events: tuple[str, float, dict[str, Any]]) -> ForecastRecord:
-    return collect_forecasts(entries(*events))["run"]
+    return collect_forecasts(entries(*events), [])["run"]
 
 
 def test_a_finished_run_is_compared_with_what_was_told() -> None:
@@ -144,7 +144,7 @@ def test_a_run_that_is_going_on_has_no_score_yet() -> None:
 
     assert record.score is None
     assert score_words(record).startswith("forecast 2 h 10 min")
-    assert collect_forecasts(entries(*agent_run(1))[1:]) == {}
+    assert collect_forecasts(entries(*agent_run(1))[1:], []) == {}
 
 
 @pytest.mark.spec("18.4")
@@ -163,8 +163,19 @@ def test_the_end_of_a_race_is_no_cancellation_by_a_person() -> None:
         *entries(ASKED)[1:],
     ]
 
-    record = collect_forecasts(race)["run"]
+    record = collect_forecasts(race, [])["run"]
 
     assert record.obstacle == ""
     assert record.score is not None
     assert record.score.seconds == 30 * 60
+
+
+def test_a_run_with_damaged_entries_is_not_compared_and_they_are_counted() -> None:
+    """Its agent runs would be counted without the damaged one."""
+    lines = entries(*agent_run(1), ("AGENT_FINISHED", 2, {"exit": "gone"}), FINISHED)
+    unreadable: list[int] = []
+
+    record = collect_forecasts(lines, unreadable)["run"]
+
+    assert len(unreadable) == 1
+    assert (record.score, record.obstacle) == (None, "entries of its journal cannot be read")

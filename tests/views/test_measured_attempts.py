@@ -22,7 +22,7 @@ def entry(n: int, line: Line, task: str = "run-1") -> JournalEntry:
 
 
 def measured(*lines: Line) -> list[AttemptSample]:
-    return measure_attempts(entry(n, line) for n, line in enumerate(lines))
+    return measure_attempts((entry(n, line) for n, line in enumerate(lines)), [])
 
 
 def start(at: float, agent: str = "mine") -> list[Line]:
@@ -188,7 +188,7 @@ def test_each_candidate_of_a_race_is_a_sample_and_the_racing_task_is_none() -> N
         entry(60, LANDED),
     ]
 
-    samples = [(one.result, one.work_s, one.proof_s) for one in measure_attempts(race)]
+    samples = [(one.result, one.work_s, one.proof_s) for one in measure_attempts(race, [])]
 
     assert samples == [
         (AttemptResult.FAILED, 40.0, 10.0),
@@ -211,6 +211,16 @@ def test_a_lost_round_is_no_sample_and_the_next_candidates_are_retries() -> None
         entry(9, ("CANDIDATE_PROVEN", 100, {"score": {}}), "run-2"),
     ]
 
-    (sample,) = measure_attempts(lines)
+    (sample,) = measure_attempts(lines, [])
 
     assert (sample.result, sample.is_retry) == (AttemptResult.PASSED, True)
+
+
+def test_an_entry_with_damaged_fields_is_left_out_and_counted() -> None:
+    finished = ("AGENT_FINISHED", 5.0, {"exit": "gone"})
+    lines = [*(entry(n, line) for n, line in enumerate(start(0))), entry(7, finished)]
+    unreadable: list[int] = []
+
+    measure_attempts([*lines, entry(8, ("TASK_LANDED", 9.0, {}))], unreadable)
+
+    assert unreadable == [7]

@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.tables import journal_pages
+from yaoki.app.warning_output import print_warning
 from yaoki.core.forecast.forecast import Forecast, make_forecast
 from yaoki.core.forecast.forecast_note import forecast_note
 from yaoki.core.forecast.planned_task import (
@@ -26,6 +27,7 @@ from yaoki.core.machine.value_codec import spec_from_data
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.core.settings.budget import BudgetMeasure
+from yaoki.core.text import format_count
 from yaoki.core.time_of_day import parse_quiet_hours
 from yaoki.errors import StoreError
 from yaoki.views.forecasts import score_document
@@ -54,8 +56,13 @@ RUNS_KEPT = 20
 OPEN_STATES = frozenset({State.WAITING, State.ACTIVE})
 
 
-def load_measured_attempts(app: App, lines_max: int = LINES_MAX) -> list[AttemptSample]:
-    """Empty when the store is missing or unreachable."""
+def load_measured_attempts(
+    app: App, lines_max: int = LINES_MAX, *, warns: bool = True
+) -> list[AttemptSample]:
+    """Empty when the store is missing or unreachable.
+
+    `warns`: say how many entries cannot be read; not for screens that are drawn again and again.
+    """
     if not app.has_store:
         return []
     try:
@@ -69,7 +76,18 @@ def load_measured_attempts(app: App, lines_max: int = LINES_MAX) -> list[Attempt
         )
     except StoreError:
         return []
-    return measure_attempts(journal_pages.intact_entries(reversed(found)))
+    intact = list(journal_pages.intact_entries(reversed(found)))
+    unreadable = sorted({entry.seq for entry in found} - {entry.seq for entry in intact})
+    samples = measure_attempts(intact, unreadable)
+    if unreadable and warns:
+        print_warning(describe_unreadable(unreadable))
+    return samples
+
+
+def describe_unreadable(seqs: Sequence[int]) -> str:
+    entries = format_count(len(seqs), "entry", "entries")
+    words = f"{entries} of the journal cannot be read (the first is {min(seqs)})"
+    return f"{words}; forecasts leave them out: yaoki doctor"
 
 
 # ------------------------------------------------------------------ before the start
@@ -140,7 +158,7 @@ def forecast_running(app: App, view: RunView) -> Forecast | None:
     """The rest of an active run; what it used so far is part of its runs and its cost."""
     if view.status is not RunStatus.ACTIVE:
         return None
-    measured = load_measured_attempts(app, RUNNING_LINES_MAX)
+    measured = load_measured_attempts(app, RUNNING_LINES_MAX, warns=False)
     specs = _load_specs(app, view) if measured else {}
     tasks = _open_tasks(app, view, specs) if measured else []
     run, now = view.run, app.clock.now()
@@ -172,7 +190,7 @@ def load_forecast_score(app: App, run: Run) -> dict[str, Any] | None:
         limit=ENTRIES_MAX,
         mark_damaged=True,
     )
-    record = collect_forecasts(journal_pages.intact_entries(entries)).get(run.id)
+    record = collect_forecasts(journal_pages.intact_entries(entries), []).get(run.id)
     return score_document(record) if record else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
@@ -13,6 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.value_codec import from_data
 from yaoki.ports import JournalEntry
 from yaoki.views.history.agent_usage import AgentUsage
+from yaoki.views.history.entry_values import DAMAGED_FIELDS
 
 FORECAST_EVENT = "RUN_FORECAST"
 # After these the run is no longer the one that was forecast.
@@ -30,6 +30,7 @@ _OBSTACLES = {
 _TASK_ENDS = ("TASK_LANDED", "ESCALATE_DECISION", "TASK_CANCELLED")
 _CANDIDATE_ENDS = ("CANDIDATE_PROVEN", "CANDIDATE_FAILED", "CANDIDATE_RETIRED")
 STOPPED = "it was stopped and resumed"
+UNREADABLE = "entries of its journal cannot be read"
 
 
 class ForecastResult(StrEnum):
@@ -156,11 +157,22 @@ class ForecastRecord:
         return ForecastScore(self.forecast, seconds, self._usage.runs, cost)
 
 
-def collect_forecasts(entries: Iterable[JournalEntry]) -> dict[str, ForecastRecord]:
-    """The runs with a forecast; `entries` are oldest first.  One without its fields is left out."""
+def collect_forecasts(
+    entries: Iterable[JournalEntry], unreadable: list[int]
+) -> dict[str, ForecastRecord]:
+    """The runs with a forecast; `entries` are oldest first.
+
+    An entry without its fields is added to `unreadable`, and its run is not compared.
+    """
     records: dict[str, ForecastRecord] = {}
     for entry in entries:
         if entry.event == FORECAST_EVENT or entry.run_id in records:
-            with suppress(LookupError, TypeError, ValueError, AttributeError):
-                records.setdefault(entry.run_id, ForecastRecord()).add(entry)
+            record = records.get(entry.run_id) or ForecastRecord()
+            try:
+                record.add(entry)
+            except DAMAGED_FIELDS:
+                unreadable.append(entry.seq)
+                record.obstacle = UNREADABLE
+            if record.forecast is not None:
+                records[entry.run_id] = record
     return records

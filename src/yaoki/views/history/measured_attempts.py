@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import datetime
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from yaoki.core.forecast.samples import AttemptResult, AttemptSample
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import CONTENT_KINDS, PERSON_AGENT, AgentLimit
 from yaoki.ports import JournalEntry
-from yaoki.views.history.entry_values import read_agent_run, read_failure
+from yaoki.views.history.entry_values import DAMAGED_FIELDS, read_agent_run, read_failure
 
 SAMPLES_MAX = 500
 # The service refused the agent until a person changes something.
@@ -151,10 +150,12 @@ def _result(entry: JournalEntry) -> AttemptResult:
     return AttemptResult.ASKED if asks else AttemptResult.REPEATED
 
 
-def measure_attempts(entries: Iterable[JournalEntry]) -> list[AttemptSample]:
-    """`entries` are oldest first; one without its fields measures nothing."""
+def measure_attempts(entries: Iterable[JournalEntry], unreadable: list[int]) -> list[AttemptSample]:
+    """`entries` are oldest first; one without its fields is added to `unreadable`."""
     measured = MeasuredAttempts()
     for entry in entries:
-        with suppress(LookupError, TypeError, ValueError, AttributeError):
+        try:
             measured.add(entry)
+        except DAMAGED_FIELDS:
+            unreadable.append(entry.seq)
     return list(measured.samples)

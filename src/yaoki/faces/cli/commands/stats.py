@@ -101,11 +101,16 @@ def prompts(as_json: bool, repo: Path) -> int:
 @repo_option
 def forecast(as_json: bool, repo: Path) -> int:
     """Show how often runs took what was forecast at their start."""
+    from yaoki.app.forecast import describe_unreadable
+    from yaoki.app.warning_output import print_warning
     from yaoki.views.forecasts import coverage, score_document
     from yaoki.views.history.forecast_record import ForecastRecord, collect_forecasts
 
     with open_app(repo, read_only=True) as app:
-        records = collect_forecasts(_journal(app, ForecastRecord.EVENTS))
+        unreadable: list[int] = []
+        records = collect_forecasts(_journal(app, ForecastRecord.EVENTS), unreadable)
+    if unreadable:
+        print_warning(describe_unreadable(unreadable))
     scores = [record.score for record in records.values() if record.score is not None]
     if as_json:
         runs = [{"run": run, **(score_document(one) or {})} for run, one in records.items()]
