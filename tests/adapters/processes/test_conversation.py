@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.repositories import a_repository, commit
+from tests.repositories import a_repository, commit, git
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.processes.conversation import Conversation, ProcessReply
 from yaoki.errors import Fault
@@ -89,14 +90,14 @@ def test_a_partial_answer_is_never_read_by_the_next_request() -> None:
 @pytest.mark.spec("13.1")
 def test_git_finds_objects_that_were_added_later(tmp_path: Path) -> None:
     top = a_repository(tmp_path)
-    git = Git(top / ".git")
-    assert git.read_object("HEAD:later.txt") is None
+    objects = Git(top / ".git")
+    assert objects.read_object("HEAD:later.txt") is None
 
     (top / "later.txt").write_text("x" * 200_000)
     commit(top)
 
-    found = git.read_object("HEAD:later.txt")
-    large = git.read_object("HEAD:later.txt", bytes_max=1000)
+    found = objects.read_object("HEAD:later.txt")
+    large = objects.read_object("HEAD:later.txt", bytes_max=1000)
     assert found is not None
     assert (found.kind, len(found.content)) == ("blob", 200_000)
     assert large is not None
@@ -112,3 +113,42 @@ def test_a_program_that_stops_reading_does_not_block_the_caller() -> None:
 
     with pytest.raises(Fault, match="sleep gave no answer"):
         conversation.ask(b"x" * 1_000_000, ProcessReply.read_line)
+
+
+@pytest.mark.spec("0.6", "13.1")
+def test_a_stopped_program_is_replaced_long_before_the_timeout() -> None:
+    """It cost 30 s without a word."""
+    conversation, began = start_conversation(300), time.monotonic()
+    pid, _ = ask(conversation, "one")
+    os.kill(pid, signal.SIGSTOP)
+
+    again, answer = ask(conversation, "two")
+
+    assert (answer, again != pid) == ("two", True)
+    assert time.monotonic() - began < 60
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.spec("0.6", "3.4")
+def test_a_stopped_git_leaves_no_lock_on_the_ref_that_it_was_to_move(tmp_path: Path) -> None:
+    """It is stopped between `prepare`, which locks the ref, and `commit`."""
+    top = a_repository(tmp_path)
+    lock = top / ".git" / "refs" / "heads" / "new.lock"
+    update = Conversation(
+        ["sh", "-c", f"echo $$ > {tmp_path}/pid; exec git update-ref --stdin"],
+        cwd=top,
+        env=dict(os.environ),
+        timeout=timedelta(seconds=300),
+    )
+    head = git(top, "rev-parse", "HEAD")
+    prepare = f"start\ncreate refs/heads/new {head}\nprepare"
+    update.ask(prepare.encode(), lambda reply: (reply.read_line(), reply.read_line()))
+    assert lock.exists()
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGSTOP)
+
+    with suppress(Fault):  # a newer git refuses to commit nothing
+        update.ask(b"commit", ProcessReply.read_line)
+
+    assert not lock.exists()
+    git(top, "rev-parse", "--verify", "-q", "refs/heads/new", code=1)

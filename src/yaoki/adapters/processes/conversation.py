@@ -1,12 +1,14 @@
 """A program that answers one request line at a time and keeps running for the next one.
 
 It starts with the first request and ends when its input closes, at the latest with this process.
+A program that somebody has stopped (SIGSTOP) is not waited for until the timeout: it is replaced.
 """
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import threading
 import time
@@ -18,11 +20,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from yaoki.adapters.processes.command import make_start_fault
+from yaoki.adapters.processes.shim.process_table import PROC, read_stat_fields
 from yaoki.errors import Fault
 
 ReplyValue = TypeVar("ReplyValue")
 CHUNK = 1 << 16
 END_S = 1.0
+# After so long without an answer we look whether the program is stopped.
+LOOK_AFTER_S = 2.0
+STOPPED = "T"
 
 
 class _NoAnswer(Exception):
@@ -32,8 +38,8 @@ class _NoAnswer(Exception):
 class ProcessReply:
     """The answer of the program to one request."""
 
-    def __init__(self, descriptor: int, timeout: timedelta) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, pid: int, timeout: timedelta) -> None:
+        self._descriptor, self._pid = descriptor, pid
         self._deadline = time.monotonic() + timeout.total_seconds()
         self._buffer = b""
         self._poll = select.poll()
@@ -57,9 +63,7 @@ class ProcessReply:
         return content[:count]
 
     def _receive(self) -> None:
-        remaining_s = self._deadline - time.monotonic()
-        if remaining_s <= 0 or not self._poll.poll(remaining_s * 1000):
-            raise _NoAnswer
+        _wait(self._poll, self._pid, self._deadline)
         data = os.read(self._descriptor, CHUNK)
         if not data:
             raise _NoAnswer
@@ -97,8 +101,8 @@ class Conversation:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _send(process.stdin.fileno(), line + b"\n", self._timeout)
-            return read(ProcessReply(process.stdout.fileno(), self._timeout))
+            _send(process.stdin.fileno(), process.pid, line + b"\n", self._timeout)
+            return read(ProcessReply(process.stdout.fileno(), process.pid, self._timeout))
         except BaseException:
             # A partial answer may remain, which the next request must not read.
             self._end()
@@ -130,14 +134,29 @@ class Conversation:
             _end(process)
 
 
-def _send(descriptor: int, request: bytes, timeout: timedelta) -> None:
+def _wait(poll: select.poll, pid: int, deadline: float) -> None:
+    """Wait until something can be read or written, or until the program cannot answer."""
+    while (remaining_s := deadline - time.monotonic()) > 0:
+        if poll.poll(min(remaining_s, LOOK_AFTER_S) * 1000):
+            return
+        if _is_stopped(pid):
+            break
+    raise _NoAnswer
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return PROC and read_stat_fields(pid)[0] == STOPPED
+    except (FileNotFoundError, ProcessLookupError):  # it has ended, which its pipe reports
+        return False
+
+
+def _send(descriptor: int, pid: int, request: bytes, timeout: timedelta) -> None:
     """Send with a timeout: a stopped program reads nothing once its pipe is full."""
     deadline, poll = time.monotonic() + timeout.total_seconds(), select.poll()
     poll.register(descriptor, select.POLLOUT)
     while request:
-        remaining_s = deadline - time.monotonic()
-        if remaining_s <= 0 or not poll.poll(remaining_s * 1000):
-            raise _NoAnswer
+        _wait(poll, pid, deadline)
         with suppress(BlockingIOError):
             request = request[os.write(descriptor, request) :]
 
@@ -147,6 +166,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None:
             with suppress(OSError):
                 pipe.close()
+    if _is_stopped(process.pid):
+        # It ends itself and removes its lock files when it continues.
+        process.terminate()
+        process.send_signal(signal.SIGCONT)
     try:
         process.wait(END_S)
     except subprocess.TimeoutExpired:
