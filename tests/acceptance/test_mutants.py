@@ -90,6 +90,25 @@ def test_a_change_lands_when_its_tests_notice_faults_in_it(shop: Project) -> Non
 
 
 @pytest.mark.full
+def test_code_that_is_run_from_a_name_does_not_pass_required_mutants(shop: Project) -> None:
+    """No mutant reaches it, so hollow tests passed."""
+    code, task, entries = run_change(
+        shop,
+        {"price.py": f"CODE = {PROGRAM!r}\nexec(CODE)\n"},
+        {"price.py": PROGRAM, "test_price.py": STRONG},
+        mutants={"max": 1, "survive": 1, "required": True},
+    )
+
+    assert (code, task["attempt"]) == (0, 2)
+    hidden, seen = mutant_checks(entries)
+    assert (hidden["outcome"], seen["outcome"]) == ("FAILED", "PASSED")
+    assert hidden["message"].endswith("; not mutated: exec of a name in price.py:2")
+    assert "not mutated: exec of a name" in shop.prompt(task, 2)
+    why = " ".join(shop.yaoki("why", "a").out.split())
+    assert "failed: price.py:2: not mutated: exec of a name" in why
+
+
+@pytest.mark.full
 @pytest.mark.parametrize(("word", "outcomes"), [("told", ["FAILED"]), ("off", [])])
 def test_the_plan_says_whether_mutants_are_required(
     shop: Project, word: str, outcomes: list[str]

@@ -18,7 +18,7 @@ from yaoki.core.decide.mutants import (
     mutant_deadline,
 )
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
-from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.core.model.mutant import HiddenCode, Mutant, MutantRules
 
 pytestmark = pytest.mark.spec("17.3")
 
@@ -44,7 +44,7 @@ def results(killed: int, survived: int, unjudged: int = 0) -> list[MutantResult]
 
 def judge(found: list[MutantResult], rules: MutantRules = RULES, **more: Any) -> Finding:
     made = more.pop("made", len(found))
-    return judge_mutants(found, rules, made, has_tests=more.pop("has_tests", True))
+    return judge_mutants(found, rules, made, has_tests=more.pop("has_tests", True), **more)
 
 
 @pytest.mark.parametrize(
@@ -201,3 +201,20 @@ def test_a_runner_that_can_is_told_to_stop_at_the_first_failure(
     argv = words.split()
 
     assert list(stop_at_first_failure(argv)) == [*argv, *added]
+
+
+@pytest.mark.parametrize("killed", [0, 9])
+def test_code_that_no_mutant_reaches_fails_whatever_share_may_survive(killed: int) -> None:
+    hidden = HiddenCode("calc.py", 3, "exec of a name")
+
+    finding = judge(results(killed, 0), hidden=[hidden])
+
+    assert finding.outcome is Outcome.FAILED
+    assert finding.message.endswith("; not mutated: exec of a name in calc.py:3")
+    assert [(one.name, one.message) for one in finding.items] == [
+        ("calc.py:3", "not mutated: exec of a name")
+    ]
+    assert finding.params["mutants"]["survived"] == 1
+    assert finding.params["survivors"] == [
+        {"name": "calc.py:3", "message": "not mutated: exec of a name"}
+    ]

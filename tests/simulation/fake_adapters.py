@@ -26,7 +26,7 @@ from yaoki.core.model import (
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.model.failing_tests import FailingTests
-from yaoki.core.model.mutant import Mutant
+from yaoki.core.model.mutant import HiddenCode, Mutant
 from yaoki.errors import NoticeFailed
 from yaoki.ports import AttemptRequest, CheckFacts, Launch, Notice, ProcessPhase, ProcessState
 
@@ -167,6 +167,9 @@ class NoCriteria:
         return ()
 
     def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
+        return ()
+
+    def list_hidden_code(self, changes: Sequence[Change]) -> tuple[HiddenCode, ...]:
         return ()
 
     def find_process_access(

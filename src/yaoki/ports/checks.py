@@ -11,7 +11,7 @@ from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.model.failing_tests import FailingTests
-from yaoki.core.model.mutant import Mutant
+from yaoki.core.model.mutant import HiddenCode, Mutant
 from yaoki.ports.proof_rooms import RoomFolders
 
 
@@ -142,6 +142,9 @@ class QualityCriteria(Protocol):
 
     def list_mutants(self, changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...]:
         """Faults in the changed lines of the program, at most this many."""
+
+    def list_hidden_code(self, changes: Sequence[Change]) -> tuple[HiddenCode, ...]:
+        """Changed code of the program that no mutant can reach."""
 
     def find_process_access(
         self, changes: Sequence[Change], paths: Sequence[str]

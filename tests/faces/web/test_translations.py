@@ -41,7 +41,7 @@ from yaoki.core.model import (
     TaskKind,
     Work,
 )
-from yaoki.core.model.mutant import Mutant, MutantRules
+from yaoki.core.model.mutant import HiddenCode, Mutant, MutantRules
 from yaoki.core.model.treatment import (
     AttemptConversation,
     ConversationMode,
@@ -308,13 +308,16 @@ def test_the_words_of_mutants_are_translated() -> None:
         [MutantResult(Mutant("a.py", 1, fault, ""), outcome) for fault in faults]
         for outcome in (MutantOutcome.SURVIVED, MutantOutcome.UNJUDGED)
     )
+    hidden = HiddenCode("a.py", 3, "exec of a name")
     findings = [
         judge_mutants([*survivors, *unjudged], MutantRules(9), 9, has_tests=True),
         judge_mutants(unjudged, MutantRules(9), 3, has_tests=True),
         judge_mutants([], MutantRules(9), 1, has_tests=False),
         judge_mutants([], MutantRules(9), 0, has_tests=True),
+        judge_mutants([], MutantRules(9), 0, has_tests=True, hidden=[hidden]),
     ]
-    said = {one.message for one in findings} | {item.message for item in findings[0].items}
+    items = [item for one in (findings[0], findings[-1]) for item in one.items]
+    said = {one.message for one in findings} | {item.message for item in items}
 
-    assert len(said) == 7
+    assert len(said) == 9
     assert {words for words in (*said, *faults) if not is_translated(words)} == set()

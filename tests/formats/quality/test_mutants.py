@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.formats.quality.mutant_programs import PROGRAMS, Program
 from yaoki.core.model.mutant import Mutant
-from yaoki.formats.quality import Change, list_mutants
+from yaoki.formats.quality import Change, list_hidden_code, list_mutants
 
 pytestmark = pytest.mark.spec("17.3")
 
@@ -132,6 +133,37 @@ def test_code_in_an_assertion_a_message_or_a_text_is_mutated(text: str, fault: s
 
     assert fault in [mutant.fault for mutant in made]
     assert all(compile(mutant.text, "a.py", "exec") for mutant in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed", "expected"),
+    [
+        ("CODE = 'def f(a): return a'\nexec(CODE)\n", (1, 2), [(2, "exec of a name")]),
+        ("CODE = 'def f(a): return a'\nexec(CODE)\n", (1,), [(2, "exec of a name")]),
+        ("CODE = 'def f(a): return a'\nexec(CODE)\nB = 1\n", (3,), []),
+        ("exec(read('a'))\n", (1,), [(1, "exec of a text that is made")]),
+        ("def f(a):\n    return eval(\n        a)\n", (3,), [(2, "eval of a name")]),
+        ("run = exec\n", (1,), [(1, "exec under another name")]),
+        ("import builtins\nbuiltins.exec('a = 1')\n", (2,), [(2, "builtins.exec")]),
+        ("exec('a = 1 + 2')\nmodel.eval()\nast.literal_eval(a)\n", (1, 2, 3), []),
+        ("def eval(node):\n    return eval(node.left)\n", (1, 2), []),
+        ("eval(a)\ndef eval(node):\n    return 1\n", (1, 2), [(1, "eval of a name")]),
+        ("def exec(a):\n    return a\ndel exec\nexec(b)\n", (4,), [(4, "exec of a name")]),
+        ("def f(:\n", (1,), []),
+    ],
+)
+def test_code_that_is_run_from_a_text_is_named_if_the_text_is_no_literal(
+    text: str, changed: tuple[int, ...], expected: list[tuple[int, str]]
+) -> None:
+    lines = text.splitlines()
+    added = tuple((number, lines[number - 1]) for number in changed)
+    program = Change("a.py", "", text, added)
+
+    found = list_hidden_code([program, replace(program, path="tests/test_a.py")])
+
+    assert [(one.path, one.line, one.words) for one in found] == [
+        ("a.py", line, words) for line, words in expected
+    ]
 
 
 @pytest.mark.parametrize("folder", ["testing", "fixtures", "tests"])

@@ -1,7 +1,8 @@
 """Judges mutants: does a test fail when a changed line has a fault? (rule 17.3)
 
 A mutant is killed by a test that fails or by a check that takes far too long.  A mutant that cannot
-be loaded is not judged: every test would fail, whatever it tests.
+be loaded is not judged: every test would fail, whatever it tests.  Code that no mutant reaches
+counts as a survivor and is a failure, whatever share may survive.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import MUTANTS_CHECK, Finding, FindingItem, OnFailure, Outcome
-from yaoki.core.model.mutant import Mutant, MutantRules
-from yaoki.core.text import format_count, format_duration
+from yaoki.core.model.mutant import HiddenCode, Mutant, MutantRules
+from yaoki.core.text import format_count, format_duration, list_some
 
 MUTANT_SURVIVED_PATTERN = "mutant-survived"
 # The param of a finding with the numbers of mutants.
 MUTANTS = "mutants"
 SURVIVORS_SHOWN = 20
+PLACES_SHOWN = 3
 # Below this duration a check is mostly the start of its runner.
 OWN_TESTS_WORTH_SECONDS, OWN_TESTS_MAX = 5.0, 50
 _LOAD_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"})
@@ -89,39 +91,58 @@ def combine_runs(outcomes: Sequence[MutantOutcome]) -> MutantOutcome:
 
 
 def judge_mutants(
-    results: Sequence[MutantResult], rules: MutantRules, mutants_made: int, *, has_tests: bool
+    results: Sequence[MutantResult],
+    rules: MutantRules,
+    mutants_made: int,
+    *,
+    has_tests: bool,
+    hidden: Sequence[HiddenCode] = (),
 ) -> Finding:
     """`mutants_made` may be more than the results: no mutant starts after the time limit."""
     survived = [one.mutant for one in results if one.outcome is MutantOutcome.SURVIVED]
-    numbers = _count(results, mutants_made)
-    counted, seconds = numbers["killed"] + len(survived), sum(one.seconds for one in results)
-    if not mutants_made:
+    numbers = _count(results, mutants_made, len(hidden))
+    survivors, seconds = numbers["survived"], sum(one.seconds for one in results)
+    counted = numbers["killed"] + survivors
+    if not mutants_made and not hidden:
         return _finding(Outcome.PASSED, rules, "no changed line can be mutated", seconds=0.0)
     if not counted:
         # No test can change this, so a person decides.
         why = "every one of them breaks the load" if has_tests else "no check runs tests"
         message = f"{format_count(mutants_made, 'mutant')}, but none could be judged: {why}"
         return _finding(Outcome.FAILED, rules, message, seconds=seconds, on_failure=OnFailure.ABORT)
-    too_many = len(survived) > rules.survivors_max * counted
-    verb = "survives" if len(survived) == 1 else "survive"
-    message = f"{len(survived)} of {format_count(counted, 'mutant')} {verb}"
+    too_many = survivors > rules.survivors_max * counted
+    verb = "survives" if survivors == 1 else "survive"
+    message = f"{survivors} of {format_count(counted, 'mutant')} {verb}"
     message += f" (limit {rules.survivors_max:.0%})".replace("%", " %")
     return _finding(
-        Outcome.FAILED if too_many else Outcome.PASSED,
+        Outcome.FAILED if too_many or hidden else Outcome.PASSED,
         rules,
-        message + _left_out(numbers, rules),
-        survived,
+        message + _left_out(numbers, rules) + _hidden_words(hidden),
+        [*map(_hidden_item, hidden), *map(_survivor_item, survived)],
         numbers,
         seconds=seconds,
     )
 
 
-def _count(results: Sequence[MutantResult], mutants_made: int) -> dict[str, int]:
+def _hidden_words(hidden: Sequence[HiddenCode]) -> str:
+    places = [f"{one.words} in {one.path}:{one.line}" for one in hidden]
+    return f"; not mutated: {list_some(places, PLACES_SHOWN)}" if places else ""
+
+
+def _hidden_item(one: HiddenCode) -> FindingItem:
+    return FindingItem(f"{one.path}:{one.line}", f"not mutated: {one.words}", one.path)
+
+
+def _survivor_item(one: Mutant) -> FindingItem:
+    return FindingItem(f"{one.path}:{one.line}", f"no test notices if {one.fault}", one.path)
+
+
+def _count(results: Sequence[MutantResult], mutants_made: int, hidden: int) -> dict[str, int]:
     """Those that timed out are killed as well; only `killed` and `survived` are judged."""
     outcomes = [one.outcome for one in results]
     return {
         "killed": sum(outcome.is_kill for outcome in outcomes),
-        "survived": outcomes.count(MutantOutcome.SURVIVED),
+        "survived": outcomes.count(MutantOutcome.SURVIVED) + hidden,
         "timed_out": outcomes.count(MutantOutcome.TIMED_OUT),
         "unjudged": outcomes.count(MutantOutcome.UNJUDGED),
         "untried": mutants_made - len(results),
@@ -142,16 +163,12 @@ def _finding(
     outcome: Outcome,
     rules: MutantRules,
     message: str,
-    survived: Sequence[Mutant] = (),
+    items: Sequence[FindingItem] = (),
     numbers: dict[str, int] | None = None,
     *,
     seconds: float,
     on_failure: OnFailure = OnFailure.RETRY,
 ) -> Finding:
-    items = tuple(
-        FindingItem(f"{one.path}:{one.line}", f"no test notices if {one.fault}", one.path)
-        for one in survived
-    )
     shown = [{"name": item.name, "message": item.message} for item in items[:SURVIVORS_SHOWN]]
     return Finding(
         MUTANTS_CHECK,
@@ -160,7 +177,7 @@ def _finding(
         on_failure=on_failure,
         pattern=MUTANT_SURVIVED_PATTERN if outcome is Outcome.FAILED else "",
         message=message,
-        items=items,
+        items=tuple(items),
         params={"survivors": shown, **({MUTANTS: numbers} if numbers else {})},
         seconds=seconds,
     )

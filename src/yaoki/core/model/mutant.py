@@ -22,6 +22,15 @@ class MutantRules:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenCode:
+    """A place in a changed file whose code no mutant can reach, such as "exec of a name"."""
+
+    path: str
+    line: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mutant:
     """A changed file with one fault more: its whole text.
 

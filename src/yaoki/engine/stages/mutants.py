@@ -92,7 +92,8 @@ class MutantRuns:
             results.append(_run(checks, mutant, facts, number))
             if checks[0].check.claim.stop_reason():
                 return
-        yield judge_mutants(results, rules, len(mutants), has_tests=bool(checks))
+        hidden = self._quality.list_hidden_code(changes)
+        yield judge_mutants(results, rules, len(mutants), has_tests=bool(checks), hidden=hidden)
 
     def _prepare(
         self, check: ProofCheck, normal: Finding, test_files: Sequence[str], facts: CheckFacts

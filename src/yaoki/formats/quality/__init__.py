@@ -11,7 +11,7 @@ from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.failing_tests import is_python_test_file, make_tests_fail
 from yaoki.formats.quality.gaming.process_access import find_process_access
 from yaoki.formats.quality.model import Change, ChangeContext
-from yaoki.formats.quality.mutants import list_mutants
+from yaoki.formats.quality.mutants import list_hidden_code, list_mutants
 from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
 
@@ -23,6 +23,7 @@ __all__ = [
     "is_python_test_file",
     "is_trivial",
     "judge_criteria",
+    "list_hidden_code",
     "list_mutants",
     "list_test_files",
     "make_tests_fail",

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.check_definition import TreeView
-from yaoki.core.model.mutant import Mutant
+from yaoki.core.model.mutant import HiddenCode, Mutant
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.references import js_imports, python_imports
 from yaoki.formats.quality.definition.roles import list_test_files
@@ -20,7 +20,7 @@ from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import is_foreign, is_third_party, language_of
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.mutants.edit import Edit
-from yaoki.formats.quality.mutants.python import python_edits
+from yaoki.formats.quality.mutants.python import python_edits, python_hidden_code
 from yaoki.formats.quality.mutants.tokens import go_edits, javascript_edits
 from yaoki.formats.quality.suites import is_collected_path
 
@@ -56,6 +56,20 @@ def list_mutants(changes: Sequence[Change], count_max: int) -> tuple[Mutant, ...
     )
 
 
+def list_hidden_code(changes: Sequence[Change]) -> tuple[HiddenCode, ...]:
+    """The changed places of program files that run a text which is no literal."""
+    imported = _imported_by_program(changes)
+    tests = frozenset(list_test_files(changes)) - imported
+    return tuple(
+        HiddenCode(change.path, line, words)
+        for change in changes
+        if change.path.endswith(".py")
+        and change.path not in tests
+        and _is_program(change, change.path in imported)
+        for line, words in python_hidden_code(change.after or "", _added_lines(change))
+    )
+
+
 def _imported_by_program(changes: Sequence[Change]) -> frozenset[str]:
     """Changed files that the program imports belong to it, whatever their folder is called."""
     texts = {change.path: change.after for change in changes if change.after is not None}
@@ -77,13 +91,19 @@ def _imported_by_program(changes: Sequence[Change]) -> frozenset[str]:
 def _edits(change: Change, is_imported: bool) -> Iterator[Edit]:
     grammar, text = language_of(change.path), change.after
     make = _EDITS.get(grammar.name) if grammar else None
-    if make is None or not text or len(text) > FILE_CHARS_MAX or _UNREADABLE in text:
+    if make is None or not text or not _is_program(change, is_imported):
         return
-    foreign = is_foreign(change.path) and not is_imported
-    if foreign or _NO_PROGRAM.search(change.path):
-        return
-    lines = frozenset(number for number, _ in change.added)
-    yield from make(text, lines)
+    yield from make(text, _added_lines(change))
+
+
+def _is_program(change: Change, is_imported: bool) -> bool:
+    text, foreign = change.after or "", is_foreign(change.path) and not is_imported
+    readable = len(text) <= FILE_CHARS_MAX and _UNREADABLE not in text
+    return readable and not foreign and not _NO_PROGRAM.search(change.path)
+
+
+def _added_lines(change: Change) -> frozenset[int]:
+    return frozenset(number for number, _ in change.added)
 
 
 def _spread(found: Sequence[T], count: int) -> list[T]:

@@ -72,6 +72,78 @@ def python_edits(text: str, lines: frozenset[int]) -> Iterator[Edit]:
         return
 
 
+def python_hidden_code(text: str, lines: frozenset[int]) -> list[tuple[int, str]]:
+    """The places in these lines at which `exec` or `eval` runs a text that is no literal, or is
+    used under another name, each with its line; also where only the text is in these lines.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    nodes = list(ast.walk(tree))
+    called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    changed_names = {
+        _last_name(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and lines & _lines_of(node)
+        for target in node.targets
+    }
+    own = _own_functions(tree)
+    found = []
+    for node in nodes:
+        name, line = _running_name(node), getattr(node, "lineno", 1)
+        call = called.get(id(node))
+        code = call.args[0] if call and call.args else None
+        words = _hidden_words(node, name, call, code) if name else ""
+        is_changed = bool(lines & _lines_of(call or node)) or _last_name(code) in changed_names
+        if words and is_changed and line <= own.get(name, line):
+            found.append((line, words))
+    return sorted(found)
+
+
+def _own_functions(tree: ast.Module) -> dict[str, int]:
+    """The lines of functions and classes of the module; a deleted one is none."""
+    deleted = {
+        _last_name(target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Delete)
+        for target in node.targets
+    }
+    defined = (
+        one
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
+    return {one.name: one.lineno for one in defined if one.name not in deleted}
+
+
+def _running_name(node: ast.AST) -> str:
+    """`exec` or `eval` of Python itself, not a method of that name; else empty."""
+    match node:
+        case ast.Name("exec" | "eval" as name, ast.Load()):
+            return str(name)
+        case ast.Attribute(ast.Name("builtins" | "__builtins__"), "exec" | "eval" as name):
+            return str(name)
+        case _:
+            return ""
+
+
+def _hidden_words(node: ast.AST, name: str, call: ast.Call | None, code: ast.expr | None) -> str:
+    """Empty for a text that is mutated."""
+    if isinstance(node, ast.Attribute):
+        return f"builtins.{name}"
+    if call is None:
+        return f"{name} under another name"
+    if code is not None and fold_text(code) is not None:
+        return ""
+    return f"{name} of a name" if isinstance(code, ast.Name) else f"{name} of a text that is made"
+
+
+def _lines_of(node: ast.AST) -> frozenset[int]:
+    first = getattr(node, "lineno", 0)
+    return frozenset(range(first, (getattr(node, "end_lineno", None) or first) + 1))
+
+
 class _Source:
     def __init__(self, text: str, lines: frozenset[int]) -> None:
         self._lines = lines
