@@ -34,8 +34,10 @@ VERIFICATIONS = (10, 30, 100, 300, 1000)
 NEGLIGIBLE, NOTABLE = 0.002, 0.05
 
 
-def a_flaky_test(passed: int, failed: int, commits: int = 2) -> FlakyTest:
-    seen = tuple(FlakySighting(f"c{n}", "", "r", "r-1", 1, 1, NOW) for n in range(commits))
+def a_flaky_test(passed: int, failed: int, commits: int = 2, tasks: int = 2) -> FlakyTest:
+    seen = tuple(
+        FlakySighting(f"c{n}", "", "r", f"r-{n % tasks}", 1, 1, NOW) for n in range(commits)
+    )
     return FlakyTest(TEST, "unit", passed, failed, 0, NOW, NOW, seen)
 
 
@@ -59,6 +61,7 @@ def test_a_rate_without_runs_is_unknown() -> None:
     [
         (a_flaky_test(9, 2), ""),
         (a_flaky_test(9, 2, commits=1), "seen flaky on 1 of at least 2 commits"),
+        (a_flaky_test(9, 2, commits=3, tasks=1), "seen flaky in 1 of at least 2 tasks"),
         (a_flaky_test(7, 2), "9 of at least 10 runs"),
         (a_flaky_test(5, 5), ""),
         (a_flaky_test(5, 6), "it fails more often than it passes: repair it"),
@@ -136,7 +139,7 @@ class History:
 
     @property
     def is_proposed(self) -> bool:
-        seen = tuple(FlakySighting(c, "", "r", "r-1", 1, 1, NOW) for c in self.commits[-50:])
+        seen = tuple(FlakySighting(c, "", "r", f"r-{c}", 1, 1, NOW) for c in self.commits[-50:])
         test = FlakyTest(TEST, "u", self.passed, self.failed, self.always_failed, NOW, NOW, seen)
         return bool(self.commits) and not missing_evidence(test)
 

@@ -10,6 +10,8 @@ from yaoki.core.rate_interval import wilson_interval
 
 # The evidence for a proposal.
 COMMITS_MIN = 2
+# Attempts of one task may share a mistake, which makes a good test fail at random.
+TASKS_MIN = 2
 RUNS_MIN = 10
 RATE_LOW = 0.01
 # A test that fails more often than it passes is broken.
@@ -43,6 +45,9 @@ def missing_evidence(test: FlakyTest) -> str:
     low, _ = rate.interval
     if commits < COMMITS_MIN:
         return f"seen flaky on {commits} of at least {COMMITS_MIN} commits"
+    tasks = len({(sighting.run_id, sighting.task_id) for sighting in test.sightings})
+    if tasks < TASKS_MIN:
+        return f"seen flaky in {tasks} of at least {TASKS_MIN} tasks"
     if rate.runs < RUNS_MIN:
         return f"{rate.runs} of at least {RUNS_MIN} runs"
     if low <= RATE_LOW:
