@@ -19,7 +19,7 @@ from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_esc
 from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.race_comparison import NOT_JUDGED, choose_winner, equal_candidates
 from yaoki.core.decide.race_judge import call_judge, find_obstacle, settle_judge
-from yaoki.core.decide.retry import budget_words, describe_spent_budget, find_spent_budget
+from yaoki.core.decide.task_budget import budget_words, describe_spent_budget, find_spent_budget
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.evolution import fold_events

@@ -8,6 +8,7 @@ from enum import StrEnum, unique
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
 from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchanged_checks
+from yaoki.core.decide.task_budget import describe_spent_budget, find_spent_budget
 from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import (
@@ -33,7 +34,6 @@ from yaoki.core.text import format_count, format_duration
 
 # The rule of a decision that an exhausted budget, not the failure, ended the retries.
 BUDGET_RULE = "10.6"
-_MEASURES = ("attempts", "money", "tokens", "seconds")
 
 
 @unique
@@ -287,41 +287,6 @@ def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         f"the task {describe_spent_budget(task, measure)}",
         f"a larger budget ({measure})",
     )
-
-
-def find_spent_budget(task: Task) -> str:
-    """The measure of the task's own budget that is used up; empty if none is."""
-    limits = task.spec.budget
-    spent = (name for name in _MEASURES if name in limits and _spent(task, name) >= limits[name])
-    return next(spent, "")
-
-
-def describe_spent_budget(task: Task, measure: str) -> str:
-    limit = budget_words(measure, task.spec.budget[measure])
-    return f"used {_amount(measure, _spent(task, measure))} of its {limit}"
-
-
-def _spent(task: Task, measure: str) -> float:
-    """Since a person last gave a fresh budget."""
-    if measure == "attempts":
-        return task.budgeted_attempts
-    spent: float = getattr(task.spend.minus(task.forgiven_spend), measure)
-    return spent
-
-
-def _amount(name: str, value: float) -> str:
-    match name:
-        case "money":
-            return f"${value:,.2f}"
-        case "seconds":
-            return format_duration(value)
-        case _:
-            return f"{value:,.0f}"
-
-
-def budget_words(name: str, limit: float) -> str:
-    noun = {"money": "", "seconds": " of work"}.get(name, f" {name}")
-    return f"{_amount(name, limit)}{noun}"
 
 
 def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
