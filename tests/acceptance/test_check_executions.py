@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    WITHOUT_PLUGINS,
+    Project,
+    a_plan,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -60,3 +68,40 @@ def test_report_and_why_count_every_execution_of_a_check_also_on_the_base(
     attempt = project.query("why", "a", "--json").document["attempts"][0]
     assert f"{attempt['check_runs']} executions" in why.out
     assert attempt["check_runs"] > 1
+
+
+@pytest.mark.spec("12.1", "12.4")
+def test_logs_show_the_failure_that_status_tells_and_name_the_other_executions(
+    project: Project,
+) -> None:
+    """The newest execution was on the base, so `logs` showed `1 passed` for a failed suite."""
+    (project.repo / "calc.py").write_text("ONE = 1\n")
+    test = "from calc import ONE\n\n\ndef test_one():\n    assert ONE == 1\n"
+    (project.repo / "test_calc.py").write_text(test)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    checks = {"suite": {"run": run, "env": WITHOUT_PLUGINS, "pattern": "test-failed"}}
+    task = {"id": "brk", "checks": ["suite"], "retry": {"max_retries": 0}}
+    plan = a_plan({"brk": [writes("calc.py", "ONE = 2\n")]}, [task], checks)
+
+    ran = project.yaoki("run", project.plan(plan), "--quiet")
+    shown = project.yaoki("logs", "brk", "--check", "suite")
+    document = project.yaoki("logs", "brk", "--check", "suite", "--json").document
+    base = project.yaoki("logs", "brk", "--check", "suite", "--execution", "1-suite-onto-1")
+    wrong = project.yaoki("logs", "brk", "--check", "suite", "--execution", "../../x")
+    alone = project.yaoki("logs", "brk", "--execution", "1-suite-onto-1")
+
+    assert "assert 2 == 1" in ran.out
+    assert "assert 2 == 1" in shown.out
+    assert "  1-suite-again-1: again, after its failure\n" in shown.err
+    assert "  1-suite-onto-1: on the base\n" in shown.err
+    assert f"next: yaoki logs {project.task('brk')['id']} --check suite" in shown.err
+    assert document["file"].endswith("/checks/1-suite/out.log")
+    listed = {one["execution"]: one for one in document["executions"]}
+    assert listed["1-suite"]["is_verdict"]
+    assert listed["1-suite-onto-1"]["purpose"] == "base"
+    assert "1 passed" in base.out
+    assert "shown: 1-suite-onto-1, on the base\n" in base.err
+    assert (wrong.code, "1-suite-onto-1" in wrong.err) == (6, True), wrong.err
+    assert (alone.code, "--execution needs --check" in alone.err) == (2, True), alone.err

@@ -525,7 +525,7 @@ def test_an_empty_log_of_an_agent_names_the_log_of_its_check(prepared: Prepared)
     agent = project.yaoki("logs", "two", "--err")
     check = project.yaoki("logs", "two", "--check", "two", "--err")
 
-    assert agent.err.endswith(f"wrote nothing\nnext: yaoki logs {task} --attempt 1 --check two\n")
+    assert agent.err.endswith(f"wrote nothing\nnext: yaoki logs {task} --check two --attempt 1\n")
     assert check.err.endswith(f"wrote nothing\nnext: yaoki why {task}\n")
     built_in = project.yaoki("logs", "two", "--check", "scope")
     assert "scope is built in: it starts no program" in " ".join(built_in.err.split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,45 +15,64 @@ from yaoki.errors import NotNow, Unknown
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Task
+    from yaoki.views.check_executions import CheckExecution
 
 BYTES_SHOWN = 1 << 20
+NAMES_SHOWN_MAX = 20
 LOG_FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
 
 
-def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
-    """The folder of an attempt's agent, or of the newest run of one of its checks."""
-    home = app.runs_folder / task.run_id / task.id / str(attempt)
-    if not check:
-        return home
-    ran = find_check_folders(home, task)
-    folder = ran.get(check)
-    if folder is None:
-        if check in BUILT_IN_CHECKS:
-            words = f"{check} is built in: it starts no program and writes no output"
-            raise Unknown(words, hint=f"what it found: yaoki why {task.id}")
-        names = sorted(ran)
+def find_log_folder(app: App, task: Task, attempt: int) -> Path:
+    """The folder of an attempt's agent."""
+    return app.runs_folder / task.run_id / task.id / str(attempt)
+
+
+def list_check_executions(app: App, task: Task, attempt: int) -> list[CheckExecution]:
+    """The executions of the task's checks in an attempt, oldest first."""
+    from yaoki.app.run_view import load_task_journal
+    from yaoki.views.check_executions import list_executions, verdict_folders
+    from yaoki.views.history import build_history
+
+    places = sorted(_checks_home(app, task, attempt).glob("*-*"), key=_age_key)
+    history = build_history(load_task_journal(app, task.id))
+    # Several claims may have continued the attempt.
+    claims = (claim for claim in history.attempts if claim.number == attempt)
+    verdicts = verdict_folders(check for claim in claims for check in claim.checks)
+    names = [check.name for check in task.spec.checks]
+    return list(list_executions((place.name for place in places), names, verdicts))
+
+
+def select_execution(
+    executions: Sequence[CheckExecution], task: Task, attempt: int, check: str, name: str = ""
+) -> CheckExecution:
+    """The execution of a check with this name; by default the one that the verdict stands on."""
+    from yaoki.views.check_executions import choose_execution
+
+    ran = [one for one in executions if one.check == check]
+    chosen = choose_execution([one for one in ran if name in {"", one.name}])
+    if chosen is not None:
+        return chosen
+    if ran:
         raise Unknown(
-            f"no check {check!r} ran in attempt {attempt} of {task.id}",
-            hint=f"these ran: {', '.join(names)}" if names else f"yaoki why {task.id}",
+            f"check {check} has no execution {name!r} in attempt {attempt} of {task.id}",
+            hint=f"one of: {', '.join(one.name for one in ran[:NAMES_SHOWN_MAX])}",
         )
-    return folder
+    if check in BUILT_IN_CHECKS:
+        words = f"{check} is built in: it starts no program and writes no output"
+        raise Unknown(words, hint=f"what it found: yaoki why {task.id}")
+    names = sorted({one.check for one in executions})
+    raise Unknown(
+        f"no check {check!r} ran in attempt {attempt} of {task.id}",
+        hint=f"these ran: {', '.join(names)}" if names else f"yaoki why {task.id}",
+    )
 
 
-def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
-    """The newest folder of each of the task's checks that ran in an attempt.
+def execution_folder(app: App, task: Task, attempt: int, execution: CheckExecution) -> Path:
+    return _checks_home(app, task, attempt) / execution.name
 
-    A repeated check, on the same commit or after a retry of the stage, gets another folder with a
-    suffix.  Runs on the base are not about the attempt.
-    """
-    names = sorted((check.name for check in task.spec.checks), key=len)
-    folders: dict[str, Path] = {}
-    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age_key):
-        label = place.name.partition("-")[2]
-        for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
-            if "base" not in label.removeprefix(name).split("-"):
-                folders[name] = place
-            break
-    return folders
+
+def _checks_home(app: App, task: Task, attempt: int) -> Path:
+    return find_log_folder(app, task, attempt) / "checks"
 
 
 def _age_key(place: Path) -> tuple[int, int, str]:
@@ -61,9 +80,18 @@ def _age_key(place: Path) -> tuple[int, int, str]:
     return place.stat().st_mtime_ns, len(place.name), place.name
 
 
-def find_log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
-    """One of `LOG_FILES`; refused by name when it was never written."""
-    file = find_log_folder(app, task, attempt, check) / LOG_FILES[name]
+def find_log_file(
+    app: App, task: Task, attempt: int, name: str, execution: CheckExecution | None = None
+) -> Path:
+    """One of `LOG_FILES`, of the agent or of an execution of a check; refused by name when it was
+    never written.
+    """
+    folder = (
+        execution_folder(app, task, attempt, execution)
+        if execution
+        else find_log_folder(app, task, attempt)
+    )
+    file = folder / LOG_FILES[name]
     if not is_plain_file(file):
         raise Unknown(
             f"attempt {attempt} of {task.id} wrote no {LOG_FILES[name]}",

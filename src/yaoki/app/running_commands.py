@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Stage
+from yaoki.views.check_executions import read_execution
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -21,17 +22,6 @@ if TYPE_CHECKING:
 
 STARTED, EXIT = "started.json", "exit.json"
 _SETUP = lazy_compile(r"setup-(\d+)(?:-\d+)?")
-_CHECK = lazy_compile(r"(\d+|aims|mutant-\d+)-(.+)")
-# By the start of the suffix that the stages give to the folder of a further execution.
-_PURPOSES = {
-    "-base": " on the base",
-    "-onto-": " on the base",
-    "-again-": " again, after its failure",
-    "-without-change": " without the change",
-    "-definition-before": " as it was before the change",
-    "-with-ignored-files": " with the ignored files",
-    "-own-tests": ", the new tests alone",
-}
 # Below the folder of an attempt; its other folders belong to the agent.
 _SETUP_PLACES = ("setup-*", "room-*/setup-*", "checks/room-*/setup-*")
 _CHECK_PLACES = ("checks/*",)
@@ -94,17 +84,7 @@ def _describe(app: App, row: TaskRow, folder: Path) -> str:
 
 def describe_check_folder(folder: str, checks: Sequence[str]) -> str:
     """`check tests on the base` for `1-tests-base`; nothing for the folder of something else."""
-    hit = _CHECK.fullmatch(folder)
-    longest_first = sorted(checks, key=len, reverse=True)
-    names = (name for name in longest_first if hit and f"{hit[2]}-".startswith(f"{name}-"))
-    name = next(names, "")
-    return f"check {name}{_purpose(hit[1], hit[2].removeprefix(name))}" if hit and name else ""
-
-
-def _purpose(prefix: str, suffix: str) -> str:
-    """The reason why a check runs apart from its verdict, by the name of its folder."""
-    if prefix == "aims":
-        return " on the base"
-    if not prefix.isdecimal():
-        return " on a mutant"
-    return next((words for start, words in _PURPOSES.items() if suffix.startswith(start)), "")
+    execution = read_execution(folder, checks)
+    if execution is None:
+        return ""
+    return f"check {execution.check} {execution.words}".rstrip()

@@ -102,9 +102,22 @@ def test_a_log_is_read_in_pieces_that_fit_together(page_server: PageServer, run_
     assert attempt["prompt"]["pattern"] == "test-failed"
     assert "check:lie" in sizes
     assert ask.document(f"{path}?file=check:lie")["bytes"] == sizes["check:lie"]
-    for missing in ("check:none", "none", "../1/out", "check:../../x"):
+    for missing in ("check:none", "none", "../1/out", "check:../../x", "execution:../../1"):
         assert ask.get(f"{path}?file={missing}").status == 404
     assert ask.get(f"/tasks/{run_id}-1/attempts/9/log").status == 404
+
+
+def test_further_executions_of_a_check_are_logs_of_their_own(
+    page_server: PageServer, run_id: str
+) -> None:
+    attempt = f"/tasks/{run_id}-1/attempts/1"
+    logs = page_server.client.document(attempt)["logs"]
+    again = page_server.client.document(f"{attempt}/log?file=execution:1-lie-again-1")
+
+    purposes = {log["file"]: log["purpose"] for log in logs}
+    assert (purposes["check:lie"], purposes["execution:1-lie-again-1"]) == (None, "again")
+    assert "execution:1-lie" not in purposes, "that is check:lie"
+    assert "lie.txt does not hold good" in again["text"]
 
 
 def test_an_attempt_has_its_prompt_its_findings_and_its_decision(

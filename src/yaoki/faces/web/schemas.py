@@ -168,7 +168,7 @@ SCHEMAS: Mapping[str, Schema] = {
         findings=array_of(FINDING),
         evidence=EVIDENCE,
         decision=nullable(DECISION),
-        logs=array_of(object_of(file=TEXT, bytes=INTEGER)),
+        logs=array_of(object_of(file=TEXT, bytes=INTEGER, purpose=nullable(TEXT))),
         **{"from": nullable(INSTANT), "until": nullable(INSTANT)},
     ),
     "Log": document_of(

@@ -8,14 +8,16 @@ from typing import Any
 
 from yaoki.app.attempt_files import (
     LOG_FILES,
-    find_check_folders,
+    execution_folder,
     find_diff_ends,
     find_log_file,
     find_log_folder,
+    list_check_executions,
+    select_execution,
 )
 from yaoki.app.run_view import load_explanation, load_task_journal
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.model import State, Task
+from yaoki.core.model import CheckRunPurpose, State, Task
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.web.evidence import evidence_document
 from yaoki.faces.web.logs import read_piece
@@ -25,6 +27,7 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
+from yaoki.views.check_executions import CheckExecution
 from yaoki.views.choices import retry_subject
 from yaoki.views.documents import Document
 from yaoki.views.history import Attempt, CheckResult, build_history
@@ -32,6 +35,8 @@ from yaoki.views.proof_evidence import collect_evidence
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
+EXECUTIONS_MAX = 20
+CHECK_LOG, EXECUTION_LOG = "check:", "execution:"
 
 
 def get_task(context: RequestContext, request: PageRequest) -> Document:
@@ -196,16 +201,27 @@ def _decision(
 
 
 def _logs(context: RequestContext, task: Task, number: int) -> Iterator[Document]:
+    """`check:NAME` is the execution of the verdict; others go by the names of their folders."""
     home = find_log_folder(context.app, task, number)
-    places = {
-        "": home,
-        **{f"check:{name}": at for name, at in find_check_folders(home, task).items()},
-    }
-    for what, place in places.items():
-        for name, file in LOG_FILES.items():
-            size = _size(place / file)
-            if size is not None:
-                yield {"file": _log_name(what, name), "bytes": size}
+    yield from _log_sizes(home, "", None)
+    executions = list_check_executions(context.app, task, number)
+    for check in dict.fromkeys(one.check for one in executions):
+        chosen = select_execution(executions, task, number, check)
+        place = execution_folder(context.app, task, number, chosen)
+        yield from _log_sizes(place, f"{CHECK_LOG}{check}", None)
+        others = [one for one in executions if one.check == check and one is not chosen]
+        shown = [one for one in others if one.purpose is not CheckRunPurpose.MUTANT]
+        for one in shown[-EXECUTIONS_MAX:]:
+            place = execution_folder(context.app, task, number, one)
+            yield from _log_sizes(place, f"{EXECUTION_LOG}{one.name}", one)
+
+
+def _log_sizes(place: Path, what: str, execution: CheckExecution | None) -> Iterator[Document]:
+    purpose = execution.purpose.value if execution else None
+    for name, file in LOG_FILES.items():
+        size = _size(place / file)
+        if size is not None:
+            yield {"file": _log_name(what, name), "bytes": size, "purpose": purpose}
 
 
 def _log_name(what: str, name: str) -> str:
@@ -220,9 +236,7 @@ def _size(file: Path) -> int | None:
 
 def get_log(context: RequestContext, request: PageRequest) -> Document:
     task = context.task(request.task)
-    file = find_log_file(
-        context.app, task, request.attempt, *_parse_log_name(request.query["file"])
-    )
+    file = _find_log(context, task, request.attempt, request.query["file"])
     start = request.query["from"]
     text, begin, until, size = read_piece(file, start, request.query["bytes"])
     document = {"task": task.id, "attempt": request.attempt, "file": request.query["file"]}
@@ -230,17 +244,23 @@ def get_log(context: RequestContext, request: PageRequest) -> Document:
     return {"schema": SCHEMA, **document, "text": text, **ends}
 
 
-def _parse_log_name(text: str) -> tuple[str, str]:
-    """Split `out`, `check:NAME` or `check:NAME:err` into a file and a check."""
-    if not text.startswith("check:"):
-        if text in LOG_FILES:
-            return text, ""
+def _find_log(context: RequestContext, task: Task, attempt: int, text: str) -> Path:
+    """`out`, `check:NAME`, `check:NAME:err`, `execution:FOLDER` or `execution:FOLDER:err`."""
+    if text in LOG_FILES:
+        return find_log_file(context.app, task, attempt, text)
+    channels = (name for name in ("err", "prompt") if text.endswith(f":{name}"))
+    channel = next(channels, "out")
+    what = text.removesuffix(f":{channel}")
+    executions = list_check_executions(context.app, task, attempt)
+    named = {f"{EXECUTION_LOG}{one.name}": one for one in executions}
+    if what.startswith(CHECK_LOG):
+        check = what.removeprefix(CHECK_LOG)
+        chosen = select_execution(executions, task, attempt, check)
+    elif what in named:
+        chosen = named[what]
+    else:
         raise Unknown(f"there is no log {text[:40]!r}", hint=f"one of: {', '.join(LOG_FILES)}")
-    name = text.removeprefix("check:")
-    for channel in ("err", "prompt"):
-        if name.endswith(f":{channel}"):
-            return channel, name.removesuffix(f":{channel}")
-    return "out", name
+    return find_log_file(context.app, task, attempt, channel, chosen)
 
 
 def get_diff(context: RequestContext, request: PageRequest) -> Document:

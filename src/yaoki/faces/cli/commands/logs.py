@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.model import State
+from yaoki.core.model import CheckRunPurpose, State
 from yaoki.core.text import format_bytes, format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
@@ -21,9 +21,11 @@ from yaoki.views.agent_output import format_agent_output
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Task
+    from yaoki.views.check_executions import CheckExecution
 
 POLL = timedelta(milliseconds=200)
 ERROR_LINES_SHOWN = 20
+EXECUTIONS_SHOWN = 12
 
 
 @click.command()
@@ -32,6 +34,7 @@ ERROR_LINES_SHOWN = 20
 @click.option("--err", is_flag=True, help="Show standard error.")
 @click.option("--prompt", is_flag=True, help="Show the prompt of the agent.")
 @click.option("--check", metavar="NAME", default="", help="Show the output of this check.")
+@click.option("--execution", metavar="NAME", default="", help="Another execution of the check.")
 @click.option("--raw", is_flag=True, help="Show the file unchanged, also JSON lines.")
 @click.option("-f", "--follow", is_flag=True, help="Follow until the attempt ends.")
 @run_option
@@ -43,6 +46,7 @@ def logs(
     err: bool,
     prompt: bool,
     check: str,
+    execution: str,
     raw: bool,
     follow: bool,
     run_name: str,
@@ -53,6 +57,8 @@ def logs(
     from yaoki.app.attempt_files import BYTES_SHOWN, find_log_file, read_log_tail
     from yaoki.faces.cli.person_only import refuse_hidden_output
 
+    if execution and not check:
+        raise click.UsageError("--execution needs --check NAME")
     with open_app(repo, read_only=True) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
@@ -61,11 +67,13 @@ def logs(
         if check:
             refuse_hidden_output(app, found, check)
         name = "prompt" if prompt else "err" if err else "out"
-        file = find_log_file(app, found, number, name, check)
+        source = _LogSource(app, found, number, check, execution)
+        file = find_log_file(app, found, number, name, source.chosen)
         text, size = read_log_tail(file, 0)
         if as_json:
             document = {"task": found.id, "attempt": number, "file": str(file)}
-            print_document({"schema": SCHEMA, **document, "text": clean_text(text), "bytes": size})
+            document |= {"text": clean_text(text), "bytes": size}
+            print_document({"schema": SCHEMA, **document, "executions": source.documents()})
             return 0
         if size > BYTES_SHOWN:
             print_line(
@@ -75,53 +83,121 @@ def logs(
         _print_output(read(text))
         if follow:
             _follow(app, found, number, file, size, read)
-        elif not size:
-            # On standard error, because the log may go into a file.
-            click.echo(_empty_log_words(app, found, number, name, check), err=True)
-            click.echo(f"next: {_next_command(app, found, number, check)}", err=True)
-        elif check and (lines := _error_lines(app, found, number, name, check)):
+            return 0
+        # On standard error, because the log may go into a file.
+        if not size:
+            click.echo(source.empty_log_words(name), err=True)
+        elif check and (lines := source.error_lines(name)):
             click.echo("\n".join(lines), err=True)
+        others = list(source.other_lines()) if name == "out" else []
+        for line in others:
+            click.echo(line, err=True)
+        if others or not size:
+            click.echo(f"next: {source.next_command()}", err=True)
     return 0
 
 
-def _next_command(app: App, task: Task, attempt: int, check: str) -> str:
-    """After the empty log of an agent that of its first check, if it ran."""
-    from yaoki.app.attempt_files import find_log_file
+class _LogSource:
+    """An attempt's agent, or one execution of one of its checks."""
 
-    for one in () if check else task.spec.checks:
+    def __init__(self, app: App, task: Task, attempt: int, check: str, execution: str) -> None:
+        from yaoki.app.attempt_files import list_check_executions, select_execution
+
+        self._app, self._task, self._attempt, self._check = app, task, attempt, check
+        self._executions = list_check_executions(app, task, attempt) if check else []
+        self.chosen = (
+            select_execution(self._executions, task, attempt, check, execution) if check else None
+        )
+        self._asked = execution
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The executions of the check; empty for the agent."""
+        return [
+            {
+                "execution": one.name,
+                "purpose": one.purpose.value,
+                "is_verdict": one.is_verdict,
+                "is_shown": one is self.chosen,
+            }
+            for one in self._executions
+            if one.check == self._check
+        ]
+
+    def other_lines(self) -> Iterator[str]:
+        """What is shown, unless the verdict stands on it, and the other executions of the check."""
+        if self.chosen is None:
+            return
+        if not self.chosen.is_verdict:
+            yield f"shown: {self.chosen.name}, {self.chosen.words or 'not yet judged'}"
+        others = self._others
+        if others:
+            yield f"other executions of check {self._check}, with --execution:"
+        listed = [one for one in others if one.purpose is not CheckRunPurpose.MUTANT]
+        for one in listed[:EXECUTIONS_SHOWN]:
+            words = "the verdict stands on it" if one.is_verdict else one.words
+            yield f"  {one.name}: {words or 'not yet judged'}"
+        rest = len(others) - len(listed[:EXECUTIONS_SHOWN])
+        if rest:
+            yield f"  {rest:,} more: {self._command(self._check)} --json"
+
+    @property
+    def _others(self) -> list[CheckExecution]:
+        ran = (one for one in self._executions if one.check == self._check)
+        return [one for one in ran if one is not self.chosen]
+
+    def next_command(self) -> str:
+        """After the log of an agent that of its first check, if it ran."""
+        from yaoki.app.attempt_files import list_check_executions
+
+        if self._others:
+            verdict = next((one for one in self._others if one.is_verdict), None)
+            name = "" if verdict else f" --execution {shlex.quote(self._others[0].name)}"
+            return f"{self._command(self._check)}{name}"
+        if not self._check:
+            executions = list_check_executions(self._app, self._task, self._attempt)
+            ran = {one.check for one in executions}
+            for one in self._task.spec.checks:
+                if one.name in ran:
+                    return self._command(one.name)
+        return f"yaoki why {self._task.id}"
+
+    def _command(self, check: str) -> str:
+        check_option = f" --check {shlex.quote(check)}" if check else ""
+        return f"yaoki logs {self._task.id}{check_option} --attempt {self._attempt}"
+
+    def empty_log_words(self, name: str) -> str:
+        """Some agents and most shells write to standard error only, so its end follows."""
+        task, attempt = self._task, self._attempt
+        subject = (
+            f"check {self._check} in attempt {attempt}" if self._check else f"attempt {attempt}"
+        )
+        runs = task.state is State.ACTIVE and attempt == task.attempt
+        words = f"{subject} of {task.id} {'has written nothing yet' if runs else 'wrote nothing'}"
+        head, *lines = self.error_lines(name) or [""]
+        return "\n".join((f"{words} on standard output; {head}", *lines)) if head else words
+
+    def error_lines(self, name: str) -> list[str]:
+        """The end of standard error below the command that shows all of it; empty if there is
+        none.
+        """
+        from yaoki.app.attempt_files import find_log_file, read_log_tail
+
+        if name != "out":
+            return []
         try:
-            find_log_file(app, task, attempt, "out", one.name)
+            file = find_log_file(self._app, self._task, self._attempt, "err", self.chosen)
         except Unknown:
-            continue
-        return f"yaoki logs {task.id} --attempt {attempt} --check {shlex.quote(one.name)}"
-    return f"yaoki why {task.id}"
+            return []
+        lines = clean_text(read_log_tail(file, 0)[0]).rstrip().splitlines()
+        if not lines:
+            return []
+        counted = f"{format_count(len(lines), 'line')} on standard error"
+        way = f"{self._command(self._check)}{self._execution_option} --err"
+        return [f"{counted}: {way}", *lines[-ERROR_LINES_SHOWN:]]
 
-
-def _empty_log_words(app: App, task: Task, attempt: int, name: str, check: str) -> str:
-    """Some agents and most shells write to standard error only, so its end follows."""
-    subject = f"check {check} in attempt {attempt}" if check else f"attempt {attempt}"
-    runs = task.state is State.ACTIVE and attempt == task.attempt
-    words = f"{subject} of {task.id} {'has written nothing yet' if runs else 'wrote nothing'}"
-    head, *lines = _error_lines(app, task, attempt, name, check) or [""]
-    return "\n".join((f"{words} on standard output; {head}", *lines)) if head else words
-
-
-def _error_lines(app: App, task: Task, attempt: int, name: str, check: str) -> list[str]:
-    """The end of standard error below the command that shows all of it; empty if there is none."""
-    from yaoki.app.attempt_files import find_log_file, read_log_tail
-
-    if name != "out":
-        return []
-    try:
-        errors, _ = read_log_tail(find_log_file(app, task, attempt, "err", check), 0)
-    except Unknown:
-        return []
-    lines = clean_text(errors).rstrip().splitlines()
-    if not lines:
-        return []
-    options = f"{f' --check {shlex.quote(check)}' if check else ''} --attempt {attempt} --err"
-    counted = f"{format_count(len(lines), 'line')} on standard error"
-    return [f"{counted}: yaoki logs {task.id}{options}", *lines[-ERROR_LINES_SHOWN:]]
+    @property
+    def _execution_option(self) -> str:
+        return f" --execution {shlex.quote(self._asked)}" if self._asked else ""
 
 
 def _missing_attempt_error(task: Task, attempt: int) -> Unknown:

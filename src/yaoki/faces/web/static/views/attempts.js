@@ -108,6 +108,6 @@ function Logs({ data, path, growing }) {
   const [file, setFile] = useState("out");
   if (files.length === 0) return html`<p class="hush">${t("log.none")}</p>`;
   const name = files.some((log) => log.file === file) ? file : files[0].file;
-  return html`<div class="log-files" role="group" aria-label=${t("log")}>${files.map((log) => html`<button type="button" class="toggle" aria-pressed=${log.file === name} onClick=${() => setFile(log.file)}>${log.file} <span class="hush">${bytes(log.bytes)}</span></button>`)}</div>
+  return html`<div class="log-files" role="group" aria-label=${t("log")}>${files.map((log) => html`<button type="button" class="toggle" aria-pressed=${log.file === name} onClick=${() => setFile(log.file)}>${log.file.replace(/^execution:/, "")}${log.purpose && ` (${t(`execution.${log.purpose}`)})`} <span class="hush">${bytes(log.bytes)}</span></button>`)}</div>
     <${Log} key=${name} path=${`${path}/log`} file=${name} growing=${growing} />`;
 }
