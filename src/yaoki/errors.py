@@ -139,6 +139,18 @@ class NotNow(Refused):
     """The state of the task or run forbids it."""
 
 
+class CheckoutObstructed(NotNow):
+    """The branch to move is checked out, and that checkout must stay as it is.
+
+    `remedy` is what a person can do there.  `by_hand` is the command of git that moves it to the
+    head of the run and nowhere else; empty where there is none.
+    """
+
+    def __init__(self, message: str, *, remedy: str, by_hand: str) -> None:
+        super().__init__(message, hint=f"{remedy}, then: yaoki merge")
+        self.remedy, self.by_hand = remedy, by_hand
+
+
 class Untrusted(Refused):
     """This repository would run commands that no person has trusted; none was run."""
 

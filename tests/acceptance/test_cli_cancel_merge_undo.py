@@ -205,9 +205,18 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
     assert "done_when begins when every task" in project.yaoki("why", "done_when").err
     assert project.yaoki("answer", "second", "abort").code == 0
+    (project.repo / "README").write_text("edited\n")
+    shown = " ".join(project.yaoki("status").out.split())
+    obstructed = project.yaoki("merge", "--partial")
+    project.git("checkout", "-q", "README")
 
     refused = project.yaoki("merge", "--partial")
 
+    run = project.status()["run"]
+    assert "and it has 1 uncommitted file: README: commit or stash it first" in shown
+    assert f"next: yaoki merge {run} --partial" in shown, "git merge would skip done_when"
+    assert f"commit or stash it, then: yaoki merge {run} --partial" in obstructed.err
+    assert "git merge" not in obstructed.err
     assert refused.code == 6, refused.out
     assert "the landed tasks fail together: check whole" in " ".join(refused.err.split())
     merged = project.yaoki("merge", "--partial", "--unproven")
@@ -407,18 +416,21 @@ def test_a_revert_is_named_for_the_branch_that_has_the_work(prepared: Prepared, 
     if way == "with changes":
         (project.repo / "README").write_text("edited\n")
 
-    document = project.status()
+    document, shown = project.status(), project.yaoki("status").out
 
     commands = {
         "by hand": f"yaoki merge {run} --partial",
         "into another branch": f"yaoki merge {run} --partial --into release",
-        "with changes": f"git merge {branch}",
+        "with changes": f"yaoki merge {run} --partial",
     }
     (revert,) = document["unmerged_reverts"]
     assert revert["branch"] == ("release" if way == "into another branch" else "main")
     assert sorted(revert["tasks"]) == [project.task(name)["id"] for name in ("one", "two")]
     assert document["next"] == revert["next"] == commands[way]
-    if way != "with changes":
+    if way == "with changes":
+        words = "main is checked out here, and it has 1 uncommitted file: README"
+        assert f"{words}: commit or stash it first" in " ".join(shown.split())
+    else:
         assert project.yaoki(*commands[way].split()[1:]).code == 0
         assert project.status()["unmerged_reverts"] == []
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.project import (
     BOUND_S,
+    GIT_IDENTITY,
     SETTINGS,
     WITHOUT_PLUGINS,
     Project,
@@ -60,10 +61,13 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     assert "both tasks are done" in report
     assert "2/2 landed" in project.yaoki("status", "--all").out
     assert done.out.splitlines()[-1] == f"next: yaoki merge {run}"
-    # `yaoki merge` leaves a checkout with changes alone; git merges beside them.
+    # `yaoki merge` leaves a checkout with changes alone; git moves it to the proven head.
     (project.repo / "README").write_text("uncommitted\n")
-    assert project.status()["next"] == f"git merge yaoki/{run}"
-    project.git("checkout", "-q", "README")
+    assert project.status()["next"] == f"git merge --ff-only yaoki/{run}"
+    project.git(*GIT_IDENTITY, "commit", "-qam", "meanwhile")
+    (project.repo / "README").write_text("uncommitted again\n")
+    assert project.status()["next"] == f"yaoki merge {run}", "the merge commit is not proven"
+    project.git("reset", "-q", "--hard", "HEAD~1")
     assert project.yaoki("resume").code == 0, "a finished run stays finished"
 
 

@@ -32,6 +32,7 @@ from yaoki.ports import AccountRow, JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
 from yaoki.views.moments import describe_moment, describe_wait_end
 from yaoki.views.plans import TaskBound
+from yaoki.views.tasks import MergeObstacle, UnmergedRevert
 from yaoki.views.wait_text import end_wait_command
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
@@ -260,12 +261,8 @@ def test_a_run_that_ended_incomplete_recommends_a_partial_merge() -> None:
     run = replace(RUN, cancel_requested=True)
     rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
 
-    cut = build_run_view(
-        run, rows, {}, is_idle=True, merge_instead=lambda: "git merge yaoki/run00001"
-    )
-    whole = build_run_view(
-        run, rows[:1], {}, is_idle=True, merge_instead=lambda: "git merge yaoki/run00001"
-    )
+    cut = build_run_view(run, rows, {}, is_idle=True)
+    whole = build_run_view(run, rows[:1], {}, is_idle=True)
 
     assert cut.partial_merge_note == "not all tasks are done: the next command merges 1 of 2 tasks"
     assert whole.partial_merge_note == ""
@@ -273,6 +270,30 @@ def test_a_run_that_ended_incomplete_recommends_a_partial_merge() -> None:
     assert verified.partial_merge_note == (
         "not all tasks are done: the next command verifies done_when and merges 1 of 2 tasks"
     )
+
+
+@pytest.mark.spec("9.6", "0.6")
+def test_only_the_proven_head_of_a_done_run_is_merged_with_git() -> None:
+    """`git merge` runs no check: for a cancelled run it took in work that `yaoki merge` refuses."""
+    rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
+    cut = replace(RUN, cancel_requested=True)
+    dirty = MergeObstacle("commit or stash it first", "git merge --ff-only yaoki/run00001")
+    moved = MergeObstacle("commit or stash it first")
+    revert = UnmergedRevert("main", ("run00001-1",), "yaoki merge run00001 --partial")
+    merged = replace(RUN, merged_commit="b" * 40)
+
+    def told(
+        run: Run, rows: list[TaskRow], found: MergeObstacle, *reverts: UnmergedRevert
+    ) -> tuple[str, str]:
+        view = build_run_view(
+            run, rows, {}, is_idle=True, merge_obstacle=lambda: found, reverts=reverts
+        )
+        return view.next_command, view.merge_obstacle
+
+    assert told(RUN, rows[:1], dirty) == (dirty.by_hand, "")
+    assert told(RUN, rows[:1], moved) == ("yaoki merge run00001", moved.words)
+    assert told(cut, rows, dirty) == ("yaoki merge run00001 --partial", dirty.words)
+    assert told(merged, rows[:1], dirty, revert) == (revert.next_command, dirty.words)
 
 
 @pytest.mark.spec("9.4")

@@ -54,7 +54,8 @@ def suggest_recovery(branch: str) -> str:
     """The commands that show the work, merge it, or continue."""
     name = shlex.quote(branch)
     return (
-        f"look: git log {name}; take it: git merge {name}; continue from it: yaoki run PLAN --base "
-        f"{name}; unlanded work: git for-each-ref refs/yaoki/work; "
+        f"look: git log {name}; take it unverified: git merge {name}; "
+        f"continue from it: yaoki run PLAN --base {name}; "
+        "unlanded work: git for-each-ref refs/yaoki/work; "
         f"done with it: git branch -D {name}"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_dataclass import replace
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, WorkspaceError
-from yaoki.views.tasks import UnmergedRevert
+from yaoki.views.tasks import MergeObstacle, UnmergedRevert
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -69,18 +69,17 @@ def find_unmerged_reverts(
         for branch in sorted(branches, key=lambda name: name != run.base_branch):
             tasks = [task for task in git.find_tasks_to_revert(run, branch) if task in undone]
             if tasks:
-                found.append(
-                    UnmergedRevert(branch, tuple(tasks), _revert_command(app, run, branch))
-                )
+                found.append(UnmergedRevert(branch, tuple(tasks), _revert_command(run, branch)))
     except GitFailed:
         return ()
     return tuple(found)
 
 
-def _revert_command(app: App, run: Run, branch: str) -> str:
+def _revert_command(run: Run, branch: str) -> str:
+    """Not of git: no check has shown that the run holds together without the undone work."""
     command = f"yaoki merge {run.id} --partial"
     if branch == run.base_branch:
-        return suggest_merge_command(app, run) or command
+        return command
     import shlex
 
     return f"{command} --into {shlex.quote(branch)}"
@@ -101,26 +100,36 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
     return {row.id: row.landed_commit not in lost for row in landed}
 
 
-def suggest_merge_command(app: App, run: Run) -> str:
-    """The git command for a checkout with uncommitted changes, where `yaoki merge` refuses."""
+def find_merge_obstacle(app: App, run: Run) -> MergeObstacle | None:
+    """Why `yaoki merge` would be refused: the checkout of the base branch must stay as it is."""
     try:
         git = app.context.git_facts
-        if not run.base_branch:
-            return ""
-        there_is_work = git.has_branch(run.branch)
-        place = git.find_obstructed_checkout(run.base_branch) if there_is_work else None
+        if not run.base_branch or not git.has_branch(run.branch):
+            return None
+        found = git.find_obstructed_checkout(run.base_branch)
+        if found is None:
+            return None
+        folder, obstacle = found
+        base, head = f"refs/heads/{run.base_branch}", f"refs/heads/{run.branch}"
+        moved = git.has_commits_beyond([base], head)
     except GitFailed:
-        return ""
-    if place is None or (run.cancel_requested and not _is_branch_intact(app, run)):
-        return ""
+        return None
     import shlex
 
-    there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
-    return f"git {there}merge {run.branch}"
+    is_here = folder == app.repository.top
+    where = "here" if is_here else f"at {folder}"
+    words = (
+        f"{run.base_branch} is checked out {where}, and {obstacle.words}: {obstacle.remedy} first"
+    )
+    # With a remote, the branch of this clone may lack landings.
+    if moved or app.settings.workspace.remote or not _is_branch_intact(app, run):
+        return MergeObstacle(words)
+    there = "" if is_here else f"-C {shlex.quote(str(folder))} "
+    return MergeObstacle(words, f"git {there}merge --ff-only {run.branch}")
 
 
 def _is_branch_intact(app: App, run: Run) -> bool:
-    """For a cancelled run no command checks its branch, and git merges whatever is there."""
+    """git merges whatever is on the branch; after the end of a run no command has checked it."""
     from yaoki.engine.branch_guard import BranchGuard
 
     try:

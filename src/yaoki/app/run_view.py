@@ -11,8 +11,8 @@ from yaoki.adapters.system.machine import is_holder_dead, machine_id
 from yaoki.app.run_branch import (
     detect_external_merge,
     find_landed_on_branch,
+    find_merge_obstacle,
     find_unmerged_reverts,
-    suggest_merge_command,
 )
 from yaoki.core.model import PauseCause
 from yaoki.errors import Unknown
@@ -110,7 +110,7 @@ def assemble_run_view(
         ),
         spent=app.store.total_spend(run.id),
         on_branch=on_branch,
-        merge_instead=lambda: suggest_merge_command(app, run) if merges else "",
+        merge_obstacle=lambda: find_merge_obstacle(app, run) if merges else None,
         reverts=reverts,
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )

@@ -21,10 +21,12 @@ from yaoki.core.run_status import RunStatus, current_run_status
 from yaoki.views.tasks import (
     STUCK_STATES,
     IdleReason,
+    MergeObstacle,
     RunView,
     TaskView,
     UnmergedRevert,
     first_to_answer,
+    is_merge,
     is_proof,
 )
 
@@ -48,7 +50,7 @@ def build_run_view(
     not_taken_because: Callable[[TaskRow], str] = lambda _: "",
     spent: Spend | None = None,
     on_branch: Mapping[TaskId, bool] | None = None,
-    merge_instead: Callable[[], str] = lambda: "",
+    merge_obstacle: Callable[[], MergeObstacle | None] = lambda: None,
     last_iteration: Mapping[str, Any] | None = None,
     reverts: Sequence[UnmergedRevert] = (),
 ) -> RunView:
@@ -57,7 +59,7 @@ def build_run_view(
     `questions`: of the escalated tasks.  `is_carried`: a worker runs the run.  `closed_accounts`:
     no task may use them now.  `not_taken_because`: why no worker takes a task that could start.
     `on_branch`: whether a landed commit is still on the branch, where this was checked.
-    `merge_instead`: the command to merge the work where `yaoki merge` would be refused.
+    `merge_obstacle`: why `yaoki merge` would be refused; asked only if that is the next command.
     `reverts`: of merged work, on the run branch alone.
     """
     tally = Counter((row.state, row.required) for row in rows)
@@ -73,9 +75,9 @@ def build_run_view(
         head.status,
         tasks,
         worker=is_carried,
-        merge_instead=merge_instead,
         revert=next((one.next_command for one in reverts), ""),
     )
+    next_, obstacle = _avoid_obstacle(run, next_, merge_obstacle)
     return replace(
         head,
         tasks=tasks,
@@ -84,6 +86,7 @@ def build_run_view(
         last_iteration=last_iteration or {},
         unmerged_reverts=tuple(reverts),
         closed_accounts=tuple(closed_accounts),
+        merge_obstacle=obstacle,
     )
 
 
@@ -189,7 +192,6 @@ def _next_of_run(
     tasks: Sequence[TaskView],
     *,
     worker: bool,
-    merge_instead: Callable[[], str],
     revert: str,
 ) -> str:
     match status:
@@ -198,7 +200,7 @@ def _next_of_run(
         case RunStatus.DONE:
             if run.merged_commit:
                 return revert or merge_log_command(run)
-            return merge_instead() or f"yaoki merge {run.id}{_into(run)}"
+            return f"yaoki merge {run.id}{_into(run)}"
         case RunStatus.ESCALATED:
             first = first_to_answer(tasks)
             return first.next_command if first else f"yaoki status {run.id}"
@@ -215,7 +217,22 @@ def _next_of_run(
                 return f"yaoki {'recover' if started else 'forget'} {run.id}"
             if run.merged_commit:
                 return merge_log_command(run)
-            return merge_instead() or f"yaoki merge {run.id} --partial{_into(run)}"
+            return f"yaoki merge {run.id} --partial{_into(run)}"
+
+
+def _avoid_obstacle(
+    run: Run, next_: str, find_obstacle: Callable[[], MergeObstacle | None]
+) -> tuple[str, str]:
+    """The next command where the base branch cannot be moved, and what must be done before it.
+
+    git runs no check, so its command is only for the head of a run that is DONE, which is proven.
+    """
+    obstacle = find_obstacle() if is_merge(next_) and " --into " not in next_ else None
+    if obstacle is None:
+        return next_, ""
+    if obstacle.by_hand and next_ == f"yaoki merge {run.id}":
+        return obstacle.by_hand, ""
+    return next_, obstacle.words
 
 
 def _into(run: Run) -> str:

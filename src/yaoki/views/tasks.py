@@ -83,6 +83,18 @@ class UnmergedRevert:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeObstacle:
+    """Why the base branch cannot be moved where it is checked out, and what to do first.
+
+    `by_hand`: the command of git that moves it to exactly the head of the run; empty if the base
+    has other commits.
+    """
+
+    words: str
+    by_hand: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """The current state of a run; its status is derived, never stored."""
 
@@ -99,6 +111,8 @@ class RunView:
     unmerged_reverts: tuple[UnmergedRevert, ...] = ()
     # Of all runs: no task may use them now.
     closed_accounts: tuple[AccountRow, ...] = ()
+    # What must be done before the next command, if it is a merge; empty otherwise.
+    merge_obstacle: str = ""
     # The rest of an active run, as it was forecast at this time; None where nobody asked for it.
     forecast: Forecast | None = None
     forecast_at: datetime | None = None
@@ -159,13 +173,12 @@ class RunView:
     def partial_merge_note(self) -> str:
         """For a run that ended without being done: what the merge command includes."""
         done, tasks = len(self.landable_tasks_landed), len(self.landable_tasks)
-        merges = self.status is RunStatus.CANCELLED and " merge " in self.next_command
+        merges = self.status is RunStatus.CANCELLED and is_merge(self.next_command)
         only_reverts = self.unmerged_reverts and (self.run.merged_commit or not done)
         if not merges or only_reverts or done == tasks:
             return ""
         total = format_count(tasks, "task")
-        verifies = self.run.done_when and self.next_command.startswith("yaoki merge")
-        proof = "verifies done_when and " if verifies else ""
+        proof = "verifies done_when and " if self.run.done_when else ""
         return f"not all tasks are done: the next command {proof}merges {done} of {total}"
 
     @property
@@ -190,6 +203,10 @@ class RunView:
             for v in self.tasks
             if (v.row.parent or not v.row.required) and v.row.state in STUCK_STATES
         )
+
+
+def is_merge(command: str) -> bool:
+    return command.startswith("yaoki merge ")
 
 
 def is_proof(view: TaskView) -> bool:

@@ -24,7 +24,7 @@ from tests.repositories import (
 from yaoki.adapters.workspace import GitWorkspace
 from yaoki.adapters.workspace.attempt_worktrees import PACK_EVERY
 from yaoki.adapters.workspace.worktrees import included_files
-from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
+from yaoki.errors import CheckoutObstructed, GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.ports import without_undone
 
 
@@ -115,10 +115,11 @@ def test_a_checked_out_base_is_moved_only_with_a_clean_checkout(away: World) -> 
     (away.repo / "a.txt").write_text("edited\n")
     before = user_state(away.repo)
 
-    with pytest.raises(NotNow, match="main is checked out at") as refused:
+    with pytest.raises(CheckoutObstructed, match="main is checked out at") as refused:
         away.workspace.landings.merge(away.run, approve=approve)
 
-    assert "merge --ff-only yaoki/ab12cd34" in refused.value.hint
+    assert refused.value.remedy == "commit or stash it"
+    assert "merge --ff-only yaoki/ab12cd34" in refused.value.by_hand
     assert user_state(away.repo) == before
     (away.repo / "a.txt").write_text(text)
     moved = away.workspace.landings.merge(away.run, approve=approve)

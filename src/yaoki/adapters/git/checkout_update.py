@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation, git_environment, run_git
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count, list_some
 
 # In git's folder of a checkout while an operation of a person is not finished.
@@ -19,42 +20,56 @@ UNFINISHED = (
 NAMES_SHOWN = 5
 
 
+@dataclass(frozen=True, slots=True)
+class CheckoutObstacle:
+    """The reason why a checkout must stay as it is, and what a person can do about it."""
+
+    words: str
+    remedy: str
+
+
+UNFINISHED_OPERATION = CheckoutObstacle("an operation of git is not finished there", "finish it")
+
+
 class CheckoutUpdate:
     """Fast-forwards one checkout at a time, given its folder."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    def find_obstacle(self, folder: Path, ref: str) -> str:
-        """The reason why the checkout must stay as it is; empty if it may be moved."""
+    def find_obstacle(self, folder: Path, ref: str) -> CheckoutObstacle | None:
+        """The reason why the checkout must stay as it is; None if it may be moved."""
         at = _location(folder)
         if at is None or any((at.git_dir / name).exists() for name in UNFINISHED):
-            return "an operation of git is not finished there"
+            return UNFINISHED_OPERATION
         if self._is_sparse(at):
-            return "it is a sparse checkout"
+            return CheckoutObstacle("it is a sparse checkout", "switch it to another branch")
         facts = ("--branch", "--no-ahead-behind", "--untracked-files=no", "--no-renames")
         head, *rows = self._git.read_names("status", "--porcelain", "-z", *facts, at=at)
         if not _is_on(head, ref):
-            return "an operation of git is not finished there"
+            return UNFINISHED_OPERATION
         changed = [row[3:] for row in rows]
         if not changed:
-            return ""
+            return None
         files = format_count(len(changed), "uncommitted file")
-        return f"it has {files}: {list_some(changed, NAMES_SHOWN)}"
+        words = f"it has {files}: {list_some(changed, NAMES_SHOWN)}"
+        return CheckoutObstacle(words, f"commit or stash {'them' if len(changed) > 1 else 'it'}")
 
-    def fast_forward(self, folder: Path, commit: str) -> str:
+    def fast_forward(self, folder: Path, commit: str) -> CheckoutObstacle | None:
         """Move branch, index and files to the commit; git's reason if it refuses, and then nothing
         has changed.
         """
         at = _location(folder)
         if at is None:
-            return "the checkout is gone"
+            return CheckoutObstacle("that folder is gone", "git worktree prune")
         result = self._git.run("merge", "--ff-only", "-q", commit, at=at, ok=(0, 1, 2, 128))
         error = result.err.decode("utf-8", "replace").strip()
         names = re.findall(r"^\t(.+)$", error, re.MULTILINE)
         if result.code and names:
-            return f"untracked files would be overwritten: {list_some(names, NAMES_SHOWN)}"
-        return (error or f"git merge ended with {result.code}") if result.code else ""
+            words = f"untracked files would be overwritten: {list_some(names, NAMES_SHOWN)}"
+            return CheckoutObstacle(words, "move them away")
+        words = error or f"git merge ended with {result.code}"
+        return CheckoutObstacle(words, "resolve that") if result.code else None
 
     def _is_sparse(self, at: GitLocation) -> bool:
         """Does the user's setting leave files out?  yaoki's own setting for this call does not

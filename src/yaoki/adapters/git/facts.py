@@ -14,6 +14,7 @@ from yaoki.adapters.git.refs import Refs
 from yaoki.errors import RepositoryUnusable
 
 if TYPE_CHECKING:
+    from yaoki.adapters.git.checkout_update import CheckoutObstacle
     from yaoki.core.model import Run
     from yaoki.ports import BranchStep
 
@@ -55,14 +56,16 @@ class LocalGitFacts:
     def has_branch(self, branch: str) -> bool:
         return self._refs.read_commits(f"refs/heads/{branch}")[0] is not None
 
-    def find_obstructed_checkout(self, branch: str) -> Path | None:
-        """The folder where the branch is checked out, if `yaoki merge` would not move it there."""
+    def find_obstructed_checkout(self, branch: str) -> tuple[Path, CheckoutObstacle] | None:
+        """The folder where the branch is checked out, and why `yaoki merge` would not move it."""
         from yaoki.adapters.git.checkout_update import CheckoutUpdate
 
         ref = f"refs/heads/{branch}"
         folder = next(iter(self._refs.checkouts_of(ref)), None)
-        obstacle = folder is not None and CheckoutUpdate(self._git).find_obstacle(folder, ref)
-        return folder if obstacle else None
+        if folder is None:
+            return None
+        obstacle = CheckoutUpdate(self._git).find_obstacle(folder, ref)
+        return (folder, obstacle) if obstacle else None
 
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The branch's head if it contains all these commits and they add to the base; or empty."""

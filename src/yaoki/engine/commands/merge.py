@@ -19,7 +19,7 @@ from yaoki.engine.required_checks import (
     waiver_notes,
 )
 from yaoki.engine.run_status import load_run_status
-from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
+from yaoki.errors import BranchMovedExternally, CheckoutObstructed, GitFailed, NotNow
 from yaoki.ports import CompletionStore, MergeResult, Workspace
 
 CHECKS_SHOWN = 5
@@ -66,9 +66,15 @@ class MergeCommand:
             if not unproven:
                 verdict = self._verify_merge(run, merge, is_done=status is RunStatus.DONE)
 
-        result = self._workspace.landings.merge(
-            run, into=into, force_ref=force_ref, approve=approve
-        )
+        try:
+            result = self._workspace.landings.merge(
+                run, into=into, force_ref=force_ref, approve=approve
+            )
+        except CheckoutObstructed as obstructed:
+            options = {"--partial": partial, "--unproven": unproven}
+            again = " ".join(("yaoki merge", run.id, *(key for key, on in options.items() if on)))
+            again += f" --into {into}" if into else ""
+            raise _name_remedy(obstructed, again, is_done=status is RunStatus.DONE) from obstructed
         notes = waiver_notes(verdict, f"the merge into {result.branch}")
         for words in notes:
             self._store.note(run.id, "WARNING", {"message": words})
@@ -101,7 +107,7 @@ class MergeCommand:
         )
         if missing or not self._merged_by_hand(run, into):
             by_hand = f"git switch {into or run.base_branch} && git merge {run.branch}"
-            self._guard.refuse_drift(run, "" if missing else f"or merge it as it is: {by_hand}")
+            self._guard.refuse_drift(run, "" if missing else f"or merge it unverified: {by_hand}")
         unfinished = [row.id for row in rows if row.undo_requested]
         if unfinished and not missing:
             raise NotNow(
@@ -215,6 +221,12 @@ def _refuse_without_branch(run: Run, into: str) -> None:
             f"run {run.id} started from commit {run.base[:10]}, not from a branch",
             hint=f"name the branch to merge into: yaoki merge {run.id} --into BRANCH",
         )
+
+
+def _name_remedy(obstructed: CheckoutObstructed, again: str, *, is_done: bool) -> NotNow:
+    """git runs no check, so its command is named only for a head that is proven."""
+    by_hand = f", or: {obstructed.by_hand}" if is_done and obstructed.by_hand else ""
+    return NotNow(str(obstructed), hint=f"{obstructed.remedy}, then: {again}{by_hand}")
 
 
 def _refuse_merge(run: Run, merge: MergeResult, failure: str, *, is_done: bool) -> NotNow:

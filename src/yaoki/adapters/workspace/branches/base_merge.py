@@ -9,13 +9,13 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from yaoki.adapters.git.checkout_update import CheckoutUpdate
+from yaoki.adapters.git.checkout_update import CheckoutObstacle, CheckoutUpdate
 from yaoki.adapters.git.commits import Commits, add_trailers, compose_message
 from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Run
-from yaoki.errors import NotNow
+from yaoki.errors import CheckoutObstructed, NotNow
 from yaoki.ports import MergeKind, MergeResult
 
 
@@ -75,7 +75,7 @@ class BaseMerge:
         if merged.conflicts:
             raise NotNow(
                 f"{run.branch} and {branch} conflict: {', '.join(merged.conflicts[:10])}",
-                hint=f"merge by hand: git switch {branch} && git merge {run.branch}",
+                hint=f"merge by hand and check it: git switch {branch} && git merge {run.branch}",
             )
         default = compose_message(f"Merge {run.branch}: {run.goal}", Run=run.id)
         text = add_trailers(message, Run=run.id) if message.strip() else default
@@ -95,7 +95,7 @@ class BaseMerge:
             remedy = (
                 f"put it back: {drift.restore_command}"
                 if drift.only_lacks_commits
-                else f"merge by hand: {by_hand}"
+                else f"merge it unverified: {by_hand}"
             )
             raise NotNow(drift.sentence, hint=f"look: {drift.inspect_command}; {remedy}")
 
@@ -107,11 +107,14 @@ class BaseMerge:
         folders = self._refs.checkouts_of(ref)
         if not folders:
             return None
-        obstacle = "branches are shared through a remote"
-        if self._checkouts is not None:
-            obstacle = self._checkouts.find_obstacle(folders[0], ref)
-        if obstacle or len(folders) > 1:
-            raise _refuse_checkout(run, result, folders[0], obstacle or "so it is elsewhere")
+        elsewhere = CheckoutObstacle("so it is elsewhere", "switch one of them to another branch")
+        if self._checkouts is None:
+            shared = "branches are shared through a remote"
+            obstacle = CheckoutObstacle(shared, "switch it to another branch")
+            raise self._refuse_checkout(run, result, folders[0], obstacle)
+        found = self._checkouts.find_obstacle(folders[0], ref)
+        if found or len(folders) > 1:
+            raise self._refuse_checkout(run, result, folders[0], found or elsewhere)
         return folders[0]
 
     def _fast_forward(self, run: Run, ref: str, folder: Path, result: MergeResult) -> MergeResult:
@@ -120,17 +123,20 @@ class BaseMerge:
         obstacle = self._checkouts.find_obstacle(folder, ref)
         obstacle = obstacle or self._checkouts.fast_forward(folder, result.commit)
         if obstacle:
-            raise _refuse_checkout(run, result, folder, obstacle)
+            raise self._refuse_checkout(run, result, folder, obstacle)
         return replace(result, checkout=str(folder))
 
-
-def _refuse_checkout(run: Run, result: MergeResult, folder: Path, obstacle: str) -> NotNow:
-    option = "--ff-only " if result.how is MergeKind.FAST_FORWARD else ""
-    where = "" if folder == Path(run.repo) else f"-C {shlex.quote(str(folder))} "
-    # The head of the run is proven; git's own merge with other work is not.
-    unproven = "" if result.how is MergeKind.FAST_FORWARD else " without a proof of the merge"
-    return NotNow(
-        f"{result.branch} is checked out at {folder}, and {obstacle}; nothing was changed",
-        hint=f"commit or stash it and merge again, or{unproven}: "
-        f"git {where}merge {option}{run.branch}",
-    )
+    def _refuse_checkout(
+        self, run: Run, result: MergeResult, folder: Path, obstacle: CheckoutObstacle
+    ) -> CheckoutObstructed:
+        """git's own merge with other work would be a commit on which no check ran, and with a
+        remote the branch here may lack landings.
+        """
+        where = "" if folder == Path(run.repo) else f"-C {shlex.quote(str(folder))} "
+        moves = result.how is MergeKind.FAST_FORWARD and self._checkouts is not None
+        return CheckoutObstructed(
+            f"{result.branch} is checked out at {folder}, and {obstacle.words}; "
+            "nothing was changed",
+            remedy=obstacle.remedy,
+            by_hand=f"git {where}merge --ff-only {run.branch}" if moves else "",
+        )

@@ -142,7 +142,7 @@ def _landed_names(app: App, run_id: RunId) -> dict[str, str]:
 def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
     """Undoing moves only the run branch; work that was merged before stays in the base branch."""
     from yaoki.adapters.git.facts import LocalGitFacts
-    from yaoki.app.run_branch import suggest_merge_command
+    from yaoki.app.run_branch import find_merge_obstacle
 
     run = app.reads.run(run_id)
     try:
@@ -152,7 +152,9 @@ def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
     except GitFailed:
         return
     if branch:
-        way = suggest_merge_command(app, run) or f"yaoki merge {run.id} --partial"
+        way = f"yaoki merge {run.id} --partial"
         print_wrapped(
             f"{clean_line(run.base_branch)} still contains it; to revert it there as well: {way}"
         )
+        if obstacle := find_merge_obstacle(app, run):
+            print_wrapped(clean_line(obstacle.words))

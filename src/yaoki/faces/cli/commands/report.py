@@ -163,6 +163,8 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words:
     print_wrapped(f"  full report: yaoki report {run.id}")
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
+    if view.merge_obstacle and not stopped:
+        print_wrapped(paint(f"  {clean_line(view.merge_obstacle)}", "yellow"))
     for words in view.unmerged_revert_notes:
         print_wrapped(paint(f"  {clean_line(words)}", "yellow"))
     print_next_command(f"yaoki resume {run.id}" if stopped else _next_command(view))

@@ -108,6 +108,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(text)
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
+    if view.merge_obstacle:
+        print_wrapped(paint(clean_line(view.merge_obstacle), "yellow"))
     for note in (*view.unmerged_revert_notes, *list_refused_undos(app, run)):
         print_wrapped(paint(clean_line(note), "yellow"))
     print_next_command(view.next_command)
