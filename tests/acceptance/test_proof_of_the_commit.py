@@ -68,6 +68,14 @@ def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(
     assert project.yaoki("resume").code == 0
     assert project.task("core")["state"] == "DONE"
 
+    undone = project.yaoki("undo", "core")
+    assert undone.code == 6, undone.out
+    assert "core landed no commit of its own, so there is nothing to revert" in undone.err
+    assert f"yaoki retry {task['id']}" in undone.err
+    assert project.status()["status"] == "DONE"
+    assert project.yaoki("retry", "core").code == 0
+    assert project.task("core")["state"] == "WAITING"
+
 
 @pytest.mark.spec("16.3")
 def test_new_files_outside_the_scope_are_left_out_saved_and_named(project: Project) -> None:

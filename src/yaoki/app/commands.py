@@ -67,13 +67,15 @@ def run_answer_document(app: App, run: Run) -> Document:
     return {"schema": SCHEMA, **document, "next": view.next_command}
 
 
-def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
+def undo_task(
+    app: App, task_id: TaskId, *, cascade: bool = False, how: str, to_retry: bool = False
+) -> Task:
     """Revert landed work; the refusal says so when later work depends on it.
 
     The remaining work is verified again, so a caller that may not run its checks is refused first.
     """
     app.trust.require_trusted()
-    undone = app.control.undo(task_id, cascade=cascade, how=how)
+    undone = app.control.undo(task_id, cascade=cascade, how=how, to_retry=to_retry)
     if undone.state is State.DONE and not undone.undo_requested:
         refusal = _undo_refusal(app, undone)
         remedy = str(refusal.get("remedy") or f"yaoki trace {undone.id}")
@@ -124,7 +126,7 @@ def list_warnings(app: App, run_id: RunId, after: int) -> list[str]:
 
 def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
     """Revert a landed task and let it try again."""
-    undone = undo_task(app, task_id, how=how)
+    undone = undo_task(app, task_id, how=how, to_retry=True)
     if undone.undo_requested:
         return undone
     return answer_task(app, task_id, Choice.RETRY, words, how=how)

@@ -144,12 +144,14 @@ class Control:
 
     # -------------------------------------------------------------- undo, merge
 
-    def undo(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Task:
+    def undo(
+        self, task_id: TaskId, *, cascade: bool = False, how: str = "", to_retry: bool = False
+    ) -> Task:
         """Revert landed work on its branch; its dependents only with `cascade`.
 
         The request is stored before the branch moves; the next completion carries it out.
         """
-        run = self._undo.request(task_id, cascade=cascade, how=how)
+        run = self._undo.request(task_id, cascade=cascade, how=how, to_retry=to_retry)
         self._complete(run.id)
         task = self._store.task(task_id)
         if task.state is State.DONE and not task.undo_requested:

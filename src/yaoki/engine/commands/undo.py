@@ -23,8 +23,13 @@ class UndoCommand:
     def __init__(self, store: TaskStore, guard: BranchGuard, landings: Landings) -> None:
         self._store, self._guard, self._landings = store, guard, landings
 
-    def request(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:
-        """Store the request, or refuse it; returns the run of the task."""
+    def request(
+        self, task_id: TaskId, *, cascade: bool = False, how: str = "", to_retry: bool = False
+    ) -> Run:
+        """Store the request, or refuse it; returns the run of the task.
+
+        `to_retry`: the task is to be done again, which is possible also if it landed nothing.
+        """
         task = self._store.task(task_id)
         if task.state is not State.DONE:
             raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
@@ -44,6 +49,12 @@ class UndoCommand:
                 f"{tasks} on {task.spec.name}: {names}",
                 hint=f"undo them as well: yaoki undo {task.id} --cascade",
             )
+        landed = [self._store.task(row.id) for row in dependents if row.state is State.DONE]
+        if not to_retry and not any(map(_has_own_commit, (task, *landed))):
+            raise NotNow(
+                f"{task.spec.name} landed no commit of its own, so there is nothing to revert",
+                hint=f"to have it done again: yaoki retry {task.id}",
+            )
         if not task.undo_requested:
             self._guard.refuse_drift(run)
             self._refuse_built_upon(run, task)
@@ -62,7 +73,7 @@ class UndoCommand:
         landings = {
             one.id: one.landed_commit
             for one in reverted
-            if one.state is State.DONE and not one.parent and one.landed_commit != one.work.onto
+            if one.state is State.DONE and not one.parent and _has_own_commit(one)
         }
         if landings:
             self._landings.refuse_undo(run, landings)
@@ -94,3 +105,8 @@ class UndoCommand:
         below = set(downstream(task.id, self._store.needs(task.run_id)))
         states = {State.DONE, State.ACTIVE}
         return [r for r in self._store.rows(task.run_id) if r.id in below and r.state in states]
+
+
+def _has_own_commit(task: Task) -> bool:
+    """A task without changes counts as landed at the commit it was verified on."""
+    return task.landed_commit != task.work.onto
