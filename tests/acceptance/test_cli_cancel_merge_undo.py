@@ -221,6 +221,8 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
     assert "the landed tasks fail together: check whole" in " ".join(refused.err.split())
     merged = project.yaoki("merge", "--partial", "--unproven")
     assert merged.code == 0, merged.err
+    words = "which overrides check whole: exit code 1: one.txt does not hold good"
+    assert words in " ".join(merged.out.split())
 
 
 @pytest.mark.spec("9.6", "16.6", "0.1")

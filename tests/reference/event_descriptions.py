@@ -204,6 +204,10 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "`yaoki merge` moved a branch to the run's work.",
         ("branch", "commit", "how", "set"),
     ),
+    "MERGE_REFUSED": (
+        "`yaoki merge` moved nothing: a check fails on the merge of `head` of the run with `onto`.",
+        ("branch", "head", "onto", "failure"),
+    ),
     "FINAL_SUMMARY": (
         "The run is finished, or every open task needs a person.",
         ("status", "tasks", "run_branch", "set"),

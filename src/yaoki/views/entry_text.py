@@ -374,6 +374,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "CHECKS_REVISED": lambda data: f"has the checks of revision {data['revision']['number']}",
     "RUN_FORECAST": _forecast_words,
     "RUN_MERGED": _merge_words,
+    "MERGE_REFUSED": lambda data: f"merge into {data['branch']} refused: {data['failure']}",
     "WARNING": _warning_words,
     "CHECKOUT_CHANGED": _warning_words,
 }

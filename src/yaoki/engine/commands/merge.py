@@ -11,6 +11,7 @@ from yaoki.core.text import list_some
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.engine.required_checks import (
+    CheckSet,
     CommitToVerify,
     FinalWaivers,
     RequiredChecks,
@@ -59,12 +60,15 @@ class MergeCommand:
             )
         self._refuse_deleted_branch(run)
         self._refuse_incomplete_branch(run, into)
-        verdict = Verdict(())
+        verdict, skipped = Verdict(()), CheckSet()
 
         def approve(merge: MergeResult) -> None:
-            nonlocal verdict
-            if not unproven:
-                verdict = self._verify_merge(run, merge, is_done=status is RunStatus.DONE)
+            nonlocal verdict, skipped
+            required = self._checks_of_merge(run, merge, is_done=status is RunStatus.DONE)
+            if unproven:
+                skipped = required
+            else:
+                verdict = self._verify_merge(run, merge, required, status)
 
         try:
             result = self._workspace.landings.merge(
@@ -79,7 +83,10 @@ class MergeCommand:
         for words in notes:
             self._store.note(run.id, "WARNING", {"message": words})
         passed = [one.check for one in verdict.findings if _is_proof_of_plan(one)]
-        self._record(run, result, status, passed, unproven=unproven and result.how != "already")
+        is_unproven = unproven and result.how != "already"
+        self._record(run, result, status, passed, unproven=is_unproven)
+        if is_unproven:
+            notes.append(self._warn_unproven(run, result, skipped))
         if passed:
             known = self._known_checks(run, verdict) if result.how != "merge" else []
             notes.insert(0, _describe_proof(passed, known))
@@ -146,18 +153,42 @@ class MergeCommand:
         # The revert of merged work is merged while its task still asks.
         columns = {"merged": result.commit} if ended or run.merged_commit else {}
         self._store.update_run(run.id, "RUN_MERGED", data, **columns)
-        if unproven:
-            where = f"{result.branch} at {result.commit[:10]}"
-            message = f"merged unproven into {where}: no check ran on that commit"
-            self._store.note(run.id, "WARNING", {"message": message})
 
-    def _verify_merge(self, run: Run, merge: MergeResult, *, is_done: bool) -> Verdict:
-        """Run the checks on the commit of the merge; returns the verdict, or refuses.
+    def _warn_unproven(self, run: Run, result: MergeResult, skipped: CheckSet) -> str:
+        """Record and return what was overridden: a check that failed in a merge that was refused,
+        or the checks that did not run.
+        """
+        where = f"merged unproven into {result.branch} at {result.commit[:10]}"
+        names = list_some([check.name for check in skipped.checks], CHECKS_SHOWN)
+        message = f"{where}: no check ran on that commit"
+        if failure := self._refused_failure(run, result):
+            message = f"{where}, which overrides {failure}"
+        elif names:
+            message = f"{message}; not verified: {names}"
+        self._store.note(run.id, "WARNING", {"message": message})
+        return message
+
+    def _refused_failure(self, run: Run, result: MergeResult) -> str:
+        """The failure of the same merge when it was refused last; empty if it was not.
+
+        A merge commit is made anew, so the two commits that it joins are compared.
+        """
+        head, failure, seq = self._workspace.branches.head(run), "", 0
+        while page := self._store.journal(run_id=run.id, after=seq):
+            seq = page[-1].seq
+            for entry in page:
+                if entry.event == "MERGE_REFUSED":
+                    same = (entry.data["head"], entry.data["onto"]) == (head, result.onto)
+                    failure = str(entry.data["failure"]) if same else ""
+        return failure
+
+    def _checks_of_merge(self, run: Run, merge: MergeResult, *, is_done: bool) -> CheckSet:
+        """The checks that must pass on the commit of the merge.
 
         The head of a DONE run is verified already; a merge commit made from it is not.
         """
         if merge.how != "merge" and is_done:
-            return Verdict(())
+            return CheckSet()
         required = self._required_checks.of_landed(run)
         if merge.how != "merge":
             # The final check of a run that is not done never ran.
@@ -168,6 +199,12 @@ class MergeCommand:
             others = () if is_done else required.checks
             checks = {check.name: check for check in (*others, *final)}
             required = replace(required, checks=tuple(checks.values()))
+        return required
+
+    def _verify_merge(
+        self, run: Run, merge: MergeResult, required: CheckSet, status: RunStatus
+    ) -> Verdict:
+        """Run the checks on the commit of the merge; returns the verdict, or refuses."""
         if not required.checks:
             return Verdict(())
         spec = required.as_task_spec(run, "merge", f"Verify the merge into {merge.branch}.")
@@ -180,7 +217,11 @@ class MergeCommand:
             run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
         )
         if not verdict.passed:
-            raise _refuse_merge(run, merge, describe_first_failure(verdict), is_done=is_done)
+            failure = describe_first_failure(verdict)
+            ends = {"head": self._workspace.branches.head(run), "onto": merge.onto}
+            refusal = {"branch": merge.branch, **ends, "failure": failure}
+            self._store.note(run.id, "MERGE_REFUSED", refusal)
+            raise _refuse_merge(run, merge, failure, is_done=status is RunStatus.DONE)
         return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:

@@ -92,6 +92,7 @@ const PARTS = {
   QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: shortCommit(commit) }],
   RACE_DECIDED: ({ winner, criterion, why }) => [winner ? ".won" : "", { winner: why.inputs.winner, reason: winner ? named("criterion", criterion) : "" }],
   RACE_STARTED: ({ candidates = [] }) => ["", { n: candidates.length }],
+  MERGE_REFUSED: ({ branch, failure }) => ["", { branch, failure: translate(failure) }],
   RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch: translate(mismatch), repair: translate(repair), n: tasks.length }],
   RECOVERY_COMPLETE: ({ strategy, left_out_subtasks: left = [] }) => [left.length ? ".partial" : "", { strategy, n: left.length }],
   RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
