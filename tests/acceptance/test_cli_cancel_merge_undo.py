@@ -296,7 +296,12 @@ def test_a_run_that_is_not_done_is_merged_only_on_request_and_lists_only_real_wo
             {"id": "one", "checks": ["one"]},
             {"id": "idle", "checks": ["two"], "needs": ["one"], "retry": {"max_retries": 0}},
         ],
-        {"one": file_contains("one.txt"), "two": file_contains("two.txt")},
+        {
+            "one": file_contains("one.txt"),
+            "two": file_contains("two.txt"),
+            "whole": {"shell": "test -s one.txt"},
+        },
+        done_when=["whole"],
     )
     assert project.yaoki("run", project.plan(plan)).code == 4
 
@@ -317,6 +322,8 @@ def test_a_run_that_is_not_done_is_merged_only_on_request_and_lists_only_real_wo
     }
     assert (refused.code, "--partial" in refused.err) == (6, True)
     assert partial.code == 0, partial.err
+    proof = "passed on this commit: whole; had passed on it before, and did not run again: one"
+    assert proof in " ".join(partial.out.split())
     assert project.show("main", "one.txt") == "good"
 
 

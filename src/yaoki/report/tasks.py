@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import State
+from yaoki.core.model import BUILT_IN_CHECKS, Outcome, State
 from yaoki.report.attempts import attempt_documents
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, RunHistory, TaskHistory
 from yaoki.views.history.races import RaceRound, describe_candidate
-from yaoki.views.tasks import RunView, TaskView
+from yaoki.views.tasks import RunView, TaskView, is_proof
 from yaoki.views.wait_text import describe_wait
 
 MESSAGE_CHARS = 300
@@ -150,8 +150,25 @@ def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> 
         "onto": proof.onto,
         "how": _how(context, task, proof),
         "earlier_checks": proof.check_revision != history.check_revision,
+        "not_repeated": [context.clean(name) for name in _not_repeated(context, task, proof)],
         "checks": [_check(context, row.id, check) for check in proof.checks[:CHECKS_MAX]],
     }
+
+
+def _not_repeated(context: TaskReportContext, task: TaskView, proof: Judgment) -> list[str]:
+    """For a final check: the checks of tasks that had passed on exactly its commit already."""
+    if not is_proof(task):
+        return []
+    judged = [one.judgments[-1] for one in context.history.tasks.values() if one.judgments]
+    passed = (
+        check.check
+        for one in judged
+        if one.commit == proof.commit
+        for check in one.checks
+        if check.outcome == Outcome.PASSED and check.check not in BUILT_IN_CHECKS
+    )
+    own = {check.check for check in proof.checks}
+    return [name for name in dict.fromkeys(passed) if name not in own][:CHECKS_MAX]
 
 
 def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:

@@ -246,8 +246,10 @@ class MergeCommand:
 
 
 def _describe_proof(passed: Sequence[str], known: Sequence[str]) -> str:
-    before = f"; before that: {list_some(known, CHECKS_SHOWN)}" if known else ""
-    return f"passed on this commit: {list_some(passed, CHECKS_SHOWN)}{before}"
+    """A check that passed on the same commit for a task is not repeated."""
+    names = list_some(known, CHECKS_SHOWN)
+    earlier = f"; had passed on it before, and did not run again: {names}" if known else ""
+    return f"passed on this commit: {list_some(passed, CHECKS_SHOWN)}{earlier}"
 
 
 def _is_proof_of_plan(finding: Finding) -> bool:
