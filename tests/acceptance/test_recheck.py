@@ -49,13 +49,19 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
     assert project.yaoki("resume").code == 4, "the run keeps its checks"
 
     project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
+    early = project.yaoki("answer", "late", "done")
+    assert (early.code, project.yaoki("resume").code) == (0, 4), "still with the old check"
     done = project.yaoki("plan", "recheck")
 
+    said = " ".join(early.out.split())
+    assert "note: lint differs in the plan or yaoki.toml; the run keeps what it has" in said
+    assert f"take over: yaoki plan recheck {run}" in said
     assert done.code == 0, done.out + done.err
     assert f"run {run}: revision 2, checks lint for 1 task" in done.out
     assert "late: answer done to verify the work as it is with the new checks" in done.out
     assert f"next: yaoki answer {project.task('late')['id']} done" in done.out
-    assert project.yaoki("answer", "late", "done").code == 0
+    answered = project.yaoki("answer", "late", "done")
+    assert (answered.code, "note: " in answered.out) == (0, False), answered.out
     ended = project.yaoki("resume")
     assert ended.code == 0, ended.out + ended.err
     assert len(event_data(project.events("late"), "PROMPT_SENT")) == 1, "no agent ran again"

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.plan_input import read_plan
+from yaoki.core.text import list_some
+from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-    from yaoki.core.model import Run
+    from yaoki.core.model import Run, Task
     from yaoki.formats.plan import Plan
 
 # Only its ending matters: it selects the format of the stored text.
 STORED_PLAN = "plan.yaml"
+NAMES_SHOWN = 5
 
 
 def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan, Path | None]:
@@ -30,6 +33,23 @@ def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan,
         return read_plan(app, file), file
     name = str(recorded or STORED_PLAN)
     return parse_plan(run.source, name, app.settings, app.preflight.known_names), None
+
+
+def describe_outdated_checks(app: App, task: Task) -> str:
+    """One line if the plan has other checks for the task than the run; empty otherwise."""
+    from yaoki.engine.commands.recheck import list_differences
+
+    run = app.reads.run(task.run_id)
+    command = f"yaoki plan recheck {run.id}"
+    try:
+        plan, _ = read_plan_again(app, run)
+    except PlanInvalid:
+        return f"the plan cannot be read any more, so the run keeps its checks; see: {command}"
+    names = list_differences(task, plan.specs)
+    if not names:
+        return ""
+    differ = f"{list_some(names, NAMES_SHOWN)} {'differs' if len(names) == 1 else 'differ'}"
+    return f"{differ} in the plan or yaoki.toml; the run keeps what it has; take over: {command}"
 
 
 def _recorded_file(app: App, run: Run) -> Path | None:

@@ -77,6 +77,23 @@ class RecheckCommand:
         self._store.amend(task_id, ask)
 
 
+def list_differences(task: Task, specs: Sequence[TaskSpec]) -> list[str]:
+    """The checks of a task, and `set-up`, that the plan has otherwise than the run.
+
+    The files of hidden checks are frozen only when a plan is taken over, so these are left out.
+    """
+    planned = next((spec for spec in specs if spec.name == task.spec.name), None)
+    if planned is None:
+        return []
+    here, there = (
+        {check.name: check for check in spec.checks if check.hidden is None}
+        for spec in (task.spec, planned)
+    )
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    setups = [(spec.setup, spec.setup_inputs) for spec in (task.spec, planned)]
+    return names if setups[0] == setups[1] else [*names, "set-up"]
+
+
 def _refuse_ended(run: Run, tasks: Sequence[Task]) -> None:
     if run.cancel_requested:
         raise NotNow(f"run {run.id} was cancelled and cannot continue", hint="yaoki status")

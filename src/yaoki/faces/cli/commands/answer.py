@@ -202,6 +202,7 @@ def _answer(
     app: App, task_id: TaskId, choice: Choice, words: str, check: str, *, as_json: bool
 ) -> int:
     from yaoki.app import commands
+    from yaoki.app.recheck import describe_outdated_checks
 
     waited = app.reads.task(task_id).state is State.WAITING
     task = commands.answer_task(app, task_id, choice, words, check, how=answer_channel())
@@ -215,6 +216,8 @@ def _answer(
         print_wrapped(_shared_words(task, sharing))
     if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
         print_wrapped(_unsaved_words(app, task, names))
+    if choice is not Choice.ABORT and (outdated := describe_outdated_checks(app, task)):
+        print_wrapped(f"note: {clean_line(outdated)}")
     print_next_command(document["next"])
     return 0
 
