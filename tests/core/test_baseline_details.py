@@ -127,7 +127,6 @@ def test_a_suite_in_which_every_test_fails_is_displayed_as_failed() -> None:
 @pytest.mark.parametrize(
     ("now", "base", "words"),
     [
-        (failed("a"), a_finding(PASSED), "it failed"),
         (
             failed("a"),
             a_finding(BROKEN, message="no bash"),
@@ -168,6 +167,15 @@ def test_a_suite_in_which_every_test_fails_is_displayed_as_failed() -> None:
 )
 def test_a_failure_that_cannot_be_compared_counts(now: Finding, base: Finding, words: str) -> None:
     assert weigh(now, base, ()) == replace(now, message=words)
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_a_failure_of_a_check_that_passed_on_the_base_counts_and_says_so(guard: bool) -> None:
+    now = failed("a")
+
+    assert weigh(now, a_finding(PASSED), (), guard=guard) == replace(
+        now, params={**now.params, "passedOnBase": True}
+    )
 
 
 @pytest.mark.spec("6.4")

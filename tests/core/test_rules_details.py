@@ -20,6 +20,7 @@ from tests.builders import (
     an_active_task,
     an_exit,
 )
+from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.rules import decide, decide_after_revert, decide_row_refused
@@ -339,6 +340,22 @@ def test_a_failure_that_stays_outside_the_change_asks_whether_the_check_is_right
     said = f" {times} attempts failed in the same way, in files that they did not change. If the"
     assert (said in text) is bool(times)
     assert ("yaoki plan recheck" in text) is bool(times)
+
+
+@pytest.mark.spec("10.3", "10.4")
+def test_a_check_that_passed_on_the_base_is_not_doubted() -> None:
+    """The failing test is in a file that the work did not change, and yet the work broke it."""
+    now = a_finding(Outcome.FAILED, message="1 test failed", items=(FIXTURE,))
+    found = weigh(now, a_finding(Outcome.PASSED), ())
+    report = verified(Verdict((found,)), changed=("a.py",))
+    first = the_retry(decide_events(worked(), report)).failure
+    second = the_retry(decide_events(worked(feedback=first), report)).failure
+    used_up = worked(feedback=second, counts=Counts(failures={"QUALITY_FAILURE": 3}, reruns=1))
+
+    text = the_escalation(decide_events(used_up, report)).question.text
+
+    assert "in files that they did not change" not in text
+    assert "yaoki plan recheck" not in text
 
 
 def test_another_failure_outside_the_change_is_counted_from_the_beginning() -> None:

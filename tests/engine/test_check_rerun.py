@@ -127,6 +127,15 @@ def test_a_failure_is_flaky_only_if_it_passes_with_the_change(
 
 
 @pytest.mark.parametrize(
+    ("base", "passed"), [("..", True), ("FF", False), (".F", False), ("F.", False)]
+)
+def test_a_test_that_always_passes_on_the_base_is_said_to(base: str, passed: bool) -> None:
+    finding = rerun(ScriptedSession("F", base))
+
+    assert finding.params.get("passedOnBase", False) is passed
+
+
+@pytest.mark.parametrize(
     ("candidate", "base", "outcome"),
     [
         ("F.", ".", Outcome.FLAKY),

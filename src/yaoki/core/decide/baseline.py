@@ -17,6 +17,7 @@ from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.model.outcome import PASSED_ON_BASE_PARAM
 from yaoki.core.text import format_count
 
 # The param that lists the failures which the base has as well.
@@ -119,7 +120,9 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if _missing_anyway(now, base, guard=guard):
         why = _incomparable_reason(now)
         return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
-    if not guard or base.outcome is Outcome.PASSED or incomplete_suite_reason(now):
+    if base.outcome is Outcome.PASSED:
+        return replace(now, params={**now.params, PASSED_ON_BASE_PARAM: True})
+    if not guard or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:
         reason = base.params.get(INCOMPARABLE, "cannot run")

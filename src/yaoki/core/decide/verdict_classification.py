@@ -29,7 +29,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
-from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM
+from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes
 from yaoki.errors import FatalCode
@@ -103,11 +103,13 @@ def count_outside_change(
 ) -> Failure:
     """Count the attempts that met the same failure in files that the task did not change.
 
-    `before` is the last failure of the work, whichever agent made it.  A failure without a place
-    is not counted.
+    `before` is the last failure of the work, whichever agent made it.  Not counted is a failure
+    without a place, or of a check that passed on the base: there the work is at fault.
     """
     files = {item.where.partition(":")[0] for item in failure.items if item.where}
     if not files or not changed or files.intersection(changed):
+        return failure
+    if failure.params.get(PASSED_ON_BASE_PARAM):
         return failure
     is_same = before is not None and before.fingerprint == failure.fingerprint
     earlier = before.params.get(OUTSIDE_CHANGE_PARAM, 0) if before and is_same else 0

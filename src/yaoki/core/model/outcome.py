@@ -36,6 +36,9 @@ MISSING_PATH_PARAM = "checkPathMissing"
 # In the params of a failure: how many attempts in a row met exactly it, each time in files that the
 # task did not change.  A wrong check, or its environment, may be the cause.
 OUTSIDE_CHANGE_PARAM = "sameOutsideChange"
+# In the params of a finding: on the base the check, or each test that now fails, passed; so the
+# work made it fail.
+PASSED_ON_BASE_PARAM = "passedOnBase"
 # In the params of a conflict: files in which the work itself has markers of an earlier conflict.
 MARKED_FILES_PARAM = "markedFiles"
 

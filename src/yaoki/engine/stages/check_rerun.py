@@ -31,6 +31,7 @@ from yaoki.core.decide.quarantine import (
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckRunPurpose, CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.model.flaky_test import QuarantineEntry, find_entry
+from yaoki.core.model.outcome import PASSED_ON_BASE_PARAM
 from yaoki.core.model.verdict_key import digest_of
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Checker, CheckFacts, Clock, FlakyTests
@@ -67,6 +68,8 @@ class CheckRerun:
             judged = self._apply_quarantine(judged, rerun)
             judged = self._with_observations(judged, rerun, facts, known)
         judged = count_passed_tests(judged, rerun.tests)
+        if rerun.always_passed_on_base:
+            judged = replace(judged, params={**judged.params, PASSED_ON_BASE_PARAM: True})
         return replace(judged, rerun_seconds=rerun.seconds)
 
     def observe_passes(self, check: ProofCheck, finding: Finding, commit: str) -> Finding:
@@ -148,6 +151,10 @@ class _Rerun:
     def findings(self) -> tuple[Finding, ...]:
         """All runs on the candidate."""
         return (self._first, *self._candidate)
+
+    @property
+    def always_passed_on_base(self) -> bool:
+        return bool(self._base) and all(one.outcome is Outcome.PASSED for one in self._base)
 
     @property
     def seconds(self) -> tuple[float, ...]:
