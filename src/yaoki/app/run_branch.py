@@ -101,7 +101,7 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
 
 
 def find_merge_obstacle(app: App, run: Run) -> MergeObstacle | None:
-    """Why `yaoki merge` would be refused: the checkout of the base branch must stay as it is."""
+    """The reason why `yaoki merge` would be refused: it must not touch the base's checkout."""
     try:
         git = app.context.git_facts
         if not run.base_branch or not git.has_branch(run.branch):

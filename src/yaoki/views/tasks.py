@@ -84,7 +84,7 @@ class UnmergedRevert:
 
 @dataclass(frozen=True, slots=True)
 class MergeObstacle:
-    """Why the base branch cannot be moved where it is checked out, and what to do first.
+    """The reason why the base branch cannot be moved where it is checked out, and a first step.
 
     `by_hand`: the command of git that moves it to exactly the head of the run; empty if the base
     has other commits.

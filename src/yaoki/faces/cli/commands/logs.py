@@ -124,7 +124,7 @@ class _LogSource:
         ]
 
     def other_lines(self) -> Iterator[str]:
-        """What is shown, unless the verdict stands on it, and the other executions of the check."""
+        """The shown execution, unless the verdict stands on it, and the others of the check."""
         if self.chosen is None:
             return
         if not self.chosen.is_verdict:
