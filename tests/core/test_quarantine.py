@@ -15,6 +15,7 @@ from yaoki.core.decide.quarantine import (
     ObservedTests,
     RepeatedTests,
     apply_quarantine,
+    count_passed_tests,
     names_every_failure,
     note_unmatched,
     observe_known,
@@ -233,3 +234,45 @@ def test_an_entry_lasts_90_days_at_most() -> None:
 
     assert near.distant_expiry(NOW) == ""
     assert far.distant_expiry(NOW) == "expires 2030-04-01, more than 90 days from now"
+
+
+FLAKY = Finding(
+    "unit", Outcome.FLAKY, passing_tests=("t.py::b",), params={"passedCount": 1, "x": "y"}
+)
+
+
+def test_a_test_that_passed_in_a_rerun_counts_among_those_that_passed() -> None:
+    counted = count_passed_tests(FLAKY, repeated("F."))
+
+    assert counted.passing_tests == ("t.py::b", "t.py::a")
+    assert counted.params == {"passedCount": 2, "x": "y"}
+    assert FLAKY.params["passedCount"] == 1
+
+
+@pytest.mark.parametrize("candidate", ["", "F", "-", "FF"])
+def test_a_test_that_never_passed_is_not_counted(candidate: str) -> None:
+    assert count_passed_tests(FLAKY, repeated(candidate)) is FLAKY
+
+
+def test_only_a_flaky_check_is_counted_again() -> None:
+    finding = failed("t.py::a", passing_tests=("t.py::b",), params={"passedCount": 1})
+
+    assert count_passed_tests(finding, repeated(".....")) is finding
+
+
+def test_unknown_numbers_and_names_stay_unknown() -> None:
+    unnamed = Finding("unit", Outcome.FLAKY)
+
+    counted = count_passed_tests(unnamed, repeated("."))
+
+    assert (counted.passing_tests, counted.params) == ((), {})
+
+
+def test_a_test_that_failed_only_in_a_rerun_had_been_counted() -> None:
+    """It passed in the first run, whose number and names hold it already."""
+    tests = RepeatedTests(a_run("F"), (a_run("F", "t.py::b"), a_run("."), a_run(".", "t.py::b")))
+
+    counted = count_passed_tests(FLAKY, tests)
+
+    assert counted.passing_tests == ("t.py::b", "t.py::a")
+    assert counted.params["passedCount"] == 2

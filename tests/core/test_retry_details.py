@@ -37,9 +37,11 @@ from yaoki.core.decide.retry import (
 from yaoki.core.machine.events import AwaitingRerun, EscalationDecided, Rationale, RetryDecided
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import (
+    NO_CHANGE_CHECK,
     AttemptMode,
     Backoff,
     BackoffType,
+    CheckSpec,
     Choice,
     Counts,
     EndCause,
@@ -824,3 +826,69 @@ def test_what_a_person_took_over_is_not_called_out_of_retries() -> None:
     assert decide_retry(task, a_failure(), 1, 0.5).reason is Reason.NEEDS_HUMAN
     conflict = a_failure(FailureKind.CONFLICT)
     assert decide_retry(task, conflict, 1, 0.5).reason is Reason.CONFLICT
+
+
+def waived_task(**given: Any) -> Task:
+    """Its work is the one for which a person waived the check `slow`."""
+    task = an_active_task(Stage.VERIFY, waivers=("slow", "lint"), **given)
+    return replace(task, work=replace(task.work, diff_digest="diff"), waived_work="diff")
+
+
+@pytest.mark.spec("10.4")
+def test_another_failure_of_waived_work_asks_a_person() -> None:
+    decision = decide_retry(waived_task(), a_failure(QUALITY, check="unit"), 1, 0.5)
+
+    assert (decision.action, decision.kind, decision.rule) == (ESCALATE, QUALITY, "10.4")
+    assert (decision.tries, decision.tries_max) == (0, 3)
+    assert decision.reasoning == "a person waived slow, lint for this work; another check fails"
+    assert decision.otherwise == "no failure besides the waived ones"
+
+
+@pytest.mark.spec("10.4")
+@pytest.mark.parametrize(
+    ("task", "failure"),
+    [
+        (waived_task(), a_failure(FailureKind.CONFLICT, check="unit")),
+        (waived_task(), a_failure(QUALITY, check="")),
+        (replace(waived_task(), waived_work=""), a_failure(QUALITY, check="unit")),
+    ],
+    ids=["conflict", "no check", "other work"],
+)
+def test_what_does_not_concern_waived_work_is_retried(task: Task, failure: Failure) -> None:
+    assert decide_retry(task, failure, 1, 0.5).action is RETRY
+
+
+@pytest.mark.spec("10.4")
+def test_a_check_that_fails_since_waived_landed_work_asks_a_person() -> None:
+    failure = a_failure(QUALITY, check="unit", params={"waivedFor": ["other"]})
+
+    decision = decide_retry(an_active_task(Stage.VERIFY), failure, 1, 0.5)
+
+    assert (decision.action, decision.kind, decision.rule) == (ESCALATE, QUALITY, "10.4")
+    assert (decision.tries, decision.tries_max) == (0, 3)
+    assert decision.reasoning == "the check fails since work for which a person waived it"
+    assert decision.otherwise == "a test report, which tells waived failures from new ones"
+
+
+@pytest.mark.spec("3.5")
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, "its checks pass as they are"),
+        (
+            {"waivedChecks": ["slow"]},
+            "its checks pass as they are, except slow, which was waived",
+        ),
+    ],
+)
+def test_an_agent_that_changes_nothing_twice_is_not_called_again(
+    params: dict[str, Any], words: str
+) -> None:
+    failure = a_failure(QUALITY, check=NO_CHANGE_CHECK, params=params)
+    spec = a_spec(checks=(CheckSpec("unit", argv=("true",)), CheckSpec("slow", argv=("true",))))
+    task = an_active_task(Stage.VERIFY, spec=spec, feedback=failure)
+
+    decision = decide_retry(task, failure, 1, 0.5)
+
+    assert (decision.action, decision.rule) == (ESCALATE, "3.5")
+    assert decision.reasoning == f"the agent changed nothing again, and {words}"
