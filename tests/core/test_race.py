@@ -53,6 +53,7 @@ from yaoki.core.model import (
     RaceEnd,
     RaceRules,
     RaceStart,
+    Reason,
     RunId,
     Spend,
     Stage,
@@ -313,8 +314,9 @@ def over_budget(number: int, tokens: int) -> Task:
     """One whose agent was stopped at its share, 100 of the 300 tokens."""
     stopped = make_failure(FailureKind.RESOURCE_EXHAUSTED, "stopped at its budget")
     candidate = failed(number, None, stopped)
-    spec = replace(candidate.spec, budget={"tokens": 100.0})
-    return replace(candidate, spec=spec, spend=Spend(tokens=tokens))
+    spec = replace(candidate.spec, budget={"attempts": 1.0, "tokens": 100.0})
+    counts = replace(candidate.counts, attempts=1)
+    return replace(candidate, spec=spec, spend=Spend(tokens=tokens), counts=counts)
 
 
 @pytest.mark.parametrize(
@@ -342,6 +344,17 @@ def test_the_question_of_a_race_at_its_budget_names_what_was_used_and_allowed(
     assert after.state is State.ESCALATED
     assert after.question is not None
     assert words in after.question.text
+
+
+@pytest.mark.parametrize("measure", ["money", "tokens", "seconds"])
+def test_the_use_of_the_last_candidate_decides_about_the_next_round(measure: str) -> None:
+    task, last = a_racing_task(), failed(1)
+    task = replace(task, spec=replace(task.spec, budget={measure: 3.0}), candidates=IDS[:1])
+    last = replace(last, spend=Spend(**{measure: 4}))
+
+    after = fold_events(task, events_of(task.id, follow_race(task, [last], last, MOMENT)))
+
+    assert (after.state, after.reason) == (State.ESCALATED, Reason.RESOURCE_EXHAUSTED)
 
 
 def test_changed_git_configuration_ends_the_race_with_a_question() -> None:
@@ -490,6 +503,54 @@ def test_a_candidate_that_was_interrupted_is_tried_again() -> None:
     assert [type(event) for event in events] == [RetryDecided]
 
 
+def at_its_last_run(number: int, runs: int) -> Task:
+    """One at work, whose budget allows so many agent runs."""
+    candidate = a_candidate(number, stage=Stage.WORK)
+    spec = replace(candidate.spec, budget={"attempts": float(runs)})
+    return replace(candidate, spec=spec, counts=replace(candidate.counts, attempts=runs))
+
+
+def test_a_candidate_that_was_interrupted_in_its_last_run_fails() -> None:
+    """Lost runs had no limit but that of interruptions, whatever `budget.attempts` said."""
+    candidate = at_its_last_run(1, 2)
+
+    events = decide_candidate(candidate, AgentLost("its machine is gone"), MOMENT)
+
+    assert [type(event) for event in events] == [CandidateFailed]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "words"),
+    [
+        (1, "the task used 1 of its 1 attempts; its machine is gone: login~1.1 used 1 of its 1"),
+        (2, "its best candidate used up its attempts; its machine is gone: login~1.1 used 2 of"),
+    ],
+)
+def test_a_race_whose_candidates_were_all_interrupted_asks_once(rounds: int, words: str) -> None:
+    """No further round, and no re-run from the run branch, starts as many agents again."""
+    task = a_racing_task()
+    task = replace(
+        task,
+        spec=replace(task.spec, budget={"attempts": float(rounds)}),
+        counts=replace(task.counts, attempts=1),
+        candidates=IDS[:1],
+    )
+    candidate = at_its_last_run(1, rounds)
+    lost = fold_events(
+        candidate, decide_candidate(candidate, AgentLost("its machine is gone"), MOMENT)
+    )
+
+    events = events_of(task.id, follow_race(task, [lost], lost, MOMENT))
+    after = fold_events(task, events)
+
+    assert (after.state, after.reason) == (State.ESCALATED, Reason.RESOURCE_EXHAUSTED)
+    (asked,) = (event for event in events if isinstance(event, EscalationDecided))
+    assert asked.why is not None
+    assert asked.why.rule == "10.6"
+    assert after.question is not None
+    assert words in after.question.text
+
+
 def test_a_candidate_that_is_stopped_names_its_saved_work() -> None:
     candidate = evolve(a_candidate(1), CancelRequested("its race is over"))
 
@@ -540,7 +601,21 @@ def test_the_candidates_share_what_is_left_of_the_budget() -> None:
     budget = {"attempts": 4.0, "money": 9.0, "tokens": 600.0}
     task = replace(task, spec=replace(task.spec, budget=budget), spend=Spend(money=3.0))
 
-    assert [spec.budget for spec in candidate_specs(task)] == [{"money": 2.0, "tokens": 200.0}] * 3
+    share = {"attempts": 4.0, "money": 2.0, "tokens": 200.0}
+    assert [spec.budget for spec in candidate_specs(task)] == [share] * 3
+
+
+@pytest.mark.parametrize(("rounds_before", "runs"), [(0, 3.0), (2, 1.0), (3, 1.0)])
+def test_each_candidate_may_start_its_agent_as_often_as_rounds_are_left(
+    rounds_before: int, runs: float
+) -> None:
+    task = a_racing_task()
+    spec = replace(task.spec, budget={"attempts": 3.0})
+    counts = replace(task.counts, attempts=rounds_before)
+
+    specs = candidate_specs(replace(task, spec=spec, counts=counts))
+
+    assert [spec.budget for spec in specs] == [{"attempts": runs}] * 3
 
 
 def test_a_budget_that_is_used_up_leaves_nothing_to_share() -> None:

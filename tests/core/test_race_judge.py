@@ -363,7 +363,8 @@ def test_a_share_of_the_budget_is_kept_for_the_judge() -> None:
     task = a_judged_task()
     task = replace(task, spec=replace(task.spec, budget={"money": 8.0, "attempts": 2.0}))
 
-    assert [spec.budget for spec in candidate_specs(task)] == [{"money": 2.0}] * 3
+    share = {"money": 2.0, "attempts": 2.0}
+    assert [spec.budget for spec in candidate_specs(task)] == [share] * 3
     used = replace(task, spend=Spend(money=6.0))
     assert judge_spec(used, called(task, equals()), (CAREFUL,)).budget == {"money": 2.0}
 

@@ -36,7 +36,9 @@ QUESTION_NOTES = frozenset({"ESCALATE_EXECUTED", "DEAD_LETTERED"})
 
 
 def candidate_specs(task: Task) -> tuple[TaskSpec, ...]:
-    """The specifications of the candidates of a racing task's current attempt."""
+    """The specifications of the candidates of a racing task's current attempt, which its counts do
+    not include yet.
+    """
     rules = task.spec.race
     assert rules is not None, f"{task.id} has no race"
     return tuple(_candidate_spec(task, rules, number) for number in range(1, rules.tries + 1))
@@ -70,8 +72,16 @@ def _chain(task: Task, turns: int) -> tuple[AgentSpec, ...]:
 
 
 def _budget_share(task: Task, count: int) -> dict[str, float]:
-    """A share for each candidate, and one for the judge."""
-    return {name: left / count for name, left in budget_left(task).items()}
+    """A share for each candidate, and one for the judge.
+
+    `attempts` counts rounds: each candidate may start its agent as often as rounds are left, this
+    one included.
+    """
+    shares = {name: left / count for name, left in budget_left(task).items()}
+    rounds = task.spec.budget.get("attempts")
+    if rounds is not None:
+        shares["attempts"] = max(1.0, rounds - task.budgeted_attempts)
+    return shares
 
 
 def budget_left(task: Task) -> dict[str, float]:

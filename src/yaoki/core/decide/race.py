@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from yaoki.core.decide.candidate import (
     RACE_IS_OVER,
+    SHARED_MEASURES,
     end_candidate,
     is_proven,
     is_settled,
@@ -31,6 +32,7 @@ from yaoki.core.machine.race_events import (
     RaceDecided,
 )
 from yaoki.core.model import (
+    CONTENT_KINDS,
     GIT_CONFIG_CHECK,
     CandidateOutcome,
     CandidateScore,
@@ -40,6 +42,7 @@ from yaoki.core.model import (
     RaceEnd,
     RaceRules,
     RaceStart,
+    Reason,
     Task,
     TaskId,
     TaskKind,
@@ -269,14 +272,24 @@ def _best_failure(candidates: Sequence[Task]) -> Task:
 
 def _with_share(task: Task, best: Task, failure: Failure) -> Failure:
     """The failure of a candidate that used up its share of the budget, with the numbers."""
-    measure = find_spent_budget(best)
-    if failure.kind is not FailureKind.RESOURCE_EXHAUSTED or not measure:
+    if failure.kind is not FailureKind.RESOURCE_EXHAUSTED:
+        return _with_runs(best, failure)
+    measure = find_spent_budget(best, SHARED_MEASURES)
+    if not measure:
         return failure
     whole = budget_words(measure, task.spec.budget[measure])
     share = (
         f"{best.spec.name} {describe_spent_budget(best, measure)}, a share of the task's {whole}"
     )
     return replace(failure, message=f"{failure.message}: {share}")
+
+
+def _with_runs(best: Task, failure: Failure) -> Failure:
+    """The failure of a candidate whose last run was interrupted; failed work is one by itself."""
+    if failure.kind in CONTENT_KINDS or not find_spent_budget(best, ("attempts",)):
+        return failure
+    runs = f"{best.spec.name} {describe_spent_budget(best, 'attempts')}"
+    return replace(failure, message=f"{failure.message}: {runs}", reason=Reason.RESOURCE_EXHAUSTED)
 
 
 def _nothing_ended() -> Failure:

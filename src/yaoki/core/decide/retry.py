@@ -157,6 +157,7 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
     spent = None if failure.account else _budget_decision(task, failure, rule.retries_max)
     decision = (
         spent
+        or _spent_runs_decision(failure, current, rule.retries_max)
         or _limit_decision(task, failure, policy)
         or _retry(task, failure, same_work, chance, current, rule.retries_max)
     )
@@ -287,6 +288,14 @@ def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         f"the task {describe_spent_budget(task, measure)}",
         f"a larger budget ({measure})",
     )
+
+
+def _spent_runs_decision(failure: Failure, current: int, most: int) -> RetryDecision | None:
+    """The best candidate of a lost race was interrupted in the last run that its budget allowed."""
+    if failure.reason is not Reason.RESOURCE_EXHAUSTED:
+        return None
+    reasoning = "its best candidate used up its attempts"
+    return _escalate(failure, current, most, BUDGET_RULE, reasoning, "a larger budget (attempts)")
 
 
 def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from yaoki.core.model import Task
 from yaoki.core.text import format_duration
 
 _MEASURES = ("attempts", "money", "tokens", "seconds")
 
 
-def find_spent_budget(task: Task) -> str:
-    """The measure of the task's own budget that is used up; empty if none is."""
+def find_spent_budget(task: Task, measures: Iterable[str] = _MEASURES) -> str:
+    """The first measure of the task's own budget that is used up; empty if none is."""
     limits = task.spec.budget
-    spent = (name for name in _MEASURES if name in limits and _spent(task, name) >= limits[name])
+    spent = (name for name in measures if name in limits and _spent(task, name) >= limits[name])
     return next(spent, "")
 
 
