@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
+from yaoki.adapters.store.new_store import create_store, has_no_tables
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.repair import repair_if_damaged
 from yaoki.adapters.store.sql import SqlStore, StoreLimits
@@ -101,9 +102,10 @@ def _open_sqlite(
         raise StoreError("there is no store here yet", hint="yaoki run PLAN")
     else:
         make_home(path.parent)
+        create_store(paths, durable=durable, mark=mark)
     database = SqliteDatabase(path, durable=durable)
     try:
-        migrate(database, paths.backups, mark=mark)
+        migrate(database, paths.backups)
         database.journal_file = JournalFile(paths.journal, warn)
         database.update_journal_file()
     except BaseException:
@@ -113,11 +115,11 @@ def _open_sqlite(
 
 
 def is_store_known(where: Path | str) -> bool:
-    """Is there a store, or was there one?"""
+    """Is there a store, or was there one?  A file without tables is none."""
     if isinstance(where, str) and is_server_url(where):
         return _postgres_class().has_store(where)
     path = _path(where)
-    return path.exists() or StorePaths(path).was_used()
+    return (path.exists() and not has_no_tables(path)) or StorePaths(path).was_used()
 
 
 def make_home(folder: Path) -> None:

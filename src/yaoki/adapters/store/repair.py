@@ -58,7 +58,7 @@ def repair_if_damaged(
             quarantine = _free_folder(paths.quarantine, clock.now())
             warn(_repair(RepairRequest(paths, damage, quarantine, clock, limits), journal_file))
         # A kill after the exchange may have left this.
-        _remove_rebuilt(paths)
+        remove_rebuilt(paths)
         paths.damage_marker.unlink(missing_ok=True)
 
 
@@ -68,18 +68,18 @@ def _repair(request: RepairRequest, journal_file: JournalFile) -> str:
     base = next((copy for copy in list_backups(paths) if copy not in skipped), None)
     if base is None and journal_file.last_seq() == 0:
         raise _unrepairable(request, "there is neither a good backup nor a journal file")
-    _remove_rebuilt(paths)
+    remove_rebuilt(paths)
     paths.rebuild.mkdir(parents=True)
     rebuilt = paths.rebuild / paths.path.name
     try:
         message = _rebuild(request, rebuilt, base, skipped, journal_file)
         _exchange(request, rebuilt)
     finally:
-        _remove_rebuilt(paths)
+        remove_rebuilt(paths)
     return message
 
 
-def _remove_rebuilt(paths: StorePaths) -> None:
+def remove_rebuilt(paths: StorePaths) -> None:
     if not paths.rebuild.exists():
         return
     import shutil  # slow to import, and most openings repair nothing

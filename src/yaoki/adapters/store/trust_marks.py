@@ -32,7 +32,7 @@ def make_trust_mark() -> str:
 def read_trust_marks(path: Path) -> frozenset[str] | None:
     """The marks in a store's file: none if it cannot be read, None where there is no store.
 
-    A file without tables is about to become a store.  Backups and a journal file without a
+    A file without tables is no store yet.  Backups and a journal file without a
     database would be restored to a store, so they count as one without marks.
     """
     if not path.exists():

@@ -205,7 +205,9 @@ def refuse_foreign(paths: StorePaths) -> None:
         return
     with path.open("rb") as file:
         is_sqlite = file.read(len(HEADER)) == HEADER
-    if is_sqlite and _has_our_tables(paths):
+    names = read_table_names(path) if is_sqlite else frozenset(("",))
+    # What cannot be read is taken for a store: the examination says what is wrong.
+    if not names or names >= OWN_TABLES:
         return
     raise StoreCorrupt(
         f"{path} is not a yaoki store; it was not changed",
@@ -214,20 +216,18 @@ def refuse_foreign(paths: StorePaths) -> None:
     )
 
 
-def _has_our_tables(paths: StorePaths) -> bool:
-    """Reads without a lock, and without the files that a reader creates next to the database.
+def read_table_names(path: Path) -> frozenset[str] | None:
+    """The tables of a database; None if it cannot be read.
 
-    Only where a write-ahead log is beside it, that is read as well: a store that is just being
-    created, or whose creator was killed, has all its tables there.  A file without any table is
-    about to become a store.
+    Reads without a lock, and without the files that a reader creates next to the database.  Only
+    where a write-ahead log is beside it, that is read as well: a store whose creator was killed
+    may have all its tables there.
     """
-    log = paths.path.with_name(f"{paths.path.name}-wal")
+    log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-    address = f"{paths.path.absolute().as_uri()}?{mode}"
+    address = f"{path.absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            names = {str(name) for (name,) in connection.execute(TABLE_NAMES)}
+            return frozenset(str(name) for (name,) in connection.execute(TABLE_NAMES))
     except sqlite3.Error:
-        # Taken for a store: the examination says what is wrong.
-        return True
-    return not names or names >= OWN_TABLES
+        return None
