@@ -113,6 +113,8 @@ def test_the_first_proof_of_three_agents_lands_and_the_others_are_stopped_and_sa
     assert "x~1.1 (wrong): failed; failed checks 1; has-x: exit code 1" in why
     assert f"x~1.3 (slow): stopped; saved: yaoki recover {stopped['id']}" in why
     assert "rule      18.4" in why
+    listed = project.query("recover", project.task("x")["id"]).out
+    assert all(each["id"] in listed for each in (wrong, right, stopped))
     assert saved_text(project, wrong["id"], "wrong.txt") == "mine"
     assert saved_text(project, stopped["id"], "part.txt") == "part"
     assert [each["changed_lines"] for each in candidates(project, "y")] == [21, 1]
@@ -223,6 +225,9 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     found = states(project)
     assert found["x"] == "CANCELLED"
     assert {found["x~1.1"], found["x~1.2"]} == {"REPLACED"}
+    racing = project.task("x")["id"]
+    assert f"next: yaoki recover {racing}" in project.query("why", racing).out
+    assert project.task("x~1.1")["id"] in project.query("recover", racing).out
     undone = project.yaoki("undo", project.task("y")["id"])
     assert undone.code == 0, undone.out + undone.err
     project.yaoki("answer", project.task("y")["id"], "retry")

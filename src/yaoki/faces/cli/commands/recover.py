@@ -11,7 +11,7 @@ import click
 
 from yaoki.core.model import State
 from yaoki.core.text import format_count
-from yaoki.errors import NotNow, Unknown
+from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import find_run_or_task
 from yaoki.faces.text.render import (
@@ -52,9 +52,8 @@ def recover(
 
     app = App(repo.absolute())
     try:
-        works = [
-            work for work in _list_works(app, what, run_name) if attempt in (None, work.attempt)
-        ]
+        found = _list_works(app, what, run_name, only_own=bool(branch) or attempt is not None)
+        works = [work for work in found if attempt in (None, work.attempt)]
         empty = find_empty_attempts(app, works)
         works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
@@ -65,20 +64,33 @@ def recover(
     return 0
 
 
-def _list_works(app: App, what: str, run_name: str) -> list[SavedWork]:
-    """From the refs alone, so that a lost store loses none of it; names need the store."""
+def _list_works(app: App, what: str, run_name: str, *, only_own: bool = False) -> list[SavedWork]:
+    """From the refs alone, so that a lost store loses none of it; names need the store.
+
+    A task that races has the works of its candidates as well; with `only_own` only if it has none
+    of its own.
+    """
     works = app.workspace.recovery.list_saved_work()
     if not what and not run_name:
         return works
-    if any(work.task_id == what for work in works):
-        return [work for work in works if work.task_id == what]
+    own = [work for work in works if work.task_id == what]
+    if own and (only_own or not app.has_store):
+        return own
     if not app.has_store:
         raise Unknown(f"there is no saved work of {what!r}", hint="yaoki recover")
-    found = find_run_or_task(app, what, run_name)
-    mine = f"{found.run.id}-"
-    return [
-        w for w in works if (w.task_id == found.task if found.task else w.task_id.startswith(mine))
-    ]
+    try:
+        found = find_run_or_task(app, what, run_name)
+    except YaokiError:
+        if own:
+            return own
+        raise
+    if not found.task:
+        return [work for work in works if work.task_id.startswith(f"{found.run.id}-")]
+    own = [work for work in works if work.task_id == found.task]
+    if own and only_own:
+        return own
+    racing = {row.id for row in app.reads.rows(found.run.id) if row.race_task == found.task}
+    return [work for work in works if work.task_id == found.task or work.task_id in racing]
 
 
 def _make_branch(
