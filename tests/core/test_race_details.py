@@ -104,6 +104,15 @@ def test_a_stopped_candidate_that_had_failed_before_is_no_failed_one() -> None:
     assert (event.outcome, event.score) == (CandidateOutcome.STOPPED, CandidateScore())
 
 
+def test_a_candidate_that_never_began_is_not_called_stopped() -> None:
+    task = a_racing_task(start=RaceStart.AFTER_FAILURE)
+    won, last = proven(1), unreleased(2)
+
+    found = {one.name: one.outcome for one in settled(task, [won, last], won)}
+
+    assert found == {"login~1.1": "proven", "login~1.2": "not-started"}
+
+
 def test_a_candidate_without_an_agent_is_settled_without_its_name() -> None:
     task, won = a_racing_task(until=RaceEnd.ALL), proven(1)
     won = replace(won, spec=replace(won.spec, agents=()))

@@ -429,6 +429,15 @@ def test_a_race_has_its_candidates_with_their_values_and_what_decided() -> None:
 
 
 @pytest.mark.spec("18.4")
+def test_a_candidate_that_never_began_is_not_started() -> None:
+    last = settled(6, "r-3", "not-started")
+
+    (race,) = build_history((*RACE, last)).races.rounds
+
+    assert describe_candidate(race.candidates[1], "") == "a~1.3 (small): not started"
+
+
+@pytest.mark.spec("18.4")
 def test_an_open_race_says_how_many_candidates_have_ended() -> None:
     (race,) = build_history(RACE).races.rounds
 

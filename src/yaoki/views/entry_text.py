@@ -271,7 +271,8 @@ def _iteration_words(data: Data) -> str:
 def _settled_words(data: Data) -> str:
     words = f": {one_line(data['message'], MESSAGE_CHARS)}" if data.get("message") else ""
     agent = f" ({data['agent']})" if data.get("agent") else ""
-    return f"candidate {data['name']}{agent} {data['outcome']}{words}"
+    outcome = data["outcome"].replace("-", " ")
+    return f"candidate {data['name']}{agent} {outcome}{words}"
 
 
 def _decided_race_words(data: Data) -> str:

@@ -141,9 +141,11 @@ def _awaited(candidates: Sequence[Task], rules: RaceRules) -> list[Task]:
 def _settle(candidate: Task) -> CandidateSettled:
     if is_proven(candidate):
         outcome = CandidateOutcome.PROVEN
+    elif candidate.failure is not None and candidate.score is not None:
+        outcome = CandidateOutcome.FAILED
     else:
-        failed = candidate.failure is not None and candidate.score is not None
-        outcome = CandidateOutcome.FAILED if failed else CandidateOutcome.STOPPED
+        started = bool(candidate.attempt)
+        outcome = CandidateOutcome.STOPPED if started else CandidateOutcome.NOT_STARTED
     failure = candidate.failure
     words = ": ".join(filter(None, (failure.check, failure.message))) if failure else ""
     return CandidateSettled(

@@ -33,11 +33,12 @@ class RaceEnd(StrEnum):
 
 @unique
 class CandidateOutcome(StrEnum):
-    """STOPPED: the race was over before the candidate was."""
+    """STOPPED: the race was over before the candidate was; NOT_STARTED: before it began."""
 
     PROVEN = "proven"
     FAILED = "failed"
     STOPPED = "stopped"
+    NOT_STARTED = "not-started"
 
 
 @unique

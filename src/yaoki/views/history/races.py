@@ -173,7 +173,7 @@ def describe_candidate(candidate: RaceCandidate, winner: str) -> str:
     values = ", ".join(f"{name} {value}" for name, value in candidate_values(candidate).items())
     failed = candidate.message if candidate.outcome == CandidateOutcome.FAILED else ""
     details = "; ".join(filter(None, (values, failed)))
-    outcome = candidate.outcome or "at work or waiting"
+    outcome = candidate.outcome.replace("-", " ") or "at work or waiting"
     return f"{candidate.name or candidate.id}{agent}: {outcome}{won}" + (
         f"; {details}" if details else ""
     )

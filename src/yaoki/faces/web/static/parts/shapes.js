@@ -45,7 +45,7 @@ export function State({ state, words }) {
 /** The outcome of a check, or how an attempt ended. */
 const LIKE = {
   PASSED: "DONE", LANDED: "DONE", FAILED: "ESCALATED", BROKEN: "ESCALATED", ESCALATED: "ESCALATED", FLAKY: "HELD", SKIPPED: "REPLACED",
-  PROVEN: "DONE", STOPPED: "CANCELLED", WAIVED: "REPLACED", RETRY: "RETRY", LOST: "CANCELLED", CANCELLED: "CANCELLED", RELEASED: "WAITING", HELD: "HELD",
+  PROVEN: "DONE", STOPPED: "CANCELLED", "NOT-STARTED": "WAITING", WAIVED: "REPLACED", RETRY: "RETRY", LOST: "CANCELLED", CANCELLED: "CANCELLED", RELEASED: "WAITING", HELD: "HELD",
 };
 
 export function Outcome({ name, kind = "outcome" }) {
