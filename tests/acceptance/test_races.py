@@ -217,6 +217,10 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     run = project.start("run", project.plan(a_plan(agents, tasks)))
     wait_until(lambda: started.exists() and states(project)["y"] == "DONE", "one races")
 
+    why = project.query("why", project.task("x")["id"]).out
+    assert "x~1.1 (slow): at work" in why
+    at_work = [project.task(f"x~1.{n}")["id"] for n in (1, 2)]
+    assert any(f"next: yaoki logs {each}" in why for each in at_work)
     refused = project.yaoki("cancel", project.task("x~1.1")["id"])
     assert "is a candidate in the race of" in refused.err
     assert project.yaoki("cancel", project.task("x")["id"]).code == 0

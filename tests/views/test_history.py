@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.model import PERSON_AGENT, RefusalCause
+from tests.views.test_views import a_row
+from yaoki.core.model import PERSON_AGENT, RefusalCause, Stage, State
 from yaoki.ports import JournalEntry
 from yaoki.views.decisions import DecisionKind
 from yaoki.views.entry_text import describe_entry
@@ -23,7 +24,7 @@ from yaoki.views.history import (
     build_run_history,
 )
 from yaoki.views.history.check_runs import describe_check_runs, sum_check_runs
-from yaoki.views.history.races import describe_candidate
+from yaoki.views.history.races import describe_candidate, name_open_candidates
 from yaoki.views.plain_words import REFUSALS
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -443,6 +444,31 @@ def test_an_open_race_says_how_many_candidates_have_ended() -> None:
 
     assert race.words == "1 of 2 candidates have ended"
     assert describe_candidate(race.candidates[1], race.winner) == "r-3: at work or waiting"
+
+
+@pytest.mark.spec("18.4", "12.4")
+@pytest.mark.parametrize(
+    ("state", "stage", "words"),
+    [
+        (State.ACTIVE, Stage.WORK, "at work"),
+        (State.ACTIVE, Stage.PREPARE, "at work or waiting"),
+        (State.WAITING, Stage.PREPARE, "at work or waiting"),
+    ],
+)
+def test_a_candidate_at_work_has_its_name_and_its_agent(
+    state: State, stage: Stage, words: str
+) -> None:
+    """Only the end of a candidate names it in the journal of the racing task."""
+    row = a_row(3, state, name="a~1.2", agent="small", stage=stage)
+    (race,) = build_history(RACE).races.rounds
+
+    named = name_open_candidates(race, {"r-3": row})
+
+    assert [describe_candidate(one, "") for one in named.candidates] == [
+        "a~1.2 (small): failed; failed checks 2, cost $0.50; tests: no",
+        f"a~1.2 (small): {words}",
+    ]
+    assert named.candidates[1].has_agent is (words == "at work")
 
 
 JUDGE_CALLED = entry(

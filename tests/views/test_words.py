@@ -13,7 +13,7 @@ import pytest
 from tests.builders import NOW
 from tests.views.test_views import RUN, a_row
 from yaoki.core.decide import retry, rules
-from yaoki.core.model import State
+from yaoki.core.model import Stage, State
 from yaoki.engine.completion import recover
 from yaoki.faces.cli.doctor.condition import edit_command
 from yaoki.faces.text.explanation import explanation_lines
@@ -89,6 +89,31 @@ def test_only_checks_that_ran_have_a_place_in_the_merge_queue(
 
     assert attempt.queue_words == words
     assert attempt.queue_choice == choice
+
+
+@pytest.mark.spec("18.4")
+@pytest.mark.parametrize(
+    ("stage", "command"),
+    [(Stage.PREPARE, "yaoki status run00001"), (Stage.WORK, "yaoki logs run00001-2")],
+)
+def test_the_next_command_of_a_race_names_a_log_that_exists(stage: Stage, command: str) -> None:
+    """The racing task itself starts no agent."""
+
+    def entry(seq: int, event: str, **data: Any) -> JournalEntry:
+        return JournalEntry(seq, NOW, RUN.id, "run00001-1", 1, event, data)
+
+    entries = [
+        entry(1, "ATTEMPT_STARTED", attempt=1, agent="", base=BASE),
+        entry(2, "RACE_STARTED", candidates=["run00001-2"]),
+    ]
+    racing = a_row(1, State.WAITING, attempt=1, awaiting_race=True)
+    candidate = a_row(2, State.ACTIVE, name="t1~1.1", stage=stage, race_task=racing.id)
+    view = build_run_view(RUN, [racing, candidate], {}, is_idle=False)
+
+    explanation = explain(view.tasks[0], entries, NOW, {}, {candidate.id: candidate})
+
+    assert explanation.next_command == command
+    assert any(text.startswith("  t1~1.1 (a): at work") for text in explanation_lines(explanation))
 
 
 def test_the_next_command_names_only_this_run() -> None:

@@ -186,7 +186,8 @@ def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:
     if mine is None:
         raise Unknown(f"there is no task {task_id}", hint="yaoki status")
     names: dict[str, str] = {task.row.id: task.row.name for task in view.tasks}
-    return explain(mine, load_task_journal(app, task_id), app.clock.now(), names)
+    candidates = {str(one.row.id): one.row for one in view.tasks if one.row.race_task == task_id}
+    return explain(mine, load_task_journal(app, task_id), app.clock.now(), names, candidates)
 
 
 def load_task_journal(app: App, task_id: str) -> list[JournalEntry]:

@@ -11,18 +11,19 @@ from yaoki.core.model import CheckRunPurpose, Reason, State
 from yaoki.core.text import format_count, format_duration
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
-from yaoki.views.history.races import RaceRound
+from yaoki.views.history.races import RaceRound, name_open_candidates
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
 from yaoki.views.tasks import TaskView
 from yaoki.views.wait_text import describe_wait, end_wait_command
 
 if TYPE_CHECKING:
-    from yaoki.ports import JournalEntry
+    from yaoki.ports import JournalEntry, TaskRow
     from yaoki.views.decisions import ExplainedDecision
     from yaoki.views.history.values import RecordedAnswer
 
 WARNINGS_SHOWN = 10
+NO_CANDIDATES: Mapping[str, TaskRow] = {}
 _CONVERSATION_WORDS = {
     "continued": "the agent continued its conversation",
     "fresh": "the agent began a new conversation",
@@ -89,11 +90,32 @@ class Explanation:
     # The rounds of its race; the newest is first.
     races: tuple[RaceRound, ...] = ()
 
+    @property
+    def next_command(self) -> str:
+        row = self.view.row
+        if self.view.next_command:
+            return self.view.next_command
+        if row.landed_commit:
+            return f"yaoki diff {row.id}"
+        if row.state in {State.CANCELLED, State.REPLACED} and self.attempts:
+            return f"yaoki recover {row.id}"
+        # The agents of a race write to the logs of its candidates.
+        candidates = self.races[0].candidates if self.races else ()
+        has_log = row.id if self.attempts and not self.races else ""
+        logged = next((one.id for one in candidates if one.has_agent), has_log)
+        return f"yaoki logs {logged}" if logged else f"yaoki status {row.run_id}"
+
 
 def explain(
-    view: TaskView, entries: Sequence[JournalEntry], now: datetime, names: Mapping[str, str]
+    view: TaskView,
+    entries: Sequence[JournalEntry],
+    now: datetime,
+    names: Mapping[str, str],
+    candidates: Mapping[str, TaskRow] = NO_CANDIDATES,
 ) -> Explanation:
-    """`entries` are the task's journal, oldest first."""
+    """`entries` are the task's journal, oldest first; `candidates` the rows of those in its races,
+    which are named by them until they end.
+    """
     history = build_history(entries)
     row = view.row
     waits = describe_wait(view, now, names)
@@ -126,7 +148,7 @@ def explain(
         proof.check_revision if proof else 0,
         tuple(words for check in (proof.checks if proof else ()) for words in check.survivors),
         tuple(reversed(history.answers)),
-        tuple(reversed(history.races.rounds)),
+        tuple(name_open_candidates(race, candidates) for race in reversed(history.races.rounds)),
     )
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.model import CandidateOutcome
+from yaoki.core.model import CandidateOutcome, Stage, State
 from yaoki.core.model.race import letters_for
-from yaoki.ports import JournalEntry
+from yaoki.ports import JournalEntry, TaskRow
 from yaoki.views.plain_words import describe_criterion
 
 
@@ -17,7 +17,8 @@ from yaoki.views.plain_words import describe_criterion
 class RaceCandidate:
     """One candidate with the values that are compared; None where a value is unknown.
 
-    `outcome` is empty while it works or waits.  `head`: the commit of everything it left.
+    `outcome` is empty while it works or waits, and `has_agent` says that its agent was started.
+    `head`: the commit of everything it left.
     """
 
     id: str
@@ -31,6 +32,7 @@ class RaceCandidate:
     cost: float | None = None
     head: str = ""
     message: str = ""
+    has_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,22 @@ def read_candidate(data: Mapping[str, Any]) -> RaceCandidate:
     )
 
 
+def name_open_candidates(race: RaceRound, rows: Mapping[str, TaskRow]) -> RaceRound:
+    """The round with the names and agents of the candidates that have not ended, by their rows."""
+    return replace(
+        race,
+        candidates=tuple(
+            _from_row(one, rows[one.id]) if not one.outcome and one.id in rows else one
+            for one in race.candidates
+        ),
+    )
+
+
+def _from_row(candidate: RaceCandidate, row: TaskRow) -> RaceCandidate:
+    has_agent = row.state is State.ACTIVE and row.stage in {Stage.WORK, Stage.VERIFY}
+    return replace(candidate, name=row.name, agent=row.agent_title, has_agent=has_agent)
+
+
 def candidate_values(candidate: RaceCandidate) -> dict[str, str]:
     """The known values in words, in the order in which they are compared."""
     values: dict[str, Any] = {
@@ -173,7 +191,11 @@ def describe_candidate(candidate: RaceCandidate, winner: str) -> str:
     values = ", ".join(f"{name} {value}" for name, value in candidate_values(candidate).items())
     failed = candidate.message if candidate.outcome == CandidateOutcome.FAILED else ""
     details = "; ".join(filter(None, (values, failed)))
-    outcome = candidate.outcome.replace("-", " ") or "at work or waiting"
+    outcome = candidate.outcome.replace("-", " ") or _open_words(candidate)
     return f"{candidate.name or candidate.id}{agent}: {outcome}{won}" + (
         f"; {details}" if details else ""
     )
+
+
+def _open_words(candidate: RaceCandidate) -> str:
+    return "at work" if candidate.has_agent else "at work or waiting"

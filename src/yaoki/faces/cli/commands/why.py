@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from yaoki.app.open_app import open_app
-from yaoki.core.model import State
 from yaoki.faces.cli.quick_command import JSON, REPO, RUN, Argument, quick_command
 from yaoki.faces.text.render import print_document, print_next_command, print_wrapped
-
-if TYPE_CHECKING:
-    from yaoki.views import Explanation
 
 
 @quick_command(Argument("task"), RUN, JSON, REPO)
@@ -29,14 +24,5 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
         return 0
     for text in explanation_lines(explanation):
         print_wrapped(text)
-    print_next_command(explanation.view.next_command or _next_command(explanation))
+    print_next_command(explanation.next_command)
     return 0
-
-
-def _next_command(explanation: Explanation) -> str:
-    row = explanation.view.row
-    if row.landed_commit:
-        return f"yaoki diff {row.id}"
-    if row.state in {State.CANCELLED, State.REPLACED} and explanation.attempts:
-        return f"yaoki recover {row.id}"
-    return f"yaoki logs {row.id}" if explanation.attempts else f"yaoki status {row.run_id}"
