@@ -170,8 +170,10 @@ def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
 
     same = project.yaoki("plan", "recheck", run)
     agent = project.yaoki("plan", "recheck", run, env={"YAOKI_TASK": project.task("late")["id"]})
+    project.git("switch", "-qc", "elsewhere")
+    assert project.yaoki("cancel", run).code == 0
+    assert project.yaoki("merge", run, "--partial", "--unproven").code == 0
     project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
-    project.yaoki("cancel", run)
     ended = project.yaoki("plan", "recheck", run)
 
     assert same.code == 6
@@ -179,8 +181,78 @@ def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
     assert agent.code == 6
     assert "only people may do this" in agent.err
     assert ended.code == 6
-    assert "was cancelled" in ended.err
+    assert "is already merged" in ended.err
     assert project.status()["revision"] == 1
+
+
+@pytest.mark.spec("9.6", "0.1", "10.4")
+def test_a_wrong_final_check_of_a_cancelled_run_is_mended_before_its_partial_merge(
+    project: Project,
+) -> None:
+    """`done_when` runs first in the merge, because a task was given up."""
+    tasks: list[dict[str, Any]] = [
+        {"id": "early", "checks": ["good"]},
+        {"id": "late", "needs": ["early"], "checks": ["never"], "retry": {"max_retries": 0}},
+    ]
+    checks = {
+        "good": file_contains("early.txt"),
+        "never": {"shell": "false"},
+        "whole": {"shell": "test -s missing.txt"},
+    }
+    plan = a_plan(
+        {"early": [writes("early.txt")], "late": [writes("late.txt")]},
+        tasks,
+        checks,
+        done_when=["whole"],
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "late", "abort").code == 0
+    run = project.status()["run"]
+    refused = project.yaoki("merge", "--partial")
+    plan["checks"] |= {"whole": {"shell": "test -s early.txt"}}
+    project.plan(plan)
+
+    mended = project.yaoki("plan", "recheck")
+    merged = project.yaoki("merge", "--partial")
+
+    hint = "if the check itself is wrong, change it in the plan or yaoki.toml, then: "
+    said = " ".join(refused.err.split())
+    assert refused.code == 6, refused.out
+    assert f"{hint}yaoki plan recheck {run}; or merge it as it is: " in said
+    assert mended.code == 0, mended.err
+    assert f"run {run}: revision 2, checks whole for done_when" in mended.out
+    assert f"next: yaoki merge {run} --partial" in mended.out
+    assert merged.code == 0, merged.err
+    assert "passed on this commit: whole" in " ".join(merged.out.split())
+    (revised,) = event_data(project.events(), "PLAN_RECHECKED")
+    assert (revised["checks"], bool(revised["how"])) == (["whole"], True)
+
+
+@pytest.mark.spec("9.6", "0.1", "16.14")
+def test_a_done_run_whose_checks_were_changed_is_merged_only_if_they_pass(project: Project) -> None:
+    """Its head was proven by the earlier checks alone."""
+    plan = a_plan(
+        {"early": [writes("early.txt")]},
+        [{"id": "early", "checks": ["good"]}],
+        {"good": file_contains("early.txt")},
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    plan["checks"]["good"] = {"shell": "test -s missing.txt"}
+    project.plan(plan)
+
+    rechecked = project.yaoki("plan", "recheck")
+    refused = project.yaoki("merge")
+    (project.repo / "README").write_text("edited\n")
+    obstructed = project.yaoki("merge")
+    project.git("checkout", "-q", "README")
+
+    assert rechecked.code == 0, rechecked.err
+    assert (obstructed.code, "git merge" in obstructed.err) == (6, False), "git runs no check"
+    assert (refused.code, "check good: exit code 1" in refused.err) == (6, True), refused.out
+    plan["checks"]["good"] = {"shell": "test -s early.txt"}
+    project.plan(plan)
+    assert project.yaoki("plan", "recheck").code == 0
+    assert project.yaoki("merge").code == 0
 
 
 @pytest.mark.spec("3.3", "11.2")
@@ -314,3 +386,37 @@ def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0, out
     assert project.task("late")["state"] == "DONE"
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "0.1", "16.14")
+def test_a_done_run_whose_final_check_was_changed_is_proven_again(project: Project) -> None:
+    """The person waived the earlier check, not the new one."""
+    plan = a_plan(
+        {"early": [writes("early.txt")]},
+        [{"id": "early", "checks": ["good"]}],
+        {"good": file_contains("early.txt"), "whole": {"shell": "test -s missing.txt"}},
+        done_when=["whole"],
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "done_when", "waive", "--check", "whole").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    plan["checks"]["whole"] = {"shell": "test -s absent.txt"}
+    project.plan(plan)
+
+    rechecked = project.yaoki("plan", "recheck")
+    partial = project.yaoki("merge", "--partial")
+    asked = project.yaoki("resume", "--quiet")
+
+    run = project.status()["run"]
+    assert f"next: yaoki resume {run}" in rechecked.out, rechecked.err
+    assert (partial.code, "check whole: exit code 1" in partial.err) == (6, True), partial.out
+    assert asked.code == 4, asked.out
+    plan["checks"]["whole"] = {"shell": "test -s early.txt"}
+    project.plan(plan)
+    assert project.yaoki("plan", "recheck").code == 0
+    assert project.yaoki("answer", "done_when-2", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert project.yaoki("merge").code == 0
+    assert project.yaoki("forget", run).code == 0
+    assert project.yaoki("plan", "recheck", run).code != 0

@@ -35,6 +35,13 @@ def final_check_requested(run: Run) -> bool:
     return not run.done_when or run.finished_at is not None
 
 
+def awaits_revised_checks(run: Run) -> bool:
+    """Were the checks of a run revised that has not ended since?  Its head is not proven by them,
+    even if all of its tasks are done.
+    """
+    return run.revision > 1 and run.finished_at is None
+
+
 def derive_run_status(tally: StateCounts, *, idle: bool, proven: bool = True) -> RunStatus:
     """A failed optional task does not fail the run; with all tasks landed it is not yet proven."""
     required = {state: n for (state, needed), n in tally.items() if needed}

@@ -112,11 +112,38 @@ class RequiredChecks:
         return passed and check.baseline is not BaselineMode.KNOWN
 
     def final_waivers(self, run: Run) -> FinalWaivers:
-        """Those of the final check that passed last; none once its commit was reverted."""
-        rows = [row for row in self._store.rows(run.id) if is_final_check(row)]
-        if not rows or rows[-1].state is not State.DONE:
+        """Those of the final check that passed last; none once its commit was reverted.
+
+        A check that was revised since is another one: nobody has waived that.
+        """
+        last = self._last_final_check(run)
+        if last is None:
             return FinalWaivers()
-        return FinalWaivers(rows[-1].landed_commit, self._store.task(rows[-1].id).waivers)
+        checked = {check.name: check for check in last.spec.checks}
+        kept = (n for n in last.waivers if _is_same(checked.get(n), run.revised_checks.get(n)))
+        return FinalWaivers(last.landed_commit, tuple(kept))
+
+    def unproven_since_revision(self, run: Run, head: str) -> CheckSet:
+        """The checks of a DONE run that a later revision brought: nothing has run them on its head.
+
+        The final check of the head has run the others, or was not needed for them.
+        """
+        if run.revision == 1:
+            return CheckSet()
+        unknown = self.not_known_to_pass(run, head, run.done_when)
+        last = self._last_final_check(run)
+        if last is None or last.landed_commit != head:
+            return unknown
+        if not set(unknown.setup) <= set(last.spec.setup):
+            return unknown
+        missing = (c for c in unknown.checks if replace(c, required=True) not in last.spec.checks)
+        return replace(unknown, checks=tuple(missing))
+
+    def _last_final_check(self, run: Run) -> Task | None:
+        """The newest final check, if it passed."""
+        rows = [row for row in self._store.rows(run.id) if is_final_check(row)]
+        passed = rows and rows[-1].state is State.DONE
+        return self._store.task(rows[-1].id) if passed else None
 
     def allow_weaker_tests(self, run: Run) -> bool:
         """Has a task landed that may delete tests, by its plan or by a person's waiver?"""
@@ -136,6 +163,11 @@ class RequiredChecks:
 def is_final_check(row: TaskRow) -> bool:
     """A final check of the run, which lands no commit of its own."""
     return row.kind == TaskKind.CHECK and row.name.startswith(FINAL_CHECK_NAME)
+
+
+def _is_same(checked: CheckSpec | None, revised: CheckSpec | None) -> bool:
+    """A final check requires all of its checks."""
+    return revised is None or checked == replace(revised, required=True)
 
 
 def _repeatable(task: Task) -> Iterator[CheckSpec]:

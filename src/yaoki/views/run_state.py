@@ -17,7 +17,7 @@ from yaoki.core.model import (
     State,
     TaskId,
 )
-from yaoki.core.run_status import RunStatus, current_run_status
+from yaoki.core.run_status import RunStatus, awaits_revised_checks, current_run_status
 from yaoki.views.tasks import (
     STUCK_STATES,
     IdleReason,
@@ -230,7 +230,8 @@ def _avoid_obstacle(
     obstacle = find_obstacle() if is_merge(next_) and " --into " not in next_ else None
     if obstacle is None:
         return next_, ""
-    if obstacle.by_hand and next_ == f"yaoki merge {run.id}":
+    proven = next_ == f"yaoki merge {run.id}" and not awaits_revised_checks(run)
+    if obstacle.by_hand and proven:
         return obstacle.by_hand, ""
     return next_, obstacle.words
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Verdict
-from yaoki.core.run_status import RunStatus
+from yaoki.core.run_status import RunStatus, awaits_revised_checks
 from yaoki.core.text import list_some
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.landed_rows import rows_on_run_branch
@@ -78,7 +78,8 @@ class MergeCommand:
             options = {"--partial": partial, "--unproven": unproven}
             again = " ".join(("yaoki merge", run.id, *(key for key, on in options.items() if on)))
             again += f" --into {into}" if into else ""
-            raise _name_remedy(obstructed, again, is_done=status is RunStatus.DONE) from obstructed
+            proven = status is RunStatus.DONE and not awaits_revised_checks(run)
+            raise _name_remedy(obstructed, again, is_proven=proven) from obstructed
         notes = waiver_notes(verdict, f"the merge into {result.branch}")
         for words in notes:
             self._store.note(run.id, "WARNING", {"message": words})
@@ -169,7 +170,8 @@ class MergeCommand:
         return message
 
     def _refused_failure(self, run: Run, result: MergeResult) -> str:
-        """The failure of the same merge when it was refused last; empty if it was not.
+        """The failure of the same merge when it was refused last; empty if it was not, or if the
+        checks were revised since.
 
         A merge commit is made anew, so the two commits that it joins are compared.
         """
@@ -180,15 +182,18 @@ class MergeCommand:
                 if entry.event == "MERGE_REFUSED":
                     same = (entry.data["head"], entry.data["onto"]) == (head, result.onto)
                     failure = str(entry.data["failure"]) if same else ""
+                elif entry.event == "PLAN_RECHECKED":
+                    failure = ""
         return failure
 
     def _checks_of_merge(self, run: Run, merge: MergeResult, *, is_done: bool) -> CheckSet:
         """The checks that must pass on the commit of the merge.
 
-        The head of a DONE run is verified already; a merge commit made from it is not.
+        The head of a DONE run is verified already, unless its checks were revised afterwards; a
+        merge commit made from it is not.
         """
         if merge.how != "merge" and is_done:
-            return CheckSet()
+            return self._required_checks.unproven_since_revision(run, merge.commit)
         required = self._required_checks.of_landed(run)
         if merge.how != "merge":
             # The final check of a run that is not done never ran.
@@ -221,7 +226,10 @@ class MergeCommand:
             ends = {"head": self._workspace.branches.head(run), "onto": merge.onto}
             refusal = {"branch": merge.branch, **ends, "failure": failure}
             self._store.note(run.id, "MERGE_REFUSED", refusal)
-            raise _refuse_merge(run, merge, failure, is_done=status is RunStatus.DONE)
+            first = verdict.first_failing
+            of_plan = first is not None and first.check not in BUILT_IN_CHECKS
+            is_done = status is RunStatus.DONE
+            raise _refuse_merge(run, merge, failure, is_done=is_done, check_of_plan=of_plan)
         return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:
@@ -266,20 +274,25 @@ def _refuse_without_branch(run: Run, into: str) -> None:
         )
 
 
-def _name_remedy(obstructed: CheckoutObstructed, again: str, *, is_done: bool) -> NotNow:
+def _name_remedy(obstructed: CheckoutObstructed, again: str, *, is_proven: bool) -> NotNow:
     """git runs no check, so its command is named only for a head that is proven."""
-    by_hand = f", or: {obstructed.by_hand}" if is_done and obstructed.by_hand else ""
+    by_hand = f", or: {obstructed.by_hand}" if is_proven and obstructed.by_hand else ""
     return NotNow(str(obstructed), hint=f"{obstructed.remedy}, then: {again}{by_hand}")
 
 
-def _refuse_merge(run: Run, merge: MergeResult, failure: str, *, is_done: bool) -> NotNow:
-    """Either the base has changed, or one of the landed tasks is wrong."""
+def _refuse_merge(
+    run: Run, merge: MergeResult, failure: str, *, is_done: bool, check_of_plan: bool
+) -> NotNow:
+    """Either the base has changed, or one of the landed tasks is wrong, or the check is."""
     partial = "" if is_done else " --partial"
-    anyway = f"yaoki merge {run.id}{partial} --unproven"
+    anyway = f"or merge it as it is: yaoki merge {run.id}{partial} --unproven"
+    if check_of_plan:
+        wrong = "if the check itself is wrong, change it in the plan or yaoki.toml, then"
+        anyway = f"{wrong}: yaoki plan recheck {run.id}; {anyway}"
     if merge.how == "merge":
         sentence = f"{merge.branch} has moved, and the merge fails: {failure}"
         remedy = f"merge {merge.branch} into the run's work by hand and check it"
-        return NotNow(sentence, hint=f"{remedy}, or: {anyway}")
-    sentence = f"the landed tasks fail together: {failure}"
-    remedy = "take back the task that breaks it: yaoki undo TASK"
-    return NotNow(sentence, hint=f"{remedy}; or merge it as it is: {anyway}")
+    else:
+        sentence = f"the landed tasks fail together: {failure}"
+        remedy = "take back the task that breaks it: yaoki undo TASK"
+    return NotNow(sentence, hint=f"{remedy}; {anyway}")

@@ -46,13 +46,20 @@ class RecheckCommand:
         """`checks` and `specs` are those of the plan as it is now.
 
         A task that the plan has keeps its place in the run: only its checks and its set-up change.
+        In a run that is over, landed tasks and `done_when` get them, and its merge runs them.
         """
         new = {name: c for name, c in checks.items() if run.checks.get(name) != c}
 
         def revise(now: Run, tasks: Sequence[Task]) -> Mapping[TaskId, CheckRevision]:
-            _refuse_ended(now, tasks)
+            _refuse_merged(now)
+            _refuse_while_ending(now, tasks)
             revised = _revise(tasks, {**now.checks, **checks}, specs)
-            if not revised and not new:
+            if _is_over(tasks):
+                _refuse_without_landings(now, tasks)
+                changed = bool(revised) or not new.keys().isdisjoint(now.done_when)
+            else:
+                changed = bool(revised or new)
+            if not changed:
                 raise NotNow(
                     f"run {run.id} already has the checks and the set-up of its plan",
                     hint="change yaoki.toml or the plan first; another plan file: --plan FILE",
@@ -94,16 +101,31 @@ def list_differences(task: Task, specs: Sequence[TaskSpec]) -> list[str]:
     return names if setups[0] == setups[1] else [*names, "set-up"]
 
 
-def _refuse_ended(run: Run, tasks: Sequence[Task]) -> None:
-    if run.cancel_requested:
-        raise NotNow(f"run {run.id} was cancelled and cannot continue", hint="yaoki status")
+def _refuse_merged(run: Run) -> None:
     if run.merged_commit:
         raise NotNow(f"run {run.id} is already merged", hint="yaoki run PLAN")
-    if all(task.state.is_final for task in tasks):
+
+
+def _refuse_while_ending(run: Run, tasks: Sequence[Task]) -> None:
+    """What still lands while a run is being cancelled is proven by the checks that it has."""
+    if run.cancel_requested and not _is_over(tasks):
         raise NotNow(
-            f"run {run.id} has no open task, so nothing would be checked again",
+            f"run {run.id} is being cancelled; its last tasks have not ended yet",
+            hint=f"wait for them: yaoki status {run.id}",
+        )
+
+
+def _refuse_without_landings(run: Run, tasks: Sequence[Task]) -> None:
+    """Only a merge runs the checks of a run that is over."""
+    if not any(task.state is State.DONE and task.landed_commit for task in tasks):
+        raise NotNow(
+            f"nothing of run {run.id} has landed, so nothing would be checked again",
             hint="start another run with the changed checks: yaoki run PLAN",
         )
+
+
+def _is_over(tasks: Sequence[Task]) -> bool:
+    return all(task.state.is_final for task in tasks)
 
 
 def _revise(

@@ -185,6 +185,8 @@ class RunQueries:
                     ended = _list_ended_waivers(task, revision)
                     event = ChecksRevised(replace(revision, number=number), ended)
                     self._writer.write(tx, task, (event,))
+            if not _is_cancelled(run, tasks):
+                self._writer.reopen_run(tx, run_id)
             return list(revised), number
 
         return self._db.write(work)
@@ -309,6 +311,12 @@ class RunQueries:
                 self._writer.update_run(tx, run_id, "FINAL_SUMMARY", data, fields)
 
         self._db.write(work)
+
+
+def _is_cancelled(run: Run, tasks: Sequence[Task]) -> bool:
+    """A cancelled run cannot continue; any other that has ended must be proven again."""
+    given_up = (task.state is State.CANCELLED for task in tasks if task.spec.required)
+    return run.cancel_requested or any(given_up)
 
 
 def _list_ended_waivers(task: Task, revision: CheckRevision) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class EventWriter:
         for event in events:
             match event:
                 case Answered() | UndoRequested():
-                    self._reopen_run(tx, task.run_id)
+                    self.reopen_run(tx, task.run_id)
                 case RaceStarted(candidates=candidates):
                     self._release_candidates(tx, task, candidates)
                 case CancelRequested():
@@ -150,7 +150,7 @@ class EventWriter:
         if not load_run(tx, run_id, lock=True).pause_reason:
             self.update_run(tx, run_id, "RUN_PAUSED", {"why": reason}, {"paused": reason})
 
-    def _reopen_run(self, tx: Transaction, run_id: str) -> None:
+    def reopen_run(self, tx: Transaction, run_id: str) -> None:
         """A finished run continues; it gets another summary when it ends again."""
         if load_run(tx, run_id, lock=True).finished_at is not None:
             self.update_run(tx, run_id, "RUN_REOPENED", {}, {"summed_ms": None})

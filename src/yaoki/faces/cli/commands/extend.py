@@ -182,7 +182,8 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
     """Take over changed checks and set-up into RUN.
 
     They are read from the plan of the run and from yaoki.toml as they are now, and become the next
-    revision of the run.  Tasks, goals and agents stay as they are.
+    revision of the run.  Tasks, goals and agents stay as they are.  If the run is over and not
+    merged, the next merge verifies it with them.
     """
     from yaoki.app.recheck import read_plan_again
     from yaoki.faces.cli.plan_arguments import require_plan_trust
@@ -205,9 +206,11 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
             print_document({"schema": SCHEMA, **document, **tasks})
             return 0
         what = f"checks {', '.join(done.checks)}" if done.checks else "set-up"
-        tasks_words = format_count(len(done.tasks), "task")
+        # The final check is a task only once it has begun.
+        final_only = not done.tasks and bool(set(found.done_when) & set(done.checks))
+        whom = "done_when" if final_only else format_count(len(done.tasks), "task")
         print_wrapped(
-            f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {tasks_words}"
+            f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {whom}"
         )
         print_next_command(_print_waiting(app, done.tasks) or view.next_command)
     return 0
