@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, a_failure, an_active_task
+from tests.builders import NOW, a_check, a_failure, a_spec, an_active_task
 from tests.core.test_escalation_messages import ID, report
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
@@ -16,6 +16,7 @@ from yaoki.core.model import (
     Failure,
     FailureKind,
     Stage,
+    TaskKind,
 )
 from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.errors import FatalCode
@@ -91,6 +92,30 @@ def test_a_question_about_a_check_of_a_missing_path_names_the_path() -> None:
         " Check tests names tests/tset.py, which is neither in the base nor in the work: change "
         "the check in the plan or yaoki.toml, then: yaoki plan recheck run00001. "
     ) in report(failure).question.text
+
+
+@pytest.mark.spec("10.3", "10.4", "9.3")
+@pytest.mark.parametrize(
+    ("name", "check", "said"),
+    [
+        ("done_when", "whole", True),
+        ("done_when-2", "whole", True),
+        ("done_when", "Q4", False),
+        ("smoke", "whole", False),
+    ],
+)
+def test_a_question_about_a_failed_final_check_says_how_to_change_it(
+    name: str, check: str, said: bool
+) -> None:
+    """No agent works on a final check: if it is wrong, only a person can mend it."""
+    checks = (a_check("whole"),)
+    task = an_active_task(Stage.VERIFY, spec=a_spec(name, kind=TaskKind.CHECK, checks=checks))
+
+    text = report(a_failure(K.QUALITY_FAILURE, "exit code 1", check=check), task).question.text
+
+    hint = "If the check itself is wrong, change it in the plan or yaoki.toml, then: yaoki plan"
+    assert (f" {hint} recheck run00001. " in text) is said
+    assert ("recheck" in text) is said
 
 
 @pytest.mark.spec("10.3", "18.6")

@@ -20,6 +20,7 @@ from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BUILT_IN_CHECKS,
+    FINAL_CHECK_NAME,
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     AccountProblem,
@@ -246,6 +247,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _red_first_remedy(task, failure)
         or _unfit_check_remedy(task, failure)
         or _doubtful_check_remedy(task, failure)
+        or _final_check_remedy(task, failure)
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
     )
@@ -323,9 +325,21 @@ def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
         problem = f"Check {check} names {path}, which is neither in the base nor in the work"
         return f" {problem}: change the check in the plan or yaoki.toml, then: {command}."
     alike = f" {times} attempts failed in the same way, in files that they did not change."
-    subject = f"check {check} itself" if failure.failed_checks else "the check itself"
-    remedy = f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
+    remedy = _wrong_check_remedy(task, failure, check)
     return remedy if doubtful else f"{alike}{remedy}"
+
+
+def _final_check_remedy(task: Task, failure: Failure) -> str:
+    """No agent works on a final check, so only a person can mend a wrong one."""
+    final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
+    failed = failure.check in {check.name for check in task.spec.checks}
+    return _wrong_check_remedy(task, failure, failure.check) if final and failed else ""
+
+
+def _wrong_check_remedy(task: Task, failure: Failure, check: str) -> str:
+    subject = f"check {check} itself" if failure.failed_checks else "the check itself"
+    command = f"yaoki plan recheck {task.run_id}"
+    return f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:
