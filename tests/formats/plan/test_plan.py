@@ -352,6 +352,7 @@ def test_a_preset_of_a_later_version_is_refused_by_name() -> None:
 
 CHECK = "goal: x\nchecks:\n  tests: {run: [x]}\n"
 ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
+PROVEN = "done_when: [tests]\n"
 
 
 @pytest.mark.spec("2.2")
@@ -412,6 +413,15 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (HEAD.replace("[pytest]", "[pytest], required: false") + TASK, "nothing would prove this"),
         (tasks("{id: a, goal: x, checks: []}") + "done_when: [tests]", "no required check"),
         ("goal: x\n" + "tasks: [{id: a, kind: check}]", "nothing would prove this check"),
+        # a defective check is not also one that cannot fail
+        (HEAD.replace("run: [pytest]", "") + TASK + PROVEN, "checks.tests: checks nothing"),
+        (HEAD.replace("[pytest]", "['']") + TASK + PROVEN, "checks.tests.run: run is empty"),
+        (HEAD.replace("run: [pytest]", "shell: ''") + TASK + PROVEN, "shell is empty"),
+        (HEAD.replace("run: [pytest]", "git: dirty") + TASK + PROVEN, "must be clean or scope or"),
+        (
+            HEAD.replace("[pytest]", "['true'], shell: 'true'") + TASK + PROVEN,
+            "checks.tests: has run and shell",
+        ),
         # checks
         (CHECK + "  bad: {run: 3}\n" + ONE, "4:14: checks.bad.run: must be a list of words"),
         (CHECK + "  bad: {run: a && b}\n" + ONE, "no shell runs this line, so '&&' would be"),

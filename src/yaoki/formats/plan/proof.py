@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.commands.vacuous_checks import why_vacuous
+from yaoki.core.model.check_types import TYPE_BY_PLAN_KEY
 from yaoki.formats.plan.build import check_spec
 
 if TYPE_CHECKING:
     from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import CheckModel
 
 _NO_REQUIRED_CHECK = "no required check"
 _REMEDY = "; add a check that can fail, such as shell: test -f FILE or run: [pytest]"
@@ -44,8 +46,8 @@ def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
     """The reason why these checks prove nothing; empty when one of them is required and
     can fail.
     """
-    # An unknown or broken check is already a defect, and might be the required one.
-    if any(name not in draft.checks for name in names):
+    # An unknown or defective check is already a defect, and might be the required one.
+    if any(name not in draft.checks or _is_defective(draft.checks[name]) for name in names):
         return ""
     required = [name for name in names if draft.checks[name].required]
     if not required:
@@ -55,3 +57,20 @@ def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
         return ""
     name, first = next(iter(reason.items()))
     return f"check {name}: {first}" if len(reason) == 1 else f"no check can fail ({name}: {first})"
+
+
+def _is_defective(check: CheckModel) -> bool:
+    """Has it no kind, several, or an empty command?  Then that is the defect to mend."""
+    given = [key for key in TYPE_BY_PLAN_KEY if check.is_given(key)]
+    return len(given) != 1 or is_empty(check, given[0])
+
+
+def is_empty(check: CheckModel, key: str) -> bool:
+    """Is this key of a check given without a value?"""
+    match key:
+        case "run":
+            return not any(check.run[:1])
+        case "shell" | "git" | "python":
+            return not str(getattr(check, key)).strip()
+        case _:
+            return False

@@ -13,7 +13,7 @@ from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
 from yaoki.formats.plan.draft import RACING_KINDS
 from yaoki.formats.plan.field_values import FieldRefused, check_inside
-from yaoki.formats.plan.proof import judge_done_when, judge_proof
+from yaoki.formats.plan.proof import is_empty, judge_done_when, judge_proof
 
 if TYPE_CHECKING:
     from yaoki.formats.plan.defects import Defects, KeyPath
@@ -123,9 +123,7 @@ def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> 
 
 
 def _way(defects: Defects, path: KeyPath, way: str, check: CheckModel) -> None:
-    empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
-    empty["python"] = not check.python.strip()
-    if empty.get(way):
+    if is_empty(check, way):
         defects.add_empty(path, f"{way} is empty")
     if way == "file":
         _file(defects, path, check)
