@@ -67,7 +67,7 @@ COLUMNS = {
 # These take the part of an answer that they got for the whole answer.
 PARTLY = ExpectedFailure(
     "INCOMPLETE",
-    "nothing was changed; the checks do not pass without a change",
+    "nothing was changed; the checks fail",
     reason="MAX_RETRIES",
 )
 # It announces that it waits, at a limit and at an overload in the same words.

@@ -442,7 +442,7 @@ def test_a_needless_run_names_the_place_of_the_work() -> None:
 def test_an_agent_without_changes_gets_the_failing_checks() -> None:
     verdict = Verdict(
         (
-            a_finding(FAILED, "Q5", message="no file a.py"),
+            a_finding(FAILED, "Q5", message="nothing was changed, and the checks fail"),
             a_finding(FAILED, "Q6", message="no function f"),
             a_finding(
                 FAILED,
@@ -464,7 +464,7 @@ def test_an_agent_without_changes_gets_the_failing_checks() -> None:
     assert failure.kind is FailureKind.INCOMPLETE
     assert failure.message == (
         "nothing was changed; it ended with exit code 3. The work is elsewhere: branch x; "
-        "bring it to this branch; no file a.py; no function f"
+        "bring it to this branch; the checks fail; no function f"
     )
     assert (failure.check, failure.items) == ("Q5", (FindingItem("t"),))
     assert failure.params == {"exitCode": 3, "x": 1}

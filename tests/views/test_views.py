@@ -367,7 +367,7 @@ def test_a_task_that_was_given_up_loses_the_reason_of_its_question(reason: str, 
         (
             "CHECK_FINISHED",
             {"check": "Q2", "outcome": "FAILED", "seconds": 0, "message": "TODO"},
-            "check Q2 (notes of work to do) FAILED in 0 s: TODO",
+            "check Q2 (notes of work to do) FAILED: TODO",
         ),
         (
             "ESCALATE_DECISION",
@@ -386,6 +386,23 @@ def test_a_quality_criterion_is_named_in_words(
 ) -> None:
     assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, event, data)) == words
     assert {*CRITERIA_NAMES} == {*a_spec().quality}
+
+
+@pytest.mark.spec("12.4", "4.2")
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ({"kind": "TRANSIENT_ERROR"}, "it ended"),
+        ({"kind": "TIMEOUT"}, "it ended"),
+        ({"kind": "TRANSIENT_ERROR", "ours": True}, "tests: it ended"),
+        ({"kind": "QUALITY_FAILURE"}, "tests: it ended"),
+    ],
+)
+def test_the_end_of_an_agent_is_not_told_as_the_failure_of_a_check(
+    failure: dict[str, Any], words: str
+) -> None:
+    """The check is red because the agent did not finish."""
+    assert failure_words({"check": "tests", "message": "it ended", **failure}) == words
 
 
 @pytest.mark.spec("12.4")

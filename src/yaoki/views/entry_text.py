@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.model import PERSON_AGENT, FailureKind, Reason, RetryMethod
+from yaoki.core.model import BUILT_IN_CHECKS, PERSON_AGENT, FailureKind, Reason, RetryMethod
 from yaoki.core.model.names import explain_check_name
 from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
 from yaoki.core.model.race import letters_for
@@ -60,9 +60,15 @@ def failure_subject(failure: Data) -> str:
         parts = [first["name"], first.get("message", "")]
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         return f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
-    check = explain_check_name(failure.get("check", ""))
+    check = "" if _is_of_agent(failure) else explain_check_name(failure.get("check", ""))
     words = ": ".join(filter(None, (check, failure.get("message", ""))))
     return one_line(words, MESSAGE_CHARS)
+
+
+def _is_of_agent(failure: Data) -> bool:
+    """Did the agent itself fail?  A check that it left red is not the cause."""
+    own = {FailureKind.TRANSIENT_ERROR, FailureKind.TIMEOUT}
+    return failure.get("kind") in own and not failure.get("ours")
 
 
 def _start_words(data: Data) -> str:
@@ -96,6 +102,8 @@ def _agent_words(data: Data) -> str:
 
 def _check_words(data: Data) -> str:
     times = run_times(data["outcome"], data["seconds"], data.get("rerun_seconds", ()))
+    if not data["seconds"] and data["check"] in BUILT_IN_CHECKS:
+        times = ""  # nothing ran: it was read from the change
     words = f"check {explain_check_name(data['check'])} {outcome_words(data)}{times}"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")

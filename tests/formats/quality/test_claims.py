@@ -105,6 +105,7 @@ def test_a_task_without_change_and_passed_checks_lacks_evidence() -> None:
         found = findings_of(ChangeContext(changed=False, checks_passed=passed))
 
         assert found["Q5"].pattern == "no-change"
+        assert found["Q5"].message == "nothing was changed, and the checks fail"
 
 
 def test_passing_checks_on_an_unchanged_base_are_evidence() -> None:

@@ -30,6 +30,7 @@ WAIVED_PARAM = "waivedChecks"
 PLACES_MAX = 5
 # The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
+NOTHING_CHANGED = "nothing was changed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
 # Values of `AgentExit.limit` that explain a failing check: temporary ones, and permanent ones.
 _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
@@ -248,9 +249,9 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
         return _needs_person(exit_)
     if exit_.reports_failure:
-        return classify_own_report(exit_, "nothing was changed, and ")
+        return classify_own_report(exit_, f"{NOTHING_CHANGED}, and ")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
-    words = f"nothing was changed{ended}"
+    words = f"{NOTHING_CHANGED}{ended}"
     if exit_.limit:
         words = f"{words}; {CUT_OFF_MESSAGES[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")

@@ -422,7 +422,8 @@ def _with_findings(
     if nothing.kind is not FailureKind.INCOMPLETE:
         return combined
     messages = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
-    words = "; ".join((nothing.message, *messages))
+    known = f"{exit_classification.NOTHING_CHANGED}, and "
+    words = "; ".join((nothing.message, *(text.removeprefix(known) for text in messages)))
     params = {**failure.params, "exitCode": exit_.code}
     return replace(combined, message=words, items=failure.items, params=params)
 

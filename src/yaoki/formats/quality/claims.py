@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from yaoki.core.decide.exit_classification import NOTHING_CHANGED
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import TaskKind
 from yaoki.formats.quality.claimed_files import PATHS_MAX, find_claimed_paths
@@ -49,7 +50,7 @@ def missing_evidence(claims: ChangeContext) -> str:
     """Q5: why nothing proves the task; empty when something does."""
     match claims.kind:
         case kind if kind.is_change and not claims.changed and claims.checks_passed is not True:
-            return "the checks do not pass without a change"
+            return f"{NOTHING_CHANGED}, and the checks fail"
         case TaskKind.REPORT if not claims.changed and not claims.report.strip():
             return "there is no report"
         case _:
