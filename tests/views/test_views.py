@@ -28,8 +28,14 @@ from yaoki.core.model import (
 from yaoki.core.model.names import CRITERIA_NAMES
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.text.render import story_line
-from yaoki.ports import AccountRow, JournalEntry, TaskRow
-from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
+from yaoki.ports import AccountRow, JournalEntry, TaskRow, WorkerInfo, WorkerSeen
+from yaoki.views import (
+    build_run_view,
+    describe_entry,
+    describe_wait,
+    failure_words,
+    why_not_taken,
+)
 from yaoki.views.moments import describe_moment, describe_wait_end
 from yaoki.views.plans import TaskBound
 from yaoki.views.tasks import MergeObstacle, UnmergedRevert
@@ -403,6 +409,30 @@ def test_the_end_of_an_agent_is_not_told_as_the_failure_of_a_check(
 ) -> None:
     """The check is red because the agent did not finish."""
     assert failure_words({"check": "tests", "message": "it ended", **failure}) == words
+
+
+@pytest.mark.spec("12.1", "11.8")
+@pytest.mark.parametrize(
+    ("place", "hosts", "told"),
+    [
+        ("desk", (), False),
+        ("desk", ("desk",), False),
+        ("desk", ("other",), True),
+        ("other", (), True),
+        ("desk:clone1", (), True),
+        ("desk:clone1", ("desk:clone1",), False),
+    ],
+)
+def test_a_task_waits_for_a_certain_machine_only_if_there_are_several(
+    place: str, hosts: tuple[str, ...], told: bool
+) -> None:
+    """On a single machine no worker runs at all, as for any other task."""
+    live = [WorkerSeen(WorkerInfo(f"{host}:1", host, host, 1), NOW, NOW) for host in hosts]
+
+    words = why_not_taken(a_row(1, worktree_host=place), live, here="desk")
+
+    where = f"waits for a worker on {place}, where its worktree is; none runs there"
+    assert words == (where if told else "")
 
 
 @pytest.mark.spec("12.4")

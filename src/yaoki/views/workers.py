@@ -24,11 +24,14 @@ def why_not_taken(
     live: Sequence[WorkerSeen],
     now: datetime | None = None,
     grace_s_of: Callable[[str], float] = lambda _: 0.0,
+    *,
+    here: str,
 ) -> str:
     """The reason why none of these workers takes a task that could start; empty when one may.
 
     With `now` the row is current, so its lease tells whether a worker has the task;
     `grace_s_of`: how long a silent holder keeps its task because its process is known to live.
+    `here`: this machine.  Where it is the only one, a task waits for a worker like any other.
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:
@@ -36,12 +39,10 @@ def why_not_taken(
     if row.state is not State.WAITING or row.open_needs or row.awaiting_rerun:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
-    if row.worktree_host and not any(
-        row.worktree_host.startswith(seen.worker.host) for seen in fit
-    ):
-        return (
-            f"waits for a worker on {row.worktree_host}, where your work on it is; none runs there"
-        )
+    place = row.worktree_host
+    alone = place == here and all(seen.worker.host == here for seen in live)
+    if place and not alone and not any(place.startswith(seen.worker.host) for seen in fit):
+        return f"waits for a worker on {place}, where its worktree is; none runs there"
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
         return f"waits for a worker with the tags {names}; none is running"

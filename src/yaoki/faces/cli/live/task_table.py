@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
+from yaoki.adapters.system.machine import machine_id
 from yaoki.app.forecast import RunForecaster
 from yaoki.app.run_view import has_live_holder, load_questions
 from yaoki.core.model import TaskId
@@ -134,6 +135,6 @@ class TaskTable:
             # Cached rows lack heartbeats, so their leases are out of date.
             is_carried=has_live_holder(rows, BEGINNING),
             closed_accounts=store.accounts(),
-            not_taken_because=lambda row: why_not_taken(row, live),
+            not_taken_because=lambda row: why_not_taken(row, live, here=machine_id()),
             spent=store.total_spend(self._run.id),
         )
