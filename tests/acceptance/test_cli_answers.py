@@ -211,6 +211,23 @@ def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Proj
     assert "a landed with check test-integrity waived by a person" in done.out
 
 
+@pytest.mark.spec("10.4", "3.6", "6.2")
+def test_a_question_tells_all_that_is_wrong_with_the_change_itself(project: Project) -> None:
+    """Otherwise the waiver of the scope would lead to a second question about the same change."""
+    (project.repo / "test_it.py").write_text("def test_one():\n    assert 1\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    acts: list[Any] = [[{"delete": ["test_it.py"]}, *writes("a.txt")]]
+    task = {"id": "a", "checks": ["a"], "scope": ["a.txt"], "retry": {"max_retries": 0}}
+
+    plan = a_plan({"a": acts}, [task], {"a": file_contains("a.txt")})
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    question = project.task("a")["question"]
+    assert "check scope: changes outside the declared scope: test_it.py; " in question
+    assert "test-integrity: " in question
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "12.1", "1.3")
 def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prepared) -> None:

@@ -13,6 +13,7 @@ from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.landing_notes import landing_notes
 from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.leaks import SECRETS_CHECK
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,
@@ -27,6 +28,7 @@ from yaoki.core.model import (
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
+from yaoki.core.model.names import CONFLICT_MARKERS_CHECK
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.check_definition import DefinitionGuard
@@ -63,6 +65,9 @@ from yaoki.ports import (
     QualityCriteria,
     Workspace,
 )
+
+# After these the criteria would only repeat the finding, or quote a secret value.
+_EXPLAINING_CHECKS = frozenset({CONFLICT_MARKERS_CHECK, "mass-deletion", SECRETS_CHECK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +114,19 @@ class CandidateVerifier:
     def verify(
         self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
     ) -> tuple[Finding, ...]:
-        """All findings; after a finding about the change itself no check runs."""
+        """All findings; after a finding about the change itself no check runs.
+
+        All of those are told at once, so that one attempt, or one answer, can regard all of them.
+        """
         reviewed = ReviewedChange()
         findings = tuple(built_in_findings(task, candidate))
         # The subtasks of a group were judged one by one.
         by_agent = candidate.changed and task.spec.kind not in AGENTLESS_KINDS
-        if not findings and by_agent:
-            findings = self._secrets.findings(run, task, candidate)
-        if not findings and by_agent:
+        if by_agent:
+            findings += self._secrets.findings(run, task, candidate)
+        if by_agent and _EXPLAINING_CHECKS.isdisjoint(finding.check for finding in findings):
             reviewed = self._review(task, candidate)
-            findings = self._criteria(task, candidate, reviewed)
+            findings += self._criteria(task, candidate, reviewed)
         if findings:
             variables = passed_variables(run, task)
             return tuple(self._checker.mask_finding(finding, variables) for finding in findings)
