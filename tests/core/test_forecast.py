@@ -120,6 +120,23 @@ def test_a_closed_account_stops_all_its_tasks_and_the_next_agent_takes_over() ->
     assert (chain.seconds.middle, chain.agent_runs.middle, chain.asks) == (200, 2, 0.0)
 
 
+def test_an_agent_does_not_wait_for_the_account_of_another_one() -> None:
+    """It has no attempts of its own, so those of the others are used, without their limits."""
+    samples = (*(LIMIT,) * 5, *(GOOD,) * 5)
+    new = ForecastAgent("new", "new")
+    sharing = (ForecastAgent("mine", "team"), ForecastAgent("new", "team"))
+
+    alone = forecast([replace(TASK, agents=(new,))], samples)
+    shared = forecast([replace(TASK, agents=(one,)) for one in sharing], samples)
+    limits_only = make_forecast(
+        [replace(TASK, agents=(new,))], (LIMIT,) * 9, RunConditions(1), Random(1).random
+    )
+
+    assert (alone.seconds.high, alone.agent_runs.high, alone.asks) == (100, 1, 0.0)
+    assert shared.seconds.high > 1000, "they share an account"
+    assert limits_only is None, "how long its work takes is unknown"
+
+
 def test_an_account_that_is_closed_now_is_waited_for() -> None:
     closed = RunConditions(2, closed={"mine": 500.0})
 
@@ -187,7 +204,7 @@ def test_the_proof_is_drawn_from_attempts_with_the_same_checks() -> None:
 
     assert seconds([replace(TASK, checks=("slow",))], samples) == 580
     assert seconds([TASK], samples) == 100
-    pools = build_pools(samples, ["mine"], [("other", "slow")])
+    pools = build_pools(samples, {"mine": {"mine"}}, [("other", "slow")])
     assert {one.proof_s for one in pools.by_checks["other", "slow"]} == {500.0}
 
 

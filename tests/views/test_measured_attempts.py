@@ -89,6 +89,27 @@ def test_a_limit_that_closes_the_account_is_known() -> None:
     assert [one.closes_account for one in measured(*start(0), ended(60), limit)] == [True]
 
 
+@pytest.mark.parametrize("end", ["TASK_CLAIMED", "WAIT_ENDED", "TASK_CANCELLED"])
+def test_a_wait_that_ended_early_counts_as_long_as_it_was(end: str) -> None:
+    """The service announced 16 hours, and a person ended the wait after 28 seconds."""
+    decision = failed("RETRY_DECISION", 80, "RATE_LIMIT", closure={"since": NOW.isoformat()})
+    announced = (*decision[:2], {**decision[2], "delay_ms": 16 * 3_600_000})
+
+    (sample,) = measured(*start(0), ended(60), announced, (end, 108, {}), ("TASK_CLAIMED", 200, {}))
+    (open_,) = measured(*start(0), ended(60), announced)
+
+    assert (sample.delay_s, open_.delay_s) == (28.0, 16 * 3600.0)
+
+
+def test_a_task_that_is_claimed_late_has_waited_as_announced() -> None:
+    """It may have waited for a slot, which the simulation adds itself."""
+    decision = failed("RETRY_DECISION", 80, "RATE_LIMIT")
+
+    (sample,) = measured(*start(0), ended(60), decision, ("TASK_CLAIMED", 500, {}))
+
+    assert sample.delay_s == 5.0
+
+
 def test_a_task_that_only_runs_checks_has_only_a_proof() -> None:
     (sample,) = measured(*start(0, agent=""), judged(90, "tests"), LANDED)
 

@@ -10,6 +10,8 @@ from yaoki.core.forecast.samples import (
     POOL_MIN,
     AttemptSample,
     Chance,
+    RunEffect,
+    WorkPools,
     build_pools,
     separate_run_effects,
 )
@@ -68,13 +70,16 @@ def make_forecast(
     rounds_max: int = ROUNDS_MAX,
 ) -> Forecast | None:
     """Simulate the tasks; None without enough measured attempts.  `run`: some may be its own."""
-    agents = sorted({agent.name for task in tasks for agent in task.agents})
     worked = [sample for sample in samples if sample.agent and sample.has_ended]
     if len(worked) < POOL_MIN or not tasks:
         return None
     size = sum(task.race.tries if task.race else 1 for task in tasks)
     rounds = max(ROUNDS_MIN, min(rounds_max, TASK_ROUNDS_MAX // size))
-    ends = _simulate(tasks, samples, agents, conditions, chance, run, rounds)
+    alike, effect = separate_run_effects(samples, run)
+    pools = build_pools(alike, _accounts(tasks), sorted({task.checks for task in tasks}))
+    if not pools.is_sufficient:
+        return None
+    ends = _simulate(tasks, pools, effect, conditions, chance, rounds)
     known = {sample.agent for sample in worked}
     priced = {sample.agent for sample in worked if sample.cost is not None}
     first = sorted({name for task in tasks for name in task.first_agents})
@@ -93,17 +98,23 @@ def make_forecast(
     )
 
 
+def _accounts(tasks: Sequence[ForecastTask]) -> dict[str, set[str]]:
+    """The accounts of each agent of the chains, by its name."""
+    accounts: dict[str, set[str]] = {}
+    agents = {agent for task in tasks for agent in task.agents}
+    for agent in sorted(agents, key=lambda one: (one.name, one.account)):
+        accounts.setdefault(agent.name, set()).add(agent.account)
+    return accounts
+
+
 def _simulate(
     tasks: Sequence[ForecastTask],
-    samples: Sequence[AttemptSample],
-    agents: Sequence[str],
+    pools: WorkPools,
+    effect: RunEffect,
     conditions: RunConditions,
     chance: Chance,
-    run: str,
     rounds: int,
 ) -> list[SimulatedEnd]:
-    alike, effect = separate_run_effects(samples, run)
-    pools = build_pools(alike, agents, sorted({task.checks for task in tasks}))
     dependents: list[list[int]] = [[] for _ in tasks]
     for index, task in enumerate(tasks):
         for need in task.needs:

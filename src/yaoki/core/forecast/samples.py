@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from math import exp, log
 
@@ -86,6 +86,13 @@ class WorkPools:
     by_checks: Mapping[tuple[str, ...], Sequence[AttemptSample]]
     costs: Mapping[str, Sequence[float]]
 
+    @property
+    def is_sufficient(self) -> bool:
+        """Does every agent have attempts from which its work can be drawn?"""
+        return all(
+            sum(sample.has_ended for sample in pool) >= POOL_MIN for pool in self.by_agent.values()
+        )
+
     def resample(self, chance: Chance) -> WorkPools:
         """Pools of one round: what a second history of the same size might have contained."""
         return WorkPools(
@@ -119,16 +126,19 @@ def _draw(pool: Sequence[AttemptSample], chance: Chance) -> AttemptSample:
 
 def build_pools(
     samples: Sequence[AttemptSample],
-    agents: Sequence[str],
+    accounts: Mapping[str, Set[str]],
     check_sets: Sequence[tuple[str, ...]],
 ) -> WorkPools:
-    """A pool for each agent and each set of checks that the simulated tasks have."""
+    """A pool for each agent and each set of checks that the simulated tasks have.
+
+    `accounts` are those of each agent: it does not meet the limits of others.
+    """
     worked = [sample for sample in samples if sample.agent]
-    by_agent = {
-        (agent, is_retry): _pool_of_agent(worked, agent, is_retry=is_retry)
-        for agent in agents
-        for is_retry in (False, True)
-    }
+    by_agent = {}
+    for agent in accounts:
+        usable = [sample for sample in worked if not _is_foreign_limit(sample, agent, accounts)]
+        for is_retry in (False, True):
+            by_agent[agent, is_retry] = _pool_of_agent(usable, agent, is_retry=is_retry)
     ended = [sample for sample in samples if sample.has_ended]
     checked = [sample for sample in ended if sample.checks] or ended
     by_checks = {checks: _pool_of_checks(checked, checks) for checks in check_sets}
@@ -137,6 +147,13 @@ def build_pools(
         if sample.cost is not None and sample.has_ended:
             costs[sample.agent].append(sample.cost)
     return WorkPools(by_agent, by_checks, costs)
+
+
+def _is_foreign_limit(sample: AttemptSample, agent: str, accounts: Mapping[str, Set[str]]) -> bool:
+    """Did the attempt close an account that the agent does not use?"""
+    if not sample.closes_account or sample.agent == agent:
+        return False
+    return accounts[agent].isdisjoint(accounts.get(sample.agent, {sample.agent}))
 
 
 def _pool_of_agent(

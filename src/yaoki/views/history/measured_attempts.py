@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from yaoki.core.forecast.samples import AttemptResult, AttemptSample
-from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model import CONTENT_KINDS, PERSON_AGENT, AgentLimit
 from yaoki.ports import JournalEntry
 from yaoki.views.history.entry_values import DAMAGED_FIELDS, read_agent_run, read_failure
@@ -18,6 +18,8 @@ SAMPLES_MAX = 500
 REFUSALS = frozenset(
     {AgentLimit.AUTH, AgentLimit.MONEY, AgentLimit.NOT_FOUND, AgentLimit.FORBIDDEN}
 )
+# A task waits no longer: a worker or a person took it, or it was cancelled.
+WAIT_ENDS = frozenset({"TASK_CLAIMED", "WAIT_ENDED", "TASK_CANCELLED"})
 # An agent that fails sooner and changes nothing did not begin to work.
 WORK_SECONDS_MIN = 1.0
 
@@ -58,14 +60,19 @@ class MeasuredAttempts:
         "CANDIDATE_PROVEN",
         "CANDIDATE_FAILED",
         "CANDIDATE_RETIRED",
+        "WAIT_ENDED",
     )
     samples: deque[AttemptSample] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     _open: dict[str, OpenAttempt] = field(default_factory=dict)
     # Open tasks whose last attempt failed.
     _failed: set[str] = field(default_factory=set)
+    # Tasks that wait after an attempt, since when, and the sample that has the announced wait.
+    _waits: dict[str, tuple[datetime, AttemptSample]] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
         task, data = entry.task_id, entry.data
+        if entry.event in WAIT_ENDS:
+            self._end_wait(entry)
         if entry.event == "TASK_CLAIMED":
             self._open[task] = OpenAttempt(entry.at)
             return
@@ -90,7 +97,7 @@ class MeasuredAttempts:
             case "RACE_STARTED":
                 # The work is that of its candidates, which are measured themselves.
                 del self._open[task]
-            case "CANDIDATE_RELEASED":
+            case "CANDIDATE_RELEASED" | "WAIT_ENDED":
                 pass
             case _:
                 del self._open[task]
@@ -110,20 +117,29 @@ class MeasuredAttempts:
             return  # it continued an earlier attempt, whose agent had worked
         worked_until = attempt.worked_until or (entry.at if attempt.agent else attempt.claimed_at)
         failure = read_failure(entry)
-        self.samples.append(
-            AttemptSample(
-                entry.run_id,
-                attempt.agent,
-                is_retry,
-                attempt.checks,
-                (worked_until - attempt.claimed_at).total_seconds(),
-                (entry.at - worked_until).total_seconds(),
-                result,
-                attempt.cost,
-                entry.data.get("delay_ms", 0) / 1000,
-                failure.closes_account,
-            )
+        sample = AttemptSample(
+            entry.run_id,
+            attempt.agent,
+            is_retry,
+            attempt.checks,
+            (worked_until - attempt.claimed_at).total_seconds(),
+            (entry.at - worked_until).total_seconds(),
+            result,
+            attempt.cost,
+            entry.data.get("delay_ms", 0) / 1000,
+            failure.closes_account,
         )
+        self.samples.append(sample)
+        if sample.delay_s:
+            self._waits[entry.task_id] = entry.at, sample
+
+    def _end_wait(self, entry: JournalEntry) -> None:
+        """A wait that ended before its announced end counts as long as it really was."""
+        since, sample = self._waits.pop(entry.task_id, (entry.at, None))
+        seconds = (entry.at - since).total_seconds()
+        if sample is not None and seconds < sample.delay_s and sample in self.samples:
+            # An equal sample is as good: they differ in nothing that a forecast uses.
+            self.samples[self.samples.index(sample)] = replace(sample, delay_s=seconds)
 
 
 def _never_worked(entry: JournalEntry, tree: str) -> bool:
