@@ -80,6 +80,7 @@ def test_a_forecast_is_told_at_the_start_and_compared_at_the_end(
     assert document["forecast"]["cost"] == {"p10": 0.5, "p50": 0.5, "p90": 0.5}
     assert "forecast: done at " in out
     assert "forecast: done at " in while_running
+    assert "0 more agent runs (90 %: 0), $0.25 more (90 %: $0.25)" in while_running
     assert status["forecast"]["agent_runs"]["p50"] == 2
     assert status["forecast"]["attempts"] == 6, "its own attempt counts"
     assert status["forecast"]["done_at"]["p50"] <= status["forecast"]["done_at"]["p90"]

@@ -94,6 +94,20 @@ def test_a_failed_attempt_is_retried_after_its_delay_until_a_person_is_asked() -
     assert rerun.agent_runs.middle == 5, "one more from the run branch"
 
 
+def test_work_that_only_has_to_be_verified_starts_no_agent() -> None:
+    """Its verification was interrupted.  If the work fails, an agent works on it again."""
+    verified = replace(TASK, is_proving=True)
+    closed = RunConditions(2, closed={"mine": 500.0}, runs_left=0)
+
+    passed = forecast([verified], (GOOD,) * 5, closed)
+    failed = forecast([verified], (BAD,) * 5)
+
+    assert (passed.seconds.middle, passed.agent_runs.middle, passed.asks) == (20, 0, 0.0)
+    assert passed.money == Quantiles(0, 0, 0)
+    assert forecast([replace(verified, agents=())]).money == Quantiles(0, 0, 0)
+    assert (failed.agent_runs.middle, failed.asks) == (3, 1.0)
+
+
 def test_a_task_below_a_failed_one_never_starts() -> None:
     made = forecast([replace(TASK, retries=0), replace(TASK, needs=(0,))], (BAD,) * 5)
 

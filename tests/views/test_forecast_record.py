@@ -11,8 +11,9 @@ import pytest
 from tests.builders import NOW
 from yaoki.core.forecast.forecast import Forecast, Quantiles
 from yaoki.core.forecast.forecast_note import forecast_note
+from yaoki.core.model import Spend
 from yaoki.ports import JournalEntry
-from yaoki.views.forecasts import coverage, score_document, score_words
+from yaoki.views.forecasts import coverage, rest_words, score_document, score_words
 from yaoki.views.history.forecast_record import ForecastRecord, collect_forecasts
 
 pytestmark = pytest.mark.spec("18.9")
@@ -60,6 +61,14 @@ def test_a_finished_run_is_compared_with_what_was_told() -> None:
         "forecast 2 h 10 min (90 %: 4 h), 3 agent runs (90 %: 4), $2.00 (90 %: $3.00);"
         " took 2 h 40 min: inside, 2 agent runs: inside, $2.00: inside"
     )
+
+
+def test_the_rest_of_a_run_is_told_without_what_it_has_used() -> None:
+    spent = Spend(money=1.5, attempts=2)
+    free = replace(TOLD, agent_runs=Quantiles(2, 2, 2), money=None)
+
+    assert rest_words(TOLD, spent) == "1 more agent run (90 %: 2), $0.50 more (90 %: $1.50)"
+    assert rest_words(free, spent) == "0 more agent runs (90 %: 0), cost unknown"
 
 
 def test_a_run_below_or_above_the_interval_is_outside() -> None:

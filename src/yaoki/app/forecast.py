@@ -196,6 +196,8 @@ def load_forecast_score(app: App, run: Run) -> dict[str, Any] | None:
 
 def _with_spent(forecast: Forecast, spent: Spend) -> Forecast:
     money = forecast.money.shift(spent.money) if forecast.money else None
+    if money and not money.high and spent.unknown:
+        money = None  # no agent is left, and those before it reported nothing
     return replace(forecast, agent_runs=forecast.agent_runs.shift(spent.attempts), money=money)
 
 
@@ -213,7 +215,7 @@ def _open_tasks(app: App, view: RunView, specs: Mapping[str, TaskSpec]) -> list[
 
     def forecast_one(task: TaskView) -> ForecastTask:
         last_event = seen.get(task.row.id)
-        return _forecast_open(task, specs[task.row.id], positions, last_event, now)
+        return forecast_open(task, specs[task.row.id], positions, last_event, now)
 
     rows = {task.row.id: task for task in view.tasks}
     tasks = []
@@ -240,18 +242,21 @@ def _open_tasks(app: App, view: RunView, specs: Mapping[str, TaskSpec]) -> list[
     return tasks
 
 
-def _forecast_open(
+def forecast_open(
     task: TaskView,
     spec: TaskSpec,
     positions: Mapping[str, int],
     last_event: datetime | None,
     now: datetime,
 ) -> ForecastTask:
+    """An open task of a run.  `positions` are those of the open tasks, by their ids."""
     row = task.row
     known, is_active = forecast_task(spec, {}), row.state is State.ACTIVE
-    if row.worktree_host:
-        known = replace(known, race=None)  # a person has taken it over
     is_proving = row.stage in {Stage.VERIFY, Stage.LAND}
+    if row.worktree_host:
+        known = replace(known, race=None, agents=())  # a person has taken it over
+    elif row.waivers and is_proving:
+        known = replace(known, agents=())  # a person is asked about any other failure
     has_winner = known.race is not None and is_proving
     if known.race is not None and not is_proving:
         is_active = False  # it starts a race, which takes no time

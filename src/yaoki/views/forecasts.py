@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.forecast.samples import POOL_MIN
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.text import format_count, format_duration, list_some
 from yaoki.views.costs import format_dollars
 
 if TYPE_CHECKING:
     from yaoki.core.forecast.forecast import Forecast, Quantiles
+    from yaoki.core.model import Spend
     from yaoki.views.history.forecast_record import ForecastRecord, ForecastScore
 
 Document = dict[str, Any]
@@ -28,12 +30,22 @@ def round_seconds(seconds: float) -> float:
 
 def forecast_words(forecast: Forecast) -> str:
     """`2 h 10 min (90 %: 4 h), 14 agent runs (90 %: 19), $3.10 (90 %: $5.00)`."""
-    return ", ".join((_time_words(forecast.seconds), *_amount_words(forecast)))
+    return ", ".join((time_words(forecast.seconds), *_amount_words(forecast)))
 
 
 def end_words(forecast: Forecast, now: datetime, show: Callable[[datetime], str]) -> str:
     """`done at 03:40, 90 %: 06:10; 14 agent runs (90 %: 19), …`; `show` writes a time."""
     return f"{end_time_words(forecast, now, show)}; {', '.join(_amount_words(forecast))}"
+
+
+def rest_words(forecast: Forecast, spent: Spend) -> str:
+    """`3 more agent runs (90 %: 5), $0.50 more (90 %: $1.20)`: without what the run has used."""
+    rest = replace(
+        forecast,
+        agent_runs=forecast.agent_runs.shift(-spent.attempts),
+        money=forecast.money.shift(-spent.money) if forecast.money else None,
+    )
+    return ", ".join(_amount_words(rest, is_rest=True))
 
 
 def end_time_words(forecast: Forecast, now: datetime, show: Callable[[datetime], str]) -> str:
@@ -42,18 +54,18 @@ def end_time_words(forecast: Forecast, now: datetime, show: Callable[[datetime],
     return f"done at {middle}, 90 %: {high}"
 
 
-def _time_words(seconds: Quantiles) -> str:
+def time_words(seconds: Quantiles) -> str:
     middle, high = (format_duration(round_seconds(s)) for s in (seconds.middle, seconds.high))
     return f"{middle} (90 %: {high})"
 
 
-def _amount_words(forecast: Forecast) -> Iterator[str]:
-    runs = forecast.agent_runs
-    yield f"{format_count(round(runs.middle), 'agent run')} (90 %: {round(runs.high)})"
+def _amount_words(forecast: Forecast, *, is_rest: bool = False) -> Iterator[str]:
+    runs, agent_run = forecast.agent_runs, "more agent run" if is_rest else "agent run"
+    yield f"{format_count(round(runs.middle), agent_run)} (90 %: {round(runs.high)})"
     if forecast.money is not None:
-        more = "at least " if forecast.unknown_costs else ""
+        least, more = "at least " if forecast.unknown_costs else "", " more" if is_rest else ""
         middle, high = forecast.money.middle, forecast.money.high
-        yield f"{more}{format_dollars(middle)} (90 %: {format_dollars(high)})"
+        yield f"{least}{format_dollars(middle)}{more} (90 %: {format_dollars(high)})"
     else:
         yield "cost unknown"
 

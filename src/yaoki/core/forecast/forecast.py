@@ -83,7 +83,7 @@ def make_forecast(
     known = {sample.agent for sample in worked}
     priced = {sample.agent for sample in worked if sample.cost is not None}
     first = sorted({name for task in tasks for name in task.first_agents})
-    has_cost = any(agent in priced for agent in first)
+    has_cost = not first or any(agent in priced for agent in first)
     return Forecast(
         quantiles([end.seconds for end in ends]),
         quantiles([float(end.agent_runs) for end in ends]),

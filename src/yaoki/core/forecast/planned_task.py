@@ -51,6 +51,11 @@ class ForecastTask:
     has_winner: bool = False
 
     @property
+    def waits_for_proof(self) -> bool:
+        """Its agent has ended, and nothing verifies its work at present."""
+        return self.is_proving and not self.is_active and not self.has_winner
+
+    @property
     def first_agents(self) -> tuple[str, ...]:
         """The names of the agents that work if nothing fails."""
         names = list(dict.fromkeys(agent.name for agent in self.agents))

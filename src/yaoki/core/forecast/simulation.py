@@ -94,6 +94,8 @@ class SimulatedRun:
         self._planned = len(tasks)
         self._has_winner = {n for n, task in enumerate(tasks) if task.has_winner}
         self._landed_s = 0.0
+        # Tasks that wait to be verified: their agent has ended.
+        self._to_prove = {n for n, task in enumerate(tasks) if task.waits_for_proof}
 
     def play(self) -> SimulatedEnd:
         for index, task in enumerate(self._tasks[: self._planned]):
@@ -130,7 +132,7 @@ class SimulatedRun:
         if self._is_retired(index):
             return
         agent = task.agents[self._agent[index]] if task.agents else None
-        if agent is not None:
+        if agent is not None and index not in self._to_prove:
             opens = max(self._closed.get(agent.account, 0.0), self._end_of_quiet(now))
             if opens > now:
                 self._wait(index, opens)
@@ -139,9 +141,11 @@ class SimulatedRun:
                 self._over_budget = self._asks = True
                 return
         work = self._draw_work(index)
-        work_s = work.work_s * self._slowness if work else 0.0
-        cost = self._draw_cost(index, work) if work else 0.0
-        if work is not None:
+        starts_agent = work is not None and index not in self._to_prove
+        self._to_prove.discard(index)
+        work_s = work.work_s * self._slowness if work and starts_agent else 0.0
+        cost = self._draw_cost(index, work) if work and starts_agent else 0.0
+        if starts_agent:
             self._runs += 1
             self._agent_seconds += work_s
             self._money += cost
@@ -325,6 +329,8 @@ class SimulatedRun:
             self._repeats.append(one.task.repeats)
             self._is_retry.append(one.task.is_retry)
             self._agent.append(0)
+        waiting = (n for n, one in enumerate(candidates, first) if one.task.waits_for_proof)
+        self._to_prove.update(waiting)
         self._race_of.update(dict.fromkeys(phases, index))
         self._races[index] = race = SimulatedRace(rules, phases)
         return race

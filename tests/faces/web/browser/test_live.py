@@ -204,7 +204,7 @@ def test_the_page_shows_the_forecast_and_then_what_became_of_it(
     visit.enter(page_server, f"#/run/{run}")
     time = r"(\w+ \d+, )?\d\d:\d\d"
     expect(shown).to_contain_text(re.compile(rf"done at {time}, 90 %: {time}"))
-    expect(shown).to_contain_text("2 agent runs (90 %: 2), cost $0.50 (90 %: $0.50)")
+    expect(shown).to_contain_text("2 agent runs in all (90 %: 2), cost in all $0.50 (90 %: $0.50)")
     expect(shown).to_contain_text("from 6 measured attempts")
     visit.shot("forecast")
     with visiting(browser, visit.screens, language="ja") as japanese:

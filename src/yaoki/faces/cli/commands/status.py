@@ -119,14 +119,15 @@ def _print_forecast(view: RunView) -> None:
     """The forecast of the rest of an active run; without a worker its end is unknown."""
     if view.forecast is None or view.forecast_at is None:
         return
-    from yaoki.views.forecasts import end_words, forecast_words
+    from yaoki.views.forecasts import end_time_words, rest_words, time_words
 
-    now = view.forecast_at
+    now, rest = view.forecast_at, rest_words(view.forecast, view.spent)
     if view.is_carried:
-        words = end_words(view.forecast, now, lambda at: local_day_time(at, now))
-        print_wrapped(f"forecast: {words}")
+        words = end_time_words(view.forecast, now, lambda at: local_day_time(at, now))
+        print_wrapped(f"forecast: {words}; {rest}")
     else:
-        print_wrapped(f"forecast, once a worker runs it: {forecast_words(view.forecast)}")
+        words = time_words(view.forecast.seconds)
+        print_wrapped(f"forecast, once a worker runs it: {words}, {rest}")
 
 
 def _last_events(app: App, shown: Sequence[TaskView]) -> dict[str, datetime]:

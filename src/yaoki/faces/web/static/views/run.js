@@ -90,7 +90,7 @@ function ForecastFacts({ data }) {
   if (!words) return null;
   const told = data.forecast || data.forecast_score.told;
   return html`<dl class="facts long forecast"><${Fact} name=${t("forecast")}>${words}
-    <span class="hush"> · ${amountWords(told)} · ${t("forecast.basis", { n: told.attempts })}</span><//></dl>`;
+    <span class="hush"> · ${amountWords(told, Boolean(data.forecast))} · ${t("forecast.basis", { n: told.attempts })}</span><//></dl>`;
 }
 
 function forecastWords(data) {
@@ -105,9 +105,10 @@ function scoreWords({ told, took }) {
   return t("forecast.scored", { middle: seconds(told.seconds.p50), high: seconds(told.seconds.p90), result });
 }
 
-function amountWords({ agent_runs: runs, cost, unknown_costs: unknown }) {
+/** A running run counts what it has used so far. */
+function amountWords({ agent_runs: runs, cost, unknown_costs: unknown }, running) {
   const sum = cost ? t("forecast.cost", { middle: money(cost.p50, unknown.length), high: money(cost.p90, unknown.length) }) : t("unknown");
-  return t("forecast.amounts", { n: Math.round(runs.p50), most: Math.round(runs.p90), cost: sum });
+  return t(running ? "forecast.amounts.running" : "forecast.amounts", { n: Math.round(runs.p50), most: Math.round(runs.p90), cost: sum });
 }
 
 function Actions({ data }) {
