@@ -26,9 +26,12 @@ from tests.acceptance.project import (
     waits_for,
     writes,
 )
+from tests.adapters.store.store_actions import open_test_store, plan, run_sql, submit
 from tests.builders import HandClock
 from yaoki.adapters.store import StorePaths, open_store
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
+from yaoki.adapters.store.tables import journal_pages
+from yaoki.errors import StoreCorrupt
 
 NAMES = ("one", "two", "three", "four")
 TABLES = ("runs", "tasks", "needs", "accounts", "journal")
@@ -512,6 +515,32 @@ def test_the_doctor_finds_damage_that_needs_a_thorough_check(middle: Interrupted
     assert noticed.out.endswith("next: yaoki status\n")
     assert "restored from" in repaired.err
     assert project.yaoki("doctor").code == 0
+
+
+@pytest.mark.parametrize("data", ["{broken", "[]"])
+@pytest.mark.spec("8.7", "0.6")
+def test_a_line_that_cannot_be_read_is_named_and_the_next_opening_restores_it(
+    path: Path, data: str
+) -> None:
+    """`report`, `why`, `trace` and `logs` read the journal; counts over all runs leave it out."""
+    messages: list[str] = []
+    with closing(open_test_store(path)) as store:
+        submit(store, *plan(a=[]))
+        entries = store.journal()
+        seq = entries[1].seq
+        run_sql(path, "UPDATE journal SET data = ? WHERE seq = ?", data, seq)
+        marked = journal_pages.read_forward(store.database, mark_damaged=True)
+        with pytest.raises(StoreCorrupt) as refused:
+            store.journal()
+
+    with closing(open_test_store(path, warn=messages.append)) as store:
+        restored = store.journal()[: len(entries)]
+
+    assert refused.value.sentence == f"line {seq} of the journal cannot be read"
+    assert refused.value.hint == "yaoki doctor"
+    assert [one.seq for one in marked if one.event == journal_pages.DAMAGED_LINE] == [seq]
+    assert restored == entries
+    assert "restored from" in messages[0]
 
 
 @pytest.mark.acceptance

@@ -15,6 +15,7 @@ from yaoki.core.model import (
     Run,
     RunId,
 )
+from yaoki.errors import StoreCorrupt
 from yaoki.ports import JournalEntry
 
 # Fields of a run that no statement searches; only its revised checks change after submit.
@@ -120,6 +121,13 @@ def _parse_catalogue(text: str) -> Catalogue:
 
 
 def entry_from_row(row: SqlRow) -> JournalEntry:
+    """Raises `StoreCorrupt` for a line whose data is no JSON object."""
+    try:
+        data = json.loads(row["data"])
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise StoreCorrupt(f"line {row['seq']} of the journal cannot be read", hint="yaoki doctor")
     return JournalEntry(
         seq=row["seq"],
         at=from_ms(row["at_ms"]),
@@ -127,6 +135,6 @@ def entry_from_row(row: SqlRow) -> JournalEntry:
         task_id=row["task_id"],
         attempt=row["attempt"],
         event=row["event"],
-        data=json.loads(row["data"]),
+        data=data,
         subtask=row["subtask"],
     )

@@ -173,6 +173,9 @@ class SqliteDatabase:
             self._reader.execute("BEGIN")
             try:
                 yield SqliteTransaction(self._reader)
+            except StoreCorrupt:
+                _mark_damage(self.path)
+                raise
             finally:
                 self._reader.execute("COMMIT")
 
@@ -288,10 +291,14 @@ def _full(path: Path, message: str) -> StoreFull:
     )
 
 
-def damage_error(path: Path, message: str) -> StoreCorrupt:
+def _mark_damage(path: Path) -> None:
+    """Without the marker the next command meets the damage again and reports the same."""
     with suppress(OSError):
-        # Without the marker the next command meets the damage again and reports the same.
         StorePaths(path).damage_marker.touch()
+
+
+def damage_error(path: Path, message: str) -> StoreCorrupt:
+    _mark_damage(path)
     return StoreCorrupt(
         f"{path} is damaged or not a yaoki store: {message}",
         hint="run yaoki status: it moves the file to quarantine and restores the store from its "

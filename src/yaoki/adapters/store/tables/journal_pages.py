@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.rows import entry_from_row
-from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import Database
@@ -119,7 +120,6 @@ def _page(
 
 def _entry_or_mark(row: SqlRow) -> JournalEntry:
     try:
-        entry = entry_from_row(row)
-    except ValueError:  # its data is no JSON
+        return entry_from_row(row)
+    except StoreCorrupt:
         return entry_from_row({**row, "event": DAMAGED_LINE, "data": "{}"})
-    return entry if isinstance(entry.data, dict) else replace(entry, event=DAMAGED_LINE, data={})
