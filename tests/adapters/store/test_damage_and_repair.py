@@ -27,9 +27,11 @@ from tests.acceptance.project import (
     writes,
 )
 from tests.adapters.store.store_actions import open_test_store, plan, run_sql, submit
-from tests.builders import HandClock
+from tests.builders import NOW, HandClock
 from yaoki.adapters.store import StorePaths, open_store
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
+from yaoki.adapters.store.sqlite.database import TABLE_NAMES
+from yaoki.adapters.store.sqlite.examination import STORE_TABLES
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import StoreCorrupt
 
@@ -187,6 +189,10 @@ def no_log(path: Path) -> None:
     shutil.copy(path.parents[3] / "with-log" / "state.db", path)
 
 
+def a_dropped_table(path: Path) -> None:
+    run_sql(path, "DROP TABLE treatments")
+
+
 def an_old_copy(path: Path) -> None:
     shutil.copy(sorted((path.parent / "backups").iterdir())[0], path)
 
@@ -203,6 +209,7 @@ KINDS = [
     an_empty_database,
     no_log,
     an_old_copy,
+    a_dropped_table,
 ]
 
 # The rows are compared after each kind of damage; the run is continued after some.
@@ -541,6 +548,29 @@ def test_a_line_that_cannot_be_read_is_named_and_the_next_opening_restores_it(
     assert [one.seq for one in marked if one.event == journal_pages.DAMAGED_LINE] == [seq]
     assert restored == entries
     assert "restored from" in messages[0]
+
+
+@pytest.mark.spec("8.7", "0.6")
+def test_a_missing_table_is_found_and_restored(path: Path) -> None:
+    """The doctor finds it in the open store; a backup without the table is left out."""
+    messages: list[str] = []
+    with closing(open_test_store(path)) as store:
+        submit(store, *plan(a=[]))
+        entries = store.journal()
+        created = {name for (name,) in run_sql(path, TABLE_NAMES)}
+        store.backups.take(NOW)
+        for one in (path, *store.backups.list_newest_first()):
+            run_sql(one, "DROP TABLE treatments")
+        found = store.check_integrity()
+
+    with closing(open_test_store(path, warn=messages.append)) as store:
+        assert (store.treatment_counts(), store.journal()[: len(entries)]) == ([], entries)
+        assert store.check_integrity() == []
+
+    assert found == ["its table treatments is missing"]
+    assert "its table treatments is missing" in messages[0]
+    assert "restored from the journal file alone" in messages[0]
+    assert created - {"sqlite_sequence"} == STORE_TABLES, "update STORE_TABLES"
 
 
 @pytest.mark.acceptance

@@ -22,11 +22,10 @@ from tests.adapters.store.store_actions import (
 from tests.builders import NOW, RUN_ID, HandClock, a_spec
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.store.migrations import (
-    load_migrations,
     migrate,
-    newest_version,
     split_statements,
 )
+from yaoki.adapters.store.schema_files import load_migrations, newest_version
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.model import State
 from yaoki.errors import StoreCorrupt, StoreError, StoreNewer

@@ -6,31 +6,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from yaoki.adapters.store.schema_files import load_migrations, newest_version
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.errors import StoreCorrupt, StoreNewer
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.database import ResultT, Transaction
 
-SCHEMA = Path(__file__).with_name("schema")
 # The migration that makes the table of treatments, which is then filled from the journal.
 TREATMENTS_VERSION = 15
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 """
-
-
-def load_migrations() -> list[tuple[int, str]]:
-    """All migrations in order, as (number, SQL)."""
-    return [(_number(file.name), file.read_text()) for file in sorted(SCHEMA.glob("*.sql"))]
-
-
-def newest_version() -> int:
-    return max(_number(file.name) for file in SCHEMA.iterdir() if file.suffix == ".sql")
-
-
-def _number(name: str) -> int:
-    return int(name.split("_")[0])
 
 
 class MigrationTarget(Protocol):

@@ -17,6 +17,7 @@ from yaoki.adapters.store.journal_file.checksummed_line import (
     NOT_REPLAYED,
     RUN_ARCHIVED,
 )
+from yaoki.adapters.store.schema_files import newest_version
 from yaoki.adapters.store.sqlite.database import TABLE_NAMES
 from yaoki.errors import StoreCorrupt
 
@@ -31,6 +32,12 @@ SMALL_BYTES = 4 << 20
 BEFORE_MIGRATION = "before-v*.db"
 HEADER = b"SQLite format 3\0"
 OWN_TABLES = frozenset(("runs", "tasks"))
+# All tables of a store of the newest version.
+STORE_TABLES = OWN_TABLES | {
+    *("needs", "journal", "accounts", "baselines", "totals", "outbox", "session_lines"),
+    *("workers", "run_tags", "leased_ports", "trust_marks", "hidden_files", "verdicts"),
+    *("treatments", "flaky_tests", "flaky_sightings", "schema_version"),
+}
 
 
 def find_damage(paths: StorePaths, journal_file: JournalFile) -> str:
@@ -58,6 +65,8 @@ def _damage_inside(
     names = {row[0] for row in connection.execute(TABLE_NAMES)}
     if names and "schema_version" not in names:
         return ""  # a foreign database, which the migration refuses
+    if names and (lacking := _find_missing_table(connection)):
+        return lacking
     thorough = paths.damage_marker.exists()
     if thorough or _has_sign_of_damage(paths.path):
         damage = run_check(connection, "integrity_check" if thorough else "quick_check")
@@ -87,11 +96,22 @@ def find_damage_thoroughly(paths: StorePaths, journal_file: JournalFile) -> str:
     """Check every page, every text, and every line against the journal file."""
     try:
         with open_read_only(paths.path) as connection:
-            return run_check(connection, "integrity_check") or find_disagreement(
-                connection, journal_file
+            return (
+                run_check(connection, "integrity_check")
+                or _find_missing_table(connection)
+                or find_disagreement(connection, journal_file)
             )
     except sqlite3.DatabaseError as error:
         return str(error)
+
+
+def _find_missing_table(connection: sqlite3.Connection) -> str:
+    """The first table that is missing, in words; the migration makes those of an older store."""
+    version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
+    if version != newest_version():
+        return ""
+    lacking = STORE_TABLES - {row[0] for row in connection.execute(TABLE_NAMES)}
+    return f"its table {min(lacking)} is missing" if lacking else ""
 
 
 def find_missing_lines(paths: StorePaths, journal_file: JournalFile) -> list[int]:
@@ -180,7 +200,9 @@ def last_seq_of_backup(copy: Path) -> int:
     """The number of the last line in a backup; -1 if it is damaged."""
     try:
         with open_read_only(copy, "&immutable=1") as connection:
-            return -1 if run_check(connection, "integrity_check") else last_journal_seq(connection)
+            if run_check(connection, "integrity_check") or _find_missing_table(connection):
+                return -1
+            return last_journal_seq(connection)
     except (sqlite3.Error, OSError):
         return -1
 
