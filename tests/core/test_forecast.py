@@ -134,6 +134,34 @@ def test_a_closed_account_stops_all_its_tasks_and_the_next_agent_takes_over() ->
     assert (chain.seconds.middle, chain.agent_runs.middle, chain.asks) == (200, 2, 0.0)
 
 
+def test_the_agent_of_a_retry_is_drawn_by_what_fixed_such_work_before() -> None:
+    """Every attempt of the first agent fails, every retry of the second one passes."""
+    second = ForecastAgent("second", "second")
+    cured = replace(GOOD, agent="second", is_retry=True)
+    samples = (*(BAD,) * 20, *(replace(BAD, is_retry=True),) * 20, *(cured,) * 20)
+    task = replace(TASK, agents=(*MINE, second))
+
+    fixed = forecast([task], samples)
+    chosen = forecast([replace(task, learns=True)], samples)
+    closed = forecast(
+        [replace(task, learns=True)], samples, RunConditions(1, closed={"second": 9e9})
+    )
+
+    assert (fixed.agent_runs.middle, fixed.asks) == (4, 1.0), "its order is that of the plan"
+    assert (chosen.agent_runs.middle, chosen.agent_runs.high, chosen.asks) == (2, 2, 0.0)
+    assert (closed.agent_runs.middle, closed.asks) == (4, 1.0), "no other account is open"
+
+
+def test_an_agent_that_never_retried_is_drawn_as_often_as_another_one() -> None:
+    second = ForecastAgent("second", "second")
+    samples = (*(BAD,) * 5, *(replace(GOOD, agent="second"),) * 5)
+
+    made = forecast([replace(TASK, agents=(*MINE, second), learns=True)], samples)
+
+    assert 0 < made.asks < 0.3
+    assert (made.agent_runs.low, made.agent_runs.high) == (2, 4)
+
+
 def test_an_agent_does_not_wait_for_the_account_of_another_one() -> None:
     """It has no attempts of its own, so those of the others are used, without their limits."""
     samples = (*(LIMIT,) * 5, *(GOOD,) * 5)

@@ -23,6 +23,7 @@ from yaoki.core.forecast.planned_task import (
 from yaoki.core.forecast.samples import separate_run_effects
 from yaoki.core.machine.value_codec import from_data
 from yaoki.core.model import TaskKind
+from yaoki.core.model.treatment import LearningMode
 
 pytestmark = pytest.mark.spec("18.9")
 
@@ -54,6 +55,13 @@ def test_a_task_that_only_runs_checks_has_no_retries_and_no_rerun() -> None:
 
     assert (task.retries, task.repeats, task.reruns) == (0, 0, 0)
     assert forecast_task(a_spec(policy=a_policy(reruns_max=0)), {}).reruns == 0
+
+
+def test_a_task_that_learns_draws_the_agents_of_its_retries() -> None:
+    learning = a_spec(policy=a_policy(learn=LearningMode.CHOOSE))
+
+    assert forecast_task(learning, {}).learns
+    assert not forecast_task(a_spec(), {}).learns
 
 
 def test_the_final_check_has_the_checks_of_done_when() -> None:

@@ -67,7 +67,11 @@ def _draw(name: str, counts: ArmCounts, seed: str) -> DrawnArm:
 
 def sample_beta(alpha: float, beta: float, seed: str) -> float:
     """A number from the Beta distribution; both parameters are at least one."""
-    numbers = _uniform_numbers(seed)
+    return sample_beta_with(alpha, beta, _uniform_numbers(seed))
+
+
+def sample_beta_with(alpha: float, beta: float, numbers: Iterator[float]) -> float:
+    """The same with random numbers above zero and up to one."""
     first = _sample_gamma(alpha, numbers)
     return first / (first + _sample_gamma(beta, numbers))
 

@@ -8,6 +8,7 @@ from enum import Enum, auto, unique
 from yaoki.core.bound import worst_case
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import RaceRules, TaskKind, TaskSpec
+from yaoki.core.model.treatment import LearningMode
 
 # The end of a forecast for tasks that a planner has yet to write is unknown.
 OPEN_ENDED_KINDS = frozenset({TaskKind.PLAN})
@@ -49,6 +50,8 @@ class ForecastTask:
     race: RaceRules | None = None
     candidates: tuple[ForecastCandidate, ...] = ()
     has_winner: bool = False
+    # With `learn: choose` the agent of each retry is drawn.
+    learns: bool = False
 
     @property
     def waits_for_proof(self) -> bool:
@@ -151,4 +154,5 @@ def forecast_task(spec: TaskSpec, positions: Mapping[str, int]) -> ForecastTask:
         reruns=spec.policy.reruns_max if bound.reruns else 0,
         fail_over_after_s=spec.policy.fail_over_after.total_seconds(),
         race=spec.race,
+        learns=spec.policy.learn is LearningMode.CHOOSE,
     )

@@ -79,12 +79,14 @@ class RunEffect:
 class WorkPools:
     """The attempts from which a simulation draws, by agent and by checks.
 
-    The keys of `by_agent` are the agent and whether the attempt is a retry.
+    The keys of `by_agent` are the agent and whether the attempt is a retry.  `retries` counts the
+    retries of each agent that passed and that failed.
     """
 
     by_agent: Mapping[tuple[str, bool], Sequence[AttemptSample]]
     by_checks: Mapping[tuple[str, ...], Sequence[AttemptSample]]
     costs: Mapping[str, Sequence[float]]
+    retries: Mapping[str, tuple[int, int]]
 
     @property
     def is_sufficient(self) -> bool:
@@ -99,6 +101,7 @@ class WorkPools:
             {key: _resample(pool, chance) for key, pool in self.by_agent.items()},
             {key: _resample(pool, chance) for key, pool in self.by_checks.items()},
             self.costs,
+            self.retries,
         )
 
 
@@ -146,7 +149,13 @@ def build_pools(
     for sample in worked:
         if sample.cost is not None and sample.has_ended:
             costs[sample.agent].append(sample.cost)
-    return WorkPools(by_agent, by_checks, costs)
+    retries = {agent: _count_retries(worked, agent) for agent in accounts}
+    return WorkPools(by_agent, by_checks, costs, retries)
+
+
+def _count_retries(worked: Sequence[AttemptSample], agent: str) -> tuple[int, int]:
+    results = [one.result for one in worked if one.agent == agent and one.is_retry]
+    return results.count(AttemptResult.PASSED), results.count(AttemptResult.FAILED)
 
 
 def _is_foreign_limit(sample: AttemptSample, agent: str, accounts: Mapping[str, Set[str]]) -> bool:

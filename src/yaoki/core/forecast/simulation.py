@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import count
 
+from yaoki.core.decide.thompson import sample_beta_with
 from yaoki.core.forecast.planned_task import (
     CandidatePhase,
     ForecastCandidate,
@@ -264,12 +266,35 @@ class SimulatedRun:
         self._is_retry[index] = True
         if self._retries[index] > 0:
             self._retries[index] -= 1
+            if self._tasks[index].learns:
+                self._choose_agent(index, due)
             heappush(self._events, (due, index, False, None))
         elif self._reruns[index] > 0:
             self._reruns[index] -= 1
             self._held.append(index)
         else:
             self._asks = True
+
+    def _choose_agent(self, index: int, due: float) -> None:
+        """Draw the agent of a retry as `learn: choose` does: by what its retries led to so far.
+
+        The failures are not told apart by their patterns.
+        """
+        agents, present = self._tasks[index].agents, self._agent[index]
+        order = (present, *(n for n in range(len(agents)) if n != present))
+        first = {agents[n].name: n for n in reversed(order)}
+        usable = [
+            n
+            for n in first.values()
+            if n == present or self._closed.get(agents[n].account, 0.0) <= due
+        ]
+        if len(usable) > 1:
+            self._agent[index] = max(usable, key=lambda n: self._draw_success(agents[n].name))
+
+    def _draw_success(self, agent: str) -> float:
+        passed, failed = self._pools.retries[agent]
+        numbers = (1 - self._chance() for _ in count())
+        return sample_beta_with(1 + passed, 1 + failed, numbers)
 
     def _repeat(self, index: int, attempt: AttemptSample, now: float) -> bool:
         """False if the task may not be repeated again."""
