@@ -39,7 +39,11 @@ from yaoki.views import (
 from yaoki.views.moments import describe_moment, describe_wait_end
 from yaoki.views.plans import TaskBound
 from yaoki.views.tasks import MergeObstacle, UnmergedRevert
-from yaoki.views.wait_text import end_wait_command
+from yaoki.views.wait_text import (
+    describe_closed_account,
+    describe_refused_account,
+    end_wait_command,
+)
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
 
@@ -210,6 +214,36 @@ def test_a_long_wait_for_an_account_or_a_delay_names_the_command_that_ends_it(
     (task,) = build_run_view(RUN, [row], {}, is_idle=False, closed_accounts=closed).tasks
 
     assert end_wait_command(task, NOW) == command
+
+
+@pytest.mark.spec("18.6")
+@pytest.mark.parametrize(
+    ("problem", "reason", "words"),
+    [
+        (
+            AccountProblem.KEY_MISSING,
+            "agent 'bot': its variable KEY is not set (remedy: set KEY where yaoki starts)",
+            "agent 'bot': its variable KEY is not set (remedy: set KEY where yaoki starts); "
+            "a new run tries it again, and one task tries it in 5 min",
+        ),
+        (
+            AccountProblem.KEY_REFUSED,
+            "401",
+            "its key was refused; give its agent a valid key, or log in again; "
+            "a new run tries it again, and one task tries it in 5 min",
+        ),
+        (AccountProblem.RATE_LIMIT, "429", "its limit is reached; one task tries it in 5 min"),
+        (AccountProblem.OUTAGE, "503", "its service does not answer; one task tries it in 5 min"),
+    ],
+)
+def test_a_closed_account_says_why_and_when_it_is_tried(
+    problem: AccountProblem, reason: str, words: str
+) -> None:
+    account = AccountRow("bot", NOW + timedelta(minutes=5), reason, problem=problem)
+
+    assert describe_closed_account(account, NOW) == f"account bot is closed: {words}"
+    assert bool(describe_refused_account(account, NOW)) is problem.needs_person
+    assert describe_closed_account(replace(account, asking_task="run00001-2"), NOW) == ""
 
 
 @pytest.mark.spec("18.6")

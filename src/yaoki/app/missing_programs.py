@@ -15,6 +15,7 @@ from yaoki.core.commands.needed_programs import list_needed_programs
 from yaoki.core.environment import check_search_path
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.spec import list_chain
+from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
@@ -27,12 +28,14 @@ class MissingProgram:
     """A sentence that names the program and what needs it, and how to get it.
 
     `replaced_by`: the agent that works instead, in every chain with the missing one.
+    `is_variable`: its program is there, and a variable with its key is not set.
     """
 
     sentence: str
     remedy: str
     is_agent: bool = False
     replaced_by: str = ""
+    is_variable: bool = False
 
 
 def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
@@ -43,11 +46,22 @@ def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
     first = missing[0]
     if len(missing) == 1:
         raise PlanInvalid(first.sentence, hint=first.remedy)
-    # An agent may be there and not usable, for example hidden by the sandbox.
-    more = " or cannot run here" if any(one.is_agent for one in missing) else ""
     defects = [f"{one.sentence}; {one.remedy}" for one in missing]
-    words = f"{len(missing)} programs are missing{more}"
-    raise PlanInvalid(words, hint=first.remedy, defects=defects)
+    hint = "each of them says what helps; then start the command again"
+    raise PlanInvalid(_count_missing(missing), hint=hint, defects=defects)
+
+
+def _count_missing(missing: Sequence[MissingProgram]) -> str:
+    programs = [one for one in missing if not one.is_variable]
+    parts = []
+    if programs:
+        # An agent may be there and not usable, for example hidden by the sandbox.
+        more = " or cannot run here" if any(one.is_agent for one in programs) else ""
+        parts.append(f"{format_count(len(programs), 'program is', 'programs are')} missing{more}")
+    if unset := len(missing) - len(programs):
+        words = format_count(unset, "variable of an agent is", "variables of agents are")
+        parts.append(f"{words} not set")
+    return ", and ".join(parts)
 
 
 def has_command(agent: AgentSpec) -> bool:

@@ -11,7 +11,7 @@ from yaoki.adapters.git.repository import resolve_base
 from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.core.model.spec import list_chain
 from yaoki.core.text import format_count
-from yaoki.errors import Fault, NotNow, PlanInvalid
+from yaoki.errors import FatalCode, Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:
     from yaoki.app.base_checks import BaseSetup, Progress
@@ -167,7 +167,13 @@ class PlanPreflight:
         by_sentence = {cause.sentence: (spec, cause) for spec, cause in unusable.values()}
         for sentence, (spec, cause) in by_sentence.items():
             substitute = find_substitute(plan, spec, unusable)
-            yield MissingProgram(sentence, cause.hint, is_agent=True, replaced_by=substitute)
+            yield MissingProgram(
+                sentence,
+                cause.hint,
+                is_agent=True,
+                replaced_by=substitute,
+                is_variable=cause.code is FatalCode.AUTHENTICATION_FAILED,
+            )
 
 
 def _list_extractors() -> Collection[str]:

@@ -27,6 +27,7 @@ _PROBLEMS = {
     AccountProblem.RATE_LIMIT: "its limit is reached",
     AccountProblem.OUTAGE: "its service does not answer",
     AccountProblem.KEY_REFUSED: "its key was refused",
+    AccountProblem.KEY_MISSING: "its key is not set here",
     AccountProblem.NO_CREDIT: "its credit is used up",
 }
 
@@ -128,10 +129,25 @@ def describe_refused_account(account: AccountRow, now: datetime) -> str:
     if not account.problem.needs_person or account.asking_task:
         return ""
     when = describe_moment(account.until, now) if account.until > now else "next"
+    if account.problem is AccountProblem.KEY_MISSING:
+        words = account.reason  # it names the variable
+    else:
+        words = f"{_PROBLEMS[account.problem]}; {_REMEDIES[account.problem]}"
     return (
-        f"account {account.name} is closed: {_PROBLEMS[account.problem]}; "
-        f"{_REMEDIES[account.problem]}; a new run tries it again, and one task tries it {when}"
+        f"account {account.name} is closed: {words}; "
+        f"a new run tries it again, and one task tries it {when}"
     )
+
+
+def describe_closed_account(account: AccountRow, now: datetime) -> str:
+    """Why an account is closed and when it is tried again; empty if it may be tried, or a task asks
+    about it.
+    """
+    if account.problem.needs_person or account.asking_task or account.until <= now:
+        return describe_refused_account(account, now)
+    when = describe_moment(account.until, now)
+    words = f"account {account.name} is closed: {_PROBLEMS[account.problem]}"
+    return f"{words}; one task tries it {when}"
 
 
 def _race_words(row: TaskRow) -> str:

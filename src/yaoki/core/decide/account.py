@@ -33,12 +33,14 @@ FAIL_OVER_CAUSES = {
     AccountProblem.RATE_LIMIT: FailOverCause.LIMIT,
     AccountProblem.OUTAGE: FailOverCause.OUTAGE,
     AccountProblem.KEY_REFUSED: FailOverCause.KEY_REFUSED,
+    AccountProblem.KEY_MISSING: FailOverCause.KEY_REFUSED,
     AccountProblem.NO_CREDIT: FailOverCause.NO_CREDIT,
 }
 _PROBLEMS = {
     AccountProblem.RATE_LIMIT: "at its limit",
     AccountProblem.OUTAGE: "overloaded or out of reach",
     AccountProblem.KEY_REFUSED: "refusing the key",
+    AccountProblem.KEY_MISSING: "without a key",
     AccountProblem.NO_CREDIT: "out of credit",
 }
 

@@ -108,6 +108,7 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
 
 _ACCOUNT_REMEDIES: Mapping[AccountProblem, str] = {
     AccountProblem.KEY_REFUSED: "give the agent a valid key, or log in again",
+    AccountProblem.KEY_MISSING: "set its variable where yaoki starts",
     AccountProblem.NO_CREDIT: "add credit to the account",
 }
 _TYPE: Mapping[Reason, EscalationType] = {

@@ -155,7 +155,7 @@ def _failure_of_stage(report: StageFaulted) -> Failure:
     is_missing = report.source is FaultSource.AGENT and not report.transient
     if is_missing and report.code is FatalCode.AUTHENTICATION_FAILED:
         # Its key is not set here: another account of the same agent may continue.
-        return replace(fault, source=report.source, account_problem=AccountProblem.KEY_REFUSED)
+        return replace(fault, source=report.source, account_problem=AccountProblem.KEY_MISSING)
     problem = FailOverCause.MISSING_PROGRAM if is_missing else FailOverCause.NONE
     return replace(fault, source=report.source, agent_problem=problem)
 

@@ -354,12 +354,18 @@ class AccountProblem(StrEnum):
     # The service is overloaded or out of reach.
     OUTAGE = "outage"
     KEY_REFUSED = "key-refused"
+    # The variable with its key is not set where yaoki runs; its service was not asked.
+    KEY_MISSING = "key-missing"
     NO_CREDIT = "no-credit"
 
     @property
     def needs_person(self) -> bool:
         """Waiting does not help."""
-        return self in {AccountProblem.KEY_REFUSED, AccountProblem.NO_CREDIT}
+        return self in {
+            AccountProblem.KEY_REFUSED,
+            AccountProblem.KEY_MISSING,
+            AccountProblem.NO_CREDIT,
+        }
 
 
 @unique

@@ -21,7 +21,7 @@ from yaoki.faces.cli.doctor.condition import (
     shell_quote,
     unwritable_condition,
 )
-from yaoki.views.wait_text import describe_refused_account
+from yaoki.views.wait_text import describe_closed_account
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -60,7 +60,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         if left := find_orphan_branches(app):
             words = f"{branches(left)} here that the store does not know: another store had them"
             yield Condition("run branches", False, words, suggest_recovery(left[-1]))
-        yield from _refused_accounts(app)
+        yield from _closed_accounts(app)
 
 
 def _examine_store(app: App, look: Callable[[], Condition]) -> Condition:
@@ -102,13 +102,13 @@ def _examine_server(app: App) -> Iterator[Condition]:
         yield examine_condition("journal", lambda: _journal_condition(app), REOPEN_COMMAND)
         words = "none: the server's operator makes them, for example with pg_dump"
         yield Condition("backups", True, words)
-        yield from _refused_accounts(app)
+        yield from _closed_accounts(app)
 
 
-def _refused_accounts(app: App) -> Iterator[Condition]:
-    """The accounts that a person has to mend; whether that was done, the next task finds out."""
+def _closed_accounts(app: App) -> Iterator[Condition]:
+    """The accounts that no task uses now; whether a person mended one, the next task finds out."""
     for account in app.store.accounts():
-        if words := describe_refused_account(account, app.clock.now()):
+        if words := describe_closed_account(account, app.clock.now()):
             yield Condition("account", True, words)
 
 
