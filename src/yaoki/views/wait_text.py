@@ -140,8 +140,8 @@ def describe_refused_account(account: AccountRow, now: datetime) -> str:
 
 
 def describe_closed_account(account: AccountRow, now: datetime) -> str:
-    """Why an account is closed and when it is tried again; empty if it may be tried, or a task asks
-    about it.
+    """The cause for which an account is closed, and when it is tried again; empty if it may be
+    tried, or a task asks about it.
     """
     if account.problem.needs_person or account.asking_task or account.until <= now:
         return describe_refused_account(account, now)

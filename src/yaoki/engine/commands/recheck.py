@@ -107,7 +107,7 @@ def _refuse_merged(run: Run) -> None:
 
 
 def _refuse_while_ending(run: Run, tasks: Sequence[Task]) -> None:
-    """What still lands while a run is being cancelled is proven by the checks that it has."""
+    """The last tasks of a run that is being cancelled are proven by the checks that they have."""
     if run.cancel_requested and not _is_over(tasks):
         raise NotNow(
             f"run {run.id} is being cancelled; its last tasks have not ended yet",
