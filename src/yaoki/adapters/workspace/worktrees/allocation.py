@@ -56,21 +56,24 @@ class Worktrees:
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / ref_component(task_id)
-        link = path / ".git"
+        # Plain texts: this is called a dozen times for each task.
+        link = f"{path}/.git"
         # git names its folder after that of the worktree, unless there was one of that name.
-        usual = self._git.common_dir / "worktrees" / path.name / "gitdir"
+        usual = f"{self._git.common_dir}/worktrees/{path.name}"
+        if _read_gitdir(f"{usual}/gitdir") == link:
+            return Worktree(task_id, path, Path(usual))
         others = self._git.common_dir.glob("worktrees/*/gitdir")
-        files = (file for files in ((usual,), others) for file in files)
-        admin = next((file.parent for file in files if _read_gitdir(file) == link), None)
-        return Worktree(task_id, path, admin)
+        found = (file.parent for file in others if _read_gitdir(str(file)) == link)
+        return Worktree(task_id, path, next(found, None))
 
     def list_ids(self) -> frozenset[str]:
         """Tasks with a folder here, and tasks that only git still records: the process that removed
         their folder was killed.  Names with a dot are yaoki's own folders.
         """
         folders = [p.name for p in self._root.iterdir()] if self._root.is_dir() else []
-        links = (_read_gitdir(file) for file in self._git.common_dir.glob("worktrees/*/gitdir"))
-        recorded = [link.parent.name for link in links if link and link.parents[1] == self._root]
+        files = self._git.common_dir.glob("worktrees/*/gitdir")
+        links = (Path(link) for file in files if (link := _read_gitdir(str(file))))
+        recorded = [link.parent.name for link in links if link.parents[1] == self._root]
         return frozenset(name for name in (*folders, *recorded) if REF_COMPONENT.fullmatch(name))
 
     def require(self, task_id: str) -> Worktree:
@@ -255,13 +258,14 @@ class Worktrees:
             pause = min(pause * 2, LOCK_PAUSE_MAX)
 
 
-def _read_gitdir(file: Path) -> Path | None:
-    """The `.git` file of a worktree that git's record names; None when it was just removed."""
+def _read_gitdir(file: str) -> str:
+    """The `.git` file of a worktree that git's record names; empty when it was just removed."""
     try:
-        text = os.fsdecode(file.read_bytes().rstrip(b"\n"))
+        with open(file, "rb") as stream:  # noqa: PTH123 - a Path would be made only for this
+            text = os.fsdecode(stream.read().rstrip(b"\n"))
     except (FileNotFoundError, NotADirectoryError):
-        return None
-    return Path(os.path.normpath(file.parent / text))
+        return ""
+    return os.path.normpath(os.path.join(os.path.dirname(file), text))  # noqa: PTH118, PTH120
 
 
 def _delete_admin(admin: Path) -> None:
