@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from yaoki.core.model.enums import (
-    CONTENT_KINDS,
+from yaoki.core.model.agent_enums import (
     AccountProblem,
     AgentLimit,
+    EndCause,
+    FailOverCause,
+    Permissions,
+)
+from yaoki.core.model.enums import (
+    CONTENT_KINDS,
     AttemptMode,
     BackoffType,
     BaselineMode,
@@ -13,8 +18,6 @@ from yaoki.core.model.enums import (
     CheckType,
     Choice,
     CriterionLevel,
-    EndCause,
-    FailOverCause,
     FailureKind,
     FaultSource,
     GitCheck,
@@ -22,7 +25,6 @@ from yaoki.core.model.enums import (
     Outcome,
     PauseCause,
     PendingRequest,
-    Permissions,
     PlannedBy,
     PlanningRole,
     PromptChannel,

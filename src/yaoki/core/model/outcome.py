@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.model.enums import (
+from yaoki.core.model.agent_enums import (
     AccountProblem,
     AgentLimit,
     EndCause,
     FailOverCause,
+)
+from yaoki.core.model.enums import (
     FailureKind,
     FaultSource,
     OnFailure,

@@ -7,6 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.model.agent_enums import (
+    Permissions,
+)
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
     BackoffType,
@@ -16,7 +19,6 @@ from yaoki.core.model.enums import (
     FailureKind,
     GitCheck,
     OnFailure,
-    Permissions,
     PlanningRole,
     PromptChannel,
     TaskKind,

@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.model.agent_enums import (
+    AccountProblem,
+)
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
-    AccountProblem,
     AttemptMode,
     Choice,
     FailureKind,
