@@ -46,7 +46,7 @@ def test_merge_leaves_a_checkout_in_use_as_it_is(prepared: Prepared, kind: str) 
         case "overwritten":
             (project.repo / "one.txt").write_text("mine\n")
         case "sparse":
-            project.git("sparse-checkout", "set", "--no-cone", "/README")
+            project.git("sparse-checkout", "set", "--no-cone", "/README", "/yaoki.toml")
         case _:
             (project.repo / ".git" / "MERGE_HEAD").write_text(project.git("rev-parse", "HEAD"))
     before = [project.git("rev-parse", "HEAD"), project.git("status", "--porcelain")]

@@ -34,7 +34,8 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     project, said = prepared.after(ask_about_missing_file)
 
     command = f"yaoki plan recheck {project.status()['run']}"
-    hint = f"If the check itself is wrong, change it in the plan or yaoki.toml, then: {command}."
+    problem = "names tests/test_extra_color.py, which is neither in the base nor in the work"
+    hint = f"Check colour {problem}: change the check in the plan or yaoki.toml, then: {command}."
     assert hint in " ".join(said.split())
     for words in (["why", "colour"], ["answer", "colour"]):
         assert command in " ".join(project.yaoki(*words).out.split()), words
