@@ -109,9 +109,9 @@ class RunView:
     # For a continuous run: the result of the last finished iteration, and what follows.
     last_iteration: Mapping[str, Any] = field(default_factory=dict)
     unmerged_reverts: tuple[UnmergedRevert, ...] = ()
-    # Of all runs: no task may use them now.
+    # The accounts of all runs that no task may use now.
     closed_accounts: tuple[AccountRow, ...] = ()
-    # What must be done before the next command, if it is a merge; empty otherwise.
+    # A step that must come before the next command, if that is a merge; empty otherwise.
     merge_obstacle: str = ""
     # The rest of an active run, as it was forecast at this time; None where nobody asked for it.
     forecast: Forecast | None = None

@@ -7,7 +7,7 @@ from enum import StrEnum, unique
 
 @unique
 class AccountProblem(StrEnum):
-    """Why no agent can use an account: its service does not answer, or refuses to."""
+    """The reason why no agent can use an account: its service does not answer, or refuses to."""
 
     NONE = ""
     RATE_LIMIT = "rate-limit"
@@ -30,7 +30,7 @@ class AccountProblem(StrEnum):
 
 @unique
 class FailOverCause(StrEnum):
-    """Why the next agent of the chain continues instead of the present one."""
+    """The reason why the next agent of the chain continues instead of the present one."""
 
     NONE = ""
     LIMIT = "limit"
@@ -106,7 +106,7 @@ class AgentLimit(StrEnum):
 
     @property
     def account_problem(self) -> AccountProblem:
-        """What the limit says about the whole account."""
+        """The problem that the limit means for the whole account."""
         return _ACCOUNT_PROBLEMS.get(self, AccountProblem.NONE)
 
     @property
@@ -126,7 +126,7 @@ _ACCOUNT_PROBLEMS = {
 
 @unique
 class Permissions(StrEnum):
-    """What an agent may do without asking.
+    """The rights that an agent uses without asking.
 
     ALL: everything.  EDITS: change files of its worktree, and run the commands of its checks.
     PRESET: what its preset says, which is ALL except over ACP.

@@ -20,7 +20,7 @@ from yaoki.views.outcomes import outcome_words
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
 
-# What an entry raises whose fields are missing, or have other types than we write.
+# The errors of an entry whose fields are missing, or have other types than we write.
 DAMAGED_FIELDS = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 NO_FAILURE = RecordedFailure("", "", "", "", "", is_ours=False)
 

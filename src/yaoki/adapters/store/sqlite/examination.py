@@ -62,10 +62,10 @@ def find_damage(paths: StorePaths, journal_file: JournalFile) -> str:
 def _damage_inside(
     connection: sqlite3.Connection, paths: StorePaths, journal_file: JournalFile
 ) -> str:
-    names = {row[0] for row in connection.execute(TABLE_NAMES)}
+    names = _list_tables(connection)
     if names and "schema_version" not in names:
         return ""  # a foreign database, which the migration refuses
-    if names and (lacking := _find_missing_table(connection)):
+    if names and (lacking := _find_missing_table(connection, names)):
         return lacking
     thorough = paths.damage_marker.exists()
     if thorough or _has_sign_of_damage(paths.path):
@@ -98,20 +98,24 @@ def find_damage_thoroughly(paths: StorePaths, journal_file: JournalFile) -> str:
         with open_read_only(paths.path) as connection:
             return (
                 run_check(connection, "integrity_check")
-                or _find_missing_table(connection)
+                or _find_missing_table(connection, _list_tables(connection))
                 or find_disagreement(connection, journal_file)
             )
     except sqlite3.DatabaseError as error:
         return str(error)
 
 
-def _find_missing_table(connection: sqlite3.Connection) -> str:
+def _list_tables(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(str(name) for (name,) in connection.execute(TABLE_NAMES))
+
+
+def _find_missing_table(connection: sqlite3.Connection, names: frozenset[str]) -> str:
     """The first table that is missing, in words; the migration makes those of an older store."""
-    version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
-    if version != newest_version():
+    lacking = STORE_TABLES - names
+    if not lacking:
         return ""
-    lacking = STORE_TABLES - {row[0] for row in connection.execute(TABLE_NAMES)}
-    return f"its table {min(lacking)} is missing" if lacking else ""
+    version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
+    return f"its table {min(lacking)} is missing" if version == newest_version() else ""
 
 
 def find_missing_lines(paths: StorePaths, journal_file: JournalFile) -> list[int]:
@@ -200,7 +204,8 @@ def last_seq_of_backup(copy: Path) -> int:
     """The number of the last line in a backup; -1 if it is damaged."""
     try:
         with open_read_only(copy, "&immutable=1") as connection:
-            if run_check(connection, "integrity_check") or _find_missing_table(connection):
+            damage = run_check(connection, "integrity_check")
+            if damage or _find_missing_table(connection, _list_tables(connection)):
                 return -1
             return last_journal_seq(connection)
     except (sqlite3.Error, OSError):
@@ -228,7 +233,7 @@ def refuse_foreign(paths: StorePaths) -> None:
     with path.open("rb") as file:
         is_sqlite = file.read(len(HEADER)) == HEADER
     names = read_table_names(path) if is_sqlite else frozenset(("",))
-    # What cannot be read is taken for a store: the examination says what is wrong.
+    # An unreadable file is taken for a store: the examination says what is wrong.
     if not names or names >= OWN_TABLES:
         return
     raise StoreCorrupt(
@@ -250,6 +255,6 @@ def read_table_names(path: Path) -> frozenset[str] | None:
     address = f"{path.absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            return frozenset(str(name) for (name,) in connection.execute(TABLE_NAMES))
+            return _list_tables(connection)
     except sqlite3.Error:
         return None
