@@ -225,10 +225,10 @@ def empty_tables(url: str, but: str) -> None:
         connection.execute("SET session_replication_role = replica")  # in any order
         for (table,) in tables.fetchall():
             if table != but:
-                connection.execute(f"DELETE FROM {table}")  # type: ignore[arg-type]
+                connection.execute(f"DELETE FROM {table}")
         sequences = connection.execute("SELECT sequencename FROM pg_sequences")
         for (sequence,) in sequences.fetchall():
-            connection.execute(f"ALTER SEQUENCE {sequence} RESTART")  # type: ignore[arg-type]
+            connection.execute(f"ALTER SEQUENCE {sequence} RESTART")
 
 
 if __name__ == "__main__":
