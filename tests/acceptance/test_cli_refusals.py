@@ -42,6 +42,22 @@ def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.spec("12.1", "0.6")
+def test_a_run_is_named_by_at_least_four_characters_of_its_id(project: Project) -> None:
+    """A slip that begins the id of a run must not cancel it."""
+    run_good_plan(project)
+    run_id = json.loads(project.yaoki("status", "--json").out)["run"]
+
+    slip = project.yaoki("cancel", run_id[:3])
+    named = project.yaoki("status", run_id[:4])
+
+    assert slip.code == 6, slip.err
+    assert f"there is no task '{run_id[:3]}' in this run" in slip.err
+    refused = project.yaoki("why", "one", "--run", run_id[:3])
+    assert f"'{run_id[:3]}' is too short for the beginning of a run id" in refused.err
+    assert (named.code, run_id in named.out) == (0, True), named.err
+
+
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize(
     ("words", "said"),

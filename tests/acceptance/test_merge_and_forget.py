@@ -76,9 +76,12 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
 
     early = project.yaoki("forget", run)
     project.yaoki("merge", run)
+    cancelled = project.yaoki("cancel", run)
     done = project.yaoki("forget", run)
 
     assert early.code == 6
+    assert f"run {run} is already merged" in cancelled.err
+    assert f"yaoki undo TASK --run {run}" in cancelled.err
     assert f"the work of run {run} is not merged" in early.err
     assert done.code == 0, done.out + done.err
     assert project.git("for-each-ref", "refs/heads/yaoki", "refs/yaoki/work") == ""
@@ -98,6 +101,10 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     assert "every run of this repository is archived" in nothing_left.err
     assert f"ls {archive.parent}" in nothing_left.err
     assert (project.repo / "one.txt").read_text() == "good\n"
+    saved = project.yaoki("recover").out
+    assert "archived runs have all saved work" in saved
+    subprocess.run(saved.partition("next: ")[2], shell=True, check=True, cwd=project.repo)
+    assert project.git("for-each-ref", "refs/heads/back"), saved
 
 
 @pytest.mark.full

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.core.text import format_count
+from yaoki.adapters.git.ref_names import SAVED_WORK
+from yaoki.core.text import format_count, quote_path
 from yaoki.errors import Unknown, WorkspaceError
 
 if TYPE_CHECKING:
@@ -26,8 +28,24 @@ def find_orphan_branches(app: App) -> tuple[str, ...]:
 
 
 def _archived_run_ids(app: App) -> set[str]:
+    return {file.name.partition(".")[0] for file in _list_archives(app)}
+
+
+def _list_archives(app: App) -> list[Path]:
     folder = app.yaoki_folder / "archive"
-    return {file.name.partition(".")[0] for file in folder.iterdir()} if folder.is_dir() else set()
+    return list(folder.glob("*.tar.gz"))
+
+
+def suggest_unpacking(app: App) -> str:
+    """The command that makes branches of the attempts in the newest archive; empty without one."""
+    from yaoki.adapters.store.run_archive import BUNDLE  # after most commands nothing is archived
+
+    archives = _list_archives(app)
+    if not archives:
+        return ""
+    newest = quote_path(str(max(archives, key=lambda file: file.stat().st_mtime)))
+    fetch = f"git fetch {BUNDLE} '{SAVED_WORK}/*:refs/heads/back/*'"
+    return f"tar -xzf {newest} {BUNDLE} && {fetch}"
 
 
 def make_no_run_error(app: App) -> Unknown:

@@ -71,6 +71,9 @@ class Control:
         if run.cancel_requested and all(row.state.is_final for row in self._store.rows(run.id)):
             return []
         if load_run_status(self._store, run) is RunStatus.DONE:
+            if run.merged_commit:
+                hint = f"yaoki undo TASK --run {run.id}"
+                raise NotNow(f"run {run.id} is already merged", hint=hint)
             raise NotNow(f"run {run.id} is already done", hint=f"yaoki merge {run.id}")
         return self._store.cancel_run(run.id, why)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from yaoki.ports import Reads, TaskRow
 
 TASK_ID = lazy_compile(r"[a-z0-9]{8}-\d+")
+# As in git; a shorter one is more likely a slip, and some commands cannot be withdrawn.
+PREFIX_LENGTH_MIN = 4
 
 
 class RunLookup:
@@ -25,7 +27,7 @@ class RunLookup:
         self._store, self._archived_hint = store, archived_hint
 
     def find_run(self, text: str = "") -> Run:
-        """Find a run by id, the beginning of an id, or branch; the newest when `text` is empty."""
+        """Find a run by id, its beginning, or branch; the newest when `text` is empty."""
         runs = self._store.runs()
         if not text and runs:
             return runs[-1]
@@ -36,6 +38,10 @@ class RunLookup:
             raise Unknown("every run of this repository is archived", hint=archived)
         matches = [run for run in runs if run.id == text or run.branch == text]
         matches = matches or [run for run in runs if run.id.startswith(text)]
+        if matches and len(text) < PREFIX_LENGTH_MIN:
+            words = f"{text!r} is too short for the beginning of a run id"
+            hint = f"{PREFIX_LENGTH_MIN} characters are enough: yaoki status --all"
+            raise Unknown(words, hint=hint)
         if len(matches) != 1:
             count = f"{len(matches)} runs" if matches else "no run"
             raise Unknown(f"{count} named {text!r}", hint=archived or "yaoki status --all")

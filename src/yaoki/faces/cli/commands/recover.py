@@ -49,6 +49,7 @@ def recover(
     """
     from yaoki.app.build import App
     from yaoki.app.empty_attempts import find_empty_attempts
+    from yaoki.app.orphans import suggest_unpacking
 
     app = App(repo.absolute())
     try:
@@ -58,7 +59,7 @@ def recover(
         works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
             return _make_branch(app, works, empty, branch, as_json=as_json)
-        _list(works, empty, as_json=as_json)
+        _list(works, empty, suggest_unpacking(app), as_json=as_json)
     finally:
         app.close()
     return 0
@@ -116,7 +117,9 @@ def _make_branch(
     return 0
 
 
-def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: bool) -> None:
+def _list(
+    works: list[SavedWork], empty: Mapping[str, datetime], unpack_archive: str, *, as_json: bool
+) -> None:
     if as_json:
         saved = [_work_document(work, empty) for work in works]
         print_document({"schema": SCHEMA, "kept": saved})
@@ -133,7 +136,8 @@ def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: boo
         )
         for w in works[-SHOWN:]
     ]
-    for text in align_columns(rows) or ["no work is saved yet"]:
+    none = "archived runs have all saved work" if unpack_archive else "no work is saved yet"
+    for text in align_columns(rows) or [none]:
         print_wrapped(text)
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
@@ -142,7 +146,7 @@ def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: boo
         last = own[-1]
         print_next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
     else:
-        print_next_command("yaoki status")
+        print_next_command(unpack_archive or "yaoki status")
 
 
 def _work_document(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
