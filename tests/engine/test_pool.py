@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import SlotRelease, StopCheck, StopReason
+from yaoki.engine.loop import pool as pool_module
 from yaoki.engine.loop.admission import Admission, AdmissionDecision
 from yaoki.engine.loop.pool import Pool, PoolSettings
 from yaoki.engine.loop.upkeep import PoolUpkeep
@@ -37,6 +38,9 @@ class Heart:
 
     def version(self) -> int:
         return 0
+
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        self.callback = callback
 
     def tasks_to_stop(self) -> frozenset[TaskId]:
         return frozenset()
@@ -118,6 +122,30 @@ def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
         a_pool(Heart(), worker, upkeep=PoolUpkeep(scan=broken)).serve([RUN])
 
     assert worker.stopped_by is StopReason.STOP
+
+
+@pytest.mark.spec("17.8", "11.1")
+def test_a_waiting_pool_claims_when_the_store_is_told_of_a_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else ends the wait of this pool: its polls are an hour apart."""
+    monkeypatch.setattr(pool_module, "POLL_S", 3600.0)
+    monkeypatch.setattr(pool_module, "VERSION_POLL_S", 3600.0)
+    store, worker, waits = Heart(), FakeWorker(None), threading.Event()
+    monkeypatch.setattr(store, "next_due", lambda _: waits.set())
+    pool = a_pool(store, worker, complete=lambda _: bool(worker.running.is_set()))
+    serving = threading.Thread(target=pool.serve, args=([RUN],))
+    serving.start()
+    assert waits.wait(60)
+
+    worker.tasks.append(an_active_task())
+    worker.may_end.set()
+    monkeypatch.setattr(store, "version", lambda: 1)
+    while not worker.running.wait(0.01):
+        store.callback()
+    serving.join(60)
+
+    assert not serving.is_alive()
 
 
 @pytest.mark.spec("11.8", "12.3")

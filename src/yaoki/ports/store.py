@@ -194,6 +194,11 @@ class Claims(Protocol):
     def version(self) -> int:
         """Changes with every commit of any process; cheap enough to poll."""
 
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        """Call it soon after commits of any process; only a hint, and only where a server sends
+        one.
+        """
+
 
 class Records(Protocol):
     """Changes of tasks."""

@@ -70,6 +70,20 @@ def test_a_task_is_never_claimed_twice(store: SqlStore) -> None:
     assert (names(first), names(second), names(third)) == (["a", "b"], ["c"], [])
 
 
+@pytest.mark.spec("11.1", "13.1")
+def test_a_claim_of_nothing_is_no_change(store: SqlStore, store_location: StoreLocation) -> None:
+    """A waiting worker claims after every change: its own claims must not be one."""
+    submit(store, a_spec("a"))
+    claim_one(store)
+    other = open_test_store(store_location)
+    before = other.version()
+
+    assert (claim(store), store.claim_to_cancel(Claimant("host:1", MINUTE), [])) == ([], [])
+
+    assert other.version() == before
+    other.close()
+
+
 @pytest.mark.spec("11.6", "1.4")
 def test_tasks_of_equal_rank_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(1, 13)))

@@ -107,6 +107,9 @@ class Database(Protocol):
     def version(self) -> int:
         """Changes with every commit of any process."""
 
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        """Call it soon after commits of any process; only a hint."""
+
     def wait_for_pending_entries(self) -> None:
         """Wait, within a bound, until no entry can appear before one that is visible.
 

@@ -154,6 +154,7 @@ class SqlStore:
         self.journal = reads.journal
         self.last_seq = reads.last_seq
         self.version = reads.version
+        self.watch_commits = reads.watch_commits
         self.read_journal_source = reads.read_journal_source
         self.check_integrity = reads.check_integrity
         self.lines_missing_in_journal_file = reads.lines_missing_in_journal_file
@@ -289,6 +290,7 @@ _EXPOSED: Mapping[str, tuple[str, ...]] = {
         "journal",
         "last_seq",
         "version",
+        "watch_commits",
         "read_journal_source",
         "check_integrity",
         "lines_missing_in_journal_file",

@@ -80,6 +80,10 @@ class _State:
     vain_claims: int = 0
     admission: AdmissionDecision = field(default_factory=AdmissionDecision)
     is_stop_announced: bool = False
+    # A slot was freed or a commit was heard of since the last wait.
+    is_changed: bool = False
+    # The pool waits for tasks of others and sees few changes in vain.
+    awaits_commits: bool = False
 
 
 class Pool:
@@ -135,6 +139,7 @@ class Pool:
 
     def _loop(self, runs: Callable[[], Sequence[RunId]], is_over: Callable[[], bool]) -> None:
         heartbeat = threading.Thread(target=self._beat, name="heartbeat")
+        self._store.watch_commits(self._hear_commit)
         self._announce()
         heartbeat.start()
         try:
@@ -171,19 +176,37 @@ class Pool:
         state = self._state
         is_idle = state.idle_until is not None and bool(state.runs) and self._free_slots() > 0
         if not is_idle or self.stop.drain:
-            with self._changed:
-                self._changed.wait(POLL_S)
+            self._wait_for_change(POLL_S)
             return
         vain_claims = max(0, state.vain_claims - OWN_CHANGES)
         pause = min(VERSION_POLL_S * (1 + vain_claims), POLL_S)
         for _ in range(round(POLL_S / pause)):
-            with self._changed:
-                if self._changed.wait(pause):
-                    return
+            state.awaits_commits = vain_claims == 0
+            is_changed = self._wait_for_change(pause)
+            state.awaits_commits = False
             if self._store.version() != state.idle_version:
                 state.vain_claims += 1
                 return
+            if is_changed:
+                return
         state.vain_claims = 0
+
+    def _wait_for_change(self, seconds: float) -> bool:
+        """True after a change, also after one from before the wait."""
+        with self._changed:
+            is_changed = self._changed.wait_for(lambda: self._state.is_changed, seconds)
+            self._state.is_changed = False
+            return is_changed
+
+    def _wake(self) -> None:
+        """Called with the lock `_changed`."""
+        self._state.is_changed = True
+        self._changed.notify_all()
+
+    def _hear_commit(self) -> None:
+        with self._changed:
+            if self._state.awaits_commits:
+                self._wake()
 
     def _is_stopped(self) -> bool:
         stop_at = self._settings.stop_at
@@ -242,7 +265,7 @@ class Pool:
     def _release(self, slot: Slot) -> Iterator[None]:
         with self._changed:
             slot.is_released = True
-            self._changed.notify_all()
+            self._wake()
         try:
             yield
         finally:
@@ -305,7 +328,8 @@ class Pool:
             with self._changed:
                 if self._state.slots.get(task.id) is slot:
                     del self._state.slots[task.id]
-                self._changed.notify_all()
+                self._state.vain_claims = 0  # the changes were those of the task
+                self._wake()
 
     def _stop_reason(self, slot: Slot) -> StopReason | None:
         return slot.stop_reason or (StopReason.STOP if self.stop.now else None)

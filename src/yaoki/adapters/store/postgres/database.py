@@ -227,6 +227,9 @@ class PostgresDatabase:
                 self._known_commits, self._polls = commits, 0
             return self._version
 
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        self._listener.on_heard = callback
+
     def wait_for_pending_entries(self) -> None:
         if self._writes.is_writing_here:
             return  # it would wait for itself

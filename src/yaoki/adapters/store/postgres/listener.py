@@ -29,6 +29,7 @@ class CommitListener:
         self._notified = self._pending = False
         self.listening = False
         self.heard_count = 0
+        self.on_heard: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         if self._thread is None and not self._closing.is_set():
@@ -60,6 +61,7 @@ class CommitListener:
         while not self._closing.is_set():
             for _ in connection.notifies(timeout=TICK_S, stop_after=1):
                 self.heard_count += 1
+                self.on_heard()
             self._notified = False
             if self._pending:
                 self._pending = False

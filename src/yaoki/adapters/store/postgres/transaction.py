@@ -135,6 +135,15 @@ class WriteTransaction(ReadTransaction):
     def __init__(self, connection: Connection, shard: str = "") -> None:
         super().__init__(connection)
         self.shard = shard
+        self.has_changes = False
+
+    def run(self, sql: str, params: Params | None = None) -> int:
+        self.has_changes = True
+        return super().run(sql, params)
+
+    def _send(self, sql: str, params: Sequence[Params]) -> None:
+        self.has_changes = True
+        super()._send(sql, params)
 
     def lock_rows(self, sql: str, params: Params | None = None) -> None:
         self.rows(sql + self.for_update, params)
@@ -143,4 +152,4 @@ class WriteTransaction(ReadTransaction):
         self.rows("SELECT pg_advisory_xact_lock(:key)", {"key": advisory_lock_key(name)})
 
     def lock_table(self, table: str) -> None:
-        self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+        super().run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")

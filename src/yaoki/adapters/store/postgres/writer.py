@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.postgres.transaction import Connection, WriteTransaction
@@ -96,6 +97,11 @@ class WriterConnection:
     @property
     def closed(self) -> bool:
         return self.connection.closed
+
+    @property
+    def has_failed(self) -> bool:
+        """True after a statement that failed; a commit reports it, a rollback would not."""
+        return self.connection.info.transaction_status is TransactionStatus.INERROR
 
     def begin(self) -> tuple[WriteTransaction, int]:
         """A transaction, and the server's clock in milliseconds."""

@@ -172,7 +172,12 @@ class RetriedWrites:
             raise
         finally:
             self._thread.writing = False
-        self._commit(connection, result)
+        if tx.has_changes or connection.has_failed:
+            self._commit(connection, result)
+        else:
+            # A commit would count as a change, after which every waiting worker claims.
+            connection.roll_back()
+            self._warning.on_success()
         return result
 
     def _commit(self, connection: WriterConnection, result: object) -> None:

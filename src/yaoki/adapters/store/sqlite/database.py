@@ -196,6 +196,9 @@ class SqliteDatabase:
             version: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
             return version
 
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        """A file tells nobody of its changes."""
+
     def retry_read(self, read: Callable[[], ResultT]) -> ResultT:
         return read()
 

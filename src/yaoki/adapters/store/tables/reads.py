@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -163,6 +163,9 @@ class ReadQueries:
 
     def version(self) -> int:
         return self._db.version()
+
+    def watch_commits(self, callback: Callable[[], None]) -> None:
+        self._db.watch_commits(callback)
 
     def read_journal_source(
         self, run_id: RunId, events: Collection[str] = ()
