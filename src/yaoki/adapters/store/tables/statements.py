@@ -111,6 +111,7 @@ COMPETING_TASKS = """
 SELECT id, run_id, stage, queued, attempt FROM tasks
 WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
   AND lease_ms > :now
+ORDER BY n
 """
 
 LANDING_TASKS = """
