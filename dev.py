@@ -36,7 +36,8 @@ ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
 CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
 # Many tests wait for the programs they started, so there is room for more than one a core.
 AT_ONCE = (os.cpu_count() or 1) * 3
-TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal")
+# The plugin of Hypothesis searches all modules for constants, in each process; tests need it not.
+TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal", "-p", "no:hypothesispytest")
 # Thousands of tests that only compute, a millisecond each: handing one to another process and
 # hearing of its end takes three, so one process runs them all.
 COMPUTING = (

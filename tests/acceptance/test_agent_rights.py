@@ -160,6 +160,7 @@ def allowed_requests(project: Project, script: Path, **agent: Any) -> list[bool]
     return [line["allowed"] for line in lines if line["type"] == "acp.permission"]
 
 
+@pytest.mark.full
 def test_over_acp_an_agent_may_execute_exactly_the_commands_of_its_checks(
     project: Project, tmp_path: Path
 ) -> None:

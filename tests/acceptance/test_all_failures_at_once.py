@@ -49,6 +49,7 @@ def test_every_failing_check_is_in_one_prompt_and_the_retry_counts_once(project:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.3", "7.4")
 @pytest.mark.parametrize(
     ("language", "intro"),
@@ -79,6 +80,7 @@ def test_the_introduction_of_several_failures_says_that_the_agent_was_cut_off(
     assert f"{intro}\n\n{cut_off}\n\n" in prompt
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.5", "12.4")
 def test_a_rerun_for_flakiness_is_told_with_its_time(project: Project) -> None:
     checks = {"good": file_contains("a.txt")}
@@ -162,6 +164,7 @@ sys.exit(1)
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.2", "7.3")
 def test_colours_reach_neither_prompts_nor_messages(project: Project) -> None:
     script = project.folder / "coloured.py"
@@ -193,6 +196,7 @@ def test_colours_reach_neither_prompts_nor_messages(project: Project) -> None:
     assert "colour=3\n" in prompt or "colour=3 \n" in prompt
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.2", "16.5")
 def test_a_collection_failure_names_its_cause(project: Project) -> None:
     """The last line of the import error is what a person and an agent need first."""

@@ -227,6 +227,7 @@ def move_main(project: Project, path: str, text: str) -> None:
     project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.6", "10.4", "0.1")
 def test_merge_and_undo_honour_a_waiver_and_say_so(prepared: Prepared) -> None:
@@ -321,6 +322,7 @@ def test_undo_honours_a_waiver_on_the_final_check_and_says_so(project: Project) 
     )
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "10.4", "0.1")
 def test_a_waiver_on_the_final_check_does_not_cover_a_new_failure_with_a_name(

@@ -70,6 +70,7 @@ def test_report_and_why_count_every_execution_of_a_check_also_on_the_base(
     assert attempt["check_runs"] > 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "12.4")
 def test_logs_show_the_failure_that_status_tells_and_name_the_other_executions(
     project: Project,

@@ -136,6 +136,7 @@ def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
     assert "landed with checks that a person waived: base (base)" in merged.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_the_explanation_of_a_landed_task_begins_with_its_end(prepared: Prepared) -> None:
     """It began with the question, and the answer that resolved it was missing."""
@@ -179,6 +180,7 @@ def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> 
     assert "yaoki plan recheck" in waived
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "0.1", "6.6")
 def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Project) -> None:
     """A person accepts a test less; the next attempt deletes the whole file and asks again."""

@@ -186,6 +186,7 @@ def _conflict(project: Project) -> None:
     project.git("switch", "-q", "elsewhere")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "9.3", "0.1")
 def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
     """The final check of a run with a given-up task never ran."""
@@ -514,6 +515,7 @@ def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Proje
     assert f"is undone {words}" in " ".join(why.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "12.1")
 def test_an_undo_says_that_the_final_check_is_repeated_and_does_not_call_it_a_dependent(
     project: Project,
@@ -603,6 +605,7 @@ def test_a_worktree_is_restored_to_a_snapshot(project: Project) -> None:
     assert events[-1]["event"] == "SNAPSHOT_RESTORE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.8", "0.1", "12.1")
 def test_one_interrupt_lets_the_agent_finish_and_the_run_without_its_final_check_is_not_done(
     project: Project, tmp_path: Path

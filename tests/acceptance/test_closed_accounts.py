@@ -194,6 +194,7 @@ def test_with_a_second_account_nobody_is_asked_about_a_refused_key(
     assert entries(project, "ESCALATE_DECISION") == []
 
 
+@pytest.mark.full
 def test_a_limit_without_a_time_is_waited_for(project: Project, tmp_path: Path) -> None:
     service = Service(tmp_path / "service", UNNAMED_LIMIT, refusals=8)
 

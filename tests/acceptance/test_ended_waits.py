@@ -52,6 +52,7 @@ def read_until(stream: IO[str], words: str) -> str:
     raise AssertionError(f"{words!r} was never printed: {read}")
 
 
+@pytest.mark.full
 def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(prepared: Prepared) -> None:
     """Before: `has no open question: it is WAITING`, and no other command ended the wait."""
     project, (service, _) = prepared.after(park_all)

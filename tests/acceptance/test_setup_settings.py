@@ -155,6 +155,7 @@ def test_a_defective_setup_section_is_refused_with_every_problem(project: Projec
     assert 'must be a table: [setup] with commands = [["npm", "ci"]]' in plain.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.2")
 @pytest.mark.long
 def test_a_long_setup_and_a_long_check_are_reported_while_they_run(project: Project) -> None:

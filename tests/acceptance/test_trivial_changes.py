@@ -12,6 +12,7 @@ pytestmark = pytest.mark.acceptance
 COMMENT = {"write": {"note.py": "# a comment\n"}}
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3", "10.4", "3.5")
 @pytest.mark.parametrize(
     ("acts", "end"),

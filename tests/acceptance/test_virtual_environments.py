@@ -81,6 +81,7 @@ def test_the_environment_of_the_checkout_tests_the_code_of_the_worktree(project:
     assert "green at the base, 2 tests" in seen.out, seen.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "16.5")
 def test_a_missing_module_is_installed_into_the_environment(project: Project) -> None:
     commit_files(project, {**PYTHON, "tests/test_more.py": "import lib_a, lib_b\n"})
@@ -140,6 +141,7 @@ def test_a_deleted_environment_is_reported_with_the_command_that_creates_it(
 # ------------------------------------------------------------------ test files without a project
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "16.4")
 @pytest.mark.parametrize("has_pytest", [True, False])
 def test_bare_tests_run_with_pytest_if_it_is_installed(project: Project, has_pytest: bool) -> None:
@@ -173,7 +175,7 @@ def test_a_script_that_fixes_is_written_with_the_option_that_only_looks(project:
     assert (lint["state"], lint["command"]) == ("green", "npm run --silent lint -- --no-fix")
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("layout", ["src", "flat"])
 def test_a_check_of_a_plan_imports_the_work_and_not_an_installed_copy(

@@ -102,6 +102,7 @@ def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_ne
     assert project.yaoki("verify", str(file)).code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "6.5", "0.1")
 def test_a_new_failure_beside_a_waived_one_counts_and_the_prompt_names_only_the_new_one(
     project: Project,
@@ -263,6 +264,7 @@ PARTS = tap_script(
 )
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "16.6", "0.1")
 def test_a_waiver_of_one_test_excuses_no_other_that_a_merge_or_an_undo_breaks(
     project: Project,
@@ -319,6 +321,7 @@ def test_a_waived_check_of_an_idle_agent_is_not_said_to_pass(project: Project) -
         assert "checks already pass" not in project.yaoki(*words).out
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_second_failure_of_waived_work_asks_again_and_starts_no_agent(project: Project) -> None:
     """An agent that changed the work would end the waiver, and the first question would return."""

@@ -103,6 +103,7 @@ def test_the_log_of_a_check_shows_both_channels(prepared: Prepared) -> None:
     assert "yaoki logs" not in errors.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4")
 def test_the_plan_separates_tests_that_a_task_creates_from_checks_that_cannot_run(
     project: Project,

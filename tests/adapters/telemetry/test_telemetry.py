@@ -143,6 +143,7 @@ def test_metrics_contain_no_names_and_require_a_token(
     assert SECRET not in text
 
 
+@pytest.mark.full
 def test_the_command_prints_the_same_as_the_server(
     finished_place: Project, served: PageServer
 ) -> None:

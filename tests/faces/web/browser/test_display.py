@@ -100,7 +100,7 @@ COLUMNS = """(which) => [...document.querySelector(which).children]
     Math.round(cell.getBoundingClientRect().left)])"""
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("width", "shown"),
     [(1360, "n st nm at ag why ct tk ld"), (1000, "n st nm at why ct"), (700, "st nm at why")],
@@ -263,6 +263,7 @@ def ask_about_account(told: dict[str, Any]) -> None:
     told["asking"][0]["retry_subject"] = "account"
 
 
+@pytest.mark.full
 def test_the_form_of_a_question_about_an_account_promises_no_agent_reads_the_words(
     page_server: PageServer, visit: Visit
 ) -> None:

@@ -128,7 +128,7 @@ def test_long_lists_are_folded_and_missing_evidence_has_its_reason(
     visit.assert_no_errors()
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.full
 @pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)], ids=["wide", "narrow"])
 def test_the_evidence_is_in_japanese_and_fits_the_window(
     browser: Browser,

@@ -189,6 +189,7 @@ def seqs(page: Page) -> list[int]:
     return [int(words) for words in page.locator(".journal-row .num [data-row]").all_inner_texts()]
 
 
+@pytest.mark.full
 @pytest.mark.spec("18.9")
 def test_the_page_shows_the_forecast_and_then_what_became_of_it(
     project: Project, page_server: PageServer, visit: Visit, browser: Browser
