@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,6 +47,17 @@ def walk_tree(
         yield FolderEntry(path, facts.st_mode, facts.st_size, is_too_deep)
         if is_folder and not is_too_deep:
             pending.extend(_list_entries(top, path, skip))
+
+
+def parent_folders(paths: Iterable[str]) -> set[str]:
+    """All folders above these relative paths."""
+    found: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return found
 
 
 def _list_entries(top: Path, path: str, skip: Collection[str]) -> list[str]:

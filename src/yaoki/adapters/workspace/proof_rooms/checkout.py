@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, GitLocation
 from yaoki.adapters.git.filters import Filters
@@ -20,7 +20,7 @@ from yaoki.adapters.git.submodules import FILE as GITMODULES
 from yaoki.adapters.git.submodules import GITLINK, list_submodules
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.files import read_plain_bytes
-from yaoki.adapters.system.folders import iter_paths_below
+from yaoki.adapters.system.folders import iter_paths_below, parent_folders
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
 from yaoki.core.scope import is_in_scope
@@ -84,8 +84,7 @@ class RoomCheckout:
         others = [path for path in self.tracked if not is_in_scope(path, globs)]
         for path in others:
             delete_path(self.files / path)
-        folders = {parent for path in others for parent in PurePath(path).parents}
-        for folder in sorted(folders, reverse=True):
+        for folder in sorted(parent_folders(others), reverse=True):
             with suppress(OSError):
                 (self.files / folder).rmdir()
         self.files.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.system.folders import walk_folders
+from yaoki.adapters.system.folders import parent_folders, walk_folders
 from yaoki.adapters.workspace.proof_rooms.output_copy import (
     OutputCopy,
     OutputNotCopied,
@@ -76,7 +76,7 @@ class SetupOutput:
 
     def restore(self, tracked: Collection[str]) -> None:
         """Remove files that are neither tracked nor recorded, and restore those that differ."""
-        folders = {str(parent) for path in tracked for parent in Path(path).parents}
+        folders = parent_folders(tracked)
         for path in sorted(_walk(self._files), key=len, reverse=True):
             if path not in tracked and path not in self._manifest and path not in folders:
                 delete_path(self._files / path)

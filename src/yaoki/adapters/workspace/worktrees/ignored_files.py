@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.folders import walk_tree
-from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
+from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles, walk_names
 from yaoki.adapters.workspace.worktrees.setup_files import SetupFileStore, read_facts
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import dataclass
@@ -61,13 +61,20 @@ class IgnoredFileStore:
         return at
 
     def select_unsaved(
-        self, worktree: Worktree, at: GitLocation, discard: Sequence[str]
+        self,
+        worktree: Worktree,
+        at: GitLocation,
+        discard: Sequence[str],
+        ignored: Sequence[str] | None = None,
     ) -> IgnoredFiles:
-        """The smallest files first, as many as fit; `at` names the index to compare with."""
+        """The smallest files first, as many as fit; `at` names the index to compare with.
+
+        `ignored` contains what git ignores, if that is known already.
+        """
         setup, top = self._setup_files.load_facts(worktree.task_id), worktree.path
         unsaved = [
             path
-            for path in self._list_files(worktree, at)
+            for path in self._list_files(worktree, at, ignored)
             if setup.get(path) != read_facts(top / path)
             and not any(matches_glob(path, g) for g in discard)
         ]
@@ -95,7 +102,9 @@ class IgnoredFileStore:
         more = len(files.too_large) - LISTED_MAX
         return "\n".join((*rows, *([f"and {more} more"] if more > 0 else [])))
 
-    def _list_files(self, worktree: Worktree, at: GitLocation) -> list[str]:
+    def _list_files(
+        self, worktree: Worktree, at: GitLocation, ignored: Sequence[str] | None
+    ) -> list[str]:
         made = self._setup_files.load(worktree.task_id)
         paths = (
             entry.path
@@ -103,10 +112,16 @@ class IgnoredFileStore:
             for entry in walk_tree(worktree.path, name)
         )
         files = {path for path in paths if _is_file_or_link(worktree.path / path)}
-        return sorted(files.union(self._list_ignored(worktree, at)))
+        return sorted(files.union(self._list_ignored(worktree, at, ignored)))
 
-    def _list_ignored(self, worktree: Worktree, at: GitLocation) -> list[str]:
-        ignored: Iterable[str] = self._leftovers.list_ignored(worktree, at)
+    def _list_ignored(
+        self, worktree: Worktree, at: GitLocation, names: Sequence[str] | None = None
+    ) -> list[str]:
+        ignored = (
+            self._leftovers.list_ignored(worktree, at)
+            if names is None
+            else walk_names(worktree.path, names)
+        )
         return sorted(p for p in ignored if _is_file_or_link(worktree.path / p))
 
 

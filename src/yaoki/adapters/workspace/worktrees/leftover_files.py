@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,7 @@ class LeftoverFiles:
 
     def list_ignored(self, worktree: Worktree, at: GitLocation) -> frozenset[str]:
         names = self._git.read_names(*OTHERS, "--ignored", at=at)
-        return frozenset(path for name in names for path in _walk(worktree.path, name.rstrip("/")))
+        return walk_names(worktree.path, names)
 
     def ignored_sources(self, worktree: Worktree, since: float) -> tuple[str, ...]:
         """Ignored source files written since then: work that never lands."""
@@ -81,6 +81,11 @@ class LeftoverFiles:
             for name in self._git.read_names(*OTHERS, at=worktree.location):
                 if not CACHES.intersection(name.rstrip("/").split("/")):
                     yield printable_path(name)
+
+
+def walk_names(top: Path, names: Iterable[str]) -> frozenset[str]:
+    """The files and folders that git named, and everything below them."""
+    return frozenset(path for name in names for path in _walk(top, name.rstrip("/")))
 
 
 def _walk_sources(top: Path, name: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ from yaoki.adapters.workspace.worktrees.attempt_commits import (
 from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
 from yaoki.adapters.workspace.worktrees.work_elsewhere import list_commits_made
-from yaoki.adapters.workspace.worktrees.worktree import Worktree
+from yaoki.adapters.workspace.worktrees.worktree import Worktree, WorktreeStatus
 from yaoki.core.model import Run, Task
 from yaoki.core.scope import paths_outside_scope
 from yaoki.core.text import format_count, list_some
@@ -169,14 +169,14 @@ class WorkSaver:
         self._import_agent_commits(task, worktree)
         names = (worktree.head, task_branch_ref(task.id))
         commits = [commit.sha for commit in self._refs.read_commits(*names) if commit]
-        landed = self._is_landed(task, worktree)
-        if worktree.exists and not worktree.is_unfinished and not landed:
+        landed = self._read_landed_status(task, worktree)
+        if worktree.exists and not worktree.is_unfinished and landed is None:
             commits.insert(0, self.snapshot_commit(task, worktree, submodules=True))
         for commit in dict.fromkeys(commits):
             self._saved_refs.save(task, commit, label)
         self._save_dropped_commits(task, worktree)
         if worktree.is_usable:
-            self._save_ignored(task, worktree, landed=landed)
+            self._save_ignored(task, worktree, landed)
 
     def _save_dropped_commits(self, task: Task, worktree: Worktree) -> None:
         """Commits that the agent made and reset away: only the reflog of its HEAD names them."""
@@ -185,14 +185,16 @@ class WorkSaver:
             if commit is not None:
                 self._saved_refs.save(task, commit.sha, LEFT)
 
-    def _is_landed(self, task: Task, worktree: Worktree) -> bool:
-        """True when the worktree is exactly the landed commit: yaoki itself checked it out."""
+    def _read_landed_status(self, task: Task, worktree: Worktree) -> WorktreeStatus | None:
+        """The status when the worktree is exactly the landed commit, which yaoki checked out."""
         has_submodules = (worktree.path / ".gitmodules").exists()
         if not task.landed_commit or not worktree.is_usable or has_submodules:
-            return False
+            return None
         head = self._refs.read_commits(worktree.head)[0]
-        at_landing = head is not None and head.sha == task.landed_commit
-        return at_landing and self._worktrees.is_clean(worktree)
+        if head is None or head.sha != task.landed_commit:
+            return None
+        status = self._worktrees.setup_files.inspect(worktree, ignored=True)
+        return status if status.is_clean else None
 
     def snapshot_commit(self, task: Task, worktree: Worktree, *, submodules: bool = False) -> str:
         """A commit of the worktree's content; index, files and branch stay as they are.
@@ -218,10 +220,10 @@ class WorkSaver:
 
     # -------------------------------------------------------------- ignored files
 
-    def _save_ignored(self, task: Task, worktree: Worktree, *, landed: bool) -> None:
+    def _save_ignored(self, task: Task, worktree: Worktree, landed: WorktreeStatus | None) -> None:
         """Save ignored files: no other commit holds them, and they go with the worktree."""
         if landed and not self._ignored.select_unsaved(
-            worktree, worktree.location, task.spec.discard
+            worktree, worktree.location, task.spec.discard, landed.ignored
         ):
             return
         parent = self._ignored_parent(task, worktree)

@@ -29,13 +29,14 @@ from yaoki.adapters.workspace.worktrees.generated_folders import (
     is_generated,
     is_source,
 )
-from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.adapters.workspace.worktrees.worktree import Worktree, WorktreeStatus, delete_path
 from yaoki.ports import SetupChanges
 
 # Explicit, because the user's settings may hide untracked files.
 STATUS = ("status", "--no-renames", "--ignore-submodules=dirty", "-z", "--porcelain")
 # The second is a file that set-up added to the index: no commit has it either.
 UNTRACKED = ("??", "A")
+IGNORED = "!!"
 # A larger folder is a download: none of its files is looked at.
 LOOSE_FILES_MAX = 1_000
 # A larger file is compared by its size and time alone.
@@ -143,14 +144,23 @@ class SetupFileStore:
 
     def is_clean(self, worktree: Worktree) -> bool:
         """True when the worktree is its HEAD and what set-up made."""
+        return self.inspect(worktree).is_clean
+
+    def inspect(self, worktree: Worktree, *, ignored: bool = False) -> WorktreeStatus:
+        """With `ignored` also what git ignores, if set-up made nothing that is left out here."""
         made = self.load_untracked(worktree.task_id, worktree.head)
         mode = "--untracked-files=all" if made else "--untracked-files=normal"
-        rows = self._git.read_names(*STATUS, mode, *made.pathspecs, at=worktree.location)
+        lists_ignored = ignored and not made
+        options = ("--ignored=traditional",) if lists_ignored else ()
+        rows = self._git.read_names(*STATUS, mode, *options, *made.pathspecs, at=worktree.location)
         links = dict(made.links)
-        return all(
+        is_clean = all(
             row[3:] in made if row.startswith(UNTRACKED) else _is_at(worktree.path, row[3:], links)
             for row in rows
+            if not row.startswith(IGNORED)
         )
+        names = tuple(row[3:] for row in rows if row.startswith(IGNORED))
+        return WorktreeStatus(is_clean, names if lists_ignored else None)
 
     def list_edited(self, worktree: Worktree) -> tuple[str, ...]:
         """Files of set-up that have another content, and sources put into its build folders."""

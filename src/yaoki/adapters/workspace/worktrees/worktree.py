@@ -22,6 +22,14 @@ COMMIT_ID = lazy_compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
+class WorktreeStatus:
+    """The answer of `git status`; `ignored` is None when it was not asked for."""
+
+    is_clean: bool
+    ignored: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Worktree:
     """A task's folder and git's folder about it (`admin`), None if that is missing."""
 

@@ -220,12 +220,12 @@ class _Review:
     def _is_plugin(self, path: str) -> bool:
         """Does the runner load it, by the name of its module?"""
         stem = path.rsplit("/", 1)[-1].removesuffix(".py")
-        named = re.compile(rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b")
-        if any(named.search(text) for text in self.before.commands):
+        named = rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b"
+        if any(stem in text and re.search(named, text) for text in self.before.commands):
             return True
         lists = (p for p in self.base.paths if p.rsplit("/", 1)[-1] == "conftest.py")
-        listed = re.compile(rf"pytest_plugins[^\n]*[\"'.]{re.escape(stem)}[\"']")
-        return any(listed.search(self.base.text(p)) for p in lists)
+        listed = rf"pytest_plugins[^\n]*[\"'.]{re.escape(stem)}[\"']"
+        return any(re.search(listed, self.base.text(p)) for p in lists)
 
     def _settings(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
