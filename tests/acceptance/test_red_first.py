@@ -23,12 +23,12 @@ CHECKS = {"tests": {"run": [sys.executable, "-m", "pytest", "-q"], "env": WITHOU
 
 
 def run_fix(
-    project: Project, *attempts: dict[str, str], **more: Any
+    project: Project, *attempts: dict[str, str], checks: dict[str, Any] = CHECKS, **more: Any
 ) -> tuple[int, dict[str, Any], list[Any]]:
     """Run one fix; each attempt writes these files."""
     script = {"a": [[{"write": files}] for files in attempts]}
     task = {"id": "a", "kind": "fix", "goal": "Half of an odd number is wrong.", **more}
-    code = project.yaoki("run", project.plan(a_plan(script, [task], CHECKS))).code
+    code = project.yaoki("run", project.plan(a_plan(script, [task], checks))).code
     return code, project.task("a"), project.events("a")
 
 
@@ -119,6 +119,54 @@ def test_a_failing_test_of_the_base_is_red_and_needs_no_other(faulty: Project) -
     assert (code, task["attempt"]) == (0, 1)
     (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
     assert checked["fail_to_pass"] == ["test_half.py::test_odd"]
+
+
+UNIT_TEST = (
+    "import unittest\nfrom half import half\n\n\nclass Case(unittest.TestCase):\n"
+    "    def test_odd(self):\n        self.assertEqual(half(3), 1.5)\n"
+)
+ODD_TEST = "from half import half\n\n\ndef test_odd():\n    assert half(3) == 1.5\n"
+UNIT = {"tests": {"run": [sys.executable, "-m", "unittest", "-v", "test_half"]}}
+PYTEST_NAME, UNIT_NAME = "test_half.py::test_odd", "test_half.Case.test_odd"
+BAD_SYNTAX, BAD_IMPORT = "def half(n:\n    return n // 2\n", f"import no_such_module\n{FAULT}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "test", "checks", "red"),
+    [
+        (FAULT, ODD_TEST, CHECKS, PYTEST_NAME),
+        pytest.param(FAULT, UNIT_TEST, UNIT, UNIT_NAME, marks=pytest.mark.full),
+        pytest.param(BAD_SYNTAX, ODD_TEST, CHECKS, PYTEST_NAME, marks=pytest.mark.full),
+        pytest.param(BAD_IMPORT, ODD_TEST, CHECKS, PYTEST_NAME, marks=pytest.mark.full),
+        pytest.param(BAD_IMPORT, UNIT_TEST, UNIT, UNIT_NAME, marks=pytest.mark.full),
+    ],
+)
+def test_a_base_on_which_no_test_passes_is_red(
+    faulty: Project, fault: str, test: str, checks: dict[str, Any], red: str
+) -> None:
+    """Such a base is no baseline, and some cannot even be loaded; but they do fail."""
+    (faulty.repo / "half.py").write_text(fault)
+    (faulty.repo / "test_half.py").write_text(test)
+    faulty.git(*GIT_IDENTITY, "commit", "-qam", "the only test fails")
+
+    code, task, entries = run_fix(faulty, {"half.py": FIXED}, checks=checks)
+
+    assert (code, task["attempt"]) == (0, 1)
+    (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
+    assert checked["fail_to_pass"] == [red]
+
+
+@pytest.mark.full
+def test_a_fix_of_code_that_cannot_be_loaded_may_bring_a_test(faulty: Project) -> None:
+    """Without the change no test can fail by an assertion, the new one neither."""
+    (faulty.repo / "half.py").write_text(BAD_SYNTAX)
+    faulty.git(*GIT_IDENTITY, "commit", "-qam", "it cannot be loaded")
+
+    code, task, entries = run_fix(faulty, {"half.py": FIXED, "test_half.py": RED_TEST})
+
+    assert (code, task["attempt"]) == (0, 1)
+    (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
+    assert checked["fail_to_pass"] == ["test_half.py::test_even", PYTEST_NAME]
 
 
 @pytest.mark.full

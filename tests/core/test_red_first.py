@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.decide.red_first import RedEvidence, compare_without_change, judge_red_first
+from yaoki.core.decide.red_first import (
+    PASSES,
+    RedEvidence,
+    compare_with_base,
+    compare_without_change,
+    judge_red_first,
+)
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CriterionLevel, Finding, FindingItem, Outcome
 
@@ -141,6 +147,102 @@ def test_a_check_without_names_is_one_test() -> None:
     assert compare_without_change(failed(), now, FILES).red_tests == ("check smoke",)
 
 
+LOADED = a_finding(
+    Outcome.PASSED,
+    check="tests",
+    passing_tests=("t/test_x.py::test_a", "t/test_y.py::test_b", "pkg.test_x.Case.test_c"),
+    params={"testCount": 3},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "red"),
+    [
+        ("t/test_x.py::test_a", "assert 1 == 2", "t/test_x.py::test_a"),
+        ("t/test_x.py::test_a", "NameError: name 'x' is not defined", "t/test_x.py::test_a"),
+        ("t/test_x.py", "SyntaxError: invalid syntax", "t/test_x.py::test_a"),
+        ("t/test_x.py", "ModuleNotFoundError: No module named 'y'", "t/test_x.py::test_a"),
+        (
+            "unittest.loader._FailedTest.pkg.test_x",
+            "ImportError: cannot import name 'y'",
+            "pkg.test_x.Case.test_c",
+        ),
+        ("x.test.js", "does not load: SyntaxError: Unexpected end of input", "x.test.js"),
+    ],
+)
+def test_a_test_of_the_base_is_red_however_it_fails(name: str, message: str, red: str) -> None:
+    """No test passes there, and some cannot even be loaded: the task did not write them."""
+    base = failed((name, message), testCount=1, passedCount=0, loadError=True)
+
+    assert compare_with_base(base, LOADED, ("src/new.py",)).red_tests == (red,)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "moved"),
+    [
+        ("t/test_gone.py::test_a", "assert 1 == 2", ()),
+        ("t/test_x.py", "SyntaxError: invalid syntax", ("t/test_x.py",)),
+        ("test_x.py", "SyntaxError: invalid syntax", ("t/test_x.py",)),
+        ("unittest.loader._FailedTest.pkg.test_x", "ImportError: y", ("pkg/test_x.py",)),
+        ("unittest.loader._FailedTest.pkg.test_x", "ImportError: y", ("src/pkg/test_x.py",)),
+        ("pkg.test_x.Case.test_c", "NameError: name 'y'", ("pkg/test_x.py",)),
+        ("x.test.js", "does not load: SyntaxError: x", ("x.test.js",)),
+    ],
+)
+def test_a_test_that_the_base_or_the_change_lacks_is_not_red(
+    name: str, message: str, moved: tuple[str, ...]
+) -> None:
+    evidence = compare_with_base(failed((name, message), loadError=True), LOADED, moved)
+
+    assert not evidence.red_tests
+    assert evidence.why_not.startswith("has no test that fails without the change and passes")
+
+
+def test_a_base_on_which_the_same_tests_pass_has_no_red_file() -> None:
+    base = replace(
+        failed(("x.test.js", "does not load: SyntaxError: x")), passing_tests=LOADED.passing_tests
+    )
+
+    assert not compare_with_base(base, LOADED, ()).red_tests
+
+
+def test_the_words_about_failures_that_are_not_listed_are_no_test() -> None:
+    base = a_finding(Outcome.FAILED, items=(FindingItem("3 more", unlisted_count=3),))
+
+    assert not compare_with_base(base, a_finding(Outcome.PASSED), ()).red_tests
+
+
+@pytest.mark.parametrize(
+    ("base", "why"),
+    [
+        (a_finding(Outcome.PASSED), PASSES),
+        (
+            a_finding(Outcome.BROKEN, message="no program"),
+            "cannot run without the change: no program",
+        ),
+        (
+            failed(testCount=0, loadError=True),
+            "has no test that fails without the change and passes with it: "
+            "cannot run: its tests did not load: it failed",
+        ),
+    ],
+)
+def test_a_base_that_passes_or_has_no_test_shows_nothing(base: Finding, why: str) -> None:
+    """The last one: the file that the command names is part of the change."""
+    assert compare_with_base(base, LOADED, ()) == RedEvidence("tests", why_not=why)
+
+
+@pytest.mark.parametrize("params", [{}, {"loadError": True, "missingModules": ["nosuch"]}])
+def test_a_check_without_names_is_red_if_it_fails_at_the_base(params: dict[str, object]) -> None:
+    now = a_finding(Outcome.PASSED, check="smoke")
+
+    assert compare_with_base(failed(**params), now, ()).red_tests == ("check smoke",)
+
+
+def test_a_suite_that_ends_without_a_word_about_its_tests_is_red() -> None:
+    assert compare_with_base(failed(), LOADED, ()).red_tests == ("check tests",)
+
+
 def test_one_red_test_is_enough_and_is_named() -> None:
     evidence = [RedEvidence("a", why_not="x"), RedEvidence("b", ("t1", "t2"))]
 
@@ -183,10 +285,16 @@ def test_an_agent_is_told_which_files_and_which_tests_show_nothing() -> None:
             "check a x; check b y",
         ),
         (
-            [RedEvidence("a", why_not="x")],
+            [RedEvidence("a", why_not=PASSES)],
             (),
             "no test was added or changed, and none fails without the change",
         ),
+        (
+            [RedEvidence("a", why_not="x"), RedEvidence("b", why_not=PASSES)],
+            (),
+            "no test was added or changed; check a x",
+        ),
+        ([], (), "no test was added or changed, and none fails without the change"),
         ([], ("f",), "no check runs tests"),
     ],
 )

@@ -36,15 +36,16 @@ class MemoryBaselines:
 class SlowSession:
     """Runs end when the test says so."""
 
-    def __init__(self) -> None:
-        self.runs = 0
+    def __init__(self, outcome: Outcome = Outcome.PASSED, **params: object) -> None:
+        self.runs, self.outcome, self.params = 0, outcome, params
+        self.incomplete_bases: dict[tuple[str, str], Finding] = {}
         self.started, self.may_end = Event(), Event()
 
     def run_check(self, spec: CheckSpec, commit: str, *_: Any, **__: Any) -> Finding:
         self.runs += 1
         self.started.set()
         assert self.may_end.wait(30)
-        return Finding(spec.name, Outcome.PASSED)
+        return Finding(spec.name, self.outcome, params=self.params)
 
 
 def a_check(session: Any, claim: ClaimContext = CLAIM) -> ProofCheck:
@@ -97,3 +98,19 @@ def test_a_confirmed_failure_of_a_candidate_is_the_baseline_of_work_on_top_of_it
 
     assert comparison.baseline(a_check(session), FACTS, BASE).outcome is Outcome.FAILED
     assert session.runs == 0
+
+
+@pytest.mark.spec("16.5", "17.1")
+def test_a_base_without_a_passing_test_is_no_baseline_and_runs_once_in_a_verification() -> None:
+    """Red first needs its failures; the next verification may meet a mended machine."""
+    first, second = (SlowSession(Outcome.FAILED, passedCount=0) for _ in range(2))
+    first.may_end.set()
+    second.may_end.set()
+    comparison = BaselineComparison(MemoryBaselines())
+
+    base = comparison.baseline(a_check(first), FACTS, BASE)
+    red = comparison.finding_on_base(a_check(first), FACTS, BASE)
+    comparison.finding_on_base(a_check(second), FACTS, BASE)
+
+    assert (base.outcome, red.outcome) == (Outcome.BROKEN, Outcome.FAILED)
+    assert (first.runs, second.runs) == (1, 1)

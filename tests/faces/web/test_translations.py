@@ -20,7 +20,11 @@ from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
 from yaoki.core.decide.next_try import FRESH, choose_next_try
-from yaoki.core.decide.red_first import compare_without_change, judge_red_first
+from yaoki.core.decide.red_first import (
+    compare_with_base,
+    compare_without_change,
+    judge_red_first,
+)
 from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
@@ -291,12 +295,16 @@ def test_the_messages_of_hidden_checks_are_translated() -> None:
 def test_the_reasons_of_red_first_are_translated(files: tuple[str, ...]) -> None:
     failed = a_finding(Outcome.FAILED, params={"loadError": True}, message="no module")
     before = [a_finding(), failed, a_finding(Outcome.BROKEN, message="no pytest")]
-    evidence = [compare_without_change(one, a_finding(), files) for one in before]
+    now = a_finding(params={"testCount": 1})
+    evidence = [
+        compare_without_change(one, now, files) if files else compare_with_base(one, now, ())
+        for one in before
+    ]
     groups = (evidence[:0], evidence[:1], evidence[1:2], evidence[2:], evidence)
 
     said = {judge_red_first(group, CriterionLevel.TOLD, files).message for group in groups}
 
-    assert len(said) > (1 if files else 0)
+    assert len(said) > 1
     whys = {words.partition(": ")[2] for words in said}
     assert {words for words in {*said, *whys} if not is_translated(words)} == set()
 

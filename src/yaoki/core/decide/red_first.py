@@ -1,14 +1,16 @@
 """Red first: tests that fail without a change and pass with it show what it fixes (rule 17.1).
 
 The tests that a task added or changed run on the commit before it.  A test that cannot be loaded
-there shows nothing: it would fail whatever the change does.
+there shows nothing: it would fail whatever the change does.  A test that was there before is red
+however it fails, because the task did not write it: also if its file cannot be loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from yaoki.core.decide.baseline import exception_kind, incomplete_suite_reason
+from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import RED_FIRST_CHECK, CriterionLevel, Finding, FindingItem, Outcome
@@ -31,6 +33,9 @@ _MISSING_NAME = lazy_compile(
 )
 
 _WORD = lazy_compile(r"[\w-]+")
+# unittest names a module that it cannot load so.
+_FAILED_MODULE = "unittest.loader._FailedTest."
+PASSES = "passes without the change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,8 @@ def compare_without_change(before: Finding, now: Finding, test_files: Sequence[s
     # Only tests that exist with the change count; all do where their names are unknown.
     passing = frozenset(now.passing_tests)
     green = tuple(sorted(_tests_of(test_files, passing) & set(before.passing_tests)))[:TESTS_MAX]
-    if before.outcome is Outcome.PASSED:
-        why = "passes without the change"
-        return RedEvidence(now.check, green_tests=green, why_not=why)
     if before.outcome is not Outcome.FAILED:
-        why = f"cannot run without the change: {before.message}"
-        return RedEvidence(now.check, why_not=why)
+        return _not_failed(before, now, green)
     items = [item for item in before.items if not passing or item.name in passing]
     red = tuple(item.name for item in items if not _is_load_error(item.message))
     if red or not (before.items or incomplete_suite_reason(before)):
@@ -64,6 +65,55 @@ def compare_without_change(before: Finding, now: Finding, test_files: Sequence[s
         return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",), green)
     why = f"does not fail by an assertion without the change: {_load_failure(before)}"
     return RedEvidence(now.check, green_tests=green, why_not=why)
+
+
+def compare_with_base(base: Finding, now: Finding, moved: Collection[str]) -> RedEvidence:
+    """`base`: the check on the commit before the change, with the tests as they were there.
+
+    `moved`: the files that the change adds or deletes.  That a test file of them cannot be loaded
+    without the change, or is not loaded with it, shows nothing.
+    """
+    if base.outcome is not Outcome.FAILED:
+        return _not_failed(base, now)
+    found = (name for item in base.items for name in _red_at_base(item, base, now, moved))
+    red = tuple(dict.fromkeys(found))
+    is_one_test = not has_test_count(now) or not incomplete_suite_reason(base)
+    if red or (not base.items and is_one_test):
+        return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",))
+    why = f"has no test that fails without the change and passes with it: {_load_failure(base)}"
+    return RedEvidence(now.check, why_not=why)
+
+
+def _not_failed(before: Finding, now: Finding, green: tuple[str, ...] = ()) -> RedEvidence:
+    if before.outcome is Outcome.PASSED:
+        return RedEvidence(now.check, green_tests=green, why_not=PASSES)
+    return RedEvidence(now.check, why_not=f"cannot run without the change: {before.message}")
+
+
+def _red_at_base(
+    item: FindingItem, base: Finding, now: Finding, moved: Collection[str]
+) -> Iterator[str]:
+    """The tests of a failure at the base: itself, or those of a file that does not load there."""
+    passing, is_load_error = now.passing_tests, _is_load_error(item.message)
+    if item.unlisted_count or (is_load_error and _is_in_files(item.name, moved)):
+        return
+    if not passing or item.name in passing:
+        yield item.name
+    elif is_load_error:
+        prefixes = (f"{item.name}::", f"{item.name.removeprefix(_FAILED_MODULE)}.")
+        own = [name for name in passing if name.startswith(prefixes)]
+        # Some runners do not name the file of a test.
+        yield from own or ([item.name] if set(passing) - set(base.passing_tests) else ())
+
+
+def _is_in_files(name: str, paths: Collection[str]) -> bool:
+    """Is a test, a test file or a test module in one of these files?  Runners name it their way."""
+    file = name.partition("::")[0].removeprefix(_FAILED_MODULE)
+    modules = (path.rpartition(".")[0].replace("/", ".") for path in paths)
+    return any(f"/{path}".endswith(f"/{file}") for path in paths) or any(
+        f".{module}".endswith(f".{file}") or f"{file}.".startswith(f"{module}.")
+        for module in modules
+    )
 
 
 def _tests_of(files: Sequence[str], tests: frozenset[str]) -> frozenset[str]:
@@ -102,8 +152,13 @@ def judge_red_first(
             f"{'passes' if len(red) == 1 else 'pass'} with it: {list_some(red, NAMES_SHOWN)}",
             params={FAIL_TO_PASS: red[:TESTS_MAX]},
         )
-    if not test_files:
+    if not test_files and all(one.why_not == PASSES for one in evidence):
         why = "no test was added or changed, and none fails without the change"
+    elif not test_files:
+        why = "; ".join(
+            ["no test was added or changed"]
+            + [f"check {one.check} {one.why_not}" for one in evidence if one.why_not != PASSES]
+        )
     elif evidence:
         why = "; ".join(f"check {one.check} {one.why_not}" for one in evidence)
     else:

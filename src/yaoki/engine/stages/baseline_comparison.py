@@ -43,9 +43,15 @@ class BaselineComparison:
         self._locks: dict[tuple[str, str], Lock] = {}
 
     def baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
-        """The finding on a commit without this task; the check runs once per commit.
+        """The finding on a commit without this task, if failures can be compared with it."""
+        return as_baseline(self.finding_on_base(check, facts, commit))
 
-        A task that needs it while another task runs it waits for that result.
+    def finding_on_base(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
+        """The finding on a commit without this task as it is, also if no test passes there.
+
+        The check runs once per commit; a task that needs it while another task runs it waits for
+        that result.  A failure that is no baseline is kept for one verification: its cause may be
+        the machine.
         """
         key = command_key(check.spec, check.task.spec.setup)
         stored = self._baselines.baseline(commit, key)
@@ -68,9 +74,14 @@ class BaselineComparison:
                 lock.release()
 
     def _run(self, check: ProofCheck, facts: CheckFacts, commit: str, key: str) -> Finding:
-        base = as_baseline(check.run_on(commit, facts, "-base", purpose=CheckRunPurpose.BASE))
-        if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
+        kept = check.session.incomplete_bases
+        if (commit, key) in kept:
+            return kept[commit, key]
+        base = check.run_on(commit, facts, "-base", purpose=CheckRunPurpose.BASE)
+        if as_baseline(base).outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.save_baseline(commit, key, base)
+        elif base.outcome is Outcome.FAILED:
+            kept[commit, key] = base
         return base
 
     def change_matters(

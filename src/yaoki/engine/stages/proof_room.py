@@ -111,6 +111,8 @@ class ProofSession:
         self._opener, self._checker = opener, checker
         self._run, self._task, self._home, self._hold = run, task, home, claim
         self.runs: list[CheckRun] = []
+        # Failures on a base that are no baseline, by commit and key of the command.
+        self.incomplete_bases: dict[tuple[str, str], Finding] = {}
 
     def run_check(
         self,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from yaoki.core.decide.red_first import compare_without_change, judge_red_first
+from yaoki.core.decide.red_first import (
+    PASSES,
+    RedEvidence,
+    compare_with_base,
+    compare_without_change,
+    judge_red_first,
+)
 from yaoki.core.model import RED_FIRST_CHECK, CheckRunPurpose, CriterionLevel, Finding, Task
 from yaoki.core.model.change import Change
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
@@ -31,24 +37,37 @@ class RedFirst:
         level = task.spec.red
         if level is CriterionLevel.OFF or RED_FIRST_CHECK in task.waivers:
             return
-        tests = self._quality.list_test_files(changes)
-        without = (
-            self._workspace.contents.commit_with_files_of(facts.onto, facts.commit, tests)
-            if tests
-            else facts.onto
-        )
+        tests = tuple(self._quality.list_test_files(changes))
+        moved = tuple(one.path for one in changes if one.before is None or one.after is None)
         evidence = []
         for check, finding in passed:
             if check.claim.stop_reason():
                 return
-            before = self._run(check, facts, without, own=bool(tests))
-            evidence.append(compare_without_change(before, finding, tests))
+            evidence.append(self._evidence(check, finding, tests, moved, facts))
             if evidence[-1].red_tests:
                 break
         yield judge_red_first(evidence, level, tests)
 
-    def _run(self, check: ProofCheck, facts: CheckFacts, commit: str, *, own: bool) -> Finding:
-        """The commit before the change is a baseline; one with the new tests is this task's own."""
-        if not own:
-            return self._comparison.baseline(check, facts, commit)
-        return check.run_on(commit, facts, "-without-change", purpose=CheckRunPurpose.COMPARISON)
+    def _evidence(
+        self,
+        check: ProofCheck,
+        finding: Finding,
+        tests: Sequence[str],
+        moved: Sequence[str],
+        facts: CheckFacts,
+    ) -> RedEvidence:
+        """The tests of the change first; then those that the commit before it has."""
+        own = self._with_own_tests(check, finding, tests, facts) if tests else None
+        if own is not None and (own.red_tests or own.why_not == PASSES):
+            return own
+        base = self._comparison.finding_on_base(check, facts, facts.onto)
+        old = compare_with_base(base, finding, moved)
+        return old if own is None or old.red_tests else own
+
+    def _with_own_tests(
+        self, check: ProofCheck, finding: Finding, tests: Sequence[str], facts: CheckFacts
+    ) -> RedEvidence:
+        contents = self._workspace.contents
+        without = contents.commit_with_files_of(facts.onto, facts.commit, tests)
+        before = check.run_on(without, facts, "-without-change", purpose=CheckRunPurpose.COMPARISON)
+        return compare_without_change(before, finding, tests)
