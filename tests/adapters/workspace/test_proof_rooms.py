@@ -244,6 +244,49 @@ def test_checks_see_an_ordinary_clone_without_traces_of_yaoki(repo: Path) -> Non
         assert inside.name == repo.name
 
 
+def list_readable_repositories(folder: Path, revision: str) -> list[str]:
+    """The git folders at and below `folder` through which git finds the revision."""
+    found = []
+    for head in sorted(folder.rglob("HEAD")):
+        words = ["git", f"--git-dir={head.parent}", "cat-file", "-e", revision]
+        done = subprocess.run(words, check=False, capture_output=True)
+        if done.returncode == 0:
+            found.append(str(head.parent.relative_to(folder)))
+    return found
+
+
+@pytest.mark.spec("17.5")
+@pytest.mark.parametrize("name", ["project", 'a:b "c" \\d'])
+def test_no_git_folder_of_a_room_shows_what_a_check_with_declared_inputs_must_not_see(
+    tmp_path: Path, name: str
+) -> None:
+    """A git folder of an earlier version, which had the path of the objects, is mended."""
+    top = tmp_path / name
+    top.mkdir()
+    git(top, "init", "-q", "-b", "main")
+    git(top, "config", "user.name", "n")
+    git(top, "config", "user.email", "n@example.org")
+    head = commit(top, {"api/a.txt": "one\n", "other/b.txt": "two\n"})
+    rooms, folder = rooms_of(top), tmp_path / "rooms" / "1"
+
+    with rooms.acquire("plain") as room:
+        room.check_out(head)
+        room.record_setup_output()
+        whole = list_readable_repositories(folder, "HEAD:other/b.txt")
+        (folder / "git/objects/info").mkdir(parents=True, exist_ok=True)
+        (folder / "git/objects/info/alternates").write_text(f"{top / '.git/objects'}\n")
+    with rooms_of(top).acquire("plain") as room:
+        room.check_out(head)
+        room.keep_only(("api/**",))
+        declared = list_readable_repositories(folder, "HEAD:other/b.txt")
+        (room.files / "api/a.txt").write_text("changed\n")
+        changed = room.changed_files()
+
+    assert whole == [f"tree/{name}/.git"]
+    assert declared == []
+    assert changed == ("api/a.txt",)
+
+
 def test_git_commands_of_a_check_affect_only_the_room(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     refs = git(repo, "for-each-ref")

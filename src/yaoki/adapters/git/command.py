@@ -84,6 +84,8 @@ READ_COMMANDS = frozenset(
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_LOCK_S = 10.0
 DEFAULT_IDENTITY = ("yaoki", "yaoki@localhost")
+# A list of folders with further objects.
+ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
 DISK_FULL = lazy_compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 # git gives no reason here, so the free space of the disk is checked.
@@ -158,6 +160,12 @@ def _explain_fault(fault: Fault, cwd: Path) -> WorkspaceError:
     return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)
 
 
+def _quote_path(path: Path) -> str:
+    """One path in a list of paths, which colons separate."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 @lru_cache(maxsize=BATCHES_KEPT)
 def _open_batch(common_dir: Path, environment: frozenset[tuple[str, str]]) -> GitBatch:
     """The batch that all users of a repository share, because each batch has several processes."""
@@ -178,8 +186,12 @@ class Git:
         common_dir: Path,
         environ: Mapping[str, str] | None = None,
         filters: Filters | None = None,
+        objects: Path | None = None,
     ) -> None:
-        """`filters` confines the user's filter programs when they read files of agents."""
+        """`filters` confines the user's filter programs when they read files of agents.
+
+        `objects`: the objects of another repository that this one reads as well.
+        """
         self.common_dir, self._filters = common_dir, filters
         self._filter_settings = FilterSettings(
             common_dir, lambda args, env: run_git(args, cwd=common_dir, env=env)
@@ -187,6 +199,8 @@ class Git:
         self._environment = git_environment(environ)
         if is_partial(common_dir):
             del self._environment["GIT_NO_LAZY_FETCH"]
+        if objects is not None:
+            self._environment[ALTERNATES] = _quote_path(objects)
         self._clock = SystemClock()
 
     def run(
@@ -221,7 +235,7 @@ class Git:
     ) -> CommandResult:
         """Run a command that also reads the objects of another folder, and nothing else of it."""
         env = self._environment | self._identity_variables | {"GIT_DIR": str(self.common_dir)}
-        env |= {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects), "GIT_NO_LAZY_FETCH": "1"}
+        env |= {ALTERNATES: _quote_path(objects), "GIT_NO_LAZY_FETCH": "1"}
         result = run_git(args, cwd=self.common_dir, env=env, stdin=stdin)
         if result.code not in ok:
             raise explain_failure(args, result)

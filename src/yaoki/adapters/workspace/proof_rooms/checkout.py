@@ -2,8 +2,10 @@
 
 Checks see an ordinary clone: `.git` in their folder is a repository of its own with the user's
 objects as alternates.  yaoki writes it and never reads it, so nothing that a check does to it
-matters.  yaoki's own git folder and index are outside.  Submodules are checked out the same way,
-from the repositories of the user's checkout.
+matters.  yaoki's own git folder and index are outside, and have no objects: the path of the user's
+is only in the variables of yaoki's git.  So a check that must not see some files cannot read them
+through it either.  Submodules are checked out the same way, from the repositories of the user's
+checkout.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from yaoki.core.scope import is_in_scope
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 # Repositories of submodules stay: they are output of set-up.
 MODULES = "modules"
-ATTRIBUTES = ".gitattributes"
+ATTRIBUTES, ALTERNATES = ".gitattributes", "objects/info/alternates"
 # Attributes outside of the commit would change the checked out files.
 NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 
@@ -39,7 +41,8 @@ class RoomCheckout:
     def __init__(self, source: RoomSource, files: Path, git_dir: Path, filters: Filters) -> None:
         self._source, self.files, self._git_dir = source, files, git_dir
         self._filters = filters
-        self._git, self._at = Git(git_dir, filters=filters), GitLocation(git_dir, files)
+        self._git = Git(git_dir, filters=filters, objects=source.objects)
+        self._at = GitLocation(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
         # The attributes files that are checked out, with their blobs.
         self._attributes: frozenset[tuple[str, str]] = frozenset()
@@ -140,6 +143,8 @@ class RoomCheckout:
         self.files.mkdir(parents=True, exist_ok=True)
         if not (self._git_dir / "objects").is_dir():
             self._write(self._git_dir, commit, self._source.config(commit) + NO_ATTRIBUTES)
+        # Earlier versions of yaoki wrote it.
+        (self._git_dir / ALTERNATES).unlink(missing_ok=True)
 
     def _write_clone(self, commit: str, config: str) -> None:
         """Write the `.git` that checks see; it is new for each commit."""
@@ -150,13 +155,12 @@ class RoomCheckout:
             if entry.name != MODULES:
                 delete_path(entry)
         self._write(git_folder, commit, config)
+        (git_folder / ALTERNATES).write_bytes(os.fsencode(self._source.objects) + b"\n")
         shutil.copy2(self._git_dir / "index", git_folder / "index")
 
     def _write(self, folder: Path, commit: str, config: str) -> None:
         for name in ("objects/info", "refs/heads", "refs/tags", "info"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        alternates = os.fsencode(self._source.objects) + b"\n"
-        (folder / "objects" / "info" / "alternates").write_bytes(alternates)
         (folder / "HEAD").write_text(f"{commit}\n", encoding="ascii")
         (folder / "config").write_bytes(config.encode("utf-8", "surrogateescape"))
         (folder / "packed-refs").write_bytes(self._source.packed_refs)
