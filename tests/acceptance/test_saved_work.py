@@ -36,6 +36,26 @@ def test_a_commit_that_the_agent_reset_away_is_saved(project: Project) -> None:
     assert "precious.py" in saved_files(project)
 
 
+@pytest.mark.spec("14.4", "0.2")
+def test_a_file_that_git_refuses_goes_back_to_the_agent_in_the_words_of_git(
+    project: Project,
+) -> None:
+    """The agent gave its file an encoding that it does not have; no person can help there."""
+    wrong = "echo good > a.txt; echo '*.txt working-tree-encoding=UTF-16' > .gitattributes"
+    script = {"a": [[{"run": ["sh", "-c", line]}] for line in (wrong, "rm .gitattributes")]}
+    tasks = [{"id": "a", "checks": ["ok"]}]
+    plan = project.plan(a_plan(script, tasks, {"ok": file_contains("a.txt")}))
+
+    done = project.yaoki("run", plan)
+
+    assert done.code == 0, done.out
+    task = project.task("a")
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    assert "fatal: BOM is required in 'a.txt' if encoded as UTF-16" in project.prompt(task, 2)
+    assert "needs you" not in done.out
+    assert "a.txt" in saved_files(project)
+
+
 @pytest.mark.full
 @pytest.mark.spec("14.4", "16.10")
 def test_a_retry_does_not_accept_a_changed_git_configuration(project: Project) -> None:

@@ -13,6 +13,7 @@ from yaoki.core.decide.exit_classification import (
     classify_before_verify,
     classify_contradiction,
     classify_exit,
+    classify_git_refusal,
     classify_needless_run,
     classify_no_change,
     classify_oversize,
@@ -134,6 +135,14 @@ def test_an_oversized_change_names_its_first_excesses() -> None:
     )
     assert failure.message == "; ".join(excess[:5])
     assert failure.params == {"tooLarge": excess[:100]}
+
+
+@pytest.mark.spec("14.4")
+def test_a_refusal_of_git_goes_back_to_the_agent_in_its_words() -> None:
+    failure = classify_git_refusal("git add failed: fatal: BOM is required in 'a.py'")
+
+    assert (failure.kind, failure.pattern) == (K.INCOMPLETE, "check-failed")
+    assert failure.message == "git add failed: fatal: BOM is required in 'a.py'"
 
 
 # ------------------------------------------------------------------ the end of the agent

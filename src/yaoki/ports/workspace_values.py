@@ -32,6 +32,7 @@ class CommittedAttempt:
     commits could be saved.  `diff_digest` identifies the changes, on every machine the same.
     `left_out_files` are new files outside the task's scope: they are saved beside the work and are
     not part of it.  `sandbox_refusals` are acts of the agent that the sandbox refused.
+    `git_refusal`: what git said about a file that is not in the encoding of its attributes.
     `person_file_count` are the files that a person who took over has changed.
     """
 
@@ -44,6 +45,7 @@ class CommittedAttempt:
     left_out_files: tuple[str, ...] = ()
     sandbox_refusals: tuple[str, ...] = ()
     size_excess: tuple[str, ...] = ()
+    git_refusal: str = ""
     person_file_count: int | None = None
 
 

@@ -444,3 +444,49 @@ def test_a_second_attempt_with_a_nested_repository_continues(world: World) -> No
     found = world.workspace.landings.build_candidate(world.run, again)
 
     assert found.changed == ("lib/a", "lib/b")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("=UTF-16", "fatal: BOM is required in"),
+        ("=NO-SUCH", "fatal: failed to encode"),
+        ("", "fatal: true/false are no valid working-tree-encodings"),
+    ],
+)
+def test_files_that_git_cannot_convert_are_saved_as_they_are(
+    world: World, value: str, words: str
+) -> None:
+    def agent(at: Path) -> None:
+        write(at, **{"one.py": "1\n", "two.txt": "2\n"})
+        (at / ".gitattributes").write_text(f"*.py working-tree-encoding{value}\n")
+        (at / "one.py").chmod(0o755)
+        (at / "link.py").symlink_to("one.py")
+        (at / "old\nline.py").write_text("3\n")
+        (at / "nested").mkdir()
+        git(at / "nested", "init", "-q")
+        write(at / "nested", inner="4\n")
+
+    kept, _ = kept_after(world, agent)
+
+    assert words in kept.git_refusal
+    assert git(world.repo, "show", f"{kept.head}:one.py") == "1"
+    assert git(world.repo, "show", f"{kept.head}:link.py") == "one.py"
+    assert git(world.repo, "show", f"{kept.head}:old\nline.py") == "3"
+    modes = git(world.repo, "ls-tree", kept.head, "one.py", "two.txt").split()
+    assert modes[::4] == ["100755", "100644"]
+    listed = git(world.repo, "ls-tree", "-r", "--name-only", kept.head)
+    assert "nested/inner" in listed.splitlines()
+
+
+def test_a_removed_file_is_removed_though_git_cannot_convert_another_one(world: World) -> None:
+    def agent(at: Path) -> None:
+        name = git(at, "ls-files").splitlines()[0]
+        (at / name).unlink()
+        write(at, **{"one.py": "1\n", ".gitattributes": "*.py working-tree-encoding=UTF-16\n"})
+
+    before = git(world.repo, "ls-files").splitlines()[0]
+    kept, _ = kept_after(world, agent)
+
+    assert kept.git_refusal
+    assert before not in git(world.repo, "ls-tree", "-r", "--name-only", kept.head).splitlines()

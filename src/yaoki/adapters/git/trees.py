@@ -16,6 +16,7 @@ from yaoki.adapters.git.excluded_paths import NOTHING_EXCLUDED, ExcludedPaths
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds, SizeSurveyor, Survey
 from yaoki.adapters.git.submodule_objects import SubmoduleObjects
 from yaoki.adapters.git.tree_diff import GITLINK, TreeChange, parse_raw_diff, read_raw_diff
+from yaoki.adapters.git.unconverted_files import add_unconverted, is_encoding_refusal
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import GitFailed, WorkspaceError
 
@@ -30,6 +31,8 @@ class FolderTree:
     changes: tuple[TreeChange, ...]
     # Sentences about files and groups that exceed a limit and are not in the tree.
     excess: tuple[str, ...] = ()
+    # What git said about a file that is not in the encoding that `.gitattributes` names.
+    refusal: str = ""
 
 
 class TreeBuilder:
@@ -108,18 +111,25 @@ class TreeBuilder:
         if not cached:
             self._git.run("read-tree", start, at=at)
         survey = self._surveyor.survey(at, base, excluded)
-        if survey.excess:
-            self._add_listed(at, survey)
-        elif not cached:
-            self._add(at, excluded)
-        elif not self._try_add(at, excluded):
+        excess, refusal = survey.excess, ""
+        try:
+            if excess:
+                self._add_listed(at, survey.within_bounds)
+            elif not cached:
+                self._add(at, excluded)
+            elif not self._try_add(at, excluded):
+                self._git.run("read-tree", start, at=at)
+                self._add(at, excluded)
+        except GitFailed as error:
+            if not is_encoding_refusal(error):
+                raise
+            refusal = str(error)
             self._git.run("read-tree", start, at=at)
-            self._add(at, excluded)
+            excess += self._add_as_they_are(at, survey, excluded)
         self._remove_from_index(at, excluded)
         self._restore_links(at, base, excluded)
         tree = self._git.read_text("write-tree", at=at)
         changes = self.diff_trees(base, tree)
-        excess = survey.excess
         if links := [change.path for change in changes if change.is_new_gitlink]:
             excess += self._graft_all(at, links, NESTING_MAX)
             self._remove_from_index(at, excluded)
@@ -127,7 +137,7 @@ class TreeBuilder:
             changes = self.diff_trees(base, tree)
         large = (change.path for change in changes if change.path in survey.unchanged)
         excess += tuple(self._surveyor.describe_too_large(path, files) for path in large)
-        return FolderTree(tree, changes, excess)
+        return FolderTree(tree, changes, excess, refusal)
 
     def read_folder_without(
         self, files: Path, index: Path, paths: Sequence[str], base: str
@@ -197,9 +207,23 @@ class TreeBuilder:
             return False
         return True
 
-    def _add_listed(self, at: GitLocation, survey: Survey) -> None:
-        """Add the files within the limits; all others stay as the index has them."""
-        names = b"".join(os.fsencode(path) + b"\0" for path in survey.within_bounds)
+    def _add_as_they_are(
+        self, at: GitLocation, survey: Survey, excluded: ExcludedPaths
+    ) -> tuple[str, ...]:
+        """Add all files, those with an encoding without a conversion."""
+        if survey.excess:
+            self._add_listed(at, add_unconverted(self._git, at, survey.within_bounds))
+            return ()
+        args = ("ls-files", "-c", "-o", "--exclude-standard", "-z")
+        listed = [name for name in self._git.read_names(*args, at=at) if name not in excluded]
+        files = [name for name in dict.fromkeys(listed) if not name.endswith("/")]
+        self._add_listed(at, add_unconverted(self._git, at, files))
+        nested = [name.rstrip("/") for name in listed if name.endswith("/")]
+        return self._graft_all(at, nested, NESTING_MAX)
+
+    def _add_listed(self, at: GitLocation, paths: Sequence[str]) -> None:
+        """Add these files; all others stay as the index has them."""
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
         self._git.run("update-index", *options, at=at, stdin=names)
 
@@ -256,7 +280,7 @@ class TreeBuilder:
         """
         survey = self._surveyor.survey(at, excluded=excluded)
         if survey.excess:
-            self._add_listed(at, survey)
+            self._add_listed(at, survey.within_bounds)
             return survey.excess
         listed = self._git.read_names("ls-files", "-o", "-k", "--exclude-standard", "-z", at=at)
         folders = (name.rstrip("/") for name in listed if name.endswith("/"))

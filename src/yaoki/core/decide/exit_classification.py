@@ -32,6 +32,8 @@ PLACES_MAX = 5
 AGENT_FAILED_PATTERN = "agent-failed"
 NOTHING_CHANGED = "nothing was changed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
+# No pattern of its own: the words of git say what is wrong.
+GIT_REFUSAL_PATTERN = "check-failed"
 # Values of `AgentExit.limit` that explain a failing check: temporary ones, and permanent ones.
 _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
@@ -92,6 +94,11 @@ def classify_oversize(excess: Sequence[str]) -> Failure:
         FailureKind.INCOMPLETE, words, pattern=TOO_LARGE_PATTERN, check=TOO_LARGE_PATTERN
     )
     return replace(failure, params={"tooLarge": list(excess[:100])})
+
+
+def classify_git_refusal(words: str) -> Failure:
+    """git refuses a file or its attributes, both of which the agent writes: it tries again."""
+    return make_failure(FailureKind.INCOMPLETE, words, pattern=GIT_REFUSAL_PATTERN)
 
 
 def classify_before_verify(exit_: AgentExit) -> Failure | None:

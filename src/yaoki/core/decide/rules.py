@@ -272,6 +272,8 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
     failure_ = _before_verify(task, report.exit) or _unanswered(task, report)
     if failure_ is None and report.size_excess:
         failure_ = exit_classification.classify_oversize(report.size_excess)
+    if failure_ is None and report.git_refusal:
+        failure_ = exit_classification.classify_git_refusal(report.git_refusal)
     if failure_ is not None:
         identity = _work_identity(report.diff_digest, report.tree)
         return _after_agent_end(task, report, failure_, moment, identity)

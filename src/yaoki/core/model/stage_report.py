@@ -55,7 +55,8 @@ class WorkCommitted:
     of git's own configuration, `changed_checkout` files of the user's checkout that changed
     meanwhile, by the agent or by anyone else.  `left_out_files` are new files outside the scope,
     `size_excess` sentences about files beyond the size limits of a change.  `person_file_count`
-    are the files that a person who took over has changed since the last attempt.
+    are the files that a person who took over has changed since the last attempt.  `git_refusal`:
+    what git said about a file that is not in the encoding of its attributes.
     """
 
     exit: AgentExit
@@ -69,6 +70,7 @@ class WorkCommitted:
     size_excess: tuple[str, ...] = ()
     queue_choice: QueueChoice | None = None
     person_file_count: int | None = None
+    git_refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,7 @@ class WorkStage:
             saved.size_excess,
             self._choose_queue_entry(task, claim) if saved.changed else None,
             saved.person_file_count,
+            saved.git_refusal,
         )
 
     def _choose_queue_entry(self, task: Task, claim: ClaimContext) -> QueueChoice | None:

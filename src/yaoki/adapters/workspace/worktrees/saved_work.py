@@ -75,6 +75,7 @@ class WorkSaver:
         with self._trees.temporary_index(task.id) as index:
             files = self._attempts.read_files(worktree, index, base)
             left_out, excess = _new_files_outside_scope(task, files), files.excess
+            refusal = files.refusal
             if left_out:
                 full_commit = self._attempts.commit(task, files.tree, base, excess)
                 self._saved_refs.save(task, full_commit, OUTSIDE)
@@ -101,6 +102,7 @@ class WorkSaver:
             left_out_files=tuple(printable_path(path) for path in left_out),
             sandbox_refusals=imported.refused_acts,
             size_excess=excess,
+            git_refusal=refusal,
             person_file_count=self._count_person_files(task, files),
         )
 
