@@ -390,6 +390,29 @@ def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
     assert line == f"needs you: 1 != 2 ({words})"
 
 
+@pytest.mark.spec("4.6", "8.4", "12.4")
+@pytest.mark.parametrize(
+    ("blocked", "rule", "words"),
+    [
+        ("MAX_RETRIES", "5.1", "out of retries; one last try when "),
+        ("MAX_RETRIES", "4.6", "the same failure 3 times in a row; one last try when "),
+        ("MAX_RETRIES_INTEGRATION", "8.4", "out of retries; its last try from the run branch is"),
+    ],
+)
+def test_the_line_before_a_last_try_names_what_ended_the_retries(
+    blocked: str, rule: str, words: str
+) -> None:
+    data = {
+        "failure": {"message": "1 != 2"},
+        "blocked": blocked,
+        "why": {"rule": rule, "inputs": {"reasoning": "the same failure 3 times in a row"}},
+    }
+
+    line = describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "RERUN_HELD", data))
+
+    assert line.startswith(f"failed: 1 != 2; {words}")
+
+
 @pytest.mark.spec("12.4", "10.4")
 @pytest.mark.parametrize(("reason", "shown"), [("MAX_RETRIES", ""), ("MANUAL", "MANUAL")])
 def test_a_task_that_was_given_up_loses_the_reason_of_its_question(reason: str, shown: str) -> None:

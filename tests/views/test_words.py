@@ -19,7 +19,7 @@ from yaoki.faces.cli.doctor.condition import edit_command
 from yaoki.faces.text.explanation import explanation_lines
 from yaoki.ports import JournalEntry
 from yaoki.views import AttemptSummary, Explanation, build_run_view, explain
-from yaoki.views.decisions import RULES
+from yaoki.views.decisions import RULES, DecisionKind, ExplainedDecision
 
 pytestmark = pytest.mark.spec("12.4")
 
@@ -134,6 +134,58 @@ def test_settings_that_are_no_file_are_not_opened_in_an_editor(tmp_path: Path) -
 
     assert file.endswith(f" {tmp_path}/yaoki.toml")
     assert edit_command(tmp_path) == f"mv {tmp_path}/yaoki.toml {tmp_path}/yaoki.toml.old"
+
+
+@pytest.mark.spec("18.6")
+def test_the_rule_about_accounts_is_about_limits_as_well_as_outages() -> None:
+    assert RULES["18.6"].startswith("a limit, an outage or a refusal by its service closes")
+
+
+def a_decision(decision: DecisionKind, rule: str, reasoning: str) -> ExplainedDecision:
+    return ExplainedDecision(NOW, 3, decision, "", "", "", reasoning, rule, {}, ())
+
+
+@pytest.mark.spec("4.6", "8.4")
+@pytest.mark.parametrize(
+    "later",
+    [
+        (DecisionKind.ESCALATE,),
+        (DecisionKind.RERUN,),
+        (DecisionKind.ESCALATE, DecisionKind.RERUN),
+    ],
+)
+def test_why_names_what_ended_the_retries_before_a_decision_about_the_re_run(
+    later: tuple[DecisionKind, ...],
+) -> None:
+    (view,) = build_run_view(RUN, [a_row(1)], {}, is_idle=True).tasks
+    held = a_decision(DecisionKind.HOLD, "4.6", "the same failure 3 times in a row")
+    first = a_decision(DecisionKind.RETRY, "5.1", "retry 1")
+    decisions = (*(a_decision(one, "8.4", "nothing landed") for one in later), held, first)
+
+    lines = list(explanation_lines(Explanation(view, "WAITING", "", decisions, ())))
+
+    at = lines.index("what ended the retries:")
+    assert lines[at + 1].startswith("  rule      4.6: the same failure with the same work")
+    assert lines[at + 2] == "  reasoning the same failure 3 times in a row"
+
+
+@pytest.mark.spec("8.4")
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (DecisionKind.HOLD,),
+        (DecisionKind.RETRY, DecisionKind.HOLD),
+        (DecisionKind.ESCALATE, DecisionKind.RETRY, DecisionKind.HOLD),
+        (DecisionKind.ESCALATE,),
+    ],
+)
+def test_why_names_the_last_decision_only_once(kinds: tuple[DecisionKind, ...]) -> None:
+    (view,) = build_run_view(RUN, [a_row(1)], {}, is_idle=True).tasks
+    decisions = tuple(a_decision(one, "5.1", "x") for one in kinds)
+
+    lines = list(explanation_lines(Explanation(view, "WAITING", "", decisions, ())))
+
+    assert "what ended the retries:" not in lines
 
 
 @pytest.mark.spec("4.4")

@@ -56,7 +56,8 @@ RULES: Mapping[str, str] = {
     "18.4": "the first difference between proven candidates decides: hidden checks, mutants, "
     "a blind judge, diff, cost",
     "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
-    "18.6": "a service that does not answer closes its account: one task tries, no retry is used",
+    "18.6": "a limit, an outage or a refusal by its service closes an account: one task tries it "
+    "again, and an attempt without an answer of the model uses no retry",
     "5.7": "what was reported as not safe to retry is never retried by itself",
 }
 

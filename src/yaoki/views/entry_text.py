@@ -30,8 +30,8 @@ Data = Mapping[str, Any]
 MESSAGE_CHARS = 160
 # A warning may contain a command, which must not be cut.
 WARNING_CHARS = 1000
-# One re-run from the run branch.
-RERUN_RULE = "8.4"
+# The rules about the one re-run from the run branch, and about the limits of retries.
+RERUN_RULE, LIMIT_RULE = "8.4", "5.1"
 
 
 def describe_entry(entry: JournalEntry) -> str:
@@ -229,9 +229,13 @@ def _note_words(data: Data) -> str:
 
 
 def _hold_words(data: Data) -> str:
+    """Retries may be left: the reason why none follows is then another rule than their limit."""
     used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
     last = "its last try from the run branch is used up" if used else LAST_TRY
-    return f"failed: {failure_words(data['failure'])}; out of retries; {last}"
+    why = data.get("why", {})
+    by_limit = used or why.get("rule", LIMIT_RULE) == LIMIT_RULE
+    end = describe_reason(Reason.MAX_RETRIES) if by_limit else why["inputs"]["reasoning"]
+    return f"failed: {failure_words(data['failure'])}; {end}; {last}"
 
 
 def _recovery_start_words(data: Data) -> str:

@@ -1,4 +1,4 @@
-"""Rule 18.6: an account whose service does not answer, or refuses its key, closes for all tasks.
+"""Rule 18.6: a limit, an outage or a refusal by its service closes an account for all tasks.
 
 One task tries first after each wait.  Waits are bounded by time, not by a number of attempts, and
 an attempt in which the model never answered uses up no retry.  One question covers the account.

@@ -16,6 +16,7 @@ from yaoki.faces.text.render import (
     local_date_time,
     local_time,
 )
+from yaoki.views.decisions import DecisionKind
 from yaoki.views.history.races import describe_candidate
 
 if TYPE_CHECKING:
@@ -95,9 +96,12 @@ def _answer_line(answer: RecordedAnswer) -> str:
 
 
 def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:
-    """The decision before an escalation without a re-run: it ended the retries."""
-    if [one.decision for one in decisions[:2]] == ["ESCALATE", "HOLD"]:
-        last = decisions[1]
+    """The decision that ended the retries, if the last one is about the re-run after it."""
+    if decisions[0].decision not in {DecisionKind.ESCALATE, DecisionKind.RERUN}:
+        return
+    before = [one for one in decisions[1:] if one.decision is not DecisionKind.RERUN]
+    if before and before[0].decision is DecisionKind.HOLD:
+        last = before[0]
         yield "what ended the retries:"
         yield f"  rule      {last.rule}: {clean_line(last.rule_words)}"
         yield f"  reasoning {clean_line(last.reasoning)}"

@@ -97,7 +97,10 @@ const PARTS = {
   RECOVERY_COMPLETE: ({ strategy, left_out_subtasks: left = [] }) => [left.length ? ".partial" : "", { strategy, n: left.length }],
   RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
   RERUN_GRANTED: ({ head }) => ["", { head: shortCommit(head) }],
-  RERUN_HELD: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
+  RERUN_HELD: ({ failure, blocked, why = {} }) => {
+    const byLimit = blocked !== "MAX_RETRIES" || (why.rule || "5.1") === "5.1";
+    return ["", { failure: describeFailure(failure), reason: byLimit ? named("reason", blocked) : translate(why.inputs.reasoning) }];
+  },
   RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
   RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), time: duration(delay / 1000) }],
   RUN_FORECAST: ({ seconds, agent_runs: runs }) => ["", { time: duration(seconds.middle), late: duration(seconds.high), n: Math.round(runs.middle), most: Math.round(runs.high) }],
