@@ -54,6 +54,13 @@ class LeavingQueue(EmptyQueue):
         return next(self._ahead)
 
 
+class BusyQueue(EmptyQueue):
+    """A task is ahead, and stays there."""
+
+    def must_yield(self) -> bool:
+        return True
+
+
 def land_stage(branch: Branch) -> LandStage:
     workspace = cast(Workspace, SimpleNamespace(branches=branch, landings=branch))
     company = SimpleNamespace(is_taken_along=lambda *_: False, wait=lambda *_: None)
@@ -76,7 +83,7 @@ def land_stage(branch: Branch) -> LandStage:
         (True, ["base", "other"], RefusalCause.PREDECESSOR),
         (True, ["base", "below"], RefusalCause.UNKNOWN),
         (False, ["base", "below", "other"], RefusalCause.MOVED),
-        (False, ["base", "below"], RefusalCause.WAITED),
+        (False, ["base", "below"], RefusalCause.UNKNOWN),
     ],
 )
 def test_a_refused_landing_has_its_true_cause(
@@ -88,6 +95,23 @@ def test_a_refused_landing_has_its_true_cause(
     claim = replace(unclaimed_context(lambda _n, _d: None), confirm_claim=lambda: None)
 
     report = land_stage(Branch(commits)).land(a_run(), task, claim)
+
+    assert report == CommitNotLanded(commits[-1], cause)
+
+
+@pytest.mark.spec("17.7", "3.4", "12.4")
+@pytest.mark.parametrize(
+    ("commits", "cause"),
+    [(["base", "below"], RefusalCause.WAITED), (["base", "below", "other"], RefusalCause.MOVED)],
+)
+def test_a_task_that_others_need_enters_the_queue_behind_tasks_that_have_not_landed(
+    commits: list[str], cause: RefusalCause
+) -> None:
+    """It does not wait for those ahead of it, which may land in a moment: none of them failed."""
+    task = an_active_task(Stage.LAND, work=Work(verified_commit="verified", onto="below"))
+    claim = replace(unclaimed_context(lambda _n, _d: None), queue=BusyQueue())
+
+    report = land_stage(Branch(commits, takes=True)).land(a_run(), task, claim)
 
     assert report == CommitNotLanded(commits[-1], cause)
 

@@ -17,10 +17,10 @@ CLASSES: Mapping[str, str] = {
     ),
     "LAND_REFUSED": (
         "The verified commit cannot land, so the work is verified again. `cause` says why: the "
-        "branch `moved`, the `predecessor` in the merge queue did not land, nothing landed while "
-        "the task `waited` beside the queue, a `companion` that was verified with it was "
-        "withdrawn, the `answer` of a plan task names a task that is gone, or `unknown`. Older "
-        "journals have `why` for a companion."
+        "branch `moved`, the `predecessor` in the merge queue did not land, the task `waited` "
+        "beside the queue and now enters it behind tasks that have not landed yet, a `companion` "
+        "that was verified with it was withdrawn, the `answer` of a plan task names a task "
+        "that is gone, or `unknown`. Older journals have `why` for a companion."
     ),
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",

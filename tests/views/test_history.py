@@ -106,6 +106,10 @@ def test_executions_for_a_commit_that_could_not_land_are_void() -> None:
             "the work of another task, on top of which its checks had run, did not land",
         ),
         (
+            {"cause": "waited"},
+            "it enters the merge queue behind tasks that have not landed yet",
+        ),
+        (
             {"why": "of an older journal"},
             "a task whose work was checked together with its own was withdrawn",
         ),

@@ -54,7 +54,7 @@ CHOICES: Mapping[str, str] = {
 REFUSALS: Mapping[str, str] = {
     "moved": "other work landed first",
     "predecessor": "the work of another task, on top of which its checks had run, did not land",
-    "waited": "it waited for the tasks ahead of it, and none of them landed",
+    "waited": "it enters the merge queue behind tasks that have not landed yet",
     "companion": "a task whose work was checked together with its own was withdrawn",
     "answer": "a task that its answer names is gone",
     "unknown": "the branch did not take its verified commit",

@@ -65,10 +65,11 @@ class RefusalCause(StrEnum):
     """Why verified work could not land, so that it is verified again.
 
     MOVED: the branch has moved.  PREDECESSOR: the work was verified on top of a candidate of the
-    merge queue that did not land.  WAITED: it waited beside the queue, and nothing landed meanwhile
-    that took it along.  COMPANION: a task that was verified with it was withdrawn.  ANSWER: a
-    task that the answer of a plan task names is gone.  UNKNOWN: the branch is where it should be
-    and did not take the commit, which a machine that is gone may have made.
+    merge queue that did not land.  WAITED: tasks ahead of it in the queue have not landed yet, and
+    none of them takes it along, so it enters the queue itself.  COMPANION: a task that was
+    verified with it was withdrawn.  ANSWER: a task that the answer of a plan task names is gone.
+    UNKNOWN: the branch is where it should be and did not take the commit, which a machine that is
+    gone may have made.
     """
 
     MOVED = "moved"

@@ -100,13 +100,14 @@ class LandStage:
             )
         if stopped is StopReason.STOP:
             return StageDeferred("stopped before it landed", DEFERRED_WAIT)
-        head = self._workspace.branches.head(run)
-        if head == task.work.onto and not claim.queue.must_yield():
+        head, yields = self._workspace.branches.head(run), claim.queue.must_yield()
+        if head == task.work.onto and not yields:
             head = self._move_branch(run, task, claim)
             if head == commit:
                 return CommitLanded(commit)
-        waited = head == task.work.onto
-        return CommitNotLanded(head, RefusalCause.WAITED if waited else RefusalCause.MOVED)
+        if head != task.work.onto:
+            return CommitNotLanded(head, RefusalCause.MOVED)
+        return CommitNotLanded(head, RefusalCause.WAITED if yields else RefusalCause.UNKNOWN)
 
     def _refusal_cause(self, run: Run, predecessor: str, head: str) -> RefusalCause:
         if head == predecessor:
