@@ -174,7 +174,10 @@ def test_a_test_of_the_base_is_red_however_it_fails(name: str, message: str, red
     """No test passes there, and some cannot even be loaded: the task did not write them."""
     base = failed((name, message), testCount=1, passedCount=0, loadError=True)
 
-    assert compare_with_base(base, LOADED, ("src/new.py",)).red_tests == (red,)
+    # None of these files is the one of the test, though the names are alike.
+    others = ("src/new.py", "t/my_test_x.py", "t/test_x.py.orig", "pkg/my_test_x.py", "pkg/test.py")
+
+    assert compare_with_base(base, LOADED, others) == RedEvidence("tests", (red,))
 
 
 @pytest.mark.parametrize(
@@ -182,9 +185,15 @@ def test_a_test_of_the_base_is_red_however_it_fails(name: str, message: str, red
     [
         ("t/test_gone.py::test_a", "assert 1 == 2", ()),
         ("t/test_x.py", "SyntaxError: invalid syntax", ("t/test_x.py",)),
-        ("test_x.py", "SyntaxError: invalid syntax", ("t/test_x.py",)),
+        ("test_x.py", "SyntaxError: invalid syntax", ("src/a.py", "t/test_x.py", "t/b.py")),
+        ("t/test_x.py::test_a", "NameError: name 'y'", ("t/test_x.py",)),
+        ("a.b/test_x.py", "SyntaxError: invalid syntax", ("a.b/test_x.py",)),
         ("unittest.loader._FailedTest.pkg.test_x", "ImportError: y", ("pkg/test_x.py",)),
-        ("unittest.loader._FailedTest.pkg.test_x", "ImportError: y", ("src/pkg/test_x.py",)),
+        (
+            "unittest.loader._FailedTest.pkg.test_x",
+            "ImportError: y",
+            ("src/a.py", "src/pkg/test_x.py", "src/b.py"),
+        ),
         ("pkg.test_x.Case.test_c", "NameError: name 'y'", ("pkg/test_x.py",)),
         ("x.test.js", "does not load: SyntaxError: x", ("x.test.js",)),
     ],
@@ -204,6 +213,20 @@ def test_a_base_on_which_the_same_tests_pass_has_no_red_file() -> None:
     )
 
     assert not compare_with_base(base, LOADED, ()).red_tests
+
+
+@pytest.mark.parametrize("passing", [LOADED.passing_tests, ()])
+@pytest.mark.parametrize("message", ["does not load: SyntaxError: x", "assert 1 == 2"])
+def test_a_failure_that_stays_and_is_excused_is_not_red(
+    message: str, passing: tuple[str, ...]
+) -> None:
+    """The base has it too, or a person waived it: the check passes although it fails."""
+    params = {"known": ["x.test.js"], "testCount": 3}
+    now = replace(LOADED, passing_tests=passing, params=params)
+    base = failed(("x.test.js", message), testCount=3)
+
+    assert not compare_with_base(base, now, ()).red_tests
+    assert not compare_without_change(base, now, FILES).red_tests
 
 
 def test_the_words_about_failures_that_are_not_listed_are_no_test() -> None:

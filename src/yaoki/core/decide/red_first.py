@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from yaoki.core.decide.baseline import exception_kind, incomplete_suite_reason
+from yaoki.core.decide.baseline import (
+    KNOWN_FAILURES,
+    exception_kind,
+    incomplete_suite_reason,
+)
 from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
@@ -58,7 +62,7 @@ def compare_without_change(before: Finding, now: Finding, test_files: Sequence[s
     green = tuple(sorted(_tests_of(test_files, passing) & set(before.passing_tests)))[:TESTS_MAX]
     if before.outcome is not Outcome.FAILED:
         return _not_failed(before, now, green)
-    items = [item for item in before.items if not passing or item.name in passing]
+    items = [item for item in _new_failures(before, now) if not passing or item.name in passing]
     red = tuple(item.name for item in items if not _is_load_error(item.message))
     if red or not (before.items or incomplete_suite_reason(before)):
         # A check without named failures is one test itself.
@@ -75,13 +79,20 @@ def compare_with_base(base: Finding, now: Finding, moved: Collection[str]) -> Re
     """
     if base.outcome is not Outcome.FAILED:
         return _not_failed(base, now)
-    found = (name for item in base.items for name in _red_at_base(item, base, now, moved))
+    items = _new_failures(base, now)
+    found = (name for item in items for name in _red_at_base(item, base, now, moved))
     red = tuple(dict.fromkeys(found))
     is_one_test = not has_test_count(now) or not incomplete_suite_reason(base)
     if red or (not base.items and is_one_test):
         return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",))
     why = f"has no test that fails without the change and passes with it: {_load_failure(base)}"
     return RedEvidence(now.check, why_not=why)
+
+
+def _new_failures(before: Finding, now: Finding) -> list[FindingItem]:
+    """The failures without those that are excused and stay: `now` passes although they fail."""
+    excused = frozenset(now.params.get(KNOWN_FAILURES, ()))
+    return [item for item in before.items if item.name not in excused]
 
 
 def _not_failed(before: Finding, now: Finding, green: tuple[str, ...] = ()) -> RedEvidence:
