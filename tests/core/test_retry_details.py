@@ -712,6 +712,34 @@ def test_a_task_without_a_rerun_is_escalated(
     assert decided.why.inputs["same_failure_in_a_row"] == 2
 
 
+@pytest.mark.spec("4.6", "8.4")
+@pytest.mark.parametrize(
+    ("same_work", "failures", "is_futile"),
+    [
+        (3, {"QUALITY_FAILURE": 3}, True),
+        (2, {"QUALITY_FAILURE": 3}, False),
+        (3, {"QUALITY_FAILURE": 4}, False),
+        (3, {"QUALITY_FAILURE": 3, "INCOMPLETE": 1}, False),
+        (3, {"QUALITY_FAILURE": 3, "TRANSIENT_ERROR": 9}, False),
+    ],
+)
+def test_the_question_after_futile_attempts_names_them_unless_a_limit_was_reached(
+    same_work: int, failures: dict[str, int], is_futile: bool
+) -> None:
+    task = an_active_task(
+        Stage.VERIFY,
+        failure=a_failure(),
+        same_work_failures=same_work,
+        counts=Counts(failures=failures),
+    )
+
+    decided = escalate_without_rerun(task, "nothing landed", MOMENT)[0]
+
+    assert isinstance(decided, EscalationDecided)
+    words = "the same failure 3 times in a row with the same work, and no other agent"
+    assert decided.why.inputs.get("retries_ended") == (words if is_futile else None)
+
+
 def test_a_failure_kind_without_retries_counts_zero() -> None:
     task = an_active_task(Stage.VERIFY, failure=a_failure(FailureKind.FATAL_ERROR))
 

@@ -391,6 +391,20 @@ def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
 
 
 @pytest.mark.spec("4.6", "8.4", "12.4")
+def test_the_line_of_a_question_names_the_futile_attempts_that_ended_the_retries() -> None:
+    data = {
+        "failure": {"message": "1 != 2"},
+        "blocked": "MAX_RETRIES",
+        "reason": {"description": "nothing landed"},
+        "why": {"rule": "8.4", "inputs": {"retries_ended": "the same failure 3 times"}},
+    }
+
+    line = describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "ESCALATE_DECISION", data))
+
+    assert line == "needs you: 1 != 2 (the same failure 3 times; nothing landed)"
+
+
+@pytest.mark.spec("4.6", "8.4", "12.4")
 @pytest.mark.parametrize(
     ("blocked", "rule", "words"),
     [

@@ -149,7 +149,8 @@ def _escalation_words(data: Data) -> str:
     words, blocked = f"needs you: {failure_subject(data['failure'])}", data["blocked"]
     if blocked == Reason.NEEDS_HUMAN:
         return words
-    end = "; ".join(filter(None, (describe_reason(blocked), _no_last_try_words(data))))
+    ended = data.get("why", {}).get("inputs", {}).get("retries_ended") or describe_reason(blocked)
+    end = "; ".join(filter(None, (ended, _no_last_try_words(data))))
     return f"{words} ({end})"
 
 

@@ -204,6 +204,7 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     failure = task.failure
     assert failure is not None, f"{task.id} awaits a re-run without a failure"
     rule = task.spec.policy.rules.get(failure.kind)
+    ended = retry.describe_futile_end(task, failure)
     alone = f"{why}, so there is no last try from the run branch"
     decision = retry.RetryDecision(
         retry.RetryAction.ESCALATE,
@@ -216,6 +217,7 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         "work that passes its checks, or its group landing without it"
         if task.parent
         else "another task's landing since this one began",
+        inputs={"retries_ended": ended} if ended else {},
     )
     attempt = _FailedAttempt(
         task=task,

@@ -339,14 +339,12 @@ def _retry(
     elif failure.kind is FailureKind.LOST:
         strategy = RetryMethod.FRESH
     if strategy is None:
-        times = format_count(same_work, "time")
-        reasoning = f"the same failure {times} in a row with the same work, and no other agent"
         return _escalate(
             failure,
             current,
             most,
             "4.6",
-            reasoning,
+            _describe_futile(same_work),
             "another failure, other work, or another agent",
         )
     wait, source = _wait(task, failure, current + 1, chance)
@@ -367,6 +365,30 @@ def _retry(
         delay=wait,
         strategy=strategy,
     )
+
+
+def _describe_futile(same_work: int) -> str:
+    times = format_count(same_work, "time")
+    return f"the same failure {times} in a row with the same work, and no other agent"
+
+
+def describe_futile_end(task: Task, failure: Failure) -> str:
+    """What ended the retries of a task that awaits its re-run, if it was no limit of retries.
+
+    The failure is counted already.
+    """
+    policy = task.spec.policy
+    rule = policy.rules.get(failure.kind)
+    content = task.counts.content_failures - task.forgiven_counts.content_failures
+    is_limit = (
+        rule is None
+        or task.unforgiven_failures(failure.kind) > rule.retries_max
+        or content > policy.content_retries_max
+        or task.total_unforgiven_failures >= policy.total_attempts_max
+    )
+    if is_limit or task.same_work_failures < FUTILE_FAILURES:
+        return ""
+    return _describe_futile(task.same_work_failures)
 
 
 def _replace_agent(

@@ -133,8 +133,8 @@ def _draw_lines(draw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_shown(name: str, value: object) -> bool:
-    """A fingerprint says nothing to people."""
-    return name not in {"reasoning", "fingerprint"} and value not in (None, "")
+    """A fingerprint says nothing to people, and words have lines of their own."""
+    return name not in {"reasoning", "retries_ended", "fingerprint"} and value not in (None, "")
 
 
 def _input(name: str, value: object) -> str:
