@@ -240,6 +240,32 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     assert "y~2.1" in states(project)
 
 
+@pytest.mark.spec("2.6")
+def test_a_proof_from_before_a_recheck_does_not_win(project: Project, tmp_path: Path) -> None:
+    """The first is proven with the old check only; the second also passes the new one."""
+    calls, go = tmp_path / "calls", tmp_path / "go"
+    agents = {"first": RIGHT, "second": f"{wait_for(go)}; {RIGHT}; echo more > more.txt"}
+    race = {"tries": 2, "agents": ["first", "second"], "until": "all"}
+    plan = a_plan(agents, {"x": {"race": race, "budget": {"attempts": 1}}}, calls)
+    project.settings(FAST)
+    run = project.start("run", project.plan(plan))
+    wait_until(lambda: "CANDIDATE_PROVEN" in project.event_names(), "the first is proven")
+
+    plan["checks"]["has-more"] = {"shell": "test -e more.txt"}
+    plan["tasks"][0]["checks"] = ["has-x", "has-more"]
+    project.plan(plan)
+    assert project.yaoki("plan", "recheck").code == 0
+    wait_until(lambda: "CANDIDATE_FAILED" in project.event_names(), "the first is verified again")
+    go.touch()
+
+    assert run.wait() == 0
+    assert lines(calls).count("x~1.1") == 1, "its agent does not run again"
+    first, second = candidates(project)
+    assert (first["outcome"], second["outcome"]) == ("failed", "proven")
+    assert project.show(project.status()["run_branch"], "more.txt") == "more"
+    assert "BAD" not in project.yaoki("doctor").out
+
+
 @pytest.mark.spec("14.4", "16.10")
 def test_a_retry_after_a_race_does_not_accept_a_changed_git_configuration(
     project: Project,

@@ -210,12 +210,14 @@ class Records(Protocol):
         lease: Lease,
         race_task: TaskId,
         decide: Callable[[Task], Sequence[Event]],
-        follow: Callable[[Task, Sequence[Task], Task], Sequence[tuple[TaskId, Sequence[Event]]]],
+        follow: Callable[
+            [Task, Sequence[Task], Task, Task | None], Sequence[tuple[TaskId, Sequence[Event]]]
+        ],
     ) -> list[Task]:
         """As `record`, with what follows for the racing task and its other candidates.
 
-        `follow` gets the racing task, its candidates and the recorded one.  Returns every task
-        that changed, the candidate first.
+        `follow` gets the racing task, its candidates, the recorded one, and the judge of the round
+        if one was asked.  Returns every task that changed, the candidate first.
         """
 
     def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:

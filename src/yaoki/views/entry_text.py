@@ -385,7 +385,10 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     ),
     "RECONCILED": _repair_words,
     "PLAN_RECHECKED": lambda data: str(data["message"]),
-    "CHECKS_REVISED": lambda data: f"has the checks of revision {data['revision']['number']}",
+    "CHECKS_REVISED": lambda data: (
+        f"has the checks of revision {data['revision']['number']}"
+        + ("; it is verified again" if data.get("proof_is_void") else "")
+    ),
     "RUN_FORECAST": _forecast_words,
     "RUN_MERGED": _merge_words,
     "MERGE_REFUSED": lambda data: f"merge into {data['branch']} refused: {data['failure']}",

@@ -64,7 +64,9 @@ def record(
         lease_of(task),
         task.race_task,
         decide,
-        lambda race, candidates, changed: follow_race(race, candidates, changed, MOMENT),
+        lambda race, candidates, changed, judge: follow_race(
+            race, candidates, changed, MOMENT, judge
+        ),
     )
 
 

@@ -60,6 +60,7 @@ TASK_DOC_FIELDS = (
     "candidates",
     "race_task",
     "score",
+    "settled_spend",
     "judge",
     "judgment",
 )

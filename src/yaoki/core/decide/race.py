@@ -73,12 +73,18 @@ def _rules(task: Task) -> RaceRules:
 
 
 def follow_race(
-    task: Task, candidates: Sequence[Task], changed: Task, moment: ClockAndChance
+    task: Task,
+    candidates: Sequence[Task],
+    changed: Task,
+    moment: ClockAndChance,
+    judge: Task | None = None,
 ) -> tuple[TaskEvents, ...]:
     """The steps after the last one of `changed`, a candidate or the judge, for all tasks of its
     race.
 
-    `candidates` are those of the current round, in order.
+    `candidates` are those of the current round, in order.  `judge` is the one that was asked in
+    this round: candidates that were proven before their checks changed are verified again
+    meanwhile.
     """
     if changed.spec.kind is TaskKind.JUDGE:
         return _follow_judge(task, candidates, changed, moment)
@@ -88,10 +94,29 @@ def follow_race(
         return ((task.id, settled),) if settled else ()
     if changed.failure is not None and changed.failure.check == GIT_CONFIG_CHECK:
         return _lose(task, candidates, changed, settled, moment)
+    if judge is not None and not judge.state.is_final:
+        # Its end decides.
+        return ((task.id, settled),) if settled else ()
+    answer = settle_judge(judge) if judge is not None else None
+    return _decide(task, candidates, settled, answer, moment)
+
+
+def _decide(
+    task: Task,
+    candidates: Sequence[Task],
+    settled: tuple[Event, ...],
+    answer: JudgeSettled | None,
+    moment: ClockAndChance,
+) -> tuple[TaskEvents, ...]:
+    """End the race, ask the judge, or start the next candidates.
+
+    `answer` is the end of the judge, if one was asked.
+    """
     proven = [each for each in candidates if is_proven(each)]
     rules = _rules(task)
     if proven and (rules.until is RaceEnd.FIRST or not _awaited(candidates, rules)):
-        return _call_judge(task, proven, settled) or _win(task, candidates, proven, settled)
+        asked = _call_judge(task, proven, settled) if answer is None else ()
+        return asked or _win(task, candidates, proven, settled, answer)
     if all(is_settled(each) for each in candidates):
         return _lose(task, candidates, _best_failure(candidates), settled, moment)
     own = ((task.id, settled),) if settled else ()
@@ -123,11 +148,11 @@ def _follow_judge(
     settled = settle_judge(judge)
     if not task.awaiting_race or task.cancel_requested or judge.id != task.judge:
         return ((task.id, (settled,)),)
-    proven = [each for each in candidates if is_proven(each)]
     if judge.failure is not None and judge.failure.check == GIT_CONFIG_CHECK:
-        best = replace(choose_winner(proven)[0], failure=judge.failure)
-        return _lose(task, candidates, best, (settled,), moment)
-    return _win(task, candidates, proven, (settled,), settled)
+        proven = [each for each in candidates if is_proven(each)]
+        best = choose_winner(proven)[0] if proven else candidates[0]
+        return _lose(task, candidates, replace(best, failure=judge.failure), (settled,), moment)
+    return _decide(task, candidates, (settled,), settled, moment)
 
 
 def _awaited(candidates: Sequence[Task], rules: RaceRules) -> list[Task]:
@@ -154,7 +179,7 @@ def _settle(candidate: Task) -> CandidateSettled:
         candidate.agent.title if candidate.agent else "",
         outcome,
         candidate.score or CandidateScore(),
-        candidate.spend,
+        candidate.spend.minus(candidate.settled_spend),
         candidate.work.head,
         shorten(words, MESSAGE_MAX),
     )

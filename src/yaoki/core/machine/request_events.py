@@ -112,8 +112,10 @@ class ChecksRevised:
 
     What was proven before this event was proven with the checks before it.  `ended_waivers` are the
     checks that a person had waived for work that has not landed, and that are others now.
+    `proof_is_void`: the task is a candidate that was proven before, and is verified again.
     """
 
     NAME: ClassVar[str] = "CHECKS_REVISED"
     revision: CheckRevision
     ended_waivers: tuple[str, ...] = ()
+    proof_is_void: bool = False

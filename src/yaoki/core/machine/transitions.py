@@ -281,7 +281,15 @@ def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
     if task.stage is not Stage.LAND:
         return revised
     unproven = replace(task.work, verified_commit="", onto="")
-    return replace(revised, stage=Stage.VERIFY, work=unproven)
+    unverified = replace(revised, stage=Stage.VERIFY, work=unproven)
+    return _return_to_race(unverified) if event.proof_is_void else unverified
+
+
+def _return_to_race(candidate: Task) -> Task:
+    """The proven candidate is verified again; what it used so far is counted in its race."""
+    return replace(
+        candidate, waiting_for=WaitReason.CLAIM, score=None, settled_spend=candidate.spend
+    )
 
 
 def _question_after_revision(task: Task, revision: CheckRevision) -> Question | None:

@@ -214,9 +214,10 @@ class Task:
     `check_revision` has replaced the checks and the set-up in `spec`; `earlier_checks` are those
     that proved its landed commit, if they were replaced after that.
     `candidates` are those of the last round of a racing task.  A candidate has the id of its
-    `race_task`, and a `score` once it is proven or has failed.  `judge` is the task that compares
-    them in this round; it has a `judgment` once it has ended.  `judge_obstacle` is not a part of
-    its state: why the store cannot add a judge, for the decision of the race.
+    `race_task`, and a `score` once it is proven or has failed; `settled_spend` is the part of its
+    spend that the racing task has counted, if it is proven for a second time.  `judge` is the task
+    that compares them in this round; it has a `judgment` once it has ended.  `judge_obstacle` is
+    not a part of its state: why the store cannot add a judge, for the decision of the race.
     """
 
     id: TaskId
@@ -270,6 +271,7 @@ class Task:
     candidates: tuple[TaskId, ...] = ()
     race_task: TaskId = TaskId("")
     score: CandidateScore | None = None
+    settled_spend: Spend = field(default_factory=Spend)
     judge: TaskId = TaskId("")
     judgment: RaceJudgment | None = None
     judge_obstacle: str = ""

@@ -135,12 +135,16 @@ def _revise(
     planned = {spec.name: spec for spec in specs}
     # Tasks that a planner or a person added have the set-up of a task of the plan.
     setups = {t.spec.setup: planned[t.spec.name] for t in tasks if t.spec.name in planned}
+    names = {task.id: task.spec.name for task in tasks}
     revised: dict[TaskId, CheckRevision] = {}
     for task in tasks:
         if task.state in _OUT:
             continue
-        if task.spec.name in planned:
-            own = planned[task.spec.name]
+        # A candidate is proven by the checks of its racing task.
+        is_candidate = bool(task.race_task) and task.spec.kind is not TaskKind.JUDGE
+        name = names[task.race_task] if is_candidate else task.spec.name
+        if name in planned:
+            own = planned[name]
             revision = CheckRevision(0, own.checks, own.setup, own.setup_inputs)
         elif _is_final_check(task):
             revision = _revise_final_check(task, checks, specs)

@@ -182,8 +182,8 @@ class Worker:
             lease,
             task.race_task,
             lambda now: choose(now, report, read_clock_and_chance(self._clock)),
-            lambda race, candidates, changed: follow_race(
-                race, candidates, changed, read_clock_and_chance(self._clock)
+            lambda race, candidates, changed, judge: follow_race(
+                race, candidates, changed, read_clock_and_chance(self._clock), judge
             ),
         )
         for other in others:

@@ -105,6 +105,12 @@ class RaceLog:
             replace(one, candidates=_with(one.candidates, settled)) for one in self.rounds
         ]
 
+    def reopen(self) -> None:
+        """The checks were changed: a candidate of an open round is proven by the new ones only."""
+        if self.rounds and self.rounds[-1].decided_at is None:
+            candidates = tuple(map(_without_proof, self.rounds[-1].candidates))
+            self.rounds[-1] = replace(self.rounds[-1], candidates=candidates)
+
     def call_judge(self, entry: JournalEntry) -> None:
         works, judge = entry.data.get("works", ()), str(entry.data.get("judge", ""))
         seen = ((str(work["candidate"]), str(work["name"])) for work in works)
@@ -136,6 +142,11 @@ class RaceLog:
 
 def _with(candidates: Sequence[RaceCandidate], settled: RaceCandidate) -> tuple[RaceCandidate, ...]:
     return tuple(settled if one.id == settled.id else one for one in candidates)
+
+
+def _without_proof(candidate: RaceCandidate) -> RaceCandidate:
+    is_proven = candidate.outcome == CandidateOutcome.PROVEN
+    return RaceCandidate(candidate.id) if is_proven else candidate
 
 
 def read_candidate(data: Mapping[str, Any]) -> RaceCandidate:

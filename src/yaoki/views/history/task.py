@@ -235,8 +235,12 @@ def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
         timeline.begin_stage(entry, Stage.LAND)
 
 
-def _revise_checks(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
+def _revise_checks(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     history.check_revision = int(entry.data["revision"]["number"])
+    history.races.reopen()
+    if entry.data.get("proof_is_void"):
+        timeline.stage = Stage.VERIFY
+        timeline.begin_wait(entry, WaitCause.SLOT)
 
 
 def _fail_jointly(history: TaskHistory, _: Timeline, __: JournalEntry) -> None:

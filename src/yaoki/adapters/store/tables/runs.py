@@ -163,6 +163,8 @@ class RunQueries:
         `revise` gets the run and its tasks as they are inside the transaction, and may refuse.
         """
 
+        from yaoki.core.decide.candidate import is_proven
+
         def work(tx: Transaction) -> tuple[list[TaskId], int]:
             run = load_run(tx, run_id, lock=True)
             select = f"SELECT * FROM tasks WHERE run_id = :id ORDER BY n{tx.for_update}"
@@ -183,7 +185,9 @@ class RunQueries:
             for task in tasks:
                 if (revision := revised.get(task.id)) is not None:
                     ended = _list_ended_waivers(task, revision)
-                    event = ChecksRevised(replace(revision, number=number), ended)
+                    event = ChecksRevised(
+                        replace(revision, number=number), ended, proof_is_void=is_proven(task)
+                    )
                     self._writer.write(tx, task, (event,))
             if not _is_cancelled(run, tasks):
                 self._writer.reopen_run(tx, run_id)

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.tables.writes import EventWriter
 
 Decide = Callable[[Task], Sequence[Event]]
-Follow = Callable[[Task, Sequence[Task], Task], Sequence[tuple[TaskId, Sequence[Event]]]]
+Follow = Callable[
+    [Task, Sequence[Task], Task, Task | None], Sequence[tuple[TaskId, Sequence[Event]]]
+]
 
 
 class TaskChanges:
@@ -132,10 +134,11 @@ class TaskChanges:
         ids = sorted({candidate.id, *task.candidates})
         present = {each: self._loader.task(tx, each) for each in ids}
         candidates = [present[each] for each in task.candidates]
-        changes = follow(task, candidates, candidate)
+        judge = self._loader.task(tx, task.judge) if task.judge else None
+        changes = follow(task, candidates, candidate, judge)
         own = [event for task_id, events in changes if task_id == task.id for event in events]
         if known := self._with_others(tx, task, own) or self._with_obstacle(tx, task, own):
-            changes = follow(known, candidates, candidate)
+            changes = follow(known, candidates, candidate, judge)
         present[task.id] = task
         changed = {
             task_id: self._writer.write(tx, present[task_id], events) for task_id, events in changes
