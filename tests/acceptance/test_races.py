@@ -203,6 +203,38 @@ def test_a_killed_race_continues_with_the_same_agents_and_has_one_winner(
     assert "nothing" not in project.query("verify").out
 
 
+@pytest.mark.spec("18.7", "3.7")
+def test_a_race_that_only_interruptions_ended_offers_the_work_that_is_left(
+    project: Project, tmp_path: Path
+) -> None:
+    """The worker, the shims and the agents are killed; their files are all that is left."""
+    names = f"echo $PPID $$ > {tmp_path}/$C.tmp; mv {tmp_path}/$C.tmp {tmp_path}/$C.pids"
+    agents = {"a": f"echo $C > part.txt; {names}; exec sleep 60"}
+    fields = {"agent": "a", "race": {"tries": 2}, "budget": {"attempts": 1}}
+    project.settings(FAST)
+    run = project.start("run", project.plan(a_plan(agents, {"x": fields})))
+    wait_until(lambda: len(list(tmp_path.glob("*.pids"))) == 2, "both candidates are at work")
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    for pid in [int(pid) for file in tmp_path.glob("*.pids") for pid in lines(file)]:
+        os.kill(pid, signal.SIGKILL)
+
+    asked = project.yaoki("resume")
+
+    assert asked.code == 4, asked.out + asked.err
+    task_id = project.task("x")["id"]
+    (worktree,) = project.home.rglob(task_id)
+    assert f"done  # after working in {worktree}" in asked.out
+    assert (worktree / "part.txt").read_text() == "x~1.1\n"
+    why = project.query("why", task_id).out
+    ids = [each["id"] for each in candidates(project)]
+    assert all(f"saved: yaoki recover {each}" in why for each in ids), why
+    (worktree / "x.txt").write_text("good\n")
+    assert project.yaoki("answer", task_id, "done").code == 0
+    assert project.yaoki("resume").code == 0
+    assert project.show(project.status()["run_branch"], "x.txt") == "good"
+
+
 @pytest.mark.full
 def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_again(
     project: Project, tmp_path: Path

@@ -551,6 +551,26 @@ def test_a_race_whose_candidates_were_all_interrupted_asks_once(rounds: int, wor
     assert words in after.question.text
 
 
+def test_a_race_that_only_interruptions_ended_offers_the_work_that_is_left() -> None:
+    task = replace(a_racing_task(), candidates=IDS[:2])
+    before = [
+        replace(at_its_last_run(n, 1), work=Work(worktree=f"/w/{n}", prompt_sent=True))
+        for n in (1, 2)
+    ]
+    reports = (AgentLost("gone"), AgentLost("gone", head="part", tree="tree"))
+    lost = [
+        fold_events(each, decide_candidate(each, report, MOMENT))
+        for each, report in zip(before, reports, strict=True)
+    ]
+
+    events = events_of(task.id, follow_race(task, lost, lost[1], MOMENT))
+
+    (settled,) = (event for event in events if isinstance(event, CandidateSettled))
+    (decided,) = (event for event in events if isinstance(event, RaceDecided))
+    assert settled.head == "part"
+    assert (decided.best, decided.work.head) == (IDS[1], "part")
+
+
 def test_a_candidate_that_is_stopped_names_its_saved_work() -> None:
     candidate = evolve(a_candidate(1), CancelRequested("its race is over"))
 

@@ -521,6 +521,18 @@ def test_the_seconds_of_a_lost_agent_run_are_recorded_and_added_up(
     assert fold_events(task, events).spend == Spend(attempts=2, unknown=1, seconds=total)
 
 
+@pytest.mark.spec("3.7")
+def test_what_a_lost_agent_run_left_is_the_work_of_its_attempt() -> None:
+    work = Work(base="base", tree="before", prompt_sent=True)
+    task = an_active_task(Stage.WORK, work=work)
+
+    left = fold_events(task, decide_events(task, AgentLost("cut off", head="head", tree="tree")))
+    nothing = fold_events(task, decide_events(task, AgentLost("cut off")))
+
+    assert (left.work.head, left.work.tree) == ("head", "tree")
+    assert (nothing.work.head, nothing.work.tree) == ("", "before")
+
+
 @pytest.mark.spec("18.7")
 def test_an_attempt_that_never_started_its_agent_loses_no_run() -> None:
     events = decide_events(an_active_task(Stage.WORK, work=Work()), AgentLost("its host is gone"))

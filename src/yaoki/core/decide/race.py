@@ -287,12 +287,20 @@ def _end(candidate: Task, *, won: bool) -> tuple[Event, ...]:
 
 
 def _best_failure(candidates: Sequence[Task]) -> Task:
-    """The one that was verified and failed the fewest checks, with the fewest details."""
+    """The one that was verified and failed the fewest checks, with the fewest details; before one
+    that left nothing.
+    """
 
-    def rank(candidate: Task) -> tuple[bool, bool, int, int]:
+    def rank(candidate: Task) -> tuple[bool, bool, int, int, bool]:
         failed = candidate.score.failed_checks if candidate.score else None
         items = len(candidate.failure.items) if candidate.failure else 0
-        return candidate.failure is None, failed is None, failed or 0, items
+        return (
+            candidate.failure is None,
+            failed is None,
+            failed or 0,
+            items,
+            not candidate.work.head,
+        )
 
     return min(candidates, key=rank)
 

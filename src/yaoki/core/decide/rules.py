@@ -209,7 +209,7 @@ def _saved_ref(report: StageReport) -> str:
 def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
     """Record that an agent ran, with its cost and result, before what follows."""
     if isinstance(report, AgentLost) and task.work.prompt_sent:
-        return (AgentRunLost(report.seconds),)
+        return (AgentRunLost(report.seconds, report.head, report.tree),)
     if not isinstance(report, WorkCommitted):
         return ()
     changed = len(report.changed)

@@ -199,10 +199,13 @@ class AgentRunLost:
     """The agent was started and its result is unknown.
 
     `seconds`: from its start to its last sign of life; None if nothing is left that tells.
+    `head` has the files that it left, with the `tree`; empty if it left none.
     """
 
     NAME: ClassVar[str] = "AGENT_RUN_LOST"
     seconds: float | None = None
+    head: str = ""
+    tree: str = ""
 
 
 @dataclass(frozen=True, slots=True)

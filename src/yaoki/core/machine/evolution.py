@@ -75,6 +75,7 @@ from yaoki.core.machine.request_events import (
 )
 from yaoki.core.machine.transitions import (
     apply_agent_finished,
+    apply_agent_run_lost,
     apply_answer,
     apply_attempt_started,
     apply_checks_revised,
@@ -100,7 +101,6 @@ from yaoki.core.model import (
     PendingRequest,
     RecoveryStrategy,
     RunId,
-    Spend,
     State,
     Task,
     TaskId,
@@ -185,8 +185,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_prompt_sent(task, event)
         case AgentFinished():
             return apply_agent_finished(task, event)
-        case AgentRunLost(seconds=seconds):
-            return replace(task, spend=task.spend.plus(Spend(seconds=seconds or 0.0)))
+        case AgentRunLost():
+            return apply_agent_run_lost(task, event)
         case Judged():
             return apply_judgment(task, event)
         case JointProofFailed():

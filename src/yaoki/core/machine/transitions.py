@@ -6,6 +6,7 @@ import dataclasses
 
 from yaoki.core.machine.events import (
     AgentFinished,
+    AgentRunLost,
     AttemptStarted,
     Judged,
     LeaseReleased,
@@ -25,6 +26,7 @@ from yaoki.core.model import (
     Question,
     Reason,
     RecoveryStrategy,
+    Spend,
     Stage,
     State,
     Task,
@@ -123,6 +125,12 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         session=_session(task, event),
     )
     return end_waivers(finished)
+
+
+def apply_agent_run_lost(task: Task, event: AgentRunLost) -> Task:
+    """The result is unknown; what the agent left is work that a person may continue."""
+    work = replace(task.work, head=event.head, tree=event.tree) if event.head else task.work
+    return replace(task, work=work, spend=task.spend.plus(Spend(seconds=event.seconds or 0.0)))
 
 
 # A lost or full conversation is not continued.

@@ -186,12 +186,14 @@ class AgentLost:
     """The agent was interrupted, so its result is unknown.
 
     `counts_as_failure`: no crash explains it, so it counts against the agent.  `seconds`: from its
-    start to its last sign of life; None if unknown.
+    start to its last sign of life; None if unknown.  `head` has what it left; empty if nothing.
     """
 
     reason: str
     counts_as_failure: bool = False
     seconds: float | None = None
+    head: str = ""
+    tree: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,14 +32,14 @@ class RaceStage:
         """Settle the worktree of a task after a step of its race; returns a warning or nothing.
 
         The worktree of an ended candidate is removed.  The worktree of a racing task that asks a
-        person gets the best candidate's work.  After a kill in between, a sweep removes the former,
-        and the latter is made for the next attempt.
+        person gets the best candidate's work, or is as the race began if none is left.  After a
+        kill in between, a sweep removes the former, and the latter is made for the next attempt.
         """
         if task.work.host != self._host:
             return ""
         if task.race_task and task.state.is_final:
             return self._prepare.remove_worktree(run, task)
-        if not task.race_task and task.state is State.ESCALATED and task.work.head:
+        if not task.race_task and task.state is State.ESCALATED and task.work.worktree:
             return self._offer_work(task)
         return ""
 

@@ -96,10 +96,8 @@ class WorkStage:
             if report := self._start(run, task, folder, claim):
                 return report
         elif state.phase == ProcessPhase.RUNNING and not self._settings.adopt:
-            ended = self._processes.end(folder, EndCause.STOP)
-            self._workspace.worktrees.commit_attempt(run, task)
             words = "its worker died; the agent was ended (limits.adopt = kill)"
-            return AgentLost(words, seconds=ended.seconds)
+            return self._report_lost(run, task, folder, words)
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
         was_alive = state.phase in {ProcessPhase.ABSENT, ProcessPhase.RUNNING}
@@ -206,9 +204,15 @@ class WorkStage:
 
     def _report_killed_shim(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it, so no crash of worker or machine did it."""
+        return replace(self._report_lost(run, task, folder, SHIM_KILLED), counts_as_failure=True)
+
+    def _report_lost(self, run: Run, task: Task, folder: Path, words: str) -> AgentLost:
+        """End what is left of the process tree, and commit what it left."""
         ended = self._processes.end(folder, EndCause.STOP)
-        self._workspace.worktrees.commit_attempt(run, task)
-        return AgentLost(SHIM_KILLED, counts_as_failure=True, seconds=ended.seconds)
+        saved = self._workspace.worktrees.commit_attempt(run, task)
+        if not saved.changed:
+            return AgentLost(words, seconds=ended.seconds)
+        return AgentLost(words, seconds=ended.seconds, head=saved.head, tree=saved.tree)
 
     def _finish(
         self,
@@ -221,9 +225,7 @@ class WorkStage:
     ) -> StageReport:
         """Read the end of the agent.  In every case all its work is committed."""
         if state.phase != ProcessPhase.EXITED:
-            ended = self._processes.end(folder, EndCause.STOP)
-            self._workspace.worktrees.commit_attempt(run, task)
-            return AgentLost("the agent's process was interrupted", seconds=ended.seconds)
+            return self._report_lost(run, task, folder, "the agent's process was interrupted")
         exit_ = agent.read(folder, state)
         if state.ended_by == EndCause.OUTPUT:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
