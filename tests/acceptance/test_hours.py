@@ -7,7 +7,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, wait_until, writes
+from tests.acceptance.project import (
+    PATIENT,
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    writes,
+)
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("18.1")]
 
@@ -19,9 +27,10 @@ def hours(first: int, last: int) -> str:
 
 
 def a_small_plan(*acts: object) -> dict[str, object]:
+    """A stop that a person asked for uses no attempt, so one is enough."""
     return a_plan(
         {"a": [[*acts, *writes("a.txt")]]},
-        [{"id": "a", "checks": ["a"]}],
+        [{"id": "a", "checks": ["a"], "budget": {"attempts": 1}}],
         {"a": file_contains("a.txt")},
     )
 
@@ -61,6 +70,8 @@ def test_a_run_stops_at_its_time_and_continues_later(project: Project) -> None:
     """In 20 to 80 s: a time of the day has no seconds, and a slow start takes some."""
     until = datetime.now().astimezone() + timedelta(seconds=80)
     plan = a_small_plan({"sleep": 200})
+    # Else it would hang before that.
+    project.settings(PATIENT)
 
     stopped = project.yaoki("run", project.plan(plan), "--until", f"{until:%H:%M}")
 

@@ -164,13 +164,15 @@ def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -
     assert [task["state"] for task in project.status(run)["tasks"]] == ["DONE", "WAITING"]
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.8", "0.2", "3.7")
+@pytest.mark.spec("11.8", "0.2", "3.7", "18.7")
 def test_the_second_signal_stops_at_once_and_the_next_worker_continues(
     project: Project, tmp_path: Path
 ) -> None:
+    """Nobody is asked although the task has one attempt only: a stop on request uses none."""
     marker = tmp_path / "go"
-    run = submit_plan(project, plan_that_waits(marker, "a"))
+    plan = plan_that_waits(marker, "a")
+    plan["tasks"][0]["budget"] = {"attempts": 1}
+    run = submit_plan(project, plan)
     with running_worker(project) as worker:
         wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         worker.send_signal(signal.SIGTERM)

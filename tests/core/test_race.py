@@ -16,6 +16,7 @@ from yaoki.core.decide.failures import make_failure
 from yaoki.core.decide.race import first_releases, follow_race
 from yaoki.core.decide.race_comparison import choose_winner
 from yaoki.core.machine.events import (
+    AgentFinished,
     Claimed,
     EscalationDecided,
     Event,
@@ -38,9 +39,11 @@ from yaoki.core.machine.race_events import (
 from yaoki.core.machine.request_events import CancelRequested
 from yaoki.core.model import (
     GIT_CONFIG_CHECK,
+    AgentExit,
     CandidateOutcome,
     CandidateScore,
     CheckSpec,
+    EndCause,
     Failure,
     FailureKind,
     Finding,
@@ -67,6 +70,7 @@ from yaoki.core.model import (
 from yaoki.core.model.stage_report import (
     AgentLost,
     CandidateVerified,
+    WorkCommitted,
     WorkInterrupted,
 )
 
@@ -549,6 +553,17 @@ def test_a_race_whose_candidates_were_all_interrupted_asks_once(rounds: int, wor
     assert asked.why.rule == "10.6"
     assert after.question is not None
     assert words in after.question.text
+
+
+@pytest.mark.spec("18.7")
+def test_a_candidate_that_was_stopped_on_request_continues_in_the_same_round() -> None:
+    candidate = at_its_last_run(1, 1)
+    stopped = AgentExit(code=None, ended_by=EndCause.STOP, seconds=1.0)
+    report = WorkCommitted(stopped, "head", "tree", stopped_on_request=True)
+
+    events = decide_candidate(candidate, report, MOMENT)
+
+    assert [type(event) for event in events] == [AgentFinished, RetryDecided]
 
 
 def test_a_race_that_only_interruptions_ended_offers_the_work_that_is_left() -> None:

@@ -614,6 +614,69 @@ def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
     assert after.spend.money == 0.5
 
 
+STOPPED = replace(
+    WORKED,
+    exit=replace(WORKED.exit, code=None, ended_by=EndCause.STOP, cost=0.5, seconds=4.0),
+    stopped_on_request=True,
+)
+
+
+@pytest.mark.spec("3.7", "18.7", "10.6")
+def test_a_stop_that_was_asked_for_uses_no_attempt_and_no_retry() -> None:
+    spec = a_spec(budget={"attempts": 1.0})
+    counts = Counts(attempts=1, failures={"LOST": 6})
+    task = an_active_task(Stage.WORK, spec=spec, counts=counts)
+
+    events = decide_events(task, STOPPED)
+    after = fold_events(task, events)
+
+    assert (after.state, after.stage, after.needs_fresh_worktree) == (
+        State.WAITING,
+        Stage.PREPARE,
+        True,
+    )
+    assert (after.budgeted_attempts, after.counts.failures, after.counts.interruptions) == (
+        0,
+        {"LOST": 6},
+        0,
+    )
+    assert (after.spend.money, after.spend.seconds, after.failure_kinds) == (0.5, 4.0, ())
+    assert after.counts.stopped == 1
+    assert isinstance(events[-1], RetryDecided)
+    assert "uses no attempt" in events[-1].reasoning
+
+
+@pytest.mark.spec("18.7", "10.6")
+@pytest.mark.parametrize(
+    ("budget", "report"),
+    [
+        # What it used was used.
+        ({"money": 0.5}, STOPPED),
+        ({"seconds": 4.0}, STOPPED),
+        # Nobody asked this worker: the agent itself may have written the word.
+        ({"attempts": 1.0}, replace(STOPPED, stopped_on_request=False)),
+    ],
+)
+def test_a_stopped_agent_that_used_up_its_budget_is_asked_about(
+    budget: dict[str, float], report: WorkCommitted
+) -> None:
+    task = an_active_task(Stage.WORK, spec=a_spec(budget=budget), counts=Counts(attempts=1))
+
+    after = fold_events(task, decide_events(task, report))
+
+    assert (after.state, after.reason) == (State.ESCALATED, Reason.RESOURCE_EXHAUSTED)
+
+
+@pytest.mark.spec("3.8")
+def test_an_agent_that_reached_its_deadline_is_judged_as_such_although_its_worker_stops() -> None:
+    exit_ = replace(WORKED.exit, code=None, ended_by=EndCause.DEADLINE)
+    task = an_active_task(Stage.WORK)
+
+    after = fold_events(task, decide_events(task, replace(STOPPED, exit=exit_)))
+
+    assert after.stage is Stage.VERIFY
+
+
 @pytest.mark.spec("9.5", "0.2")
 def test_cancelled_work_is_saved_on_a_ref() -> None:
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)

@@ -121,7 +121,7 @@ def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
     with pytest.raises(OSError, match="no such device"):
         a_pool(Heart(), worker, upkeep=PoolUpkeep(scan=broken)).serve([RUN])
 
-    assert worker.stopped_by is StopReason.STOP
+    assert worker.stopped_by is StopReason.WORKER_FAILED, "nobody asked for it"
 
 
 @pytest.mark.spec("17.8", "11.1")
@@ -187,7 +187,7 @@ def test_a_failed_claim_stops_every_task() -> None:
     with pytest.raises(RuntimeError, match="the store is gone"):
         a_pool(Heart(), worker).serve([RUN])
 
-    assert worker.stopped_by is StopReason.STOP
+    assert worker.stopped_by is StopReason.WORKER_FAILED
 
 
 @pytest.mark.spec("11.1")

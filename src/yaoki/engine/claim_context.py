@@ -18,8 +18,15 @@ class StopReason(StrEnum):
     """The reason why a worker must stop working on a task before its stage is finished."""
 
     CANCEL = "cancel"
+    # The worker was asked to stop.
     STOP = "stop"
+    # The worker itself failed; its agents end as if nobody renewed their leases.
+    WORKER_FAILED = "lease"
     LOST = "lost"
+
+    @property
+    def ends_worker(self) -> bool:
+        return self in {StopReason.STOP, StopReason.WORKER_FAILED}
 
 
 class ClaimSuperseded(Exception):

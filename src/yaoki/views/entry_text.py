@@ -125,6 +125,8 @@ def _judgment_words(data: Data) -> str:
 def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
     failure = data["failure"]
+    if failure.get("stopped_on_request"):
+        return f"interrupted: {failure_words(failure)}; the next worker starts it again"
     if failure["kind"] == FailureKind.LOST:
         return f"interrupted: {failure_words(failure)}; it is tried again {_retry_moment(data)}"
     words = f"failed: {failure_words(failure)}"

@@ -148,11 +148,12 @@ def _with_promise(failure: Failure, decision: retry.RetryDecision) -> Failure:
 def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     """The kinds of the failed attempts in order.
 
-    A fault of ours is not one, nor an attempt in which the model never answered.
+    A fault of ours is not one, nor an attempt in which the model never answered, nor one that was
+    stopped because a person wanted it.
     """
     return (
         task.failure_kinds
-        if failure.is_our_fault or failure.unanswered
+        if failure.is_our_fault or failure.unanswered or failure.stopped_on_request
         else (*task.failure_kinds, failure.kind.value)[-FAILURE_KINDS_MAX:]
     )
 

@@ -11,6 +11,7 @@ from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchang
 from yaoki.core.decide.task_budget import describe_spent_budget, find_spent_budget
 from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.machine.failure_transitions import count_failure
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
@@ -128,6 +129,8 @@ def decide_retry(task: Task, failure: Failure, same_work: int, chance: float) ->
         return _fail_over(task, failure, current)
     if failure.is_our_fault:
         return _retry_after_fault(task, failure, policy, chance)
+    if failure.stopped_on_request:
+        return _continue_after_stop(task, failure, current)
     if kind is FailureKind.RESOURCE_EXHAUSTED and (spent := _budget_decision(task, failure, 0)):
         return spent
     if rule is None:
@@ -215,6 +218,25 @@ def _retry_after_fault(
         f"more than {policy.faults_max} such faults in all would ask a person",
         delay=wait,
         strategy=RetryMethod.SAME_STAGE,
+    )
+
+
+def _continue_after_stop(task: Task, failure: Failure, current: int) -> RetryDecision:
+    """Rule 18.7: the next worker starts the agent again, unless what the run used was the rest of
+    the budget.  The stop itself uses no attempt and no retry.
+    """
+    counted = replace(task, counts=count_failure(task.counts, failure))
+    if spent := _budget_decision(counted, failure, 0):
+        return spent
+    return RetryDecision(
+        RetryAction.RETRY,
+        failure.kind,
+        current,
+        0,
+        "its worker was asked to stop, which uses no attempt; the next worker starts it again",
+        "18.7",
+        "an interruption that nobody asked for would count",
+        strategy=RetryMethod.FRESH,
     )
 
 

@@ -269,7 +269,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
             ),
         )
     finished = _note_agent_end(task, report)
-    failure_ = _before_verify(task, report.exit) or _unanswered(task, report)
+    failure_ = _before_verify(task, report) or _unanswered(task, report)
     if failure_ is None and report.size_excess:
         failure_ = exit_classification.classify_oversize(report.size_excess)
     if failure_ is None and report.git_refusal:
@@ -295,8 +295,11 @@ def _work_identity(diff: str, tree: str) -> str:
     return diff or tree
 
 
-def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
+def _before_verify(task: Task, report: WorkCommitted) -> Failure | None:
+    exit_ = report.exit
     cut_off = exit_classification.classify_before_verify(exit_)
+    if report.stopped_on_request and cut_off is not None and cut_off.kind is FailureKind.LOST:
+        return replace(cut_off, stopped_on_request=True)
     if cut_off is None and exit_.contradiction:
         return exit_classification.classify_contradiction(task.spec.goal, exit_.contradiction)
     return cut_off

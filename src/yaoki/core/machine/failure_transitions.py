@@ -35,6 +35,8 @@ def count_failure(counts: Counts, failure: Failure) -> Counts:
         return replace(counts, faults=counts.faults + 1)
     if failure.unanswered:
         return replace(counts, unanswered=counts.unanswered + 1)
+    if failure.stopped_on_request:
+        return replace(counts, stopped=counts.stopped + 1)
     failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
     lost = 1 if failure.kind is FailureKind.LOST else 0
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)

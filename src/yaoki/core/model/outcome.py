@@ -296,6 +296,7 @@ class Failure:
     model never answered in this attempt.  `remedy`: what a person can do about it.
     `agent_end`: how the agent ended and what it reported, beside the failed checks.
     `agent_problem`: another agent may succeed where this one cannot work at all.
+    `stopped_on_request`: the worker was asked to stop, and ended the agent in good order.
     """
 
     kind: FailureKind
@@ -322,6 +323,7 @@ class Failure:
     agent_end: str = ""
     agent_problem: FailOverCause = FailOverCause.NONE
     failed_checks: tuple[FailedCheck, ...] = ()
+    stopped_on_request: bool = False
 
     @property
     def single_failures(self) -> tuple[Failure, ...]:

@@ -57,6 +57,7 @@ class WorkCommitted:
     `size_excess` sentences about files beyond the size limits of a change.  `person_file_count`
     are the files that a person who took over has changed since the last attempt.  `git_refusal`:
     what git said about a file that is not in the encoding of its attributes.
+    `stopped_on_request`: the worker was asked to stop, and ended the agent.
     """
 
     exit: AgentExit
@@ -71,6 +72,7 @@ class WorkCommitted:
     queue_choice: QueueChoice | None = None
     person_file_count: int | None = None
     git_refusal: str = ""
+    stopped_on_request: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Counts:
     attempts: int = field(default=0, metadata=stored_as("executions"))
     refused_landings: int = field(default=0, metadata=stored_as("landings"))
     unanswered: int = 0
+    # Attempts that ended because the worker was asked to stop.
+    stopped: int = 0
 
     def failures_of(self, kind: FailureKind) -> int:
         return self.failures.get(kind.value, 0)
@@ -448,11 +450,12 @@ class Task:
         """Attempts since a person last gave a fresh budget; for a race its rounds.
 
         Each counts from its start, so that a lost one is counted as well.  One in which the model
-        never answered does not count.
+        never answered does not count, nor one that ended because its worker was asked to stop.
         """
         counts, forgiven = self.counts, self.forgiven_counts
         unanswered = counts.unanswered - forgiven.unanswered
-        return max(0, counts.attempts - forgiven.attempts - unanswered)
+        stopped = counts.stopped - forgiven.stopped
+        return max(0, counts.attempts - forgiven.attempts - unanswered - stopped)
 
     @property
     def failed_attempts(self) -> int:

@@ -150,8 +150,9 @@ class Pool:
                 self._start_background_tasks()
                 self._watch_requests()
                 self._wait()
-        except BaseException:
+        except BaseException as error:
             # Nothing watches the agents any more, so their threads must stop.
+            self._state.error = self._state.error or error
             self.stop.drain = self.stop.now = True
             raise
         finally:
@@ -332,7 +333,9 @@ class Pool:
                 self._wake()
 
     def _stop_reason(self, slot: Slot) -> StopReason | None:
-        return slot.stop_reason or (StopReason.STOP if self.stop.now else None)
+        if slot.stop_reason or not self.stop.now:
+            return slot.stop_reason
+        return StopReason.STOP if self._state.error is None else StopReason.WORKER_FAILED
 
     def _watch_requests(self) -> None:
         """Notice the requests of people within a poll, not only within a heartbeat."""

@@ -43,7 +43,6 @@ from yaoki.engine.claim_context import (
     ClaimSuperseded,
     SlotRelease,
     StopCheck,
-    StopReason,
 )
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.loop.queue_view import ProofMemory, StoredQueue
@@ -159,8 +158,10 @@ class Worker:
     def _step(self, run: Run, task: Task, lease: Lease, claim: ClaimContext) -> Task:
         started = self._clock.now()
         report = self._refuse_stage(task, claim) or self._run_stage(run, task, claim)
+        stop = claim.stop_reason()
         if (
-            claim.stop_reason() is StopReason.STOP
+            stop
+            and stop.ends_worker
             and task.stage is not Stage.WORK
             and not isinstance(report, CommitLanded)
         ):

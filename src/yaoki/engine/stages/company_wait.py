@@ -25,7 +25,7 @@ class CompanyWait:
         with claim.release_slot():
             while not self._has_landed(run, task):
                 stop = claim.stop_reason()
-                if stop in {StopReason.LOST, StopReason.STOP}:
+                if stop is StopReason.LOST or (stop and stop.ends_worker):
                     return stop
                 if not self.is_taken_along(run, task, claim):
                     if stop:

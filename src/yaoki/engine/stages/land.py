@@ -98,7 +98,7 @@ class LandStage:
             return WorkInterrupted(
                 "cancelled by a person before it landed", saved_ref=task.work.head
             )
-        if stopped is StopReason.STOP:
+        if stopped and stopped.ends_worker:
             return StageDeferred("stopped before it landed", DEFERRED_WAIT)
         head, yields = self._workspace.branches.head(run), claim.queue.must_yield()
         if head == task.work.onto and not yields:

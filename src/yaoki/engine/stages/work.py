@@ -27,7 +27,7 @@ from yaoki.core.model.stage_report import (
 from yaoki.core.model.treatment import AttemptConversation
 from yaoki.core.prompt import Prompt, compose_prompt, plain_check_commands
 from yaoki.core.text import clip_bytes, format_count
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import ClaimContext, StopReason
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.engine.stages.failure_text import FailureText, LoadOutcomes
 from yaoki.engine.stages.plan_task import PlanTaskStages
@@ -264,6 +264,8 @@ class WorkStage:
             self._choose_queue_entry(task, claim) if saved.changed else None,
             saved.person_file_count,
             saved.git_refusal,
+            # What the files of the process say is no proof: an agent could have written them.
+            stopped_on_request=claim.stop_reason() is StopReason.STOP,
         )
 
     def _choose_queue_entry(self, task: Task, claim: ClaimContext) -> QueueChoice | None:
