@@ -870,6 +870,8 @@ def test_another_failure_of_waived_work_asks_a_person() -> None:
     assert (decision.tries, decision.tries_max) == (0, 3)
     assert decision.reasoning == "a person waived slow, lint for this work; another check fails"
     assert decision.otherwise == "no failure besides the waived ones"
+    assert decision.reason is Reason.NEEDS_HUMAN
+    assert not may_rerun(waived_task(), a_failure(QUALITY, check="unit"), decision.reason)
 
 
 @pytest.mark.spec("10.4")

@@ -273,7 +273,9 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         # An agent that changes this work would end the waiver, and its question would return.
         reasoning = f"a person waived {', '.join(task.waivers)} for this work; another check fails"
         otherwise = "no failure besides the waived ones"
-        return _escalate(failure, current, most, "10.4", reasoning, otherwise)
+        # The person asked for no agent, so there is no re-run either.
+        named = replace(failure, reason=Reason.NEEDS_HUMAN)
+        return _escalate(named, current, most, "10.4", reasoning, otherwise)
     if task.is_rerun:
         reasoning = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
