@@ -74,6 +74,29 @@ def test_a_run_pauses_at_its_budget_and_continues_when_the_same_budget_is_grante
 
 
 @pytest.mark.acceptance
+@pytest.mark.spec("10.4", "10.6")
+def test_work_of_a_person_is_verified_although_the_budget_of_the_run_is_used_up(
+    project: Project,
+) -> None:
+    plan = a_plan(
+        {"a": [[{"write": {"a.txt": "bad\n"}}]]},
+        [{"id": "a", "retry": {"max_retries": 0}}],
+        {"a": file_contains("a.txt")},
+        budget={"attempts": 1},
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    task_id = project.task("a")["id"]
+    (worktree,) = project.home.rglob(task_id)
+    (worktree / "a.txt").write_text("good\n")
+
+    assert project.yaoki("answer", task_id, "done").code == 0
+    done = project.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert project.event_names("a").count("PROMPT_SENT") == 1
+
+
+@pytest.mark.acceptance
 @pytest.mark.spec("9.6", "10.6", "0.6")
 def test_a_paused_run_that_is_given_up_ends_with_its_tasks(project: Project) -> None:
     """A task that waits for its retry has a worktree, so it ends in a step of its own."""

@@ -162,11 +162,11 @@ WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND
 ORDER BY rank, n LIMIT :limit
 """
 
-# Would a claim start an agent?
+# Would a claim start an agent?  One of a task with a place verifies the work of a person.
 READY_FOR_AGENT = """
 SELECT 1 AS found FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
-  AND stage = 'PREPARE' AND kind NOT IN ('check', 'group') LIMIT 1
+  AND stage = 'PREPARE' AND kind NOT IN ('check', 'group') AND place = '' LIMIT 1
 """
 
 CANCEL_WANTED = """
