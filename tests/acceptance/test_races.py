@@ -122,6 +122,8 @@ def test_the_first_proof_of_three_agents_lands_and_the_others_are_stopped_and_sa
     assert "y~1.2 won: its diff is smaller" in y_why
     report = project.query("report").out
     assert "x~1.2 won: it was the first that passed its checks" in report
+    unlanded = report.split("## Saved work that did not land")[1]
+    assert (wrong["id"] in unlanded, right["id"] in unlanded) == (True, False)
     assert set(states(project)) == {"x", "y", *(f"x~1.{n}" for n in (1, 2, 3)), "y~1.1", "y~1.2"}
 
 
@@ -288,6 +290,7 @@ def test_a_proof_from_before_a_recheck_does_not_win(project: Project, tmp_path: 
     project.plan(plan)
     assert project.yaoki("plan", "recheck").code == 0
     wait_until(lambda: "CANDIDATE_FAILED" in project.event_names(), "the first is verified again")
+    assert "x~1.2 (second): at work" in project.query("report").out
     go.touch()
 
     assert run.wait() == 0

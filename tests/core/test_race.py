@@ -193,6 +193,20 @@ def test_what_a_candidate_used_is_added_to_the_racing_task() -> None:
     assert after.spend == Spend(3.0, 10, 3.0, 5)
 
 
+def test_a_proven_candidate_has_no_word_of_an_earlier_interruption() -> None:
+    task, won = a_racing_task(), replace(proven(1), failure=a_failure(FailureKind.LOST, "stopped"))
+    lost = failed(2, failure=a_failure(message="it is wrong"))
+
+    settled = [
+        event
+        for changed in (won, lost)
+        for event in events_of(task.id, follow_race(task, [won, lost], changed, MOMENT))
+        if isinstance(event, CandidateSettled) and event.candidate == changed.id
+    ]
+
+    assert [event.message for event in settled] == ["", "it is wrong"]
+
+
 def test_a_candidate_that_ends_after_the_decision_is_only_settled() -> None:
     decided = replace(a_racing_task(), waiting_for=WaitReason.CLAIM, stage=Stage.VERIFY)
     late = evolve(a_candidate(1), CandidateRetired("its race is over"))

@@ -209,6 +209,21 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     assert "- 1 attempt not tried again: took too long" in render_markdown(made)
 
 
+@pytest.mark.spec("10.6", "12.1")
+def test_the_time_of_a_paused_run_was_spent_on_a_person() -> None:
+    """The task waited 10 s for its turn before the pause and 20 s after it."""
+    entries = [
+        entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
+        entry(10, "RUN_PAUSED", why="budget: used"),
+        entry(50, "RUN_RESUMED"),
+        entry(70, "TASK_CLAIMED", 1, 0),
+    ]
+
+    made, _ = report_of([a_row(1)], entries, a_branch(0))
+
+    assert made["time"]["waiting"] == {"turn_s": 30.0, "retry_s": 0.0, "person_s": 40.0}
+
+
 @pytest.mark.spec("10.3", "10.4", "14.4")
 def test_foreign_text_in_an_answer_command_is_quoted() -> None:
     rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]

@@ -19,6 +19,7 @@ from yaoki.views.history import (
     Wait,
     WaitCause,
 )
+from yaoki.views.history.stoppages import Stoppage
 
 ATTEMPTS_MAX = 100
 QUESTIONS_MAX = 20
@@ -39,13 +40,26 @@ class WaitedFor(StrEnum):
     PERSON = "person"
 
 
-def wait_times(history: TaskHistory, end: datetime) -> Counter[WaitedFor]:
-    """Seconds that the task waited, by what it waited for; an open wait lasts until `end`."""
+def wait_times(
+    history: TaskHistory, end: datetime, pauses: Sequence[Stoppage] = ()
+) -> Counter[WaitedFor]:
+    """Seconds that the task waited, by what it waited for; an open wait lasts until `end`.
+
+    In the `pauses` of its run it waited for a person, whatever it waited for before.
+    """
     times: Counter[WaitedFor] = Counter()
     for wait in history.waits:
-        seconds = ((wait.until or end) - wait.start).total_seconds()
-        times[_waited_for(wait)] += max(0.0, seconds)  # type: ignore[assignment]
+        until = wait.until or end
+        seconds = max(0.0, (until - wait.start).total_seconds())
+        paused = sum(_overlap_s(wait.start, until, one, end) for one in pauses)
+        times[WaitedFor.PERSON] += paused  # type: ignore[assignment]
+        times[_waited_for(wait)] += seconds - paused  # type: ignore[assignment]
     return times
+
+
+def _overlap_s(start: datetime, until: datetime, pause: Stoppage, end: datetime) -> float:
+    overlap = min(until, pause.until or end) - max(start, pause.start)
+    return max(0.0, overlap.total_seconds())
 
 
 def _waited_for(wait: Wait) -> WaitedFor:

@@ -108,7 +108,7 @@ def report_document(sources: ReportSources) -> Data:
         "red_before": list_failing_before(view, history, clean),
         "decided": _decisions(sources),
         "noticed": _warnings(sources),
-        "kept": list_saved_work(view, sources.saved_work, sources.branch.commits, clean),
+        "kept": list_saved_work(view, history, sources.saved_work, sources.branch.commits, clean),
         "warnings": [
             clean(words)
             for words in (

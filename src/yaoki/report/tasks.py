@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import BUILT_IN_CHECKS, Outcome, State
+from yaoki.ports import TaskRow
 from yaoki.report.attempts import attempt_documents
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, RunHistory, TaskHistory
-from yaoki.views.history.races import RaceRound, describe_candidate
+from yaoki.views.history.races import RaceRound, describe_candidate, name_open_candidates
 from yaoki.views.tasks import RunView, TaskView, is_proof
 from yaoki.views.wait_text import describe_wait
 
@@ -45,6 +46,10 @@ class TaskReportContext:
     @cached_property
     def names(self) -> Mapping[str, str]:
         return {task.row.id: task.row.name for task in self.view.tasks}
+
+    @cached_property
+    def rows(self) -> Mapping[str, TaskRow]:
+        return {task.row.id: task.row for task in self.view.tasks}
 
     @cached_property
     def landed(self) -> frozenset[str]:
@@ -107,7 +112,10 @@ def task_document(context: TaskReportContext, task: TaskView) -> Data:
         "attempt": row.attempt,
         "proof": _proof(context, task, history),
         **attempt_documents(history, clean),
-        "races": [_race(one, clean) for one in history.races.rounds[-RACES_MAX:]],
+        "races": [
+            _race(name_open_candidates(one, context.rows), clean)
+            for one in history.races.rounds[-RACES_MAX:]
+        ],
         "next": task.next_command or None,
     }
 

@@ -79,7 +79,7 @@ def measure_times(run: Run, history: RunHistory, now: datetime) -> Data:
     end = run.finished_at or max(now, history.last_at or now)
     waited: Counter[WaitedFor] = Counter()
     for task in history.tasks.values():
-        waited.update(wait_times(task, end))
+        waited.update(wait_times(task, end, history.pauses))
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),
         "agent_s": round(history.usage.seconds, 3),
@@ -190,12 +190,27 @@ def list_failing_before(view: RunView, history: RunHistory, clean: CleanText) ->
     ]
 
 
+def _landed_for_a_race(view: RunView, history: RunHistory) -> frozenset[str]:
+    """The proven commits of candidates that won: their work landed as a commit of their task."""
+    landed = (history.tasks.get(t.row.id) for t in view.tasks if t.row.landed_commit)
+    rounds = (task.races.rounds for task in landed if task is not None)
+    winners = (history.tasks.get(races[-1].winner) for races in rounds if races)
+    return frozenset(
+        judgment.commit for winner in winners if winner for judgment in winner.judgments
+    )
+
+
 def list_saved_work(
-    view: RunView, saved: Sequence[SavedWork], on_branch: frozenset[str], clean: CleanText
+    view: RunView,
+    history: RunHistory,
+    saved: Sequence[SavedWork],
+    on_branch: frozenset[str],
+    clean: CleanText,
 ) -> Data:
     """Saved work that is not on the run branch, and the command that restores it."""
     open_ = {t.row.id: t.row.name for t in view.tasks if t.row.state is not State.DONE}
-    unlanded = [work for work in saved if work.task_id in open_ and work.commit not in on_branch]
+    there = on_branch | _landed_for_a_race(view, history)
+    unlanded = [work for work in saved if work.task_id in open_ and work.commit not in there]
     listed = [
         {
             "task": work.task_id,

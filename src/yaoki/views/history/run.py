@@ -11,6 +11,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.ports import JournalEntry
 from yaoki.views.history.agent_usage import AgentUsage
 from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
+from yaoki.views.history.stoppages import Stoppage
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer
 from yaoki.views.history.warnings import RunWarnings
@@ -39,6 +40,8 @@ class RunHistory:
     merged_into: str = ""
     # The executions for merges and undos, which no task made.
     check_run_log: CheckRunLog = field(default_factory=CheckRunLog)
+    # When it started nothing new until a person said so.
+    pauses: list[Stoppage] = field(default_factory=list)
     last_at: datetime | None = None
     forecast: ForecastRecord | None = None
     # Only a report needs it.
@@ -58,6 +61,10 @@ class RunHistory:
             self.event_counts[entry.event] += 1
         if entry.event == "LAND_REFUSED":
             self.refusal_counts[read_refusal_cause(entry.data)] += 1
+        if entry.event == "RUN_PAUSED":
+            self.pauses.append(Stoppage(entry.at))
+        if entry.event == "RUN_RESUMED" and self.pauses:
+            self.pauses[-1].until = entry.at
         if entry.event == "RUN_MERGED":
             self.merged_into = str(entry.data.get("branch", ""))
         if entry.task_id:
