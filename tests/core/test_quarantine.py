@@ -151,6 +151,17 @@ def test_cleared_tests_alone_need_no_quarantine() -> None:
     assert apply_quarantine(finding, repeated("....."), cleared, (ENTRY,)) == finding
 
 
+def test_an_excused_check_names_the_entry_of_a_cleared_test_as_well() -> None:
+    other = QuarantineEntry("t.py::b", "tom", ENTRY.expires, "slow")
+    verdicts = {"t.py::a": ExcuseVerdict.EXCUSED, "t.py::b": ExcuseVerdict.CLEARED}
+
+    excused = apply_quarantine(
+        failed("t.py::a", "t.py::b"), repeated("F."), verdicts, (ENTRY, other)
+    )
+
+    assert [one["owner"] for one in excused.params[QUARANTINED]] == ["mia", "tom"]
+
+
 def test_an_entry_covers_the_parametrizations_of_its_test_and_the_exact_name_wins() -> None:
     exact = QuarantineEntry("t.py::a[1]", "tom", NOW, "later")
 

@@ -54,7 +54,7 @@ def judge(
         ("a", "a,.,.,.,.", None, Outcome.FAILED, ""),
         ("a", "a,.,.", ENTRY, Outcome.FLAKY, "excused by the quarantine: t.py::a (owner mia"),
         ("a", "a,a,a,a,a,.", ENTRY, Outcome.FAILED, "it failed 6 of 6 times on this commit"),
-        ("a", ".", ENTRY, Outcome.FLAKY, ""),
+        ("a", ".", ENTRY, Outcome.FLAKY, "in quarantine: t.py::a (owner mia"),
         ("a", ".", OLD, Outcome.FAILED, "expired on 2030-01-01 00:00 UTC (owner mia)"),
         ("b", ".", OLD, Outcome.FLAKY, ""),
         ("ab", "ab,ab,.", ENTRY, Outcome.FAILED, ""),

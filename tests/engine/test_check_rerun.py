@@ -138,6 +138,7 @@ def test_a_test_that_always_passes_on_the_base_is_said_to(base: str, passed: boo
 @pytest.mark.parametrize(
     ("candidate", "base", "outcome"),
     [
+        (".....", ".", Outcome.FLAKY),
         ("F.", ".", Outcome.FLAKY),
         (".F", ".", Outcome.FLAKY),
         ("FF.", "..F..", Outcome.FLAKY),

@@ -180,15 +180,30 @@ def apply_quarantine(
         return _as_failed(finding, words)
     if by_verdict[ExcuseVerdict.COUNTS]:
         return _note_broken(finding, by_verdict[ExcuseVerdict.COUNTS], tests, entries)
-    excused = _entries_of(by_verdict[ExcuseVerdict.EXCUSED], entries)
-    if not excused:
+    if not by_verdict[ExcuseVerdict.EXCUSED]:
         return finding
+    excused = _entries_of(tuple(verdicts), entries)
     words = ", ".join(entry.words for entry in excused[:NAMES_SHOWN])
     return replace(
         finding,
         outcome=Outcome.FLAKY,
         message=f"flaky, excused by the quarantine: {words} ({finding.message})",
         params={**finding.params, QUARANTINED: [_entry_data(entry) for entry in excused]},
+    )
+
+
+def name_entries(
+    finding: Finding, tests: Sequence[str], entries: Sequence[QuarantineEntry]
+) -> Finding:
+    """The finding of a check that is flaky even without a quarantine, with the entries for its
+    failing tests.
+    """
+    named = _entries_of(tests, entries)
+    words = ", ".join(entry.words for entry in named[:NAMES_SHOWN])
+    return replace(
+        finding,
+        message=f"{finding.message}; in quarantine: {words}",
+        params={**finding.params, QUARANTINED: [_entry_data(entry) for entry in named]},
     )
 
 

@@ -12,6 +12,7 @@ from yaoki.core.decide.quarantine import (
     RERUNS_MAX,
     RepeatedTests,
     apply_quarantine,
+    name_entries,
     names_every_failure,
     observe_tests,
 )
@@ -62,8 +63,10 @@ class RepeatedCheck:
         found = {test: find_entry(entries, test) for test in self._tests(first).failing}
         quarantined = [test for test, entry in found.items() if entry is not None]
         expired = any(entry.has_expired(now) for entry in found.values() if entry is not None)
-        if not quarantined or (passed and not expired):
+        if not quarantined:
             return judged
+        if passed and not expired:
+            return name_entries(judged, quarantined, entries)
         if not expired:
             self._repeat_for(first, quarantined)
         if not names_every_failure((first, *self._candidate)):

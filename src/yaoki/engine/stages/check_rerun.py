@@ -21,6 +21,7 @@ from yaoki.core.decide.quarantine import (
     RepeatedTests,
     apply_quarantine,
     count_passed_tests,
+    name_entries,
     names_every_failure,
     note_unmatched,
     observe_known,
@@ -90,8 +91,10 @@ class CheckRerun:
         now = self._clock.now()
         quarantined = [test for test, entry in entries.items() if entry is not None]
         expired = any(entry.has_expired(now) for entry in entries.values() if entry is not None)
-        if not quarantined or (judged.outcome is Outcome.FLAKY and not expired):
+        if not quarantined:
             return judged
+        if judged.outcome is Outcome.FLAKY and not expired:
+            return name_entries(judged, quarantined, self._quarantine)
         if not expired:
             rerun.run_for_quarantine(quarantined)
         if not names_every_failure(rerun.findings):
