@@ -53,6 +53,8 @@ class TaskRow:
     awaiting_rerun: bool = False
     phase: str = ""
     account: str = ""
+    # Those of the other agents of its chain that may continue.
+    other_accounts: tuple[str, ...] = ()
     tags: str = ""
     worktree_host: str = ""
     is_queued: bool = False
@@ -80,7 +82,8 @@ class TaskRow:
 class AccountRow:
     """A closed account; after `until`, `probe_task` is the one task that tries first.
 
-    While `asking_task` asks a person about it, no task does.
+    While `asking_task` asks a person about it, no task does.  `is_avoided`: a task whose chain has
+    an open account does not wait for this one.
     """
 
     name: str
@@ -89,6 +92,7 @@ class AccountRow:
     probe_task: str = ""
     problem: AccountProblem = AccountProblem.RATE_LIMIT
     asking_task: str = ""
+    is_avoided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -47,6 +47,25 @@ def lines_after(world: World, waits: AccountWaits, passed: timedelta) -> list[st
     """The lines without their time of day."""
     world.time += passed
     return [line.partition(" ")[2] for line in waits.new_lines()]
+
+
+@pytest.mark.spec("18.1")
+def test_a_task_that_another_account_takes_over_does_not_wait() -> None:
+    """It is waiting only until a worker has a look at it."""
+    world = World(tasks=[replace(a_row(1, account="a/w"), other_accounts=("a/h",))])
+    closed = AccountRow("a/w", NOW + 2 * HOUR, "slower", is_avoided=True)
+    waits = AccountWaits(cast("Any", world), RUN)
+
+    world.closed = [closed]
+    taken_over = lines_after(world, waits, SECOND)
+    world.closed = [closed, AccountRow("a/h", NOW + 2 * HOUR, "slower", is_avoided=True)]
+    both_closed = lines_after(world, waits, SECOND)
+    world.closed = [replace(closed, name="a/h"), replace(closed, is_avoided=False)]
+    world.tasks = [replace(world.tasks[0], other_accounts=("b",))]
+    not_avoided = lines_after(world, AccountWaits(cast("Any", world), RUN), SECOND)
+
+    assert taken_over == []
+    assert len(both_closed) == len(not_avoided) == 1
 
 
 def test_the_wait_for_an_account_is_reported_once_and_again_when_it_is_closed_again() -> None:

@@ -80,6 +80,10 @@ def join_accounts(names: Iterable[str]) -> str:
     return "".join(f"|{name}|" for name in names if "|" not in name)
 
 
+def split_accounts(joined: str) -> tuple[str, ...]:
+    return tuple(filter(None, joined.split("|")))
+
+
 def task_columns(task: Task) -> dict[str, Any]:
     """The columns that an event can change."""
     return {
@@ -289,6 +293,7 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         race_task=TaskId(data.get("race_task", "")),
         phase=row["phase"],
         account=row["account"],
+        other_accounts=split_accounts(row["other_accounts"]) if row["other_accounts"] else (),
         tags=row["tags"],
         worktree_host=row["place"],
         is_queued=bool(row["queued"]),

@@ -342,4 +342,5 @@ def account_from_row(row: SqlRow) -> AccountRow:
         row["probe"],
         AccountProblem(row["problem"]),
         row["asking"] if row["asked"] else "",
+        bool(row["avoided"]) or _needs_person(row),
     )

@@ -40,24 +40,29 @@ class AccountWaits:
         now = self._app.clock.now()
         if now < self._look_at:
             return []
-        closed = [
+        accounts = [
             account
             for account in self._app.store.accounts()
-            if account.until > now and not account.asking_task
+            if account.until > now or account.asking_task
         ]
+        names = frozenset(account.name for account in accounts)
+        closed = [account for account in accounts if not account.asking_task]
         self._reported &= {account.name for account in closed}
-        lines = self._report([one for one in closed if one.name not in self._reported], now)
+        new = [one for one in closed if one.name not in self._reported]
+        lines = self._report(new, names, now)
         self._look_at = now + max(EVERY, PAUSE_FACTOR * (self._app.clock.now() - now))
         return lines
 
-    def _report(self, closed: Sequence[AccountRow], now: datetime) -> list[str]:
+    def _report(
+        self, closed: Sequence[AccountRow], closed_names: frozenset[str], now: datetime
+    ) -> list[str]:
         due = [one for one in closed if not (_is_brief(one, now) and self._is_recent(one, now))]
         if not due:
             return []
         rows = [row for row in self._app.store.rows(self._run_id) if _would_start(row)]
         lines = []
         for account in due:
-            waiting = [row for row in rows if row.account == account.name]
+            waiting = [row for row in rows if _waits_for(row, account, closed_names)]
             if len(waiting) >= (2 if _is_brief(account, now) else 1):
                 self._reported.add(account.name)
                 self._reported_at[account.name] = now
@@ -78,6 +83,12 @@ def _would_start(row: TaskRow) -> bool:
     """Would an agent be started for the task, if its account were open?"""
     is_free = not (row.open_needs or row.awaiting_rerun or row.cancel_requested)
     return row.state is State.WAITING and row.stage == Stage.PREPARE and is_free
+
+
+def _waits_for(row: TaskRow, account: AccountRow, closed_names: frozenset[str]) -> bool:
+    """A task whose chain has an open account goes on with that one, as soon as it is claimed."""
+    can_switch = account.is_avoided and not closed_names.issuperset(row.other_accounts)
+    return row.account == account.name and not can_switch
 
 
 def _wait_line(waiting: Sequence[TaskRow], account: AccountRow, now: datetime) -> str:
