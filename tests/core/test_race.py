@@ -570,14 +570,20 @@ def test_a_race_whose_candidates_were_all_interrupted_asks_once(rounds: int, wor
 
 
 @pytest.mark.spec("18.7")
-def test_a_candidate_that_was_stopped_on_request_continues_in_the_same_round() -> None:
-    candidate = at_its_last_run(1, 1)
+@pytest.mark.parametrize(
+    ("allowed", "end"), [(2, RetryDecided), (1, CandidateFailed)], ids=["continues", "was the last"]
+)
+def test_a_candidate_that_was_stopped_on_request_continues_within_its_budget(
+    allowed: int, end: type[Event]
+) -> None:
+    last = at_its_last_run(1, allowed)
+    candidate = replace(last, counts=replace(last.counts, attempts=1))
     stopped = AgentExit(code=None, ended_by=EndCause.STOP, seconds=1.0)
     report = WorkCommitted(stopped, "head", "tree", stopped_on_request=True)
 
     events = decide_candidate(candidate, report, MOMENT)
 
-    assert [type(event) for event in events] == [AgentFinished, RetryDecided]
+    assert [type(event) for event in events] == [AgentFinished, end]
 
 
 def test_a_race_that_only_interruptions_ended_offers_the_work_that_is_left() -> None:

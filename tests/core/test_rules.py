@@ -622,8 +622,8 @@ STOPPED = replace(
 
 
 @pytest.mark.spec("3.7", "18.7", "10.6")
-def test_a_stop_that_was_asked_for_uses_no_attempt_and_no_retry() -> None:
-    spec = a_spec(budget={"attempts": 1.0})
+def test_a_stop_that_was_asked_for_uses_no_retry() -> None:
+    spec = a_spec(budget={"attempts": 2.0})
     counts = Counts(attempts=1, failures={"LOST": 6})
     task = an_active_task(Stage.WORK, spec=spec, counts=counts)
 
@@ -636,14 +636,13 @@ def test_a_stop_that_was_asked_for_uses_no_attempt_and_no_retry() -> None:
         True,
     )
     assert (after.budgeted_attempts, after.counts.failures, after.counts.interruptions) == (
-        0,
+        1,
         {"LOST": 6},
         0,
     )
     assert (after.spend.money, after.spend.seconds, after.failure_kinds) == (0.5, 4.0, ())
-    assert after.counts.stopped == 1
     assert isinstance(events[-1], RetryDecided)
-    assert "uses no attempt" in events[-1].reasoning
+    assert "uses no retry" in events[-1].reasoning
 
 
 @pytest.mark.spec("18.7", "10.6")
@@ -653,6 +652,7 @@ def test_a_stop_that_was_asked_for_uses_no_attempt_and_no_retry() -> None:
         # What it used was used.
         ({"money": 0.5}, STOPPED),
         ({"seconds": 4.0}, STOPPED),
+        ({"attempts": 1.0}, STOPPED),
         # Nobody asked this worker: the agent itself may have written the word.
         ({"attempts": 1.0}, replace(STOPPED, stopped_on_request=False)),
     ],

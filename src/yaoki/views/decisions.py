@@ -58,7 +58,7 @@ RULES: Mapping[str, str] = {
     "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
     "18.6": "a limit, an outage or a refusal by its service closes an account: one task tries it "
     "again, and an attempt without an answer of the model uses no retry",
-    "18.7": "a stop that was asked for uses no attempt; what its run used counts",
+    "18.7": "a stop that was asked for uses no retry; every started run counts in the budgets",
     "5.7": "what was reported as not safe to retry is never retried by itself",
 }
 

@@ -11,7 +11,6 @@ from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchang
 from yaoki.core.decide.task_budget import describe_spent_budget, find_spent_budget
 from yaoki.core.decide.waived_failures import needs_answer
 from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.machine.failure_transitions import count_failure
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
@@ -222,20 +221,19 @@ def _retry_after_fault(
 
 
 def _continue_after_stop(task: Task, failure: Failure, current: int) -> RetryDecision:
-    """Rule 18.7: the next worker starts the agent again, unless what the run used was the rest of
-    the budget.  The stop itself uses no attempt and no retry.
+    """Rule 18.7: the next worker starts the agent again without using a retry.  The run that was
+    stopped counts in the budgets, so it may have been the last one.
     """
-    counted = replace(task, counts=count_failure(task.counts, failure))
-    if spent := _budget_decision(counted, failure, 0):
+    if spent := _budget_decision(task, failure, 0):
         return spent
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
         current,
         0,
-        "its worker was asked to stop, which uses no attempt; the next worker starts it again",
+        "its worker was asked to stop, which uses no retry; the next worker starts it again",
         "18.7",
-        "an interruption that nobody asked for would count",
+        "an interruption that nobody asked for would use one",
         strategy=RetryMethod.FRESH,
     )
 

@@ -36,7 +36,7 @@ def count_failure(counts: Counts, failure: Failure) -> Counts:
     if failure.unanswered:
         return replace(counts, unanswered=counts.unanswered + 1)
     if failure.stopped_on_request:
-        return replace(counts, stopped=counts.stopped + 1)
+        return counts
     failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
     lost = 1 if failure.kind is FailureKind.LOST else 0
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)

@@ -55,8 +55,6 @@ class Counts:
     attempts: int = field(default=0, metadata=stored_as("executions"))
     refused_landings: int = field(default=0, metadata=stored_as("landings"))
     unanswered: int = 0
-    # Attempts that ended because the worker was asked to stop.
-    stopped: int = 0
 
     def failures_of(self, kind: FailureKind) -> int:
         return self.failures.get(kind.value, 0)
@@ -450,12 +448,11 @@ class Task:
         """Attempts since a person last gave a fresh budget; for a race its rounds.
 
         Each counts from its start, so that a lost one is counted as well.  One in which the model
-        never answered does not count, nor one that ended because its worker was asked to stop.
+        never answered does not count.
         """
         counts, forgiven = self.counts, self.forgiven_counts
         unanswered = counts.unanswered - forgiven.unanswered
-        stopped = counts.stopped - forgiven.stopped
-        return max(0, counts.attempts - forgiven.attempts - unanswered - stopped)
+        return max(0, counts.attempts - forgiven.attempts - unanswered)
 
     @property
     def failed_attempts(self) -> int:
