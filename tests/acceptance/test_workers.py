@@ -168,10 +168,10 @@ def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -
 def test_the_second_signal_stops_at_once_and_the_next_worker_continues(
     project: Project, tmp_path: Path
 ) -> None:
-    """Nobody is asked although the task has one attempt only: a stop on request uses none."""
+    """Within its budget nobody is asked: a stop on request uses an attempt and no retry."""
     marker = tmp_path / "go"
     plan = plan_that_waits(marker, "a")
-    plan["tasks"][0]["budget"] = {"attempts": 1}
+    plan["tasks"][0]["budget"] = {"attempts": 2}
     run = submit_plan(project, plan)
     with running_worker(project) as worker:
         wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
