@@ -13,6 +13,7 @@ from yaoki.adapters.checks.environment import (
     build_check_environment,
     find_copied_report,
     find_missing_environment,
+    protect_node_assertions,
     save_report,
 )
 from yaoki.adapters.checks.findings import make_broken, make_failed
@@ -52,6 +53,8 @@ def check_command(
         **_mentioned_variables(spec, scripts, values, facts.environment),
     }
     writable = (worktree, room.home, room.temporary, room.reports) if room else ()
+    env = add_own_variables(env, spec.env, cwd, runner.checkout)
+    env = protect_node_assertions(env, spec.env, split_words(spec), (cwd, worktree))
     launch = _build_launch(spec, cwd, values, env, runner, tuple(map(str, writable)))
     started_at = SystemClock().now()
     result = runner.run(folder, launch)
@@ -111,7 +114,6 @@ def _build_launch(
 ) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     argv = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
-    env = add_own_variables(env, spec.env, cwd, runner.checkout)
     return Launch(
         argv=(*_find_shell(env), spec.shell) if spec.shell else tuple(argv),
         cwd=str(cwd),

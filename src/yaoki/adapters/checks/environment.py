@@ -23,6 +23,10 @@ REPORT_BYTES_MAX = 64 << 20
 # Code under test must not be able to distinguish a check from a terminal by this variable.
 TERMINAL = "xterm-256color"
 PYTHONPATH = "PYTHONPATH"
+NODE_OPTIONS = "NODE_OPTIONS"
+NODE_PRELOAD = Path(__file__).with_name("node_preload.cjs")
+# Commands with one of these words, and every command beside a `package.json`, may start node.
+NODE_WORDS = frozenset({"node", "nodejs", "npm", "npx", "yarn", "pnpm", "mocha", "jest", "vitest"})
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 SOURCE_FOLDERS = ("src", "lib", "python")
 TEST_FOLDERS = frozenset({"test", "tests"})
@@ -55,6 +59,24 @@ def add_own_variables(
     if places := ":".join(str(cwd / part) for part in parts if part):
         variables[PYTHONPATH] = places
     return activate_environment(variables, str(checkout)) if VIRTUAL_ENV in own else variables
+
+
+def protect_node_assertions(
+    env: Mapping[str, str], own: Mapping[str, str], words: Iterable[str], folders: Iterable[Path]
+) -> dict[str, str]:
+    """The environment in which node makes its assertions read-only before it loads anything else.
+
+    The code under test runs in the process of its tests, and could otherwise replace
+    `assert.strictEqual` in any of countless spellings.  An empty `NODE_OPTIONS` of the check
+    switches it off.
+    """
+    given = own.get(NODE_OPTIONS)
+    names = {word.rpartition("/")[2] for word in words}
+    is_node = bool(names & NODE_WORDS) or any((one / "package.json").is_file() for one in folders)
+    if given == "" or not is_node:
+        return dict(env)
+    path = str(NODE_PRELOAD).replace("\\", "\\\\").replace('"', '\\"')
+    return {**env, NODE_OPTIONS: f'{given or ""} --require "{path}"'.strip()}
 
 
 def find_import_roots(project: Path) -> tuple[str, ...]:
