@@ -18,9 +18,12 @@ from yaoki.core.model.check_definition import TreeView
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.roles import is_data, is_support
 from yaoki.formats.quality.gaming import (
+    assertion_modules,
+    caller_source,
     clock,
     comparisons,
     exits,
+    loose_equality,
     runner_detection,
     test_access,
     test_doubles,
@@ -50,6 +53,26 @@ _DOCUMENT = lazy_compile(
 _ABOUT_TESTS = lazy_compile(
     r"\b(?:pytest|test runner|test mode|unittest|jest|mocha|polyfill|yaoki)\b", re.IGNORECASE
 )
+# Goals that ask for what is otherwise a tell-tale, by its words.
+_ASKED_FOR = {
+    test_access.READS_SOURCES: lazy_compile(
+        r"\b(?:files?|sources?|code|python|javascript|typescript|modules?|lint\w*|imports?|scripts?"
+        r"|packages?|projects?|plugins?|folders?|director\w+|repositor\w+|migrations?|routes?)\b",
+        re.IGNORECASE,
+    ),
+    caller_source.READS_CALLER: lazy_compile(
+        r"\b(?:tracebacks?|stack traces?|call ?stack|callers?|source lines?|code frames?|debugger"
+        r"|profiler|linter)\b",
+        re.IGNORECASE,
+    ),
+    loose_equality.LOOSE: lazy_compile(
+        r"\btoleran|\bapprox|\bfuzzy\b|\bwildcards?\b|__eq__", re.IGNORECASE
+    ),
+    assertion_modules.REPLACES: lazy_compile(
+        r"\b(?:chai|matchers?|assertion (?:library|plugin)|module loader|require hook)\b",
+        re.IGNORECASE,
+    ),
+}
 # A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
     (lazy_compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
@@ -122,6 +145,8 @@ class _Search:
 
     def _is_asked_for(self, words: str) -> bool:
         """Does the goal ask for code that knows about runners or dates?"""
+        if words in _ASKED_FOR and _ASKED_FOR[words].search(self.goal):
+            return True
         if words == clock.WORDS:
             return re.search(r"\b(?:19|20)\d\d\b", self.goal) is not None
         names = runner_detection.CHECK_ONLY_VARIABLES
@@ -218,7 +243,7 @@ def _python_places(change: Change) -> Iterator[tuple[int, str]]:
     if tree is None:
         return
     old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
-    for part in (comparisons, exits, runner_detection, clock, test_access):
+    for part in (comparisons, exits, runner_detection, clock, test_access, caller_source):
         for node, words in part.find_in_python(tree):
             if ast.dump(node) not in old:
                 yield getattr(node, "lineno", 1), words
@@ -237,7 +262,8 @@ def _javascript_places(change: Change) -> Iterator[tuple[int, str]]:
 
 
 def _in_tokens(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    for part in (comparisons, exits, runner_detection, test_access):
+    yield from assertion_modules.find_in_javascript(tokens)
+    for part in (comparisons, exits, runner_detection, test_access, caller_source):
         yield from part.find_in_javascript(tokens)
 
 

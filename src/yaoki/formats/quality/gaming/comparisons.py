@@ -8,14 +8,15 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.formats.quality.gaming.assertion_modules import REPLACES as REPLACES_RUNNER
 from yaoki.formats.quality.gaming.javascript import Token, closing, read_literal
 from yaoki.formats.quality.gaming.literals import UNKNOWN, fold_text
+from yaoki.formats.quality.gaming.loose_equality import find_loose_equalities
 from yaoki.formats.quality.gaming.scopes import dotted
 from yaoki.formats.quality.python_suites import last_name, surely_holds
 
 ALWAYS_EQUAL = "an equality that holds for everything; compare the values"
 COMPARES_PART = "an equality that ignores most of its own value; compare the whole values"
-REPLACES_RUNNER = "replaces a part of the test runner; leave it as it is"
 REPLACES_LIBRARY = (
     "replaces a function of the standard library for everyone; call your own function"
 )
@@ -32,6 +33,11 @@ _COMPARING = frozenset({"math", "cmath", "operator", "json", "decimal", "fractio
     *("statistics", "time", "datetime", "random", "re", "copy", "difflib", "filecmp", "hashlib"),
     *("pprint", "functools", "itertools", "calendar", "string", "unicodedata", "collections"),
 }
+# Names that only tests and their runners have, whatever object they are written to.
+_ASSERTION = lazy_compile(
+    r"assert[A-Z]\w+|add(?:Failure|Error|SubTest)|wasSuccessful|failureException|shouldStop"
+    r"|pytest_\w+"
+)
 _JS_PROTOTYPES = lazy_compile(
     r"(?:Object|Array|String|Number|Boolean|Promise|Map|Set|Date|RegExp|Function|Error|AssertionError)"
 )
@@ -43,6 +49,7 @@ _JS_RUNNER_NAMES = frozenset({"expect", "assert", "test", "it", "describe", "JSO
 
 def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     modules = dict(_standard_modules(tree))
+    yield from find_loose_equalities(tree)
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) if name in _HOLDS and _accepts_all(node, _HOLDS[name]):
@@ -57,6 +64,13 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                 func=ast.Name(id="type"), args=[_, ast.Tuple(elts=bases), ast.Dict() as made]
             ):
                 yield from ((made, words) for words in _made_equalities(made, bases))
+            case ast.Assign(targets=[*_, ast.Attribute(attr=attr)]) if _ASSERTION.fullmatch(attr):
+                yield node, REPLACES_RUNNER
+            case ast.Call(func=func, args=[_, key, _]) if last_name(func) in (
+                "setattr",
+                "__setattr__",
+            ) and _ASSERTION.fullmatch(fold_text(key) or ""):
+                yield node, REPLACES_RUNNER
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     if words := _replaced(target, modules, value):

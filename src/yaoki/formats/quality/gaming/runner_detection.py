@@ -32,6 +32,7 @@ _FRAMES = lazy_compile(
 )
 _TEST_WORD = lazy_compile(r"(?:^|[^a-z])(?:test_?|tests|pytest|unittest|conftest)(?:[^a-z]|$)")
 _RUNNER_WORD = lazy_compile(r"\b(?:_?pytest|py\.test|unittest|nose2?|doctest)\b")
+_IMPORTERS = frozenset({"import_module", "__import__", "find_spec"})
 _JS_VARIABLES = frozenset(
     {"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST", "VITEST_WORKER_ID", "VITEST_POOL_ID"}
     | {"JEST_JASMINE", "AVA_PATH", "MOCHA_COLORS", "TAP_CHILD_ID"}
@@ -145,6 +146,10 @@ def _imports_runner(node: ast.stmt) -> bool:
             names = [f"{one.module}.{alias.name}" for alias in one.names]
         if any(re.match(r"_?pytest\b|unittest\.mock\b", name) for name in names):
             return True
+        if isinstance(one, ast.Call) and dotted(one.func).rpartition(".")[2] in _IMPORTERS:
+            loaded = fold_text(one.args[0]) if one.args else None
+            if (loaded or "").partition(".")[0] in RUNNERS:
+                return True
     return False
 
 

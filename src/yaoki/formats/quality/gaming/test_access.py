@@ -25,6 +25,12 @@ _READERS = frozenset({"Path", "open", "join", "joinpath", "listdir", "glob", "rg
     *("read_text", "read_bytes", "resolve", "readFileSync", "readFile", "require", "import_module"),
     *("readdirSync", "existsSync", "PurePath", "exists", "isdir", "is_dir", "files", "open_text"),
 }
+READS_SOURCES = "reads source files, the tests among them; compute the result"
+_SOURCES = lazy_compile(r"(?:.*\*)?\.(?:py|[cm]?[jt]sx?)")
+_LISTERS = frozenset({"glob", "rglob", "iglob", "walk", "listdir", "iterdir", "scandir"}) | {
+    *("readdirSync", "readdir", "globSync"),
+}
+_CONTENTS = frozenset({"open", "read_text", "read_bytes", "readFileSync", "readFile"})
 LINE_CHARS_MIN, LINES_MIN, SHARE = 6, 3, 0.8
 TEXT_CHARS_MIN = 24
 
@@ -34,7 +40,11 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
         used = {name.rpartition(".")[2] for name in scope.names}
         if used & _READERS and any(_names_test_file(text) for text in scope.texts):
             yield scope.node, READS
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    named = {dotted(n).rpartition(".")[2] for n in nodes if isinstance(n, ast.Call)}
+    if named & _LISTERS and named & _CONTENTS:
+        yield from ((node, READS_SOURCES) for node in _source_patterns(tree))
+    for node in nodes:
         match node:
             case ast.Call(func=func, args=args) if dotted(func).rpartition(".")[2] in _READERS:
                 if any(_is_folder(arg) for arg in args):
@@ -47,6 +57,16 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                 yield node, READS
             case _:
                 continue
+
+
+def _source_patterns(tree: ast.Module) -> Iterator[ast.AST]:
+    """`"*.py"`, and `".py"` beside a function that lists files."""
+    for scope in scopes_of(tree):
+        is_list = bool({name.rpartition(".")[2] for name in scope.names} & _LISTERS)
+        for node in ast.walk(scope.node):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and _SOURCES.fullmatch(text) and (is_list or "*" in text):
+                yield node
 
 
 def _names_test_file(text: str) -> bool:
@@ -65,7 +85,8 @@ def _is_test_module(name: str) -> bool:
 
 
 def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    reads = any(token.text in _READERS for token in tokens)
+    names = {token.text for token in tokens}
+    reads, lists_sources = bool(names & _READERS), bool(names & _LISTERS and names & _CONTENTS)
     for at, token in enumerate(tokens):
         if token.kind != "text":
             continue
@@ -73,6 +94,8 @@ def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
         near = {one.text for one in tokens[max(0, at - 10) : at]}
         if (near & _READERS and text in _FOLDERS) or (reads and _names_test_file(text)):
             yield token.line, READS
+        elif lists_sources and _SOURCES.fullmatch(text):
+            yield token.line, READS_SOURCES
 
 
 # ------------------------------------------------------------------ contents
