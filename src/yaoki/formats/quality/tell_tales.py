@@ -33,6 +33,11 @@ from yaoki.formats.quality.gaming.copied_results import (
     find_copied_results,
     read_specification,
 )
+from yaoki.formats.quality.gaming.encoded_results import (
+    DATA_ENDS,
+    find_copied_data,
+    find_encoded_results,
+)
 from yaoki.formats.quality.gaming.expectations import Expectation, read_expectations
 from yaoki.formats.quality.gaming.javascript import ENDS, Token, read_literal, tokens_of
 from yaoki.formats.quality.gaming.literals import Literal, python_literal
@@ -172,6 +177,10 @@ class _Search:
         specification = self._specification(code)
         for change in code if expectations else ():
             yield from find_copied_results(change, expectations, specification)
+            yield from find_encoded_results(change, expectations, specification)
+        for change in self.changes if expectations else ():
+            if change.path.endswith(DATA_ENDS) and not is_test_path(change.path):
+                yield from find_copied_data(change, expectations, specification)
 
     def _expectations(self) -> tuple[Expectation, ...]:
         """The expectations of the base's tests, and of the code in the commands of the checks."""
