@@ -28,12 +28,11 @@ from yaoki.core.decide.failure_response import (
 )
 from yaoki.core.decide.failures import make_failure, make_fatal, make_fault
 from yaoki.core.decide.retry import (
-    RetryAction,
-    RetryDecision,
     blocked_reason,
     decide_retry,
     may_rerun,
 )
+from yaoki.core.decide.retry_decision import RetryAction, RetryDecision
 from yaoki.core.machine.events import AwaitingRerun, EscalationDecided, Rationale, RetryDecided
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import (

@@ -25,7 +25,8 @@ from yaoki.core.decide.red_first import (
     compare_without_change,
     judge_red_first,
 )
-from yaoki.core.decide.retry import RetryDecision, decide_retry
+from yaoki.core.decide.retry import decide_retry
+from yaoki.core.decide.retry_decision import RetryDecision
 from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.machine.events import EscalationDecided

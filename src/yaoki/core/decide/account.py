@@ -10,7 +10,8 @@ import math
 from datetime import datetime, timedelta
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
-from yaoki.core.decide.retry import RetryAction, RetryDecision, reason_of
+from yaoki.core.decide.retry import reason_of
+from yaoki.core.decide.retry_decision import RetryAction, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import (
     AccountClosure,

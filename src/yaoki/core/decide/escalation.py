@@ -16,7 +16,7 @@ from yaoki.core.decide.exit_classification import (
 from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.red_first import NOT_RED_PATTERN
-from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
+from yaoki.core.decide.retry_decision import BUDGET_RULE, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BUILT_IN_CHECKS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from yaoki.core.decide import account, escalation, next_try, retry
+from yaoki.core.decide.retry_decision import RetryAction, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.machine.events import (
     AwaitingRerun,
@@ -39,7 +40,7 @@ class _FailedAttempt:
 
     task: Task
     failure: Failure
-    decision: retry.RetryDecision
+    decision: RetryDecision
     stage: Stage
     same_work: int
     same_fingerprint: int
@@ -77,7 +78,7 @@ def plan_retry_or_escalate(
         work_digest=tree,
         kinds=_failure_kinds(task, failure),
     )
-    if decision.action is retry.RetryAction.RETRY:
+    if decision.action is RetryAction.RETRY:
         return (_plan_retry(attempt, moment.now),)
     blocked = retry.blocked_reason(task, failure, decision)
     if retry.may_rerun(task, failure, blocked):
@@ -135,7 +136,7 @@ def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
     )
 
 
-def _with_promise(failure: Failure, decision: retry.RetryDecision) -> Failure:
+def _with_promise(failure: Failure, decision: RetryDecision) -> Failure:
     """Time that the service asked to wait does not count as time without an answer."""
     if not decision.closes_account:
         return replace(failure, closure=None)
@@ -207,8 +208,8 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     rule = task.spec.policy.rules.get(failure.kind)
     ended = retry.describe_futile_end(task, failure)
     alone = f"{why}, so there is no last try from the run branch"
-    decision = retry.RetryDecision(
-        retry.RetryAction.ESCALATE,
+    decision = RetryDecision(
+        RetryAction.ESCALATE,
         failure.kind,
         # This failure is already counted; only the failures before it were retried.
         max(0, task.unforgiven_failures(failure.kind) - 1),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yaoki.core.decide.cures import pattern_of
-from yaoki.core.decide.retry import RetryAction, RetryDecision
+from yaoki.core.decide.retry_decision import RetryAction, RetryDecision
 from yaoki.core.decide.thompson import OUTCOMES_READ_MAX, draw_arm
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CONTENT_KINDS, FailOverCause, Failure, RetryMethod, Task

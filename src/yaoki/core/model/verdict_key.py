@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from yaoki.core.lazy_dataclass import dataclass
 
 # A change of what a verdict means changes every key.
-VERSION = "1"
+VERSION = "2"
 PART_WORDS: Mapping[str, str] = {
     "inputs": "inputs",
     "definition": "definition",
