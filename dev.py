@@ -35,7 +35,7 @@ FETCHED = re.compile(r"""<(?:script|link|img|iframe)[^>]*?(?:src|href)=["']?(htt
 ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
 CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
 # Many tests wait for the programs they started, so there is room for more than one a core.
-AT_ONCE = (os.cpu_count() or 1) * 3
+AT_ONCE = (os.cpu_count() or 1) * 5 // 2
 # The plugin of Hypothesis searches all modules for constants, in each process; tests need it not.
 TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal", "-p", "no:hypothesispytest")
 # Thousands of tests that only compute, a millisecond each: handing one to another process and

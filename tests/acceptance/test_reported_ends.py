@@ -152,6 +152,7 @@ def decisions_of(project: Project, plan: dict[str, Any]) -> dict[str, dict[str, 
     return {name: document["decisions"][0] for name, document in asked.items()}
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.2", "5.4", "3.10", "4.7")
 @pytest.mark.long
 def test_what_agents_say_at_their_end_is_understood(project: Project) -> None:

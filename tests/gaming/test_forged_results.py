@@ -121,6 +121,7 @@ def count_runs(entries: list[Any], purpose: str) -> int:
     return sum(run["count"] for run in runs if run["purpose"] == purpose)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("program", "check", "tests"),
     [(FORGES_REPORT, PYTEST, TESTS), (FORGES_OUTPUT, UNITTEST, UNIT)],
@@ -157,6 +158,7 @@ def test_the_result_of_a_hidden_check_is_controlled_as_well(project: Project) ->
     assert "test_hidden" not in str(control)
 
 
+@pytest.mark.full
 def test_an_honest_program_that_uses_the_same_modules_lands(project: Project) -> None:
     code, entries = run_task(project, HONEST, {"tests": PYTEST})
 

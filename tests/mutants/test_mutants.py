@@ -133,6 +133,7 @@ def test_every_explained_mutant_has_a_reason_and_a_module() -> None:
         assert len(each.reason) > 20
 
 
+@pytest.mark.full
 def test_a_core_module_is_mutated_and_its_table_is_printed() -> None:
     path, tests = "src/yaoki/core/decide/recovery.py", "tests/core/test_completion_decisions.py"
     options = ("--children", "1", "--sample", "4", "--tests", tests)

@@ -54,6 +54,7 @@ def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, 
     assert judged(found)[check].items[0].where.startswith("many/zz.py:")
 
 
+@pytest.mark.full
 def test_a_test_removed_with_the_last_of_many_files_is_reported_missing(world: World) -> None:
     write(world.repo / "tests", test_z__py="def test_it():\n    assert run() == 1\n")
     before = commit(world.repo)
