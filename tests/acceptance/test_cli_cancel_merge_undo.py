@@ -142,7 +142,7 @@ def test_two_interrupts_stop_now_and_resume_continues(project: Project) -> None:
     assert worker.returncode == 130
     assert "stopped; finished work is saved" in rest
     assert re.search(r"the agent was stopped on request after .*, [01] files? changed", rest), rest
-    assert "interrupted: the agent was stopped on request; it is tried again in " in rest
+    assert "interrupted: the agent was stopped on request; the next worker starts it again" in rest
     assert "LOST" not in rest
     # Of the three, `quick` may have landed before.
     assert re.search(r"  (2 tasks waiting: |3 tasks waiting: quick, )slow, last\n", rest), rest

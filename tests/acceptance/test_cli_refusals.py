@@ -58,6 +58,22 @@ def test_a_run_is_named_by_at_least_four_characters_of_its_id(project: Project) 
     assert (named.code, run_id in named.out) == (0, True), named.err
 
 
+@pytest.mark.full
+@pytest.mark.spec("12.1")
+def test_a_task_of_an_older_run_is_found_by_the_hint(project: Project) -> None:
+    run_good_plan(project)
+    older = project.status()["run"]
+    plan = a_plan(
+        {"two": [writes("b.txt")]}, [{"id": "two", "checks": ["b"]}], {"b": file_contains("b.txt")}
+    )
+    assert project.yaoki("run", project.plan(plan)).code == 0
+
+    refused = project.yaoki("answer", "one", "retry")
+
+    assert "there is no task 'one' in this run" in refused.err
+    assert f"run {older} has one: add --run {older}" in refused.err
+
+
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -191,3 +191,51 @@ def test_the_plan_to_be_approved_shows_goals_and_scopes(project: Project) -> Non
         assert "Add words()." in shown
         assert "With tests." not in shown
         assert "scope src/**" in shown
+
+
+# As many tests as there are files, without those that `left_out` names.
+COUNTED = """n=0
+for file in *.t; do
+  if grep -qx "$file" left_out 2>/dev/null; then continue; fi
+  n=$((n + 1)) && echo "ok $n - $file"
+done
+echo "1..$n"
+"""
+
+
+@pytest.mark.spec("9.6", "16.6", "0.4")
+@pytest.mark.parametrize("by", ["somebody else", "the run"])
+def test_the_tests_of_a_merge_are_compared_with_the_branch_it_goes_to(
+    project: Project, by: str
+) -> None:
+    """A run is blamed for tests that its merge would lose, and not for what others removed."""
+    for name in ("one.t", "two.t"):
+        (project.repo / name).touch()
+    (project.repo / "tests.sh").write_text(COUNTED)
+    commit_all(project)
+    script = writes("left_out", "three.t\n") if by == "the run" else writes("doc.txt")
+    plan = a_plan(
+        {"work": [script]},
+        [{"id": "work", "checks": ["tests"], "may_change_nothing": True}],
+        {"tests": {"run": ["sh", "tests.sh"], "pattern": "test-failed"}},
+        done_when=["tests"],
+    )
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+    assert done.code == 0, done.out + done.err
+    (project.repo / "two.t").unlink() if by == "somebody else" else (
+        project.repo / "three.t"
+    ).touch()
+    commit_all(project)
+
+    merged = project.yaoki("merge")
+
+    if by == "somebody else":
+        assert merged.code == 0, merged.err
+    else:
+        assert merged.code == 6, merged.out
+        assert "3 tests ran before the change, 2 with it" in " ".join(merged.err.split())
+
+
+def commit_all(project: Project) -> None:
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile")

@@ -61,7 +61,16 @@ class RunLookup:
         if text == FINAL_CHECK_NAME and found.done_when:
             words = "done_when begins when every task of the run is done"
             raise Unknown(words, hint=f"yaoki status {found.id}")
-        raise Unknown(f"there is no task {text!r} in this run", hint=_suggest_name(text, rows))
+        hint = self._suggest_run(text) if not run else ""
+        words = f"there is no task {text!r} in this run"
+        raise Unknown(words, hint=hint or _suggest_name(text, rows))
+
+    def _suggest_run(self, text: str) -> str:
+        """The newest other run that has a task of this name."""
+        for found in reversed(self._store.runs()):
+            if any(row.name == text for row in self._store.rows(found.id)):
+                return f"run {found.id} has one: add --run {found.id}"
+        return ""
 
 
 def _suggest_name(text: str, rows: Sequence[TaskRow]) -> str:

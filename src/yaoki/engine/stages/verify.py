@@ -204,7 +204,9 @@ class VerifyStage:
         name = f"{spec.name}-{commit.commit[:12]}-{token_hex(4)}"
         home = self._processes.folder(task, 0) / name
         candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context(note)
-        verdict = Verdict(self._verifier.verify(run, task, candidate, home, claim))
+        # A merge is compared with the branch it goes to, where others may have removed tests.
+        compared = replace(run, base=commit.base)
+        verdict = Verdict(self._verifier.verify(compared, task, candidate, home, claim))
         for n, _ in enumerate(verdict.all_failing):
             place = home / f"waived-{n}"
             names = self._bisection.find_waived(run, task, verdict, commit, place, claim)
