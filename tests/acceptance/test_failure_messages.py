@@ -143,7 +143,8 @@ ELSEWHERE = {
         "commits on branch feature",
     ),
     "reset-away": (
-        f"echo x > x.txt; {COMMIT}; git reset -q --hard HEAD^",
+        # Another content: in the same second it would be the very commit of the branch above.
+        f"echo y > y.txt; {COMMIT}; git reset -q --hard HEAD^",
         "commits on no branch any more",
     ),
     "submodule": ("echo edit >> lib/s.txt", "uncommitted changes inside submodule lib"),

@@ -27,10 +27,10 @@ def hours(first: int, last: int) -> str:
 
 
 def a_small_plan(*acts: object) -> dict[str, object]:
-    """A stop that a person asked for uses no attempt, so one is enough."""
+    """Two attempts: a stop that a person asked for uses one."""
     return a_plan(
         {"a": [[*acts, *writes("a.txt")]]},
-        [{"id": "a", "checks": ["a"], "budget": {"attempts": 1}}],
+        [{"id": "a", "checks": ["a"], "budget": {"attempts": 2}}],
         {"a": file_contains("a.txt")},
     )
 
