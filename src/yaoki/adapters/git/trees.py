@@ -31,7 +31,7 @@ class FolderTree:
     changes: tuple[TreeChange, ...]
     # Sentences about files and groups that exceed a limit and are not in the tree.
     excess: tuple[str, ...] = ()
-    # What git said about a file that is not in the encoding that `.gitattributes` names.
+    # The words of git about a file that is not in the encoding that `.gitattributes` names.
     refusal: str = ""
 
 

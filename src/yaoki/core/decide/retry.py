@@ -348,7 +348,7 @@ def _describe_futile(same_work: int) -> str:
 
 
 def describe_futile_end(task: Task, failure: Failure) -> str:
-    """What ended the retries of a task that awaits its re-run, if it was no limit of retries.
+    """The reason that ended the retries of a task that awaits its re-run; empty for a limit.
 
     The failure is counted already.
     """

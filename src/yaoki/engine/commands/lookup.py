@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TASK_ID = lazy_compile(r"[a-z0-9]{8}-\d+")
 # As in git; a shorter one is more likely a slip, and some commands cannot be withdrawn.
 PREFIX_LENGTH_MIN = 4
+# A wrong name must not read the tasks of thousands of runs.
+SEARCHED_RUNS_MAX = 20
 
 
 class RunLookup:
@@ -67,7 +69,7 @@ class RunLookup:
 
     def _suggest_run(self, text: str) -> str:
         """The newest other run that has a task of this name."""
-        for found in reversed(self._store.runs()):
+        for found in reversed(self._store.runs()[-SEARCHED_RUNS_MAX:]):
             if any(row.name == text for row in self._store.rows(found.id)):
                 return f"run {found.id} has one: add --run {found.id}"
         return ""

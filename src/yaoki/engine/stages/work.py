@@ -264,7 +264,7 @@ class WorkStage:
             self._choose_queue_entry(task, claim) if saved.changed else None,
             saved.person_file_count,
             saved.git_refusal,
-            # What the files of the process say is no proof: an agent could have written them.
+            # The files of the process are no proof: an agent could have written them.
             stopped_on_request=claim.stop_reason() is StopReason.STOP,
         )
 

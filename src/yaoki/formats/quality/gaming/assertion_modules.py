@@ -23,7 +23,7 @@ _MODULE = lazy_compile(
     r"(?:node:)?assert(?:/strict)?|node:test(?:/reporters)?|chai|expect|should|power-assert"
     r"|@jest/globals|jest-expect|vitest|@vitest/expect|expect\.js|unexpected|(?:node:)?module"
 )
-# Of a module: what is reached by these names is the module again.
+# These names of a module lead to the module again.
 _SAME = frozenset({"strict", "default", "assert", "expect", "prototype", "ok"})
 # These functions write to their first argument.
 _WRITERS = frozenset({"assign", "set", "defineProperty", "defineProperties", "setPrototypeOf"}) | {

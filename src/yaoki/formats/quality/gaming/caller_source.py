@@ -266,7 +266,7 @@ class _JavaScriptFlow:
                 yield self._in_block(texts[at], at)
 
     def _find_errors(self) -> Iterator[tuple[str, int, int]]:
-        """Of a caught error only the stack is a place: its path may be a file of the program."""
+        """Only the stack of a caught error is a place: its path may be a file of the program."""
         yield from self._find_made()
         for at in range(2, len(self._texts)):
             if self._texts[at - 2 : at] == ["catch", "("]:

@@ -35,7 +35,7 @@ _UNPACKERS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
 
 
 def decodings(text: str) -> Iterator[str]:
-    """What the text is in another encoding; never the text itself."""
+    """The text decoded from other encodings; never the text itself."""
     if not CHARS_MIN <= len(text) <= CHARS_MAX:
         return
     yield from (one for one in _plain_decodings(text) if one != text)

@@ -22,7 +22,7 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ORDER_NAMES = frozenset({"lt", "le", "gt", "ge", "ne"}) | {
     *("__lt__", "__le__", "__gt__", "__ge__", "__ne__", "not_"),
 }
-# Of texts and collections: a part is not the whole.
+# A part of a text or a collection is not the whole.
 _PART_NAMES = frozenset({"startswith", "endswith", "__contains__", "contains", "issubset"}) | {
     *("issuperset", "isdisjoint", "search", "match", "fullmatch", "find", "count", "index"),
 }
