@@ -66,6 +66,32 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
 
 
+@pytest.mark.spec("10.3", "12.1")
+def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_with_failed_base)
+    question, older = stands["tasks"][0]["id"], stands["run"]
+    plan = a_plan(
+        {"two": [writes("b.txt")]}, [{"id": "two", "checks": ["b"]}], {"b": file_contains("b.txt")}
+    )
+    assert project.yaoki("run", project.plan(plan)).code == 0
+
+    status, listed = project.yaoki("status"), project.yaoki("answer")
+    document = project.yaoki("answer", "--json").document
+    mistyped = project.yaoki("answer", question, "waive", "--check", "basse")
+    aborted = project.yaoki("cancel", older)
+
+    assert f"run {older} waits for your answer, too: yaoki answer" in status.out.splitlines()
+    assert listed.out.splitlines() == [
+        f"run {older}: base asks: yaoki answer {question}",
+        f"next: yaoki answer {question}",
+    ]
+    assert document["questions"] == [{"run": older, "task": "base"}]
+    assert "did you mean 'base'?" in mistyped.err
+    assert aborted.code == 0
+    assert "waits for your answer" not in project.yaoki("status").out
+    assert project.yaoki("answer").out.splitlines()[0] == "no run waits for your answer"
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
 def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prepared) -> None:

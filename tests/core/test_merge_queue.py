@@ -95,6 +95,8 @@ def test_a_task_apart_from_the_queue_lands_after_the_queue_members() -> None:
         (Work(landing_refusals=1), QueueEntry.TOGETHER),
         (Work(landing_refusals=1, discarded_proofs=1), QueueEntry.TOGETHER),
         (Work(landing_refusals=1, joint_failures=1), QueueEntry.ALONE),
+        (Work(landing_refusals=1, avoids_queue=True), QueueEntry.EARLY_LOOK),
+        (Work(landing_refusals=2, joint_failures=1, avoids_queue=True), QueueEntry.EARLY_LOOK),
     ],
 )
 def test_the_entry_follows_from_what_happened(work: Work, entry: QueueEntry) -> None:
@@ -138,7 +140,8 @@ def test_later_attempts_have_a_chance_of_their_own() -> None:
     counts = PassCounts(first_passed=1, first_failed=3, later_passed=2, later_failed=1)
 
     assert (counts.chance(1), counts.chance(2)) == (5 / 9, 6 / 8)
-    made = choose_queue_entry(2, [other("r-1", queued=True, attempt=3)], counts)
+
+    made = choose_queue_entry(2, [other("r-1", queued=True, attempt=2)], counts)
     assert (made.enters, made.takes_along, made.passed, made.failed) == (True, False, 2, 1)
 
 
@@ -146,6 +149,18 @@ def waiting(n: int, **changes: Any) -> Task:
     """A task that was verified and whose branch has moved since."""
     task = an_active_task(Stage.LAND, n=n, work=Work(verified_commit="c", onto="b"))
     return replace(task, **changes)
+
+
+@pytest.mark.spec("17.7")
+def test_nobody_is_queued_behind_a_task_that_failed_twice() -> None:
+    counts = PassCounts(first_passed=50, later_passed=50)
+    entered = [
+        choose_queue_entry(1, [other("r-1", queued=True, attempt=n)], counts).enters
+        for n in (1, 2, 3, 4)
+    ]
+
+    assert entered == [True, True, False, False]
+    assert not choose_queue_entry(3, [], counts).takes_along
 
 
 @pytest.mark.spec("17.7")

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from tests.builders import a_run, an_active_task
-from yaoki.core.model import RefusalCause, Run, Stage, Work
+from tests.builders import HandClock, a_run, an_active_task
+from yaoki.core.decide.merge_queue import PassCounts, choose_queue_entry
+from yaoki.core.model import (
+    CompetingTask,
+    QueueChoice,
+    RefusalCause,
+    Run,
+    Stage,
+    TaskId,
+    Work,
+)
 from yaoki.core.model.stage_report import CommitLanded, CommitNotLanded
 from yaoki.engine.claim_context import EmptyQueue, unclaimed_context
 from yaoki.engine.stages.company_wait import CompanyWait
@@ -18,6 +28,10 @@ from yaoki.engine.stages.plan_task import PlanTaskStages
 from yaoki.engine.stages.predecessor_wait import PredecessorWait
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.ports import Workspace
+
+DOUBTFUL = CompetingTask(
+    TaskId("r-1"), Stage.VERIFY, True, False, 4, an_active_task(Stage.VERIFY).spec
+)
 
 
 class Branch:
@@ -52,6 +66,20 @@ class LeavingQueue(EmptyQueue):
 
     def must_yield(self) -> bool:
         return next(self._ahead)
+
+
+class DoubtfulQueue(EmptyQueue):
+    """Tasks that are likely to fail are queued."""
+
+    def choose_entry(self) -> QueueChoice:
+        return choose_queue_entry(1, [DOUBTFUL], PassCounts())
+
+
+class PatientQueue(LeavingQueue):
+    """Tasks that may come and take this one along are still at work."""
+
+    def must_lead(self, waited: timedelta) -> bool:
+        return waited > timedelta(minutes=10)
 
 
 class BusyQueue(EmptyQueue):
@@ -97,6 +125,37 @@ def test_a_refused_landing_has_its_true_cause(
     report = land_stage(Branch(commits)).land(a_run(), task, claim)
 
     assert report == CommitNotLanded(commits[-1], cause)
+
+
+@pytest.mark.spec("17.7")
+@pytest.mark.parametrize(
+    ("commits", "avoids_queue"), [(["base", "other"], True), (["base", "below", "other"], False)]
+)
+def test_work_that_was_verified_on_a_failed_task_is_not_queued_behind_its_next_failure(
+    commits: list[str], avoids_queue: bool
+) -> None:
+    work = Work(verified_commit="verified", onto="below", landing_refusals=1)
+    claim = replace(unclaimed_context(lambda _n, _d: None), confirm_claim=lambda: None)
+    claim = replace(claim, queue=DoubtfulQueue())
+
+    report = land_stage(Branch(commits)).land(a_run(), an_active_task(Stage.LAND, work=work), claim)
+
+    assert isinstance(report, CommitNotLanded)
+    assert report.avoids_queue is avoids_queue
+
+
+@pytest.mark.spec("17.7")
+def test_verified_work_lands_as_soon_as_those_ahead_of_it_have_failed() -> None:
+    """Nobody has to come and take it along: the branch is as it was verified."""
+    branch, clock = Branch(["base", "below"], takes=True), HandClock()
+    task = an_active_task(Stage.LAND, work=Work(verified_commit="verified", onto="below"))
+    workspace = cast(Workspace, SimpleNamespace(branches=branch, landings=branch))
+    claim = replace(unclaimed_context(lambda _n, _d: None), queue=PatientQueue())
+    started = clock.now()
+
+    assert CompanyWait(workspace, clock).wait(a_run(), task, claim) is None
+
+    assert clock.now() - started < timedelta(seconds=10)
 
 
 @pytest.mark.spec("17.7", "3.4", "12.4")

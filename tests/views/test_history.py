@@ -77,7 +77,10 @@ def test_executions_of_a_verification_without_a_verdict_are_void(given_up: Journ
     runs = build_history(story).check_runs
 
     assert [(run.seconds, run.is_void) for run in runs] == [(1, True), (2, False), (4, False)]
-    words = "3 executions, of which 1 to find the landing that broke it (4 s), 1 void (1 s)"
+    words = (
+        "3 executions, of which 1 to find the landing that broke it (4 s),"
+        " 1 that do not count, because other work landed or failed first (1 s)"
+    )
     assert describe_check_runs(runs) == words
 
 

@@ -174,6 +174,7 @@ def test_an_old_store_is_counted_from_its_journal(path: Path) -> None:
         "DROP TABLE treatments",
         "DROP TABLE flaky_tests",
         "DROP TABLE flaky_sightings",
+        "DROP INDEX tasks_asking",
         "DELETE FROM schema_version WHERE version >= 15",
         "UPDATE journal SET data = '{]' WHERE event = 'TASK_LANDED'",
     ):

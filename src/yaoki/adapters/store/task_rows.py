@@ -22,6 +22,7 @@ from yaoki.core.model import (
     TaskId,
     TaskSpec,
     WaitReason,
+    Work,
 )
 from yaoki.core.model.outcome import describe_exit
 from yaoki.core.settings.tags import join_tags
@@ -105,7 +106,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "held": HELD_FOR.get(task.waiting_for, 0),
         "undo_wanted": int(task.undo_requested),
         "place": task.work.host if task.taken_over else "",
-        "queued": REFUSED if task.work.landing_refusals else int(task.work.is_queued),
+        "queued": _queued_column(task.work),
         "doc": _task_doc(task),
     }
 
@@ -125,6 +126,12 @@ def new_task_columns(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
         "phase": task.spec.phase,
         "tags": join_tags(task.spec.tags),
     }
+
+
+def _queued_column(work: Work) -> int:
+    if not work.is_queued:
+        return 0
+    return REFUSED if work.landing_refusals else 1
 
 
 def _task_doc(task: Task) -> str:

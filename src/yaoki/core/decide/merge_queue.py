@@ -58,10 +58,14 @@ class PassCounts:
         return self.first_passed, self.first_failed
 
     def chance(self, attempt: int) -> float:
-        """The expected share of passing proofs: the prior counts as that many observations."""
+        """The expected share of passing proofs: the prior counts as that many observations.
+
+        A task that failed again and again is likely to go on, however many others pass.
+        """
         passed, failed = self.of_attempt(attempt)
         passes = PRIOR_PASSED + passed
-        return passes / (passes + PRIOR_FAILED + failed)
+        of_all = passes / (passes + PRIOR_FAILED + failed)
+        return min(of_all, 1 / max(1, attempt - 1))
 
 
 def choose_queue_entry(

@@ -345,6 +345,7 @@ def _as_work_of(task: Task, candidate: Task) -> Work:
         landing_refusals=0,
         joint_failures=0,
         discarded_proofs=0,
+        avoids_queue=False,
         candidate=candidate.id,
     )
 

@@ -469,7 +469,7 @@ def _after_refused_landing(
     task: Task, report: CommitNotLanded, moment: ClockAndChance
 ) -> tuple[Event, ...]:
     """Verify again; a landing that is refused each time is a fault of ours."""
-    refused = LandingRefused(report.head, cause=report.cause)
+    refused = LandingRefused(report.head, cause=report.cause, avoids_queue=report.avoids_queue)
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)
     times = format_count(task.work.landing_refusals + 1, "time")

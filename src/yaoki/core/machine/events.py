@@ -235,12 +235,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class LandingRefused:
-    """`why`: only older journals have it, where a task that was verified with it was withdrawn."""
+    """`avoids_queue`: the next proof is of the branch as it is, because the queued tasks are likely
+    to fail.  `why`: only older journals have it, where a task that was verified with it was
+    withdrawn.
+    """
 
     NAME: ClassVar[str] = "LAND_REFUSED"
     head: str
     why: str = ""
     cause: RefusalCause = RefusalCause.MOVED
+    avoids_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)

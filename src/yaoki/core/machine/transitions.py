@@ -167,13 +167,14 @@ def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple
     )
 
 
-def apply_landing_refused(task: Task) -> Task:
+def apply_landing_refused(task: Task, *, avoids_queue: bool) -> Task:
     counts = replace(task.counts, refused_landings=task.counts.refused_landings + 1)
     work = replace(
         task.work,
         verified_commit="",
         onto="",
         landing_refusals=task.work.landing_refusals + 1,
+        avoids_queue=avoids_queue,
     )
     return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
 

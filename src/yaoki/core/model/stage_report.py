@@ -167,10 +167,14 @@ class CommitLanded:
 
 @dataclass(frozen=True, slots=True)
 class CommitNotLanded:
-    """The verified commit cannot land on the branch, which is at `head`: verify again."""
+    """The verified commit cannot land on the branch, which is at `head`: verify again.
+
+    `avoids_queue`: on the branch as it is, because the queued tasks are likely to fail.
+    """
 
     head: str
     cause: RefusalCause = RefusalCause.MOVED
+    avoids_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)

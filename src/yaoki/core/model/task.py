@@ -155,6 +155,8 @@ class Work:
     joint_failures: int = 0
     # Proofs that failed on top of work that did not land.
     discarded_proofs: int = 0
+    # Its last proof was void, and those that are queued now are likely to fail as well.
+    avoids_queue: bool = False
     # The treatment of the failure before this attempt, until it is judged.
     treatment: Treatment | None = None
     # The candidate of a race that made it; empty for a task's own work.
@@ -166,6 +168,8 @@ class Work:
 
         One whose proof was discarded may be as wrong as its predecessor: an early look tells.
         """
+        if self.avoids_queue:
+            return QueueEntry.EARLY_LOOK
         if self.joint_failures:
             return QueueEntry.ALONE
         if self.landing_refusals:

@@ -12,7 +12,7 @@ from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatch, Task, TaskId
 from yaoki.core.run_status import RunStatus
-from yaoki.core.text import replace_lone_surrogates
+from yaoki.core.text import did_you_mean, replace_lone_surrogates
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.commands.end_wait import EndWaitCommand
 from yaoki.engine.commands.extend import suggest_next
@@ -139,8 +139,9 @@ class Control:
         name = check or (task.failure.check if task.failure else "")
         known = waivable_check_names(task)
         if name not in known:
+            near = did_you_mean(name, known)
             raise NotNow(
-                f"{name or 'no check'} cannot be waived: it is not a check of {task.id}",
+                f"{name or 'no check'} cannot be waived: it is not a check of {task.id}{near}",
                 hint=f"name one of: {', '.join(_own_first(task, known))}",
             )
         return name

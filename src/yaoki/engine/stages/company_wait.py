@@ -17,7 +17,7 @@ class CompanyWait:
         self._workspace, self._clock = workspace, clock
 
     def wait(self, run: Run, task: Task, claim: ClaimContext) -> StopReason | None:
-        """Return when the task has landed or must enter the queue itself; else why to stop.
+        """Return when the task has landed, can land, or must enter the queue; else why to stop.
 
         A task that is taken along is not cancelled any more: its landing may be under way.
         """
@@ -32,6 +32,8 @@ class CompanyWait:
                         return stop
                     if claim.queue.must_lead(self._clock.now() - started):
                         return None
+                    if self._can_land(run, task, claim):
+                        return None
                 self._wait_for_change(claim, started)
         return None
 
@@ -41,6 +43,11 @@ class CompanyWait:
         return not task.work.is_queued and self._workspace.landings.is_in_merge_queue(
             run, commit, members
         )
+
+    def _can_land(self, run: Run, task: Task, claim: ClaimContext) -> bool:
+        """Have all that were ahead of it left the queue, and is the branch as it was verified?"""
+        at_head = self._workspace.branches.head(run) == task.work.onto
+        return at_head and not claim.queue.must_yield()
 
     def _has_landed(self, run: Run, task: Task) -> bool:
         return self._workspace.branches.branch_contains(run, task.work.verified_commit)

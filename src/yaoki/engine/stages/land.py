@@ -73,7 +73,7 @@ class LandStage:
         if head == commit or self._has_landed(run, task, commit):
             return CommitLanded(commit, was_there_before=commit == onto)
         if task.work.is_queued or commit == onto:
-            return CommitNotLanded(head, self._refusal_cause(run, predecessor, head))
+            return self._refuse(run, predecessor, head, claim)
         return self._wait_for_company(run, task, claim)
 
     def _move_branch(self, run: Run, task: Task, claim: ClaimContext) -> str:
@@ -105,16 +105,24 @@ class LandStage:
             head = self._move_branch(run, task, claim)
             if head == commit:
                 return CommitLanded(commit)
+            if head != task.work.onto:
+                # Another task was faster, and this one may still be taken along.
+                return self._wait_for_company(run, task, claim)
         if head != task.work.onto:
             return CommitNotLanded(head, RefusalCause.MOVED)
         return CommitNotLanded(head, RefusalCause.WAITED if yields else RefusalCause.UNKNOWN)
 
-    def _refusal_cause(self, run: Run, predecessor: str, head: str) -> RefusalCause:
+    def _refuse(
+        self, run: Run, predecessor: str, head: str, claim: ClaimContext
+    ) -> CommitNotLanded:
         if head == predecessor:
-            return RefusalCause.UNKNOWN
+            return CommitNotLanded(head, RefusalCause.UNKNOWN)
         if self._workspace.branches.branch_contains(run, predecessor):
-            return RefusalCause.MOVED
-        return RefusalCause.PREDECESSOR
+            return CommitNotLanded(head, RefusalCause.MOVED)
+        # A task that keeps failing would make the next proof void as well.
+        choice = claim.queue.choose_entry()
+        avoids_queue = choice is not None and not choice.enters
+        return CommitNotLanded(head, RefusalCause.PREDECESSOR, avoids_queue)
 
     def _landed_before(self, run: Run, commit: str) -> CommitLanded:
         """The commit is on the branch: another task took it along, or a kill hid its landing."""

@@ -17,6 +17,7 @@ _PURPOSE_WORDS = {
     CheckRunPurpose.MUTANT: "on mutants",
     CheckRunPurpose.BISECTION: "to find the landing that broke it",
 }
+VOID_WORDS = "that do not count, because other work landed or failed first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def sum_check_runs(runs: Iterable[CheckRuns]) -> tuple[int, float]:
 
 
 def describe_check_runs(runs: Sequence[CheckRuns]) -> str:
-    """`7 executions, of which 2 on the base (1.2 s), 1 void (0.3 s)`."""
+    """`7 executions, of which 2 on the base (1.2 s), 1 again after a failure (0.3 s)`."""
     words = format_count(sum_check_runs(runs)[0], "execution")
     parts = ", ".join(_parts(runs))
     return f"{words}, of which {parts}" if parts else words
@@ -89,7 +90,7 @@ def _parts(runs: Sequence[CheckRuns]) -> Iterator[str]:
         (words, [run for run in valid if run.purpose == purpose])
         for purpose, words in _PURPOSE_WORDS.items()
     ]
-    named.append(("void", [run for run in runs if run.is_void]))
+    named.append((VOID_WORDS, [run for run in runs if run.is_void]))
     for words, some in named:
         count, seconds = sum_check_runs(some)
         if count:

@@ -49,7 +49,7 @@ class AnswerWord(click.Choice[str]):
 
 
 @click.command()
-@click.argument("task", metavar="TASK|RUN")
+@click.argument("task", metavar="[TASK|RUN]", default="")
 @click.argument("choice", required=False, type=AnswerWord([*(c.value for c in Choice), GO]))
 @click.argument("words", nargs=-1)
 @click.option("--check", metavar="NAME", default="", help="The check to waive.")
@@ -74,12 +74,15 @@ def answer(
 ) -> int:
     """Answer TASK with retry, done, waive or abort; without a choice, show its question.
 
+    Without a name, list the open questions of all runs.
     WORDS go to the agent of the next attempt.  `done` verifies your own work in its worktree like
     any other.  A waiver holds for the work that you saw: an attempt with other changes asks again.
     If a check is wrong, change it in the plan or yaoki.toml first, then: yaoki plan recheck.
     A paused RUN is answered with go, or ended with abort.
     """
     with open_app(repo) as app:
+        if not task:
+            return _list_questions(app, as_json=as_json)
         if choice is not None:
             refuse_agents(app)
         if choice == GO or _is_paused(app, task):
@@ -174,6 +177,24 @@ def _answer_run(
         return 0
     print_wrapped(f"run {run.id}: {document['status']}")
     print_next_command(document["next"])
+    return 0
+
+
+def _list_questions(app: App, *, as_json: bool) -> int:
+    """The open questions of all runs, each with the command that shows it."""
+    from yaoki.adapters.store.tables.open_questions import find_open_questions
+
+    found = find_open_questions(app.store.database)
+    if as_json:
+        questions = [{"run": one.run_id, "task": one.task_name or None} for one in found]
+        print_document({"schema": SCHEMA, "questions": questions})
+        return 0
+    for one in found:
+        asks = f"{clean_line(one.task_name, 60)} asks" if one.task_name else "it is paused"
+        print_wrapped(f"run {one.run_id}: {asks}: yaoki answer {one.subject}")
+    if not found:
+        print_wrapped("no run waits for your answer")
+    print_next_command(f"yaoki answer {found[0].subject}" if found else "yaoki status")
     return 0
 
 

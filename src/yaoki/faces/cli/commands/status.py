@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from yaoki.app.open_app import open_app
 from yaoki.core.model import Outcome, State
 from yaoki.core.run_status import RunStatus
+from yaoki.core.text import list_some
 from yaoki.faces.cli.quick_command import JSON, REPO, Argument, Option, quick_command
 from yaoki.faces.text.render import (
     QUESTION_CHARS,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from yaoki.views import RunView, TaskView
 
 RUNS_SHOWN = 50
+RUNS_NAMED = 3
 
 
 @quick_command(
@@ -112,7 +114,21 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(paint(clean_line(view.merge_obstacle), "yellow"))
     for note in (*view.unmerged_revert_notes, *list_refused_undos(app, run)):
         print_wrapped(paint(clean_line(note), "yellow"))
+    if workers:
+        _print_other_questions(app, view)
     print_next_command(view.next_command)
+
+
+def _print_other_questions(app: App, view: RunView) -> None:
+    """Whoever looks at the newest run must learn that an older one waits for them."""
+    from yaoki.adapters.store.tables.open_questions import find_open_questions
+
+    asking = dict.fromkeys(question.run_id for question in find_open_questions(app.store.database))
+    asking.pop(view.run.id, None)
+    if asking:
+        names = list_some([*asking], RUNS_NAMED)
+        words = f"run {names} waits" if len(asking) == 1 else f"runs {names} wait"
+        print_wrapped(paint(f"{words} for your answer, too: yaoki answer", "yellow"))
 
 
 def _print_forecast(view: RunView) -> None:
