@@ -177,6 +177,6 @@ def test_a_task_with_a_lease_that_expired_on_another_machine_has_no_live_holder(
 
     assert not has_live_holder([row], NOW)
     assert has_live_holder([row], NOW - timedelta(seconds=91))
-    assert why_not_taken(row, [], NOW, here="").startswith(
+    assert why_not_taken(row, [], NOW, here=str).startswith(
         "no heartbeat from its worker for 1 min 30 s"
     )

@@ -100,10 +100,10 @@ def test_a_change_of_an_agents_own_settings_is_detected(tmp_path: Path, name: st
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("a = 1\n")
-    before = read_agent_settings(tmp_path, {})
+    before = read_agent_settings(str(tmp_path), {})
     file.write_text('a = 1\n[projects."/repo"]\ntrust_level = "trusted"\n')
 
-    assert read_agent_settings(tmp_path, {}) != before
+    assert read_agent_settings(str(tmp_path), {}) != before
 
 
 @pytest.mark.parametrize("name", sorted(set(shipped_preset_names()) - {"acp"}))
@@ -117,11 +117,11 @@ def test_the_settings_of_every_preset_are_watched(name: str) -> None:
     assert any(file.startswith(folder) for file in watched for folder in folders)
 
 
-def read_json_settings(home: Path, name: str, content: dict[str, Any]) -> dict[Path, bytes]:
+def read_json_settings(home: Path, name: str, content: dict[str, Any]) -> dict[str, bytes]:
     file = home / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content))
-    return read_agent_settings(home, {})
+    return read_agent_settings(str(home), {})
 
 
 @pytest.mark.parametrize(

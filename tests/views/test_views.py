@@ -500,7 +500,7 @@ def test_a_task_waits_for_a_certain_machine_only_if_there_are_several(
     """On a single machine no worker runs at all, as for any other task."""
     live = [WorkerSeen(WorkerInfo(f"{host}:1", host, host, 1), NOW, NOW) for host in hosts]
 
-    words = why_not_taken(a_row(1, worktree_host=place), live, here="desk")
+    words = why_not_taken(a_row(1, worktree_host=place), live, here=lambda: "desk")
 
     where = f"waits for a worker on {place}, where its worktree is; none runs there"
     assert words == (where if told else "")

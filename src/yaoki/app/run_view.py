@@ -106,7 +106,7 @@ def assemble_run_view(
         or _is_served_by(run, live),
         closed_accounts=app.store.accounts(),
         not_taken_because=lambda row: why_not_taken(
-            row, live, now, lambda holder: _claim_grace_s(app, holder), here=machine_id()
+            row, live, now, lambda holder: _claim_grace_s(app, holder), here=machine_id
         ),
         spent=app.store.total_spend(run.id),
         on_branch=on_branch,

@@ -25,7 +25,7 @@ def why_not_taken(
     now: datetime | None = None,
     grace_s_of: Callable[[str], float] = lambda _: 0.0,
     *,
-    here: str,
+    here: Callable[[], str],
 ) -> str:
     """The reason why none of these workers takes a task that could start; empty when one may.
 
@@ -40,8 +40,7 @@ def why_not_taken(
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
     place = row.worktree_host
-    alone = place == here and all(seen.worker.host == here for seen in live)
-    if place and not alone and not any(place.startswith(seen.worker.host) for seen in fit):
+    if place and not _is_only_here(place, live, here()) and not _serves_at(place, fit):
         return f"waits for a worker on {place}, where its worktree is; none runs there"
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
@@ -52,6 +51,14 @@ def why_not_taken(
     if waits and all(waits) and row.stage == Stage.PREPARE:
         return f"waits: {waits[0]}"
     return ""
+
+
+def _is_only_here(place: str, live: Sequence[WorkerSeen], here: str) -> bool:
+    return place == here and all(seen.worker.host == here for seen in live)
+
+
+def _serves_at(place: str, fit: Sequence[WorkerSeen]) -> bool:
+    return any(place.startswith(seen.worker.host) for seen in fit)
 
 
 def _silence_words(holder: str, silent_s: float, keeps_s: float) -> str:

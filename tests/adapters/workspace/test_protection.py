@@ -209,8 +209,8 @@ def test_a_pipe_in_place_of_a_file_blocks_nothing(tmp_path: Path) -> None:
     pipe.parent.mkdir()
     os.mkfifo(pipe)
 
-    assert read_bounded(pipe).startswith(b"[")
-    assert read_agent_settings(tmp_path, {}) == {}
+    assert read_bounded(str(pipe)).startswith(b"[")
+    assert read_agent_settings(str(tmp_path), {}) == {}
 
 
 @pytest.mark.spec("14.2")

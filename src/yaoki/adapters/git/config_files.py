@@ -1,6 +1,8 @@
 """The files that make up git's settings: config files, their includes, and the hooks they name.
 
-Every conditional include is followed: its condition may hold in another folder or branch.
+Every conditional include is followed: its condition may hold in another folder or branch.  These
+files are read several times for each attempt, so they have plain names: a `Path` costs more than
+the call.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.system.folders import walk_folders
@@ -49,9 +50,12 @@ def list_settings(git: Git, content: bytes) -> tuple[bytes, ...]:
     return tuple(entry for entry in git.run(*args, stdin=content).out.split(b"\0") if entry)
 
 
-def read_with_includes(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, bytes]:
-    """The content of these files and of everything they include; missing files are skipped."""
-    contents: dict[Path, bytes] = {}
+def read_with_includes(git: Git, files: Iterable[str], home: str) -> dict[str, bytes]:
+    """The content of these files and of everything they include; missing files are skipped.
+
+    `home` may be empty.
+    """
+    contents: dict[str, bytes] = {}
     queue = list(files)
     while queue and len(contents) < FILES_MAX:
         file = queue.pop(0)
@@ -63,32 +67,36 @@ def read_with_includes(git: Git, files: Iterable[Path], home: Path | None) -> di
 
 
 def find_hook_folders(
-    git: Git, contents: Mapping[Path, bytes], top: Path, home: Path | None
-) -> dict[Path, Path]:
+    git: Git, contents: Mapping[str, bytes], top: str, home: str
+) -> dict[str, str]:
     """The folders of `core.hooksPath`, each as it is named and with links resolved.
 
     Every value counts, because any of them may be in effect.
     """
     values = (value for each in contents.values() for value in _values(git, each, HOOKS_PATH))
     paths = (path for value in values if (path := _resolve(value, top, home)))
-    folders = dict.fromkeys(Path(os.path.normpath(path)) for path in paths)
-    return {folder: _real_path(folder) for folder in tuple(folders)[-FOLDERS_MAX:]}
+    folders = dict.fromkeys(os.path.normpath(path) for path in paths)
+    return {folder: os.path.realpath(folder) for folder in tuple(folders)[-FOLDERS_MAX:]}
 
 
-def read_hooks(folder: Path, busy: Iterable[Path] = ()) -> Iterator[tuple[Path, bytes]]:
+def read_hooks(folder: str, busy: Iterable[str] = ()) -> Iterator[tuple[str, bytes]]:
     """The files that hooks may run, with content, link target and executable bit.
 
     In a folder that contains a `busy` one people work, so only what git itself would start
     counts there.  A dangling link always counts: a later landing may bring its target.
     """
-    is_busy = any(path.is_relative_to(folder) for path in busy)
+    is_busy = any(is_inside(path, folder) for path in busy)
     for file in _list_hooks(folder) if is_busy else islice(_walk_hooks(folder), HOOKS_MAX):
         executable = os.access(file, os.X_OK)
         if executable or not is_busy or not is_file(file):
             yield file, (b"x" if executable else b"-") + read_link(file) + read_bounded(file)
 
 
-def read_bounded(file: Path) -> bytes:
+def is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def read_bounded(file: str) -> bytes:
     """The content; of a too large file the first part with size and times, unreadable for git.
 
     Otherwise the part beyond the limit could change unnoticed.  An error is encoded as well.
@@ -112,18 +120,19 @@ def open_nonblocking(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def read_link(path: Path) -> bytes:
+def read_link(path: str) -> bytes:
     """The target of a link, empty for other files: the same content elsewhere is a change."""
     try:
-        return b"-> %b\n" % os.fsencode(path.readlink())
+        return b"-> %b\n" % os.readlink(os.fsencode(path))  # noqa: PTH115 - see above
     except OSError:
         return b""
 
 
-def _list_includes(git: Git, file: Path, content: bytes, home: Path | None) -> Iterator[Path]:
+def _list_includes(git: Git, file: str, content: bytes, home: str) -> Iterator[str]:
+    """Real paths, so that each file is read once."""
     for value in _values(git, content, INCLUDE):
-        if path := _resolve(value, file.parent, home):
-            yield _real_path(path)
+        if path := _resolve(value, file.rpartition("/")[0], home):
+            yield os.path.realpath(path)
 
 
 def _values(git: Git, content: bytes, keys: re.Pattern[bytes]) -> Iterator[bytes]:
@@ -133,56 +142,59 @@ def _values(git: Git, content: bytes, keys: re.Pattern[bytes]) -> Iterator[bytes
             yield value
 
 
-def _resolve(value: bytes, folder: Path, home: Path | None) -> Path | None:
-    """A path as git reads it; None for one inside git's own installation."""
+def _resolve(value: bytes, folder: str, home: str) -> str:
+    """A path as git reads it; empty for one inside git's own installation."""
     name = os.fsdecode(value)
     if not name or name.startswith("%(prefix)"):
-        return None
+        return ""
     if name == "~" or name.startswith("~/"):
-        return home / name[2:] if home else None
+        return f"{home}/{name[2:]}" if home else ""
+    # For an unknown user git finds no file either.
+    full = os.path.expanduser(name)  # noqa: PTH111 - see above
+    return full if full.startswith("/") else f"{folder}/{full}"
+
+
+def _mode(path: str) -> int:
+    """0 for a missing, an inaccessible or a too long name."""
     try:
-        return folder / Path(name).expanduser()
-    except RuntimeError:  # the home of an unknown user: git finds no file either
-        return None
+        return os.stat(path).st_mode  # noqa: PTH116 - see above
+    except (OSError, ValueError):
+        return 0
 
 
-def _real_path(path: Path) -> Path:
-    """The path without links and dots, so that each file is read once under its real name."""
-    return Path(os.path.realpath(path))
+def is_file(path: str) -> bool:
+    return stat.S_ISREG(_mode(path))
 
 
-def is_file(path: Path) -> bool:
-    """False also for an inaccessible or too long name."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+def is_folder(path: str) -> bool:
+    return stat.S_ISDIR(_mode(path))
 
 
-def is_file_or_link(path: Path) -> bool:
+def is_file_or_link(path: str) -> bool:
     """True for a file and any link, except the lock of an editor, which is a dangling link."""
     try:
-        mode = path.lstat().st_mode
-        if not stat.S_ISLNK(mode):
-            return stat.S_ISREG(mode)
-        return path.is_file() or not path.name.startswith(EDITOR_LOCK_PREFIX)
+        mode = os.lstat(path).st_mode
     except (OSError, ValueError):
         return False
+    if not stat.S_ISLNK(mode):
+        return stat.S_ISREG(mode)
+    return is_file(path) or not path.rpartition("/")[2].startswith(EDITOR_LOCK_PREFIX)
 
 
-def _list_hooks(folder: Path) -> list[Path]:
+def _list_hooks(folder: str) -> list[str]:
     try:
-        return sorted(file for file in folder.iterdir() if _is_hook(file))
+        with os.scandir(folder) as entries:
+            return sorted(entry.path for entry in entries if _is_hook(entry.path))
     except OSError:
         return []
 
 
-def _walk_hooks(folder: Path) -> Iterator[Path]:
+def _walk_hooks(folder: str) -> Iterator[str]:
     """The hooks first, then the files in subfolders that they may call."""
     for parent, folders, files in walk_folders(folder):
         folders.sort()
-        yield from (file for name in sorted(files) if is_file_or_link(file := Path(parent, name)))
+        yield from (file for name in sorted(files) if is_file_or_link(file := f"{parent}/{name}"))
 
 
-def _is_hook(file: Path) -> bool:
-    return is_file_or_link(file) and not file.is_dir()
+def _is_hook(file: str) -> bool:
+    return is_file_or_link(file) and not is_folder(file)

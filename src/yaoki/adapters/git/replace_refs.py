@@ -19,7 +19,7 @@ LOOSE_MAX = 10_000
 PACKED_CACHE_MAX = 16
 
 
-def read_replace_refs(git: Git) -> dict[Path, bytes]:
+def read_replace_refs(git: Git) -> dict[str, bytes]:
     """All replace refs as one entry; empty when nothing is replaced."""
     common = git.common_dir
     if (common / "reftable").is_dir():
@@ -30,14 +30,15 @@ def read_replace_refs(git: Git) -> dict[Path, bytes]:
             islice(_read_loose(common), LOOSE_MAX)
         )
         content = b"\n".join(b"%b %b" % pair for pair in sorted(pairs.items()))
-    return {common / REPLACE: content} if content else {}
+    return {f"{common}/{REPLACE}": content} if content else {}
 
 
 def _read_loose(common: Path) -> Iterator[tuple[bytes, bytes]]:
+    start = len(str(common)) + 1
     for folder, folders, files in walk_folders(common / REPLACE):
         folders.sort()
-        for file in (Path(folder, name) for name in sorted(files)):
-            yield os.fsencode(file.relative_to(common)), read_bounded(file).strip()
+        for file in (f"{folder}/{name}" for name in sorted(files)):
+            yield os.fsencode(file[start:]), read_bounded(file).strip()
 
 
 def _read_packed(file: Path) -> tuple[tuple[bytes, bytes], ...]:

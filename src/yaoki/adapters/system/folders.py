@@ -70,7 +70,7 @@ def _is_too_deep(path: str, depth_max: int) -> bool:
     return path.count("/") >= depth_max or len(os.fsencode(path)) > PATH_BYTES_MAX
 
 
-def walk_folders(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+def walk_folders(top: str | Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """Like `os.walk`, which is recursive up to Python 3.11: each folder with the names of its
     folders and files.  The caller may remove folders from the list to skip them.
     """

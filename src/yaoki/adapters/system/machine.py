@@ -28,18 +28,15 @@ def machine_id() -> str:
     namespace, because containers have their own process ids.
     """
     import hashlib
-    import platform
 
     namespace = PID_SPACE.readlink() if PROC else ""
-    identity = f"{_raw_machine_id()} {platform.node()} {namespace}"
+    identity = f"{_raw_machine_id()} {os.uname().nodename} {namespace}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def machine_name() -> str:
     """The host name."""
-    import platform
-
-    return platform.node() or "this machine"
+    return os.uname().nodename or "this machine"
 
 
 def _raw_machine_id() -> str:

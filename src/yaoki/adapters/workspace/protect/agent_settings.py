@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.git.config_files import is_file_or_link, read_bounded, read_link
+from yaoki.adapters.git.config_files import is_file_or_link, is_folder, read_bounded, read_link
 from yaoki.core.lazy_pattern import lazy_compile
 
 # The variable that names the folder, its default below the home, and its files.
@@ -71,32 +71,32 @@ _RENEWED = lazy_compile(
 )
 
 
-def read_agent_settings(
-    home: Path | None, environ: Mapping[str, str] = os.environ
-) -> dict[Path, bytes]:
+def read_agent_settings(home: str, environ: Mapping[str, str] = os.environ) -> dict[str, bytes]:
     """The content of each existing file, below the home and in folders that variables name."""
     existing = (file for file in _files(home, environ) if is_file_or_link(file))
     contents = {
-        file: read_link(file) + _sensitive(file.name, read_bounded(file)) for file in existing
+        file: read_link(file) + _sensitive(file.rpartition("/")[2], read_bounded(file))
+        for file in existing
     }
     # A new file that sets nothing is no change.
     return {file: content for file, content in contents.items() if content not in (b"", b"{}")}
 
 
-def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
+def _files(home: str, environ: Mapping[str, str]) -> Iterator[str]:
     for variable, default, names in SETTINGS_FILES:
-        folder_name = environ.get(variable, "")
-        folders = [home / default] if home else []
-        folders += [Path(folder_name)] if folder_name.startswith("/") else []
-        for folder in (folder for folder in folders if folder.is_dir()):
+        folder_name = environ.get(variable, "").rstrip("/") if variable else ""
+        folders = [f"{home}/{default}".rstrip("/")] if home else []
+        folders += [folder_name] if folder_name.startswith("/") else []
+        for folder in (folder for folder in folders if is_folder(folder)):
             yield from (file for name in names for file in _matches(folder, name))
 
 
-def _matches(folder: Path, name: str) -> Iterator[Path]:
+def _matches(folder: str, name: str) -> Iterator[str]:
     if "*" not in name:
-        yield folder / name
-        return
-    yield from islice(sorted(folder.glob(name)), FILES_OF_PATTERN_MAX)
+        yield f"{folder}/{name}"
+    elif is_folder(f"{folder}/{name.rpartition('/')[0]}"):
+        found = sorted(map(str, Path(folder).glob(name)))
+        yield from islice(found, FILES_OF_PATTERN_MAX)
 
 
 def _sensitive(name: str, content: bytes) -> bytes:

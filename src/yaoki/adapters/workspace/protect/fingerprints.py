@@ -16,6 +16,7 @@ from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.config_files import (
     find_hook_folders,
     is_file_or_link,
+    is_inside,
     read_bounded,
     read_hooks,
     read_link,
@@ -36,7 +37,7 @@ TRACKED_MAX = 200_000
 INDEX_CACHE_MAX = 16
 OWN_BRANCHES = b"ref: refs/heads/yaoki/"
 CONFIGS = ("config", "config.worktree")
-SYSTEM_CONFIG = Path("/etc/gitconfig")
+SYSTEM_CONFIG = "/etc/gitconfig"
 # Files that decide how git treats files, and where it finds settings, objects and history.
 COMMON = "commondir"
 GIT_FILES = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", COMMON)
@@ -80,44 +81,43 @@ def hash_protected_files(
     settings or objects.  The address of the remote counts as well, and so do the settings of one
     worktree: `worktree` is git's folder about it.
     """
-    common, home = git.common_dir, _home()
-    own = [common / name for name in CONFIGS]
-    own += [folder / CONFIGS[-1] for folder in (repository.git_dir, worktree) if folder]
+    common, home, top = str(git.common_dir), _home(), str(repository.top)
+    own = [f"{common}/{name}" for name in CONFIGS]
+    own += [f"{folder}/{CONFIGS[-1]}" for folder in (repository.git_dir, worktree) if folder]
     configs = read_with_includes(git, own, home)
     contents = {
         file: read_link(file) + _sensitive(git, config, remote) for file, config in configs.items()
     }
     settings = {**configs, **read_with_includes(git, _user_configs(home), home)}
-    for name, folder in find_hook_folders(git, settings, repository.top, home).items():
-        hooks = read_hooks(folder, (repository.top, common))
+    for name, folder in find_hook_folders(git, settings, top, home).items():
+        hooks = read_hooks(folder, (top, common))
         contents.update(hook for hook in hooks if not _is_as_indexed(git, repository, *hook))
         contents.update({name: os.fsencode(folder)} if name != folder else {})
-    contents.update(read_hooks(common / "hooks"))
+    contents.update(read_hooks(f"{common}/hooks"))
     contents.update(_read_pointers(repository, worktree))
     contents.update(read_replace_refs(git))
     return {_name(file, common): sha256(data).hexdigest() for file, data in contents.items()}
 
 
-def _read_pointers(
-    repository: GitRepository, worktree: Path | None
-) -> Iterator[tuple[Path, bytes]]:
+def _read_pointers(repository: GitRepository, worktree: Path | None) -> Iterator[tuple[str, bytes]]:
     """Files that point git elsewhere, and folders that are links."""
-    common = repository.common_dir
-    files = [common / name for name in GIT_FILES]
-    files += [folder / COMMON for folder in (repository.git_dir, worktree) if folder]
-    for file in (*files, repository.top / ".git"):
+    common = str(repository.common_dir)
+    files = [f"{common}/{name}" for name in GIT_FILES]
+    files += [f"{folder}/{COMMON}" for folder in (repository.git_dir, worktree) if folder]
+    for file in (*files, f"{repository.top}/.git"):
         if is_file_or_link(file):
             yield file, read_link(file) + read_bounded(file)
-    for folder in (common / name for name in GIT_FOLDERS):
-        if target := read_link(folder):
+    for name in GIT_FOLDERS:
+        if target := read_link(folder := f"{common}/{name}"):
             yield folder, target
 
 
-def _is_as_indexed(git: Git, repository: GitRepository, file: Path, content: bytes) -> bool:
+def _is_as_indexed(git: Git, repository: GitRepository, file: str, content: bytes) -> bool:
     """Tracked hooks change with a person's commits, pulls and branches."""
-    if not file.is_relative_to(repository.top) or file.is_symlink():
+    top = str(repository.top)
+    if not is_inside(file, top) or read_link(file):
         return False
-    name = os.fsencode(file.relative_to(repository.top))
+    name = os.fsencode(file[len(top) + 1 :])
     tracked = _list_tracked(git, repository, _inode(repository.git_dir / "index")).get(name, b"")
     text, hash_type = content[1:], sha256 if len(tracked) == sha256().digest_size * 2 else sha1
     # git's blob id; SHA-1 is enough here, because a changed file is reported as well.
@@ -130,9 +130,8 @@ def _list_tracked(git: Git, repository: GitRepository, inode: bytes) -> dict[byt
     return {name: facts.split(b" ")[1] for facts, _, name in lines if name}
 
 
-def _name(file: Path, common_dir: Path) -> str:
-    inside = file.is_relative_to(common_dir)
-    return file.relative_to(common_dir).as_posix() if inside else str(file)
+def _name(file: str, common_dir: str) -> str:
+    return file.removeprefix(f"{common_dir}/")
 
 
 def _sensitive(git: Git, content: bytes, remote: str = "") -> bytes:
@@ -149,19 +148,19 @@ def _sensitive(git: Git, content: bytes, remote: str = "") -> bytes:
     )
 
 
-def _home() -> Path | None:
+def _home() -> str:
     home = os.environ.get("HOME", "")
-    return Path(home) if home.startswith("/") else None
+    return os.path.normpath(home) if home.startswith("/") else ""
 
 
-def _user_configs(home: Path | None) -> Iterator[Path]:
+def _user_configs(home: str) -> Iterator[str]:
     """The config files of the machine and of the user."""
     yield SYSTEM_CONFIG
     config_home = os.environ.get("XDG_CONFIG_HOME", "")
-    if folder := Path(config_home) if config_home else home and home / ".config":
-        yield folder / "git" / "config"
+    if folder := config_home.rstrip("/") or (home and f"{home}/.config"):
+        yield f"{folder}/git/config"
     if home:
-        yield home / ".gitconfig"
+        yield f"{home}/.gitconfig"
 
 
 def hash_checkout(git: Git, repository: GitRepository) -> dict[str, str]:
@@ -223,17 +222,17 @@ def _read_user_settings(git: Git) -> dict[str, bytes]:
 
 def _read_remotes(git: Git) -> dict[str, bytes]:
     """The addresses of remotes, and the shallow boundary: people change both."""
-    configs = read_with_includes(git, [git.common_dir / name for name in CONFIGS], _home())
+    common = str(git.common_dir)
+    configs = read_with_includes(git, [f"{common}/{name}" for name in CONFIGS], _home())
     entries = (entry for data in configs.values() for entry in read_settings(git, data) or ())
     urls = [entry for entry in entries if REMOTE.fullmatch(entry)]
-    shallow = git.common_dir / "shallow"
+    shallow = f"{common}/shallow"
     remotes = {"remotes": b"\0".join(urls)} if urls else {}
     return remotes | ({"shallow": read_bounded(shallow)} if is_file_or_link(shallow) else {})
 
 
-def _short_name(file: Path, home: Path | None) -> str:
-    inside = home and file.is_relative_to(home)
-    return f"~/{file.relative_to(home)}" if home and inside else str(file)
+def _short_name(file: str, home: str) -> str:
+    return f"~{file[len(home) :]}" if home and is_inside(file, home) else file
 
 
 @lru_cache(maxsize=INDEX_CACHE_MAX)

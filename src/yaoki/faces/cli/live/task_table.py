@@ -135,6 +135,6 @@ class TaskTable:
             # Cached rows lack heartbeats, so their leases are out of date.
             is_carried=has_live_holder(rows, BEGINNING),
             closed_accounts=store.accounts(),
-            not_taken_because=lambda row: why_not_taken(row, live, here=machine_id()),
+            not_taken_because=lambda row: why_not_taken(row, live, here=machine_id),
             spent=store.total_spend(self._run.id),
         )
