@@ -161,7 +161,7 @@ class Services:
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 copy_setup=self._context.settings.setup.copy,
                 environment=filter_environment(os.environ, COMMAND_VARIABLES),
-                worker_environment=os.environ,
+                worker_environment=dict(os.environ),
                 agent_environment=self._context.agent_variables,
                 tool_server=TOOL_SERVER if self._context.settings.mcp.offer else (),
                 quarantine=self._context.settings.quarantine,

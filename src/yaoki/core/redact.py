@@ -18,6 +18,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 
 MARK = "[masked]"
 VALUE_CHARS_MIN = 6
+NAMES_KEPT = 1024
 LONG_CHARS = 4_096
 
 _SECRET_NAME = lazy_compile(
@@ -175,18 +176,23 @@ def _quoted(value: str, unquoted: frozenset[int]) -> str:
     return "".join(chr(byte) if byte in unquoted else f"%{byte:02X}" for byte in raw)
 
 
+@lru_cache(maxsize=NAMES_KEPT)
+def _is_secret_name(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
 def secret_values(environ: Mapping[str, str], passed_names: Iterable[str] = ()) -> tuple[str, ...]:
     """Values of the variables with a secret name, and of those that a plan passes on.
 
     `passed_names` are names and globs; variables that every child gets anyway are not secret.
     """
     variables = dict(environ)  # reading `os.environ` costs more than a dictionary
-    passed_on = filter_environment(variables, passed_names)
+    passed_on = filter_environment(variables, passed_names) if passed_names else {}
     passed_on_names = passed_on.keys() - filter_environment(passed_on, BASIC_VARIABLES).keys()
     return _longest_first(
         value
         for name, value in variables.items()
-        if (_SECRET_NAME.search(name) or name in passed_on_names) and len(value) >= VALUE_CHARS_MIN
+        if (_is_secret_name(name) or name in passed_on_names) and len(value) >= VALUE_CHARS_MIN
     )
 
 
@@ -206,7 +212,7 @@ def confidential_variables(
         for name, value in environ.items()
         if len(value.strip()) >= VALUE_CHARS_MIN
         and not _ORDINARY.fullmatch(value.strip())
-        and (_SECRET_NAME.search(name) or (name in passed_on_names and _RANDOM.search(value)))
+        and (_is_secret_name(name) or (name in passed_on_names and _RANDOM.search(value)))
     }
 
 

@@ -84,7 +84,7 @@ class CommandAgent:
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], datetime] = local_now,
     ) -> None:
-        self._environ = environ
+        self._environ = dict(environ)
         self._now = now
 
     def preflight(self, spec: AgentSpec) -> None:

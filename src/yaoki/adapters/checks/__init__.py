@@ -56,7 +56,9 @@ class CheckDispatcher:
         find_hidden: FindHidden | None = None,
         surroundings: str = "",
     ) -> None:
-        self._processes, self._lease, self._environ = processes, lease, environ
+        self._processes, self._lease = processes, lease
+        # Each reading of `os.environ` decodes a value; the worker's environment never changes.
+        self._environ = dict(environ)
         self._find_agent, self._checkout = find_agent, checkout
         self._find_hidden, self._surroundings = find_hidden, surroundings
         self._running: list[str] = []

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.system.folders import walk_folders
+from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import GitFailed
 
@@ -25,6 +27,12 @@ FOLDERS_MAX = 8
 HOOKS_MAX = 500
 BYTES_MAX = 1 << 20
 EDITOR_LOCK_PREFIX = ".#"
+# Two writes within one tick of the file system's clock have the same times.
+SETTLED_NS = 2_000_000_000
+KEPT_BYTES_MAX = 1 << 16
+
+FileIdentity = tuple[str, int, int, int, int, int]
+_contents: BoundedCache[FileIdentity, bytes] = BoundedCache(256)
 
 INCLUDE = lazy_compile(rb"include\.path|includeif\..+\.path", re.DOTALL)
 HOOKS_PATH = lazy_compile(rb"core\.hookspath")
@@ -99,20 +107,34 @@ def is_inside(path: str, folder: str) -> bool:
 def read_bounded(file: str) -> bytes:
     """The content; of a too large file the first part with size and times, unreadable for git.
 
-    Otherwise the part beyond the limit could change unnoticed.  An error is encoded as well.
+    Otherwise the part beyond the limit could change unnoticed.  An error is encoded as well.  A
+    file that was not changed since it was read is not read again.
     """
     try:
-        with open(file, "rb", opener=open_nonblocking) as stream:
-            facts = os.fstat(stream.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                return b"[no file"
-            content = stream.read(BYTES_MAX)
-    except OSError as error:
-        return b"[errno %d" % (error.errno or 0)
-    if facts.st_size <= BYTES_MAX:
-        return content
-    numbers = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    return b"[too large %d %d %d\n%b" % (*numbers, content)
+        kept = _contents.get(_identify(file, os.stat(file)))  # noqa: PTH116 - see above
+        return _read(file) if kept is None else kept
+    except (OSError, ValueError) as error:
+        return b"[errno %d" % (getattr(error, "errno", 0) or 0)
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb", opener=open_nonblocking) as stream:
+        facts = os.fstat(stream.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            return b"[no file"
+        content = stream.read(BYTES_MAX)
+    if facts.st_size > BYTES_MAX:
+        numbers = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        return b"[too large %d %d %d\n%b" % (*numbers, content)
+    if len(content) <= KEPT_BYTES_MAX and time.time_ns() - facts.st_ctime_ns > SETTLED_NS:
+        _contents[_identify(file, facts)] = content
+    return content
+
+
+def _identify(file: str, facts: os.stat_result) -> FileIdentity:
+    """The ctime changes with every write, and no tool can set it back."""
+    numbers = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    return (file, *numbers)
 
 
 def open_nonblocking(name: str, flags: int) -> int:

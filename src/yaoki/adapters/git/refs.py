@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 RUN_TRAILER = lazy_compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
 TASK_TRAILER = lazy_compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = lazy_compile(r"but expected|reference already exists|unable to resolve reference")
+
+COMMITS_KEPT = 1024
 
 # Landings are frequent, so the batch has a process for them.
 LAND_REASON = "yaoki: land"
@@ -257,6 +260,7 @@ def _shell_command(move: RefMove) -> str:
     return f"git branch -f {branch} {move.new}"
 
 
+@lru_cache(maxsize=COMMITS_KEPT)
 def _parse_commit(sha: str, body: bytes) -> GitCommit:
     headers = [line.split(b" ", 1) for line in body.partition(b"\n\n")[0].splitlines()]
     trees = [value.decode("ascii") for key, *rest in headers if key == b"tree" for value in rest]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -20,7 +22,12 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.adapters.workspace.worktrees.setup_files import STATUS, SetupFileStore
-from yaoki.adapters.workspace.worktrees.worktree import UNFINISHED_MARK, Worktree, delete_path
+from yaoki.adapters.workspace.worktrees.worktree import (
+    UNFINISHED_MARK,
+    Worktree,
+    delete_path,
+    is_real_folder,
+)
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
@@ -42,6 +49,7 @@ MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", UNFINISHED_MARK.decode())
 
 RECORDS = ".prepared"
+FOLDERS_KEPT = 1024
 
 
 class Worktrees:
@@ -55,13 +63,10 @@ class Worktrees:
         self._lock = threading.Lock()
 
     def find(self, task_id: str) -> Worktree:
-        path = self._root / ref_component(task_id)
-        # Plain texts: this is called a dozen times for each task.
+        path, usual = _usual_folders(self._root, self._git.common_dir, ref_component(task_id))
         link = f"{path}/.git"
-        # git names its folder after that of the worktree, unless there was one of that name.
-        usual = f"{self._git.common_dir}/worktrees/{path.name}"
         if _read_gitdir(f"{usual}/gitdir") == link:
-            return Worktree(task_id, path, Path(usual))
+            return Worktree(task_id, path, usual)
         others = self._git.common_dir.glob("worktrees/*/gitdir")
         found = (file.parent for file in others if _read_gitdir(str(file)) == link)
         return Worktree(task_id, path, next(found, None))
@@ -91,12 +96,13 @@ class Worktrees:
         if not worktree.exists or not worktree.admin:
             return
         link, text = worktree.path / ".git", f"gitdir: {worktree.admin}\n"
-        if link.is_dir() and not link.is_symlink():
+        if is_real_folder(link):
             remove_tree(link)
-        if not link.is_file() or link.is_symlink() or link.read_bytes() != os.fsencode(text):
+        if not _is_plain_file_with(link, os.fsencode(text)):
             link.unlink(missing_ok=True)
             link.write_bytes(os.fsencode(text))
-        present = {entry.name for entry in worktree.admin.iterdir()}
+        with os.scandir(worktree.admin) as entries:
+            present = {entry.name for entry in entries}
         for name in UNFINISHED & present:
             delete_path(worktree.admin / name)
         (self._git.common_dir / f"{task_branch_ref(worktree.task_id)}.lock").unlink(missing_ok=True)
@@ -258,6 +264,15 @@ class Worktrees:
             pause = min(pause * 2, LOCK_PAUSE_MAX)
 
 
+@lru_cache(maxsize=FOLDERS_KEPT)
+def _usual_folders(root: Path, common_dir: Path, name: str) -> tuple[Path, Path]:
+    """The worktree, and git's folder about it: git gives it the same name unless one has it.
+
+    Kept, because this is asked a dozen times for each task.
+    """
+    return root / name, common_dir / "worktrees" / name
+
+
 def _read_gitdir(file: str) -> str:
     """The `.git` file of a worktree that git's record names; empty when it was just removed."""
     try:
@@ -266,6 +281,16 @@ def _read_gitdir(file: str) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     return os.path.normpath(os.path.join(os.path.dirname(file), text))  # noqa: PTH118, PTH120
+
+
+def _is_plain_file_with(file: Path, content: bytes) -> bool:
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(handle, "rb") as stream:
+        is_plain = stat.S_ISREG(os.fstat(handle).st_mode)
+        return is_plain and stream.read(len(content) + 1) == content
 
 
 def _delete_admin(admin: Path) -> None:

@@ -40,7 +40,7 @@ class Worktree:
     @property
     def exists(self) -> bool:
         """False for a link: it would lead commands into other files."""
-        return self.path.is_dir() and not self.path.is_symlink()
+        return is_real_folder(self.path)
 
     @property
     def is_unfinished(self) -> bool:
@@ -93,9 +93,21 @@ def _hash(entry: Path) -> bytes:
     return sha256(entry.read_bytes()).digest() if is_regular else b""
 
 
+def is_real_folder(path: Path) -> bool:
+    """False for a link to a folder."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def delete_path(path: Path) -> None:
     """Remove a file or a folder with any permissions; a missing one is no error."""
-    if path.is_symlink() or not path.is_dir():
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not stat.S_ISDIR(mode):
         path.unlink(missing_ok=True)
         return
     remove_tree(path)
