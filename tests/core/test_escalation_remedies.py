@@ -18,7 +18,7 @@ from yaoki.core.model import (
     Stage,
     TaskKind,
 )
-from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM, TIMED_OUT_PARAM
 from yaoki.errors import FatalCode
 
 K, CLOSED = FailureKind, AccountClosure(NOW)
@@ -81,6 +81,18 @@ def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
     hint = f"{subject} is wrong, change it in the plan or yaoki.toml, then: yaoki plan recheck"
     assert (f" If {hint} run00001. " in text) is bool(subject)
     assert ("recheck" in text) is bool(subject)
+
+
+@pytest.mark.spec("10.3", "10.4")
+def test_a_question_about_a_check_that_ran_out_of_time_says_how_to_give_it_more() -> None:
+    failure = a_failure(
+        K.TIMEOUT, "not done after 30 s", check="tests", params={TIMED_OUT_PARAM: True}
+    )
+
+    assert (
+        " If it needs more time, raise the timeout of tests in the plan or yaoki.toml, "
+        "then: yaoki plan recheck run00001. "
+    ) in report(failure).question.text
 
 
 @pytest.mark.spec("10.3", "10.4")
@@ -176,7 +188,8 @@ def test_a_question_about_unchanged_work_says_what_changed_and_quotes_the_agent(
     task = replace(task, work=replace(task.work, attempt_file_count=files))
     failure = a_failure(K.INCOMPLETE, check=NO_CHANGE_CHECK, params={"agentSaid": said})
 
+    remedy = "If comments are the task, give it a check that fails without them, such as grep. "
     assert report(failure, task).question.text == (
         f"login: {what}, and its checks pass as they are. The agent says: {quoted} "
-        "Accept it as done (waive), try again, take over or abort?"
+        f"{remedy if files else ''}Accept it as done (waive), try again, take over or abort?"
     )

@@ -41,7 +41,6 @@ from yaoki.core.decide.baseline import (
     is_shortened,
 )
 from yaoki.core.decide.integrity import describe_test_count
-from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.environment import (
     COMMAND_VARIABLES,
     VIRTUAL_ENV,
@@ -51,6 +50,7 @@ from yaoki.core.environment import (
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
+from yaoki.core.model.outcome import TIMED_OUT_PARAM
 from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import CommandTimedOut, FatalCode, Fault

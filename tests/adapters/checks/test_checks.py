@@ -16,9 +16,8 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
-from yaoki.core.model.outcome import MISSING_PATH_PARAM
+from yaoki.core.model.outcome import MISSING_PATH_PARAM, TIMED_OUT_PARAM
 from yaoki.core.redact import MARK
 from yaoki.core.text import format_duration
 from yaoki.ports import Checker, Launch, ProcessPhase, commit_facts

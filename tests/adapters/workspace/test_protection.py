@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import World, a_repository, a_world, git, run_attempt, start_attempt, write
+from yaoki.adapters.git import config_files
 from yaoki.adapters.git.command import git_environment
 from yaoki.adapters.git.config_files import read_bounded
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
@@ -244,3 +245,34 @@ def test_git_gets_transport_variables_and_nothing_else() -> None:
 
     assert given.items() >= {**ways, **own}.items()
     assert not given.keys() & others.keys()
+
+
+@pytest.mark.spec("14.2")
+def test_a_settings_file_that_is_kept_in_memory_is_read_again_after_any_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same size and the old modification time: the ctime cannot be set back."""
+    monkeypatch.setattr(config_files, "SETTLED_S", -60.0)
+    file = tmp_path / "config"
+    file.write_bytes(b"[a]\n\tb = 1\n")
+    before = file.stat()
+    first = read_bounded(str(file))
+    kept = read_bounded(str(file))
+
+    while file.stat().st_ctime_ns == before.st_ctime_ns:
+        file.write_bytes(b"[a]\n\tb = 2\n")
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert (first, kept) == (b"[a]\n\tb = 1\n",) * 2
+    assert read_bounded(str(file)) == b"[a]\n\tb = 2\n"
+
+
+@pytest.mark.spec("14.2")
+def test_a_file_that_was_just_written_is_not_kept_in_memory(tmp_path: Path) -> None:
+    """Two writes within one tick of the clock have the same times."""
+    file = tmp_path / "config"
+    for content in (b"1", b"2", b"3"):
+        file.write_bytes(content)
+        os.utime(file, ns=(0, 0))
+        assert read_bounded(str(file)) == content
+    assert not [key for key in config_files._contents if key[0] == str(file)]

@@ -17,11 +17,10 @@ from yaoki.adapters.checks.output import OUT, contains_text, is_blank
 from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_params
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
-from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import EndCause, Finding
-from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
+from yaoki.core.model.outcome import MISSING_COMMAND_PARAM, TIMED_OUT_PARAM
 from yaoki.core.text import format_bytes, format_duration
 from yaoki.errors import FatalCode
 from yaoki.ports.processes import ProcessPhase

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 
 from yaoki.adapters.git.command import Git
+from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.folders import walk_folders
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.lazy_pattern import lazy_compile
@@ -28,7 +28,7 @@ HOOKS_MAX = 500
 BYTES_MAX = 1 << 20
 EDITOR_LOCK_PREFIX = ".#"
 # Two writes within one tick of the file system's clock have the same times.
-SETTLED_NS = 2_000_000_000
+SETTLED_S = 2.0
 KEPT_BYTES_MAX = 1 << 16
 
 FileIdentity = tuple[str, int, int, int, int, int]
@@ -126,7 +126,8 @@ def _read(file: str) -> bytes:
     if facts.st_size > BYTES_MAX:
         numbers = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
         return b"[too large %d %d %d\n%b" % (*numbers, content)
-    if len(content) <= KEPT_BYTES_MAX and time.time_ns() - facts.st_ctime_ns > SETTLED_NS:
+    unchanged_for = SystemClock().now().timestamp() - facts.st_ctime
+    if len(content) <= KEPT_BYTES_MAX and unchanged_for > SETTLED_S:
         _contents[_identify(file, facts)] = content
     return content
 

@@ -38,6 +38,7 @@ from yaoki.core.model.outcome import (
     MARKED_FILES_PARAM,
     MISSING_PATH_PARAM,
     OUTSIDE_CHANGE_PARAM,
+    TIMED_OUT_PARAM,
 )
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
@@ -57,6 +58,7 @@ AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
 MARKED_SHOWN = 3
+COMMENTS_REMEDY = "If comments are the task, give it a check that fails without them, such as grep."
 # So many attempts that failed alike outside their own change cast doubt on the check.
 SAME_OUTSIDE_MIN = 2
 
@@ -248,6 +250,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _red_first_remedy(task, failure)
         or _unfit_check_remedy(task, failure)
         or _doubtful_check_remedy(task, failure)
+        or _late_check_remedy(task, failure)
         or _final_check_remedy(task, failure)
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
@@ -330,6 +333,15 @@ def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
     return remedy if doubtful else f"{alike}{remedy}"
 
 
+def _late_check_remedy(task: Task, failure: Failure) -> str:
+    """The work may be right, and its check slower than the plan expected."""
+    late = [one.check for one in failure.single_failures if one.params.get(TIMED_OUT_PARAM)]
+    if not late:
+        return ""
+    change = f"raise the timeout of {late[0]} in the plan or yaoki.toml"
+    return f" If it needs more time, {change}, then: yaoki plan recheck {task.run_id}."
+
+
 def _final_check_remedy(task: Task, failure: Failure) -> str:
     """No agent works on a final check, so only a person can mend a wrong one."""
     final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
@@ -368,6 +380,8 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     # A file that differs only in blank lines and comments counts as unchanged.
     trivial = task.work.attempt_file_count > 0
     what = "only blank lines, comments or empty files" if trivial else "nothing"
+    # If comments are the task, only a check can tell that they are there.
+    remedy = f" {COMMENTS_REMEDY}" if trivial else ""
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
     words = {Choice.WAIVE: "accept it as done (waive)", Choice.RETRY: "try again"}
@@ -376,7 +390,8 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     can = ", ".join(text for choice, text in words.items() if choice in possible)
     return shorten(
         f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and "
-        f"{_checks_of_unchanged(task, failure)}.{work}{agent} {can[0].upper()}{can[1:]} or abort?",
+        f"{_checks_of_unchanged(task, failure)}.{work}{agent}{remedy}"
+        f" {can[0].upper()}{can[1:]} or abort?",
         QUESTION_MAX,
     )
 

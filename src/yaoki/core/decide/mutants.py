@@ -13,10 +13,10 @@ from enum import StrEnum, unique
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES, exception_kind
 from yaoki.core.decide.integrity import has_test_count
-from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import MUTANTS_CHECK, Finding, FindingItem, OnFailure, Outcome
 from yaoki.core.model.mutant import HiddenCode, Mutant, MutantRules
+from yaoki.core.model.outcome import TIMED_OUT_PARAM
 from yaoki.core.text import format_count, format_duration, list_some
 
 MUTANT_SURVIVED_PATTERN = "mutant-survived"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum, unique
 
-from yaoki.core.decide.verdict_classification import TIMED_OUT_PARAM
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     NEGATIVE_CONTROL_CHECK,
@@ -19,6 +18,7 @@ from yaoki.core.model import (
     Outcome,
 )
 from yaoki.core.model.failing_tests import FailingTests
+from yaoki.core.model.outcome import TIMED_OUT_PARAM
 from yaoki.core.text import format_count, list_some
 
 GAMED_PATTERN = "gamed"

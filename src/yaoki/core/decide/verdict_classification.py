@@ -39,8 +39,6 @@ FAILURE_OUTPUT_BYTES_MAX = 6000
 INCOMPLETE_PATTERNS = frozenset(
     pattern.name for pattern in PATTERNS.values() if pattern.kind is FailureKind.INCOMPLETE
 )
-# The param of a finding whose check was ended at its deadline.
-TIMED_OUT_PARAM = "timedOut"
 
 
 def _merge_findings(verdict: Verdict) -> Finding | None:

@@ -41,6 +41,8 @@ OUTSIDE_CHANGE_PARAM = "sameOutsideChange"
 # In the params of a finding: on the base the check, or each test that now fails, passed; so the
 # work made it fail.
 PASSED_ON_BASE_PARAM = "passedOnBase"
+# The param of a finding whose check was ended at its deadline.
+TIMED_OUT_PARAM = "timedOut"
 # In the params of a conflict: files in which the work itself has markers of an earlier conflict.
 MARKED_FILES_PARAM = "markedFiles"
 

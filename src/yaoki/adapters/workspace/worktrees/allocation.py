@@ -268,7 +268,7 @@ class Worktrees:
 def _usual_folders(root: Path, common_dir: Path, name: str) -> tuple[Path, Path]:
     """The worktree, and git's folder about it: git gives it the same name unless one has it.
 
-    Kept, because this is asked a dozen times for each task.
+    The result is kept, because it is needed a dozen times for each task.
     """
     return root / name, common_dir / "worktrees" / name
 
