@@ -243,6 +243,7 @@ def test_a_store_without_trust_marks_asks_once(own: UntrustedClone) -> None:
     for column in ("problem", "since_ms", "probes", "promised_ms", "asking", "avoided"):
         run_sql(database, f"ALTER TABLE accounts DROP COLUMN {column}")
     run_sql(database, "ALTER TABLE tasks DROP COLUMN other_accounts")
+    run_sql(database, "DROP INDEX tasks_asking")
     run_sql(database, "DELETE FROM schema_version WHERE version >= 9")
 
     assert own.yaoki("resume").code == REFUSED
