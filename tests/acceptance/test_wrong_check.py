@@ -146,3 +146,27 @@ def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) ->
     assert project.yaoki("run", project.plan(plan)).code == 4
 
     assert "recheck" not in project.task("it")["question"]
+
+
+@pytest.mark.spec("10.3", "10.4")
+def test_a_check_that_the_work_breaks_is_not_doubted_although_it_cannot_run_single_tests(
+    project: Project,
+) -> None:
+    """The failing test is in a file that no attempt changed; on the base it passes."""
+    (project.repo / "price.py").write_text("PRICE = 1\n")
+    (project.repo / "test_price.py").write_text(
+        "from price import PRICE\n\n\ndef test_price():\n    assert PRICE == 1\n"
+    )
+    project.git("add", "price.py", "test_price.py")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "price")
+    command = f"{sys.executable} -m pytest -q -p no:cacheprovider test_price.py"
+    check = {"shell": f"true; {command}", "env": WITHOUT_PLUGINS}
+    task = {"id": "price", "checks": ["tests"], "retry": {"max_retries": 2}}
+    acts = {"price": [writes("price.py", f"PRICE = 2\nTRY = {n}\n") for n in (1, 2, 3)]}
+
+    assert project.yaoki("run", project.plan(a_plan(acts, [task], {"tests": check}))).code == 4
+
+    question = project.task("price")["question"]
+    assert "test_price.py::test_price" in question
+    assert "in files that they did not change" not in question
+    assert "recheck" not in question

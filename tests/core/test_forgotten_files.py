@@ -10,8 +10,19 @@ LEFT = (
     *(".env", "app/.env.local", "core", "core.dump", "core.1234", "vgcore.77"),
     *("a.py.bak", "a.py.orig", "a.py.rej", "a.py~", ".a.py.swp"),
     *("tmp_debug.log", "logs/x.log", "tmp_try.py", "x.tmp"),
+    *("__pycache__/a.cpython-311.pyc", "a.pyc", "src/.pytest_cache/README.md", ".coverage"),
+    *("web/node_modules/x/index.js", ".coverage.host.1", ".DS_Store"),
 )
-ORDINARY = (".env.example", ".env.sample", ".env.template", "core.py", "core/a.py", "log.py", "tmp")
+ORDINARY = (
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    "core.py",
+    "core/a.py",
+    "log.py",
+    "tmp",
+    ".coveragerc",
+)
 
 
 @pytest.mark.spec("9.4")

@@ -43,7 +43,8 @@ def test_files_that_look_left_behind_land_and_are_named() -> None:
     (note,) = landing_notes((), {}, ("debug.log", "a.py.bak"))
 
     assert note == (
-        "new files in its work look left behind: debug.log, a.py.bak; they land all the same"
+        "new files in its work look left behind: debug.log, a.py.bak; they land all the same; "
+        ".gitignore keeps such files out"
     )
 
 

@@ -101,6 +101,18 @@ def test_only_commands_without_a_meaning_as_a_pattern_may_be_run_by_a_limited_ag
     assert commands == ("pytest -q", "make lint", "python -m pytest")
 
 
+@pytest.mark.spec("7.3", "6.2")
+def test_an_agent_can_run_the_command_of_a_check_that_writes_a_report() -> None:
+    """As a placeholder, the report became a file of its work."""
+    argv = ("pytest", "-q", "--rootdir={worktree}", "--junit-xml", "{report}")
+    check = CheckSpec("tests", argv=argv)
+    task = a_task(spec=a_spec(checks=(check,)))
+
+    line = "pytest -q --rootdir=. --junit-xml /dev/null"
+    assert f"- tests: `{line}`" in compose_prompt(task).text
+    assert plain_check_commands([check]) == (line,)
+
+
 @pytest.mark.spec("7.3")
 def test_the_prompt_of_a_first_attempt_has_no_failure_section() -> None:
     assert headings(compose_prompt(a_task()).text) == [

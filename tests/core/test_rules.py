@@ -256,7 +256,6 @@ def test_a_second_attempt_without_changes_is_escalated() -> None:
     "may",
     [
         {"waivers": ("no-change",)},
-        {"mode": AttemptMode.TAKEN_OVER},
         {"spec": a_spec(may_change_nothing=True)},
     ],
 )

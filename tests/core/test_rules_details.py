@@ -323,6 +323,7 @@ FIXTURE = FindingItem("tests/test_a.py::test_a", "no extension", "tests/conftest
         ((FIXTURE,), ("a.py", "tests/conftest.py"), 0),
         ((FIXTURE, replace(FIXTURE, where="a.py:1:2")), ("a.py",), 0),
         ((replace(FIXTURE, where=""),), ("a.py",), 0),
+        ((replace(FIXTURE, message="SyntaxError (src/a.py:13)"),), ("src/a.py",), 0),
     ],
 )
 def test_a_failure_that_stays_outside_the_change_asks_whether_the_check_is_right(
@@ -402,7 +403,7 @@ WAIVED_IDLE: dict[str, Any] = {
         ({**WAIVED_IDLE, "waivers": ("lint",)}, {"changed": ()}, False, True),
         ({**WAIVED_IDLE, "waived_work": "diff1"}, {"changed": ()}, False, True),
         ({**WAIVED_IDLE, "feedback": a_failure(check="tests")}, {"changed": ()}, False, True),
-        ({"mode": AttemptMode.TAKEN_OVER}, {"changed": ()}, True, True),
+        ({"mode": AttemptMode.TAKEN_OVER}, {"changed": ()}, False, True),
         ({}, {}, True, False),
     ],
 )

@@ -201,7 +201,7 @@ def test_files_that_look_left_behind_are_noted_when_they_land(project: Project) 
 
     assert ran.code == 0, ran.out + ran.err
     names = ".env, a.py.bak, core.dump, tmp_debug.log"
-    words = f"new files in its work look left behind: {names}; they land all the same"
+    words = f"new files in its work look left behind: {names}; they land all the same; .gitignore"
     assert words in " ".join(ran.out.split())
     assert words in " ".join(project.yaoki("report").out.split())
 

@@ -1,4 +1,4 @@
-"""New files that nobody seems to have wanted: environment files, core dumps, backups, logs."""
+"""New files that nobody seems to have wanted: environment files, dumps, backups, logs, caches."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ FORGOTTEN_NAMES = (
     *("core", "core.dump", "core.[0-9]*", "vgcore.[0-9]*"),
     *("*.bak", "*.orig", "*.rej", "*~", "*.swp"),
     *("*.log", "tmp_*", "*.tmp"),
+    *("*.pyc", ".coverage", ".coverage.[!r]*", ".DS_Store"),
+)
+# Folders that tools fill, and that most projects ignore.
+FORGOTTEN_FOLDERS = frozenset(
+    {
+        *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
+        *("node_modules", ".nyc_output", ".tox", ".nox"),
+    }
 )
 # Environment files without values, which a project tracks on purpose.
 EXAMPLES = (".env.example", ".env.sample", ".env.template")
@@ -39,10 +47,12 @@ def find_forgotten_files(
 
 
 def _find_kind(path: str) -> str:
-    """The pattern that the name of the file matches; empty for an ordinary file."""
-    name = path.rpartition("/")[2]
+    """The pattern that the name of the file matches, or its folder; empty for an ordinary file."""
+    *folders, name = path.split("/")
     if name in EXAMPLES:
         return ""
+    if found := FORGOTTEN_FOLDERS.intersection(folders):
+        return min(found)
     return next((kind for kind in FORGOTTEN_NAMES if fnmatchcase(name, kind)), "")
 
 

@@ -31,4 +31,5 @@ def landing_notes(
         yield f"text shaped like a key is in its work: {list_some(keys, SHOWN)}"
     if forgotten:
         names = list_some(forgotten, SHOWN)
-        yield f"new files in its work look left behind: {names}; they land all the same"
+        remedy = "they land all the same; .gitignore keeps such files out"
+        yield f"new files in its work look left behind: {names}; {remedy}"

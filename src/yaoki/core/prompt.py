@@ -268,11 +268,17 @@ def plain_check_commands(checks: Iterable[CheckSpec]) -> tuple[str, ...]:
     Agents take such a command as a pattern, so any character with a meaning there is left out.
     """
     lines = (
-        check.shell or " ".join(check.argv)
+        _command_line(check)
         for check in checks
         if check.type is CheckType.COMMAND and check.cwd in {"", "."} and check.hidden is None
     )
     return tuple(dict.fromkeys(line for line in lines if PLAIN_COMMAND.fullmatch(line)))
+
+
+def _command_line(check: CheckSpec) -> str:
+    """The command as an agent can run it: its report goes nowhere, not into a file of its work."""
+    words = (word.replace("{report}", "/dev/null") for word in check.argv)
+    return check.shell or " ".join(word.replace("{worktree}", ".") for word in words)
 
 
 def _command(check: CheckSpec) -> str:
@@ -280,7 +286,7 @@ def _command(check: CheckSpec) -> str:
         return "hidden: it checks the behaviour that the task asks for; you do not see it"
     match check.type:
         case CheckType.COMMAND:
-            return f"`{check.shell or ' '.join(check.argv)}`"
+            return f"`{_command_line(check)}`"
         case CheckType.FILE:
             return f"file {check.path} " + ", ".join(f"{k} {v}" for k, v in check.file.items())
         case CheckType.GIT:

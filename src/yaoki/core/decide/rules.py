@@ -366,7 +366,7 @@ def _may_change_nothing(task: Task) -> bool:
     """The plan or a person allows it; never for an agent that did not end by itself."""
     exit_ = task.work.exit
     allowed = task.spec.may_change_nothing and (exit_ is None or exit_.ended_cleanly)
-    return allowed or NO_CHANGE_CHECK in task.waivers or _is_waived_idle(task) or task.taken_over
+    return allowed or NO_CHANGE_CHECK in task.waivers or _is_waived_idle(task)
 
 
 def _is_waived_idle(task: Task) -> bool:

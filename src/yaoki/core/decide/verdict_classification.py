@@ -102,10 +102,13 @@ def count_outside_change(
     """Count the attempts that met the same failure in files that the task did not change.
 
     `before` is the last failure of the work, whichever agent made it.  Not counted is a failure
-    without a place, or of a check that passed on the base: there the work is at fault.
+    without a place, one whose words name a changed file, or one of a check that passed on the base:
+    there the work is at fault.
     """
     files = {item.where.partition(":")[0] for item in failure.items if item.where}
     if not files or not changed or files.intersection(changed):
+        return failure
+    if any(path in item.message for item in failure.items for path in changed):
         return failure
     if failure.params.get(PASSED_ON_BASE_PARAM):
         return failure

@@ -29,6 +29,7 @@ from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
 from yaoki.core.model.names import CONFLICT_MARKERS_CHECK
+from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.check_definition import DefinitionGuard
@@ -354,8 +355,8 @@ class CandidateVerifier:
         return self._missing_setup.explain(check, finding, facts.commit)
 
     def _run_and_weigh(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
-        """A failure is rerun, and compared with the base if the check has a baseline, or if a
-        person waived the check for landed work.
+        """A failure is rerun, and compared with the base if the check has a baseline or may be at
+        fault itself, or if a person waived the check for landed work.
         """
         finding = self._run_guarded(check, facts)
         if finding.outcome is Outcome.PASSED:
@@ -368,7 +369,7 @@ class CandidateVerifier:
         guard = check.spec.baseline is BaselineMode.KNOWN
         if guard:
             self._comparison.save_failure(check, finding, facts.commit)
-        if guard or finding.params.get("missingModules"):
+        if guard or finding.params.get("missingModules") or _may_blame_check(check, finding):
             base = self._comparison.baseline(check, facts, facts.baseline_commit)
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
         finding = self._waived_landings.weigh(run, check, finding, facts, self._comparison)
@@ -396,6 +397,18 @@ class CandidateVerifier:
             reason = "protected files changed while it ran, by the check or another process"
             return unfit_finding(finding, reason, changed)
         return finding
+
+
+def _may_blame_check(check: ProofCheck, finding: Finding) -> bool:
+    """Did it fail before in files that the work did not change?
+
+    The next question would doubt the check, unless it passes on the base.  Where single tests can
+    run, that is known already.
+    """
+    last = check.task.feedback
+    if last is None or last.check != check.spec.name or PASSED_ON_BASE_PARAM in finding.params:
+        return False
+    return OUTSIDE_CHANGE_PARAM in last.params
 
 
 def _conceal(task: Task, finding: Finding) -> Finding:

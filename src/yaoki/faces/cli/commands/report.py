@@ -348,4 +348,6 @@ def _print_blocked(view: RunView) -> None:
     for cause, tasks in found.items():
         name = clean_line(names[cause], 60)
         asks = f"wait for your answer to {name}"
-        _print_names(asks if tasks[0].cause_asks else f"blocked by {name}, which failed", tasks)
+        _print_names(
+            asks if tasks[0].cause_asks else f"blocked by {name}, which did not land", tasks
+        )
