@@ -18,7 +18,7 @@ LOOSENED_MESSAGE = "how the checks are made was changed"
 
 # Files with no other purpose; any change to an existing one counts.
 _CONFIG = lazy_compile(
-    r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
+    r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|\.?pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
     r"|jest\.config\.\w+|vitest\.config\.\w+"
     r"|\.mocharc(?:\.\w+)?|karma\.conf\.js|mypy\.ini|\.mypy\.ini|pyrightconfig\.json|ruff\.toml"
     r"|\.ruff\.toml|\.flake8|\.eslintrc(?:\.\w+)?|eslint\.config\.\w+|\.golangci\.\w+|clippy\.toml"

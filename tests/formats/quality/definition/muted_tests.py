@@ -44,7 +44,31 @@ def helper(after: str, **more: str | None) -> Case:
     return Case(PYTEST, base, {"tests/helpers.py": after, **more}, where="tests/helpers.py")
 
 
+EXAMPLE = 'def f(x):\n    """One more.\n\n    >>> f(1)\n    2\n    """\n    return x\n'
+EDITED = EXAMPLE.replace("    2\n", "    1\n")
+
+
+def example(command: str, **settings: str) -> Case:
+    return Case(command, {"app.py": EXAMPLE, **settings}, {"app.py": EDITED}, where="app.py")
+
+
 MUTES: dict[str, Case] = {
+    "an example that pytest runs": example(f"{PYTEST} --doctest-modules"),
+    "an example that the settings name": example(
+        PYTEST, **{"pytest.ini": "[pytest]\naddopts = --doctest-modules\n"}
+    ),
+    "another encoding of the tests": Case(
+        PYTEST,
+        {T: ONE, "app.py": "def f(x):\n    return x + 1\n"},
+        {".gitattributes": "test_*.py working-tree-encoding=ISO-8859-1\n"},
+        where=".gitattributes",
+    ),
+    "a hidden settings file": Case(
+        PYTEST,
+        {T: ONE, "app.py": "def f(x):\n    return x + 1\n"},
+        {".pytest.toml": '[pytest]\naddopts = ["--deselect", "tests/test_app.py::test_f"]\n'},
+        where=".pytest.toml",
+    ),
     "redefined further down": py(ONE, ONE + "\n\ndef test_f():\n    assert f\n"),
     "redefined as nothing": py(ONE, ONE + "\n\ndef test_f():\n    pass\n"),
     "assigned over": py(ONE, ONE + "\n\ntest_f = None\n"),

@@ -33,6 +33,11 @@ EXPECTED_CHANGED = (
     "what the tests compare with was changed, and the goal does not ask for it; change the program"
 )
 EXAMPLE_LOST = "an example of its documentation was removed or changed"
+DOCTEST_MODULES = "--doctest-modules"
+PYTEST_SETTINGS = (
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("pyproject.toml", "setup.cfg", "tox.ini"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,8 @@ class FileChanges:
             return
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM):
             self.judge_script(change, judgement)
+        elif path.endswith(".py") and self._are_modules_doctested:
+            self._examples(change, judgement)
         elif role is FileRole.SUPPORT and not path.endswith(".py"):
             compare_shapes(
                 path, change.before or "", change.after or "", judgement, self.product.base
@@ -130,11 +137,21 @@ class FileChanges:
             judgement.items.append(FindingItem(path, EXPECTED_CHANGED, path))
         judgement.is_unsure = True
 
+    def _examples(self, change: Change, judgement: Judgement) -> None:
+        if _has_lost_examples(change.before or "", change.after or ""):
+            judgement.items.append(FindingItem(change.path, EXAMPLE_LOST, change.path))
+
+    @property
+    def _are_modules_doctested(self) -> bool:
+        """Does pytest run the examples of every module, by a command or by its settings?"""
+        base = self.product.base
+        files = (base.text(path) for path in PYTEST_SETTINGS if path in base.paths)
+        return any(DOCTEST_MODULES in text for text in (*self.before.commands, *files))
+
     def judge_script(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
         if _runs_doctest(path, self.before.commands):
-            lost = _has_lost_examples(before, after)
-            judgement.items += [FindingItem(path, EXAMPLE_LOST, path)] if lost else []
+            self._examples(change, judgement)
             return
         old, new = scripts.plain_lines(before), scripts.plain_lines(after)
         if old == new or self.product.is_product(path, before):

@@ -72,8 +72,10 @@ def _may_serve(path: str) -> bool:
 
 
 def _filters(text: str) -> set[str]:
-    """The filters in git attributes; the one for large files only provides content."""
-    return set(re.findall(r"\bfilter=(\S+)", text)) - {"lfs"}
+    """The filters and encodings in git attributes; the filter for large files only provides
+    content.
+    """
+    return set(re.findall(r"\b(?:filter|working-tree-encoding)=(\S+)", text)) - {"lfs"}
 
 
 @dataclass(slots=True)
@@ -245,7 +247,7 @@ class _Review:
         if IGNORES.search(path) and not set(after.split()) <= set(before.split()):
             words = FEWER
         if path.rsplit("/", 1)[-1] == ".gitattributes" and _filters(after) - _filters(before):
-            words = "files are changed by a filter when they are checked out"
+            words = "files are changed by a filter or an encoding when they are checked out"
         if words:
             judgement.items.append(FindingItem(path, words, path))
         elif CONFIGURED.search(path) and before != after:

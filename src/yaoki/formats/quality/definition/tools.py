@@ -198,7 +198,10 @@ def program_of(words: Sequence[str]) -> str:
 
 
 _PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
-_PYTEST = ("pytest.ini", ".pytest.ini", "pytest.toml", *_PYTHON, ".coveragerc", "conftest.py")
+_PYTEST = (
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *(*_PYTHON, ".coveragerc", "conftest.py"),
+)
 _JEST = (
     "jest.config.*",
     "jest.setup.*",

@@ -16,6 +16,7 @@ from yaoki.formats.quality.gaming.scopes import dotted
 from yaoki.formats.quality.python_suites import last_name, surely_holds
 
 ALWAYS_EQUAL = "an equality that holds for everything; compare the values"
+EVERY_ERROR = "an error that every exception is; define a class of its own"
 COMPARES_PART = "an equality that ignores most of its own value; compare the whole values"
 REPLACES_LIBRARY = (
     "replaces a function of the standard library for everyone; call your own function"
@@ -32,6 +33,9 @@ _VALUES = frozenset({"int", "float", "str", "list", "dict", "tuple", "set", "byt
 _COMPARING = frozenset({"math", "cmath", "operator", "json", "decimal", "fractions", "numbers"}) | {
     *("statistics", "time", "datetime", "random", "re", "copy", "difflib", "filecmp", "hashlib"),
     *("pprint", "functools", "itertools", "calendar", "string", "unicodedata", "collections"),
+    *("base64", "binascii", "zlib", "gzip", "bz2", "lzma", "struct", "codecs", "html", "urllib"),
+    *("textwrap", "bisect", "heapq", "array", "colorsys", "csv", "uuid", "ipaddress", "shlex"),
+    *("hmac", "secrets", "ast", "tokenize", "dataclasses", "enum", "fnmatch", "glob", "quopri"),
 }
 # Names that only tests and their runners have, whatever object they are written to.
 _ASSERTION = lazy_compile(
@@ -50,6 +54,7 @@ _JS_RUNNER_NAMES = frozenset({"expect", "assert", "test", "it", "describe", "JSO
 def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     modules = dict(_standard_modules(tree))
     yield from find_loose_equalities(tree)
+    yield from ((node, EVERY_ERROR) for node in tree.body if _aliases_every_error(node))
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) if name in _HOLDS and _accepts_all(node, _HOLDS[name]):
@@ -80,6 +85,16 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                     yield node, words
             case _:
                 continue
+
+
+def _aliases_every_error(node: ast.stmt) -> bool:
+    """`ParseError = Exception`; in a `try` it is what code does without a library."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=kind)):
+            is_error = name.endswith(("Error", "Exception")) and name[:1].isupper()
+            return is_error and kind in {"Exception", "BaseException"}
+        case _:
+            return False
 
 
 def _standard_modules(tree: ast.Module) -> Iterator[tuple[str, str]]:

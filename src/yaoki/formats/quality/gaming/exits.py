@@ -10,10 +10,12 @@ from yaoki.formats.quality.gaming.scopes import dotted, is_reference
 
 AT_IMPORT = "exits while it is imported; exit only from the program's entry point"
 AT_END = "decides the exit code after everything else; let the runner decide it"
+SKIPS = "skips the test that calls it; a program does not know its tests"
 IN_CODE = "ends the process with success in the middle of the work; return to the caller"
 # These end or replace whatever imports them.
 _REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
 IMMEDIATE = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
+_SKIPS = frozenset({"SkipTest", "Skipped", "pytest.skip", "pytest.xfail", "pytest.importorskip"})
 EXITS = frozenset({*IMMEDIATE, "sys.exit", "exit", "quit", "SystemExit", "os.kill"})
 _JS_LATER = frozenset({"setTimeout", "setImmediate", "nextTick", "queueMicrotask", "on", "once"})
 _JS_HEADS = frozenset({"if", "for", "while", "switch", "catch", "with"})
@@ -31,6 +33,18 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             yield node, AT_IMPORT
     for function in own.values():
         yield from _ends_inside(function)
+    yield from ((node, SKIPS) for node in ast.walk(tree) if _skips(node))
+
+
+def _skips(node: ast.AST) -> bool:
+    """`raise unittest.SkipTest("later")`, `pytest.skip("later")`"""
+    match node:
+        case ast.Raise(exc=ast.Call(func=raised)) | ast.Raise(exc=ast.expr() as raised):
+            return dotted(raised).rpartition(".")[2] in _SKIPS
+        case ast.Call(func=func):
+            return dotted(func) in _SKIPS or dotted(func).endswith(".skipTest")
+        case _:
+            return False
 
 
 def _ends(node: ast.AST, own: dict[str, ast.FunctionDef]) -> bool:

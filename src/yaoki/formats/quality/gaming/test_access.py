@@ -30,6 +30,12 @@ _SOURCES = lazy_compile(r"(?:.*\*)?\.(?:py|[cm]?[jt]sx?)")
 _LISTERS = frozenset({"glob", "rglob", "iglob", "walk", "listdir", "iterdir", "scandir"}) | {
     *("readdirSync", "readdir", "globSync"),
 }
+SEARCHES = "searches the files around it with a program; compute the result"
+_STARTERS = frozenset({"popen", "system", "Popen", "run", "call", "check_output", "check_call"}) | {
+    *("getoutput", "getstatusoutput", "create_subprocess_shell", "create_subprocess_exec"),
+    *("execSync", "exec", "spawnSync", "spawn", "execFileSync", "execFile"),
+}
+_SEARCH_COMMAND = lazy_compile(r"(?:^|[\s;&|(`/])(?:[ef]?grep|rg|ag|ack|findstr)(?:$|\s)")
 _CONTENTS = frozenset({"open", "read_text", "read_bytes", "readFileSync", "readFile"})
 LINE_CHARS_MIN, LINES_MIN, SHARE = 6, 3, 0.8
 TEXT_CHARS_MIN = 24
@@ -40,6 +46,8 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
         used = {name.rpartition(".")[2] for name in scope.names}
         if used & _READERS and any(_names_test_file(text) for text in scope.texts):
             yield scope.node, READS
+        if used & _STARTERS and any(_SEARCH_COMMAND.search(text) for text in scope.texts):
+            yield scope.node, SEARCHES
     nodes = list(ast.walk(tree))
     named = {dotted(n).rpartition(".")[2] for n in nodes if isinstance(n, ast.Call)}
     if named & _LISTERS and named & _CONTENTS:
@@ -86,6 +94,7 @@ def _is_test_module(name: str) -> bool:
 
 def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     names = {token.text for token in tokens}
+    starts = bool(names & _STARTERS and "child_process" in " ".join(names))
     reads, lists_sources = bool(names & _READERS), bool(names & _LISTERS and names & _CONTENTS)
     for at, token in enumerate(tokens):
         if token.kind != "text":
@@ -94,6 +103,8 @@ def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
         near = {one.text for one in tokens[max(0, at - 10) : at]}
         if (near & _READERS and text in _FOLDERS) or (reads and _names_test_file(text)):
             yield token.line, READS
+        elif starts and _SEARCH_COMMAND.search(text):
+            yield token.line, SEARCHES
         elif lists_sources and _SOURCES.fullmatch(text):
             yield token.line, READS_SOURCES
 
