@@ -16,7 +16,7 @@ ORDER BY r.created_ms DESC, r.id, t.n
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class UnansweredQuestion:
     """`subject` is what is answered: a task, or a paused run, which has no `task_name`."""
 
     run_id: RunId
@@ -24,14 +24,14 @@ class OpenQuestion:
     task_name: str = ""
 
 
-def find_open_questions(database: Database) -> list[OpenQuestion]:
+def find_open_questions(database: Database) -> list[UnansweredQuestion]:
     """Those of the newest run first; that of a paused run before those of its tasks."""
-    found: dict[str, OpenQuestion] = {}
+    found: dict[str, UnansweredQuestion] = {}
     with database.read() as tx:
         for row in tx.rows(ASKING):
             run_id = RunId(row["run_id"])
             if row["paused"]:
-                found.setdefault(run_id, OpenQuestion(run_id, run_id))
+                found.setdefault(run_id, UnansweredQuestion(run_id, run_id))
             if row["task_id"]:
-                found[row["task_id"]] = OpenQuestion(run_id, row["task_id"], row["name"])
+                found[row["task_id"]] = UnansweredQuestion(run_id, row["task_id"], row["name"])
     return list(found.values())

@@ -120,7 +120,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
 
 
 def _print_other_questions(app: App, view: RunView) -> None:
-    """Whoever looks at the newest run must learn that an older one waits for them."""
+    """Name the other runs that wait for a person, who sees the newest one here."""
     from yaoki.adapters.store.tables.open_questions import find_open_questions
 
     asking = dict.fromkeys(question.run_id for question in find_open_questions(app.store.database))

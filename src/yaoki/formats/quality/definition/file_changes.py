@@ -26,7 +26,7 @@ from yaoki.formats.quality.definition.roles import (
     script_language,
 )
 from yaoki.formats.quality.definition.shapes import compare_shapes
-from yaoki.formats.quality.definition.tools import CONFIGURED
+from yaoki.formats.quality.definition.tools import CONFIGURED, PYTEST_SETTINGS
 from yaoki.formats.quality.suites import is_test_path, read_file_tests
 
 EXPECTED_CHANGED = (
@@ -34,10 +34,6 @@ EXPECTED_CHANGED = (
 )
 EXAMPLE_LOST = "an example of its documentation was removed or changed"
 DOCTEST_MODULES = "--doctest-modules"
-PYTEST_SETTINGS = (
-    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("pyproject.toml", "setup.cfg", "tox.ini"),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,11 @@ from yaoki.core.model.change import Change
 from yaoki.formats.quality.definition.file_index import FileIndex, resolve_path
 from yaoki.formats.quality.definition.references import IMPORT
 from yaoki.formats.quality.definition.settings import pytest_options
+from yaoki.formats.quality.definition.tools import PYTEST_SETTINGS
 from yaoki.formats.quality.suites import is_collected_path, is_test_path
 
 TESTS_MAX = 500
 _SEARCH_OPTIONS = ("pythonpath", "python_paths", "addopts", "testpaths", "rootdir")
-_SETTINGS = frozenset(
-    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}
-    | {"pyproject.toml", "setup.cfg", "tox.ini"}
-)
 _CHANGES_SEARCH = lazy_compile(
     r"\bsys\b[\s\S]{0,40}?\bpath|\bpath\.(?:insert|append|extend)\b|\bsyspath_prepend\b|\bPYTHONPATH\b"
     r"|\baddsitedir\b|\bsys\.modules\b|\bmodules\[|\bmeta_path\b|\bpath_hooks\b|\b__path__\b"
@@ -84,7 +81,7 @@ def _changes_search_path(change: Change, is_loaded: Callable[[str], bool]) -> bo
     if path.endswith(".py"):
         return is_loaded(path) and any(map(_CHANGES_SEARCH.search, (before, after)))
     old, new = (pytest_options(path, text) for text in (before, after))
-    return basename(path) in _SETTINGS and any(
+    return basename(path) in PYTEST_SETTINGS and any(
         old.get(name) != new.get(name) for name in _SEARCH_OPTIONS
     )
 
@@ -102,7 +99,7 @@ def _folders_of_new_tests(changes: Iterable[Change], candidate: FileIndex) -> It
 def _folders_in_settings(base: FileIndex) -> Iterator[str]:
     """The search path that the settings of the base declare."""
     for path in base.paths:
-        if basename(path) in _SETTINGS:
+        if basename(path) in PYTEST_SETTINGS:
             value = pytest_options(path, base.text(path)).get("pythonpath") or ()
             for word in value.split() if isinstance(value, str) else map(str, value):
                 folder = resolve_path(word, dirname(path))

@@ -198,10 +198,9 @@ def program_of(words: Sequence[str]) -> str:
 
 
 _PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
-_PYTEST = (
-    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *(*_PYTHON, ".coveragerc", "conftest.py"),
-)
+# The files in which pytest looks for its settings.
+PYTEST_SETTINGS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", *_PYTHON)
+_PYTEST = (*PYTEST_SETTINGS, ".coveragerc", "conftest.py")
 _JEST = (
     "jest.config.*",
     "jest.setup.*",
