@@ -180,6 +180,12 @@ class NoCriteria:
     def is_python_test_file(self, path: str) -> bool:
         return False
 
+    def find_own_equality(self, changes: Sequence[Change]) -> tuple[FindingItem, ...]:
+        return ()
+
+    def compare_with_wrong_values(self, path: str, text: str, changed: Sequence[str]) -> str | None:
+        return None
+
     def make_tests_fail(self, path: str, text: str) -> FailingTests | None:
         return None
 

@@ -151,6 +151,12 @@ class QualityCriteria(Protocol):
     ) -> tuple[FindingItem, ...]:
         """Code that could rewrite the result of its tests; `paths` are all changed files."""
 
+    def find_own_equality(self, changes: Sequence[Change]) -> tuple[FindingItem, ...]:
+        """Code that decides how values of the program compare with others."""
+
+    def compare_with_wrong_values(self, path: str, text: str, changed: Sequence[str]) -> str | None:
+        """The test file with comparisons that are made with wrong values as well."""
+
     def is_python_test_file(self, path: str) -> bool:
         """True for a Python file that holds tests by its name."""
 

@@ -28,6 +28,7 @@ _SUFFIXES: Mapping[str, tuple[CheckRunPurpose, str]] = {
     "-definition-before": (CheckRunPurpose.COMPARISON, "as it was before the change"),
     "-with-ignored-files": (CheckRunPurpose.COMPARISON, "with the ignored files"),
     "-negative-control": (CheckRunPurpose.COMPARISON, "with tests that must fail"),
+    "-wrong-values": (CheckRunPurpose.COMPARISON, "with wrong values in its comparisons"),
     "-own-tests": (CheckRunPurpose.MUTANT, "with the new tests alone"),
 }
 

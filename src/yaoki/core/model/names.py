@@ -30,6 +30,10 @@ MUTANTS_CHECK = "mutants"
 GAMED_CHECK = "gamed"
 # Does a check fail when its tests are made to fail?
 NEGATIVE_CONTROL_CHECK = "negative-control"
+# Do its comparisons fail with wrong values?
+WRONG_VALUES_CHECK = "wrong-values"
+# The error of a test whose comparison holds for a wrong value as well.
+WRONG_VALUE_ERROR = "HoldsForWrongValue"
 # Does the work contain an unresolved conflict?
 CONFLICT_MARKERS_CHECK = "conflict-markers"
 BUILT_IN_CHECKS = (
@@ -37,7 +41,7 @@ BUILT_IN_CHECKS = (
     NO_CHANGE_CHECK,
     *("scope", "mass-deletion", CONFLICT_MARKERS_CHECK, "test-integrity", "links"),
     *(GAMED_CHECK, "secrets", RED_FIRST_CHECK, MUTANTS_CHECK),
-    NEGATIVE_CONTROL_CHECK,
+    *(NEGATIVE_CONTROL_CHECK, WRONG_VALUES_CHECK),
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )

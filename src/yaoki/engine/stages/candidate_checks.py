@@ -57,6 +57,7 @@ from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import SecretGuard, passed_variables
 from yaoki.engine.stages.verdict_reuse import VerdictReuse
 from yaoki.engine.stages.waived_landings import WaivedLandings
+from yaoki.engine.stages.wrong_values import WrongValues
 from yaoki.ports import (
     WORKTREE_LINK,
     Candidate,
@@ -105,6 +106,7 @@ class CandidateVerifier:
         self._red_first = RedFirst(workspace, quality, self._comparison)
         self._mutants = MutantRuns(quality, checker)
         self._negative_control = NegativeControl(workspace, quality)
+        self._wrong_values = WrongValues(workspace, quality)
         self._check_rerun = check_rerun
         self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
@@ -272,7 +274,7 @@ class CandidateVerifier:
             run, task, findings, home, facts, claim, session
         )
         if reviewed.by_agent:
-            for control in self._negative_control.findings(task, proving, reviewed.changes, facts):
+            for control in self._controls(task, proving, reviewed.changes, facts):
                 yield control
                 if not control.is_acceptable:
                     return
@@ -287,6 +289,16 @@ class CandidateVerifier:
             shown_checks = [one for one in passed if one[0].spec.hidden is None]
             yield from self._red_first.findings(task, shown_checks, reviewed.changes, facts)
             yield from self._mutants.findings(task, passed, reviewed.changes, facts)
+
+    def _controls(
+        self,
+        task: Task,
+        passed: Sequence[tuple[ProofCheck, Finding]],
+        changes: Sequence[Change],
+        facts: CheckFacts,
+    ) -> Iterator[Finding]:
+        yield from self._negative_control.findings(task, passed, changes, facts)
+        yield from self._wrong_values.findings(task, passed, changes, facts)
 
     def _fewer_tests(
         self,

@@ -6,10 +6,7 @@ Only for changes that could rewrite the result of their tests; any other change 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from posixpath import join, normpath
 
-from yaoki.core.commands.test_runners import find_test_runners
-from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.decide.negative_control import (
     ControlOutcome,
     ControlResult,
@@ -17,24 +14,12 @@ from yaoki.core.decide.negative_control import (
     judge_controls,
     select_failing,
 )
-from yaoki.core.lazy_dataclass import replace
-from yaoki.core.model import (
-    NEGATIVE_CONTROL_CHECK,
-    CheckRunPurpose,
-    CheckSpec,
-    Finding,
-    OnFailure,
-    Task,
-)
+from yaoki.core.model import NEGATIVE_CONTROL_CHECK, CheckSpec, Finding, Task
 from yaoki.core.model.change import Change
-from yaoki.core.model.check_definition import TreeView
 from yaoki.core.model.failing_tests import FailingTests
-from yaoki.core.scope import is_in_scope
 from yaoki.engine.stages.proof_room import ProofCheck
+from yaoki.engine.stages.rewritten_tests import RewrittenTests, runs_python_tests, runs_tests
 from yaoki.ports import CheckFacts, QualityCriteria, Workspace
-
-FILES_MAX = 2_000
-PYTHON_RUNNERS = frozenset({"pytest", "unittest"})
 
 
 class NegativeControl:
@@ -57,12 +42,13 @@ class NegativeControl:
         if not places:
             return
         tree = self._workspace.contents.tree_view(facts.commit)
+        tests = RewrittenTests(self._quality, tree, facts)
         results: list[ControlResult] = []
         seconds = 0.0
         for check, normal in passed:
-            if not _runs_tests(check.spec, normal):
+            if not runs_tests(check.spec, normal):
                 continue
-            result, took = self._control(check, normal, tree, facts)
+            result, took = self._control(check, normal, tests)
             if check.claim.stop_reason():
                 return
             results.append(result)
@@ -72,58 +58,23 @@ class NegativeControl:
         yield judge_controls(results, places, seconds)
 
     def _control(
-        self, check: ProofCheck, normal: Finding, tree: TreeView, facts: CheckFacts
+        self, check: ProofCheck, normal: Finding, tests: RewrittenTests
     ) -> tuple[ControlResult, float]:
         """The result for one check, and the duration of its run."""
         spec, is_hidden = check.spec, check.spec.hidden is not None
-        files = self._failing_files(spec, normal, tree)
-        if why := _missing_control(spec, normal, tuple(files.values())):
+        made: list[FailingTests] = []
+
+        def rewrite(path: str, text: str) -> str | None:
+            failing = self._quality.make_tests_fail(path, text)
+            if failing is not None:
+                made.append(failing)
+            return None if failing is None else failing.text
+
+        files = tests.files(spec, normal, rewrite)
+        if why := _missing_control(spec, normal, made):
             return ControlResult(spec.name, ControlOutcome.NOT_RUN, reason=why), 0.0
-        hidden: list[FailingTests] = []
-
-        def rewrite_hidden(path: str, text: str) -> str:
-            made = self._quality.make_tests_fail(path, text)
-            if made is not None:
-                hidden.append(made)
-            return made.text if made is not None else text
-
-        # A failure that the plan tolerates would be reported as skipped.
-        strict = replace(check, spec=replace(spec, on_failure=OnFailure.RETRY))
-        run = strict.run_with(
-            facts.commit,
-            replace(facts, rewrite_hidden=rewrite_hidden),
-            {path: made.text for path, made in files.items()},
-            "-negative-control",
-            purpose=CheckRunPurpose.COMPARISON,
-        )
-        made = [*files.values(), *hidden]
+        run = tests.run(check, files, rewrite, "-negative-control")
         return judge_control(run, normal, made, is_hidden=is_hidden), run.seconds
-
-    def _failing_files(
-        self, spec: CheckSpec, normal: Finding, tree: TreeView
-    ) -> dict[str, FailingTests]:
-        """The test files of the commit by their paths, and other files whose tests are named."""
-        named = {normpath(join(spec.cwd, name.partition("::")[0])) for name in normal.passing_tests}
-        paths = [
-            path
-            for path in sorted(tree.paths)
-            if (path in named or self._quality.is_python_test_file(path))
-            and (not spec.inputs or is_in_scope(path, spec.inputs))
-        ]
-        # Those with tests that the check names first, where there are too many.
-        paths.sort(key=lambda path: path not in named)
-        texts = ((path, tree.read(path)) for path in paths[:FILES_MAX])
-        made = ((path, self._quality.make_tests_fail(path, text or "")) for path, text in texts)
-        return {path: one for path, one in made if one is not None}
-
-
-def _runs_tests(spec: CheckSpec, normal: Finding) -> bool:
-    """A linter has no tests that could fail."""
-    return has_test_count(normal) or bool(PYTHON_RUNNERS.intersection(_runners(spec)))
-
-
-def _runners(spec: CheckSpec) -> tuple[str, ...]:
-    return find_test_runners(spec.argv, spec.shell)
 
 
 def _missing_control(spec: CheckSpec, normal: Finding, files: Sequence[FailingTests]) -> str:
@@ -135,7 +86,7 @@ def _missing_control(spec: CheckSpec, normal: Finding, files: Sequence[FailingTe
     names, is_hidden = normal.passing_tests, spec.hidden is not None
     if not files and not is_hidden:
         return "no Python file with tests that can be made to fail was found"
-    if PYTHON_RUNNERS.intersection(_runners(spec)) or select_failing(names, files):
+    if runs_python_tests(spec) or select_failing(names, files):
         return ""
     if is_hidden and any(".py::" in name for name in names):
         return ""

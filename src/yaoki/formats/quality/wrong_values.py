@@ -1,0 +1,152 @@
+"""Rewrites a Python test file so that each comparison is made with wrong values as well.
+
+A test that still passes can tell a right result from a wrong one.  One that fails with
+`HoldsForWrongValue` cannot, because of how the values of the program compare.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+
+from yaoki.core.model.names import WRONG_VALUE_ERROR
+from yaoki.formats.quality import compared_values
+from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
+from yaoki.formats.quality.python import parse_python
+from yaoki.formats.quality.python_suites import last_name
+from yaoki.formats.quality.suites import is_test_path
+
+# Free names in tests: nobody writes these.
+_PREFIX = "_control_"
+_ASSERTIONS = frozenset(
+    {
+        *("assertEqual", "assertEquals", "assertAlmostEqual", "assertSequenceEqual"),
+        *("assertListEqual", "assertTupleEqual", "assertSetEqual", "assertDictEqual"),
+        *("assertCountEqual", "assertMultiLineEqual"),
+    }
+)
+_FILES = "CHANGED_FILES"
+_UNREADABLE = "\ufffd"
+
+
+def compare_with_wrong_values(path: str, text: str, changed: Sequence[str]) -> str | None:
+    """None where the file compares nothing or cannot be read.
+
+    `changed`: the changed files; only values of classes that they define are made wrong.
+    """
+    if not path.endswith(".py") or len(text) > FILE_CHARS_MAX or _UNREADABLE in text:
+        return None
+    tree = parse_python(text)
+    if tree is None:
+        return None
+    rewriter = _Rewriter()
+    # Parsed again: the tree above is shared with whoever reads the same text.
+    made = rewriter.visit(ast.parse(text))
+    if not rewriter.count:
+        return None
+    at = _after_imports_from_future(made.body)
+    made.body[at:at] = _helper(tuple(sorted({end for one in changed for end in _file_ends(one)})))
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _file_ends(path: str) -> Iterator[str]:
+    """A file of the program; below `src`, set-up may have copied it elsewhere."""
+    if path.endswith(".py") and not is_test_path(path):
+        yield f"/{path}"
+        if path.startswith("src/"):
+            yield path.removeprefix("src")
+
+
+def _after_imports_from_future(body: Sequence[ast.stmt]) -> int:
+    """Behind the docstring and `from __future__ import …`, which have to be the first."""
+    at = 0
+    for number, node in enumerate(body):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if is_future or (is_text and not number):
+            at = number + 1
+    return at
+
+
+def _helper(changed: tuple[str, ...]) -> Iterator[ast.stmt]:
+    """The module beside this one, with names that no test has."""
+    tree = ast.parse(_helper_source())
+    own = {getattr(node, "name", _FILES) for node in tree.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in own and node.id != WRONG_VALUE_ERROR:
+            node.id = f"{_PREFIX}{node.id}"
+        elif isinstance(node, ast.FunctionDef) and node.name in own:
+            node.name = f"{_PREFIX}{node.name}"
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            statement.value = ast.parse(repr(changed), mode="eval").body
+        if not isinstance(statement, ast.Expr):
+            yield statement
+
+
+@cache
+def _helper_source() -> str:
+    name = compared_values.__name__.rpartition(".")[2]
+    return files(__package__ or "").joinpath(f"{name}.py").read_text(encoding="utf-8")
+
+
+class _Rewriter(ast.NodeTransformer):
+    """`count`: the comparisons that were rewritten."""
+
+    def __init__(self) -> None:
+        self.count, self._asserts = 0, 0
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        self._asserts += 1
+        node.test = self.visit(node.test)
+        self._asserts -= 1
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if not self._asserts or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
+            return node
+        left, right = node.left, node.comparators[0]
+        makers = [_maker(left), _maker(right)]
+        return self._call("compare_values", left, right, *makers)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_plain = not any(isinstance(one, ast.Starred) for one in node.args)
+        is_assertion = isinstance(node.func, ast.Attribute) and node.func.attr in _ASSERTIONS
+        if not (is_assertion and is_plain and len(node.args) > 1):
+            return node
+        made = self._call("assert_values", node.func, *node.args)
+        made.keywords = node.keywords
+        return made
+
+    def _call(self, name: str, *operands: ast.expr) -> ast.Call:
+        self.count += 1
+        return ast.Call(ast.Name(f"{_PREFIX}{name}", ast.Load()), list(operands), [])
+
+
+def _maker(node: ast.expr) -> ast.expr:
+    """`Point(1, 2)` as `lambda wrong: Point(wrong(1), wrong(2))`; None for anything else."""
+    match node:
+        case ast.Call(func=func, args=args, keywords=keywords) if last_name(func)[:1].isupper():
+            given = [*args, *(one.value for one in keywords)]
+            if given and all(map(_is_literal, given)):
+                made = [_wrong(one) for one in args]
+                named = [ast.keyword(one.arg, _wrong(one.value)) for one in keywords]
+                parameters = ast.arguments([], [ast.arg("wrong")], None, [], [], None, [])
+                return ast.Lambda(parameters, ast.Call(func, made, named))
+    return ast.Constant(None)
+
+
+def _wrong(node: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name("wrong", ast.Load()), [node], [])
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
