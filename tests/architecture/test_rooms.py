@@ -32,6 +32,8 @@ CORE_MAY_IMPORT = (
     "graphlib",
     "hashlib",
     "heapq",
+    # For `core.model` only, whose names are imported when they are first used.
+    "importlib",
     "inspect",
     "itertools",
     "json",

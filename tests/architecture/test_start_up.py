@@ -43,6 +43,7 @@ with open(sys.argv[1], "w") as file:
     json.dump([code, sorted(sys.modules)], file)
 """
 LAZY_PACKAGES = (
+    "yaoki.core.model",
     "yaoki.ports",
     "yaoki.views",
     "yaoki.views.history",

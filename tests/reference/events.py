@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin
 
 from tests.reference.event_descriptions import CLASSES, NOTE_DESCRIPTIONS
 from tests.reference.journal_notes import journal_note_events
 from yaoki.core.machine.codec import EVENT_CLASSES
+from yaoki.core.machine.value_codec import field_types
 from yaoki.core.model import TaskSpec
 from yaoki.core.model.stored_word import stored_word
 from yaoki.faces.hooks import state as sessions
@@ -79,7 +80,7 @@ def unlisted_fields() -> dict[str, set[str]]:
 def _parts() -> Iterator[str]:
     yield HEAD
     yield "| field of a line | type |\n|---|---|\n"
-    hints = get_type_hints(JournalEntry)
+    hints = field_types(JournalEntry)
     wire = {"run_id": "run", "task_id": "task"}
     yield from (
         f"| `{wire.get(f.name, f.name)}` | {_form(hints[f.name])} |\n" for f in fields(JournalEntry)
@@ -119,7 +120,7 @@ def _said(kind: type) -> str:
 
 
 def _table(kind: type) -> str:
-    hints = get_type_hints(kind)
+    hints = field_types(kind)
     rows = [
         f"| `{stored_word(held)}` | {_form(hints[held.name])} | {_default(held)} |\n"
         for held in fields(kind)
@@ -176,5 +177,5 @@ def _values(kinds: Iterable[type]) -> list[type]:
 def _hints(kind: type) -> list[Any]:
     if not is_dataclass(kind):
         return []
-    known = get_type_hints(kind)
+    known = field_types(kind)
     return [known[held.name] for held in fields(kind)]

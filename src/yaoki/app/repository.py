@@ -173,7 +173,7 @@ class RepositoryContext:
         """The git facts of this clone; with a remote, `workspace` also knows other machines."""
         from yaoki.adapters.git.facts import LocalGitFacts
 
-        return LocalGitFacts(self.repository.common_dir)
+        return LocalGitFacts(self.repository.common_dir, self.repository)
 
     @cached_property
     def workspace(self) -> GitWorkspace:

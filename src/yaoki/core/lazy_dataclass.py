@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from operator import attrgetter
-from types import MappingProxyType
+from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -99,40 +99,45 @@ def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     annotations: dict[str, Any] = own.get("__annotations__", {})
     names = [name for name, annotation in annotations.items() if not _is_class_variable(annotation)]
     defaults = {name: own[name] for name in names if name in own}
-    methods = [name for name in ("__init__", "__repr__", "__eq__") if name not in own]
-    if own.get("__hash__") is None:
-        methods.append("__hash__")
-    has_match_args = "__match_args__" in own
-    prepared = _with_slots(cls, names) if slots else _with_defaults(cls, defaults)
-    prepared.__lazy_fields__ = _OwnFields(prepared, names, annotations, defaults)
-    prepared.__dataclass_fields__ = _StandardFields(prepared)
-    if not has_match_args:
-        prepared.__match_args__ = _MatchArgs()  # type: ignore[misc]  # the checker knows it only in a class body
-    if not cls.__doc__:
-        prepared.__doc__ = cls.__name__  # the standard decorator would compute the signature
-    for name in methods:
-        if name == "__hash__" and not frozen:
-            prepared.__hash__ = None
-        else:
-            setattr(prepared, name, _make_on_first_call(prepared, name, frozen))
-    if "__init__" in methods:
-        prepared.__signature__ = _Signature(prepared, frozen)
-    if frozen:
-        prepared.__setattr__, prepared.__delattr__ = _refuse_change, _refuse_deletion
+    content = _class_content(cls, frozen=frozen)
+    content["__lazy_fields__"] = _OwnFields(names, annotations, defaults)
     if frozen and slots:
         # Pickling by default would assign to the fields.
-        prepared.__getstate__, prepared.__setstate__ = _read_fields, _write_fields
-    return prepared
+        content["__getstate__"], content["__setstate__"] = _read_fields, _write_fields
+    # A class that gets its special methods one by one is examined anew after each of them.
+    return _with_slots(cls, names, content) if slots else _with_defaults(cls, defaults, content)
+
+
+def _class_content(cls: Any, *, frozen: bool) -> dict[str, Any]:
+    """What the decorator adds to the class, apart from its own fields."""
+    own = vars(cls)
+    content: dict[str, Any] = {"__dataclass_fields__": _StandardFields()}
+    for name in ("__init__", "__repr__", "__eq__"):
+        if name not in own:
+            content[name] = _FirstCall(frozen)
+    if own.get("__hash__") is None:
+        content["__hash__"] = _FirstCall(frozen) if frozen else None
+    if "__match_args__" not in own:
+        content["__match_args__"] = _MatchArgs()
+    if not cls.__doc__:
+        content["__doc__"] = cls.__name__  # the standard decorator would compute the signature
+    if "__init__" in content:
+        content["__signature__"] = _Signature(frozen)
+    if frozen:
+        content["__setattr__"], content["__delattr__"] = _refuse_change, _refuse_deletion
+    return content
 
 
 class _OwnFields:
     """`__lazy_fields__` of a class, made when they are first read."""
 
     def __init__(
-        self, cls: Any, names: list[str], annotations: dict[str, Any], defaults: dict[str, Any]
+        self, names: list[str], annotations: dict[str, Any], defaults: dict[str, Any]
     ) -> None:
-        self._cls, self._names = cls, names
-        self._annotations, self._defaults = annotations, defaults
+        self._names, self._annotations, self._defaults = names, annotations, defaults
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self._cls = owner
 
     def __get__(self, instance: object, owner: type[Any]) -> tuple[LazyField, ...]:
         every: dict[str, LazyField] = {}
@@ -173,11 +178,12 @@ def _as_field(default: Any) -> LazyField:
     return LazyField(**options)
 
 
-def _with_slots(cls: Any, names: list[str]) -> Any:
+def _with_slots(cls: Any, names: list[str], added: Mapping[str, Any]) -> Any:
     """A class gets its slots when it is created, so it is created again."""
     content = {name: value for name, value in vars(cls).items() if name not in names}
     content.pop("__dict__", None)
     content.pop("__weakref__", None)
+    content.update(added)
     inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
     content["__slots__"] = tuple(name for name in names if name not in inherited)
     metaclass: Any = type(cls)
@@ -186,37 +192,56 @@ def _with_slots(cls: Any, names: list[str]) -> Any:
     return slotted
 
 
-def _with_defaults(cls: Any, defaults: dict[str, Any]) -> Any:
+def _with_defaults(cls: Any, defaults: Mapping[str, Any], added: Mapping[str, Any]) -> Any:
     for name, default in defaults.items():
         each = default if isinstance(default, LazyField) else _as_field(default)
         if each.default is not _MISSING:
             setattr(cls, name, each.default)
         else:
             delattr(cls, name)
+    for name, value in added.items():
+        setattr(cls, name, value)
+        if hasattr(value, "__set_name__"):
+            value.__set_name__(cls, name)
     return cls
 
 
 # ------------------------------------------------------------------ methods
 
 
-def _make_on_first_call(cls: Any, name: str, frozen: bool) -> Any:
-    def make_and_call(self: object, *args: Any, **options: Any) -> Any:
-        method: Any
-        match name:
-            case "__init__":
-                method = _make_init(cls, cls.__lazy_fields__, frozen=frozen)
-            case "__repr__":
-                method = _compile_repr(cls)
-            case "__eq__":
-                method = _make_eq(cls.__lazy_fields__)
-            case _:
-                method = _make_hash(cls.__lazy_fields__)
-        setattr(cls, name, method)
-        return method(self, *args, **options)
+class _FirstCall:
+    """A method of a class that is made when it is first called."""
 
-    make_and_call.__name__ = name
-    make_and_call.__qualname__ = f"{cls.__qualname__}.{name}"
-    return make_and_call
+    def __init__(self, frozen: bool) -> None:
+        self._frozen = frozen
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self._cls, self.__name__ = owner, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__qualname__":
+            return f"{self._cls.__qualname__}.{self.__name__}"
+        raise AttributeError(name)
+
+    def __get__(self, instance: object, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, instance: object, /, *args: Any, **options: Any) -> Any:
+        cls, method = self._cls, self._make()
+        setattr(cls, self.__name__, method)
+        return method(instance, *args, **options)
+
+    def _make(self) -> Any:
+        cls: Any = self._cls
+        match self.__name__:
+            case "__init__":
+                return _make_init(cls, cls.__lazy_fields__, frozen=self._frozen)
+            case "__repr__":
+                return _compile_repr(cls)
+            case "__eq__":
+                return _make_eq(cls.__lazy_fields__)
+            case _:
+                return _make_hash(cls.__lazy_fields__)
 
 
 def _make_init(cls: type[Any], every: tuple[LazyField, ...], *, frozen: bool) -> Any:
@@ -331,8 +356,8 @@ def _standard_field(each: LazyField) -> Any:
 class _StandardFields:
     """`__dataclass_fields__` of a class, for functions of the standard library."""
 
-    def __init__(self, cls: Any) -> None:
-        self._cls = cls
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self._cls = owner
 
     def __get__(self, instance: object, owner: type[Any]) -> dict[str, Any]:
         import dataclasses
@@ -352,8 +377,11 @@ class _StandardFields:
 class _Signature:
     """`__signature__` of a class, for those who inspect it."""
 
-    def __init__(self, cls: type[Any], frozen: bool) -> None:
-        self._cls, self._frozen = cls, frozen
+    def __init__(self, frozen: bool) -> None:
+        self._frozen = frozen
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._cls = owner
 
     def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
         import inspect

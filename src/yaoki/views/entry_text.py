@@ -14,7 +14,6 @@ from yaoki.core.text import format_count, format_duration, one_line
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
 from yaoki.views.plain_words import (
-    LAST_TRY,
     REFUSALS,
     describe_agent_end,
     describe_criterion,
@@ -22,6 +21,7 @@ from yaoki.views.plain_words import (
     describe_reason,
     read_refusal_cause,
 )
+from yaoki.views.wait_text import LAST_TRY
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry

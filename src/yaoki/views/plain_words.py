@@ -39,9 +39,6 @@ REASONS: Mapping[str, str] = {
 UNRECOGNISED = "check-failed"
 # A cancelled task whose landing a person had undone before.
 UNDONE_AND_GIVEN_UP = "a person undid its landing and then gave it up"
-LAST_TRY = (
-    "one last try when no other task can run, if other work has landed or another agent is left"
-)
 # What a person answered.
 CHOICES: Mapping[str, str] = {
     "retry": "a person asked for a retry",

@@ -11,7 +11,6 @@ from yaoki.core.model import (
     FINAL_CHECK_NAME,
     NO_CHANGE_CHECK,
     Outcome,
-    Run,
     Spend,
     State,
     TaskKind,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from yaoki.core.forecast.forecast import Forecast
+    from yaoki.core.model import Run
     from yaoki.ports import AccountRow, TaskRow
 
 OFF_BRANCH = "landed, but its commit is no longer on the branch"

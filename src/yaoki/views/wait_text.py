@@ -13,11 +13,10 @@ from yaoki.core.model import (
     State,
 )
 from yaoki.views.moments import describe_moment
-from yaoki.views.plain_words import LAST_TRY
-from yaoki.views.tasks import TaskView
 
 if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
+    from yaoki.views.tasks import TaskView
 
 NEEDS_SHOWN = 3
 # A shorter wait is over before a person has typed the command.
@@ -32,6 +31,9 @@ _PROBLEMS = {
 }
 
 
+LAST_TRY = (
+    "one last try when no other task can run, if other work has landed or another agent is left"
+)
 UNDO_WORDS = "is undone as soon as no task of the run is running"
 
 

@@ -37,9 +37,14 @@ class CheckoutUpdate:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    def find_obstacle(self, folder: Path, ref: str) -> CheckoutObstacle | None:
-        """The reason why the checkout must stay as it is; None if it may be moved."""
-        at = _location(folder)
+    def find_obstacle(
+        self, folder: Path, ref: str, known: GitLocation | None = None
+    ) -> CheckoutObstacle | None:
+        """The reason why the checkout must stay as it is; None if it may be moved.
+
+        `known`: the git folder of the checkout, if git need not be asked for it.
+        """
+        at = known or _location(folder)
         if at is None or any((at.git_dir / name).exists() for name in UNFINISHED):
             return UNFINISHED_OPERATION
         if self._is_sparse(at):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git, git_environment, run_git
+from yaoki.adapters.git.command import Git, GitLocation, git_environment, run_git
 from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
 from yaoki.adapters.git.ref_names import target_branch_ref
 from yaoki.adapters.git.refs import Refs
@@ -15,6 +15,7 @@ from yaoki.errors import RepositoryUnusable
 
 if TYPE_CHECKING:
     from yaoki.adapters.git.checkout_update import CheckoutObstacle
+    from yaoki.adapters.git.repository import GitRepository
     from yaoki.core.model import Run
     from yaoki.ports import BranchStep
 
@@ -24,8 +25,10 @@ USER_REFS = ("refs/heads", "refs/remotes", "refs/tags")
 class LocalGitFacts:
     """`report.GitFacts` over the git command."""
 
-    def __init__(self, common_dir: Path) -> None:
+    def __init__(self, common_dir: Path, checkout: GitRepository | None = None) -> None:
+        """`checkout`: the user's own, which git then need not look for."""
         self.common_dir = common_dir
+        self._checkout = checkout
         self._git = Git(common_dir)
         self._refs = Refs(self._git)
 
@@ -61,11 +64,14 @@ class LocalGitFacts:
         from yaoki.adapters.git.checkout_update import CheckoutUpdate
 
         ref = f"refs/heads/{branch}"
-        folder = next(iter(self._refs.checkouts_of(ref)), None)
-        if folder is None:
-            return None
-        obstacle = CheckoutUpdate(self._git).find_obstacle(folder, ref)
-        return (folder, obstacle) if obstacle else None
+        own, update = self._checkout, CheckoutUpdate(self._git)
+        if own is not None and _is_at(own, ref):
+            obstacle = update.find_obstacle(own.top, ref, GitLocation(own.git_dir, own.top))
+            return (own.top, obstacle) if obstacle else None
+        for folder in self._refs.checkouts_of(ref)[:1]:
+            obstacle = update.find_obstacle(folder, ref)
+            return (folder, obstacle) if obstacle else None
+        return None
 
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The branch's head if it contains all these commits and they add to the base; or empty."""
@@ -103,6 +109,13 @@ class LocalGitFacts:
             return self._refs.refs_containing(commit, *USER_REFS)
         head = self._refs.read_commits(ref)[0] if ref.isprintable() else None
         return [ref] if head and self._refs.is_ancestor(commit, head.sha) else []
+
+
+def _is_at(checkout: GitRepository, ref: str) -> bool:
+    try:
+        return (checkout.git_dir / "HEAD").read_bytes().strip() == f"ref: {ref}".encode()
+    except OSError:
+        return False
 
 
 def open_git_facts(folder: Path) -> LocalGitFacts:

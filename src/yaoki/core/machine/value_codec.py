@@ -16,6 +16,7 @@ from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from yaoki.core import model
 from yaoki.core.lazy_dataclass import MISSING, Field, fields, is_dataclass, replace
 from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, RetryPolicy, TaskSpec
 from yaoki.core.model.stored_word import stored_word
@@ -70,7 +71,7 @@ def fields_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) 
 @cache
 def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, tuple[str, Codec]]:
     """The field name and decoder for each stored word."""
-    hints = _field_types(cls)
+    hints = field_types(cls)
     return {
         stored_word(f): (f.name, _decoder(hints[f.name]))
         for f in fields(cls)
@@ -78,7 +79,7 @@ def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, tuple[str, Cod
     }
 
 
-def _field_types(cls: Any) -> dict[str, Any]:
+def field_types(cls: Any) -> dict[str, Any]:
     """The types of the fields.  Unlike `get_type_hints` it compiles each different annotation once,
     and names of plain types not at all.
     """
@@ -89,11 +90,21 @@ def _field_types(cls: Any) -> dict[str, Any]:
         scope = vars(sys.modules[each.__module__])
         known = _KNOWN_TYPES.setdefault(each.__module__, dict(_PLAIN_NAMES))
         other = SimpleNamespace(__annotations__={t: t for t in texts.values() if t not in known})
-        known |= get_type_hints(other, scope)
+        known |= get_type_hints(other, scope, _MODEL_NAMES)
         types |= {name: known[text] for name, text in texts.items()}
     return types
 
 
+class _ModelNames(dict[str, Any]):
+    """The names of the model, which a module may import for its annotations only."""
+
+    def __missing__(self, name: str) -> Any:
+        if name in model.__all__:
+            return getattr(model, name)
+        raise KeyError(name)
+
+
+_MODEL_NAMES = _ModelNames()
 _PLAIN = (str, int, float, bool, type(None))
 # By module, the types of annotations that were evaluated there.
 _KNOWN_TYPES: dict[str, dict[Any, Any]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.core.model.agent_enums import (
@@ -23,13 +24,15 @@ from yaoki.core.model.enums import (
     TaskKind,
     WaitReason,
 )
-from yaoki.core.model.merge_queue import QueueChoice
 from yaoki.core.model.names import RunId, TaskId
-from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
-from yaoki.core.model.race import CandidateScore, RaceJudgment
-from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
 from yaoki.core.model.stored_word import stored_as
-from yaoki.core.model.treatment import Treatment, TreatmentOutcome
+
+if TYPE_CHECKING:
+    from yaoki.core.model.merge_queue import QueueChoice
+    from yaoki.core.model.outcome import AgentExit, ClosedAccount, Failure, GivenUpAgent
+    from yaoki.core.model.race import CandidateScore, RaceJudgment
+    from yaoki.core.model.spec import AgentSpec, CheckRevision, TaskSpec
+    from yaoki.core.model.treatment import Treatment, TreatmentOutcome
 
 
 @dataclass(frozen=True, slots=True)

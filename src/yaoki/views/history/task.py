@@ -37,12 +37,12 @@ from yaoki.views.history.values import (
     WaitCause,
 )
 from yaoki.views.plain_words import (
-    LAST_TRY,
     REFUSALS,
     UNDONE_AND_GIVEN_UP,
     describe_cause,
     read_refusal_cause,
 )
+from yaoki.views.wait_text import LAST_TRY
 
 # The decision of a person who undid a task; an answer has its choices.
 UNDO = "undo"
