@@ -23,6 +23,12 @@ _NARROWS = lazy_compile(
     r"|(?:^|[\s\"'=\[,])-[oc][\s\"',=]|^\s*plugins\s?[=:]|\bxfail_strict\s?=\s?[\"']?[Ff]alse",
     re.MULTILINE,
 )
+# Options of pytest that only show more, and those that make a mistake in the settings an error.
+_SHOWING = lazy_compile(
+    r"--durations(?:-min)?=[\d.]+|-r[a-zA-Z]+|-v{1,3}|--verbose|-l|--showlocals|--color=\w+|--tb=\w+"
+    r"|--no-header"
+)
+_STRICT = frozenset({"--strict", "--strict-markers", "--strict-config"})
 # Settings that affect neither which tests count nor how they end.
 _NEUTRAL = frozenset(
     {"markers", "minversion", "console_output_style", "description", "passenv", "deps", "extras"}
@@ -78,9 +84,21 @@ def is_weaker(old: Any, new: Any, key: str) -> bool:
         return any(is_weaker(old.get(one), new.get(one), one) for one in {**old, **new})
     if old is None and key in _OPEN:
         return bool(find_narrowing(f"{key} = {flatten_section(new)}"))
+    if key == "addopts" and isinstance(old, str) and isinstance(new, str):
+        return _has_other_options(old.split(), new.split())
     if key in _MORE and new is not None:
         return not _listing(old) <= _listing(new)
     return not (_STRICTER.match(key) and _strength(new) > _strength(old))
+
+
+def _has_other_options(old: list[str], new: list[str]) -> bool:
+    """Apart from options that show more or are strict?"""
+    added = _STRICT - set(old)
+    before, after = (
+        [one for one in options if one not in added and not _SHOWING.fullmatch(one)]
+        for options in (old, new)
+    )
+    return before != after
 
 
 def _listing(value: Any) -> frozenset[str]:

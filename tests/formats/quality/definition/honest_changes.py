@@ -12,8 +12,9 @@ from tests.formats.quality.definition.indirect_rewrites import (
     T_SH,
     TEST,
 )
-from tests.formats.quality.definition.muted_tests import HELPED, HELPERS, JS, ONE, TABLE, T
+from tests.formats.quality.definition.muted_tests import HELPED, HELPERS, JS, ONE, RAISES, TABLE, T
 
+OLD = "from old import old\n\n\ndef test_old():\n    assert old() == 1\n"
 TWO = (
     "from app import f\n\n\ndef test_a():\n    assert f(1) == 2\n\n\n"
     "def test_b():\n    assert f(2) == 3\n"
@@ -51,6 +52,41 @@ HONEST: dict[str, Case] = {
         | {"old.txt": "a b\n"},
         {"old.txt": None},
         goal="Remove old.txt. It must not be in the repository.",
+    ),
+    "an expected value that the goal changes": Case(
+        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="f(1) gives 3 instead of 2."
+    ),
+    "a value that the goal raises in a sentence": Case(
+        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="Raise the rate from 2 % to 3 %."
+    ),
+    "a value that the goal changes in Japanese": Case(
+        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="f(x)の結果を2から3に変える。"
+    ),
+    "a message that the goal replaces": Case(
+        PYTEST,
+        {T: RAISES},
+        {T: RAISES.replace('"bad"', '"too small"')},
+        goal="It must say 'too small' instead of 'bad'.",
+    ),
+    "an expected message that the goal names": Case(
+        PYTEST,
+        {T: RAISES},
+        {T: RAISES.replace('"bad"', '"must not be negative"')},
+        goal='The message of f should say "must not be negative".',
+    ),
+    "an expected value of a table that the goal changes": Case(
+        PYTEST, {T: TABLE}, {T: TABLE.replace("(2, 3)]", "(2, 4)]")}, goal="f(2): 4, not 3."
+    ),
+    "options that only show more": Case(
+        PYTEST,
+        {**PY, "pytest.ini": "[pytest]\naddopts = -q -x\n"},
+        {"pytest.ini": "[pytest]\naddopts = -q -x --durations=5 -ra --strict-markers\n"},
+    ),
+    "a module and its tests that the goal asks to remove": Case(
+        PYTEST,
+        {**PY, "old.py": "def old():\n    return 1\n", "tests/test_old.py": OLD},
+        {"old.py": None, "tests/test_old.py": None},
+        goal="Remove old.py and its tests; add g.",
     ),
     "a test added": Case(PYTEST, PY, {T: TEST[T] + "\n\ndef test_g():\n    assert f(2) == 3\n"}),
     "an assertion added": Case(PYTEST, PY, {T: TEST[T] + "    assert f(2) == 3\n"}),

@@ -11,6 +11,10 @@ CASE = (
     HEAD
     + "class TestF(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(1), 2)\n"
 )
+RAISES = (
+    "import pytest\nfrom app import f\n\n\ndef test_f():\n"
+    '    with pytest.raises(ValueError, match="bad"):\n        f(-1)\n'
+)
 TABLE = (
     "import pytest\nfrom app import f\n\nCASES = [(1, 2), (2, 3)]\n\n\n"
     "@pytest.mark.parametrize('a, b', CASES)\ndef test_f(a, b):\n"
@@ -44,6 +48,17 @@ def helper(after: str, **more: str | None) -> Case:
     return Case(PYTEST, base, {"tests/helpers.py": after, **more}, where="tests/helpers.py")
 
 
+def asked(before: str, edit: tuple[str, str], goal: str) -> Case:
+    return Case(PYTEST, {T: before}, {T: before.replace(*edit)}, where=T, goal=goal)
+
+
+def removed(goal: str, more: dict[str, str | None], used: str = "") -> Case:
+    test = f"from old import old\n{used}\n\ndef test_old():\n    assert old() == 1\n"
+    base = {"old.py": "def old():\n    return 1\n", "app.py": "def f(x):\n    return x\n"}
+    where = "tests/test_old.py"
+    return Case(PYTEST, {**base, where: test}, {where: None, **more}, where=where, goal=goal)
+
+
 EXAMPLE = 'def f(x):\n    """One more.\n\n    >>> f(1)\n    2\n    """\n    return x\n'
 EDITED = EXAMPLE.replace("    2\n", "    1\n")
 
@@ -56,6 +71,45 @@ MUTES: dict[str, Case] = {
     "an example that pytest runs": example(f"{PYTEST} --doctest-modules"),
     "an example that the settings name": example(
         PYTEST, **{"pytest.ini": "[pytest]\naddopts = --doctest-modules\n"}
+    ),
+    "an expected value that the goal does not name": asked(ONE, ("== 2", "== 4"), "f gives 3."),
+    "an expected value whose old value the goal does not name": asked(
+        ONE, ("== 2", "== 3"), "Write f(x) for 3 users."
+    ),
+    "another input than the goal's new value": asked(ONE, ("f(1)", "f(3)"), "3 instead of 1."),
+    "a short text of the goal": asked(ONE, ("== 2", "== 'a'"), "It is a rule."),
+    "the old value in place of the new one": asked(
+        ONE, ("== 2", "== 3"), "f(1) is 2 instead of 3."
+    ),
+    "two numbers of the goal that do not replace each other": asked(
+        ONE, ("== 2", "== 3"), "Write f so that it takes 2 or 3 values."
+    ),
+    "another call than the goal's": asked(ONE, ("== 2", "== 3"), "f(7) gives 3 instead of 2."),
+    "another function than the goal's": asked(ONE, ("== 2", "== 3"), "g(1) gives 3, not 2."),
+    "a word of the goal": asked(ONE, ("== 2", "== 'gives'"), "f gives 3 instead of 2."),
+    "a part of the goal's message": asked(
+        RAISES, ('"bad"', '"not be"'), 'The message of f is "must not be negative".'
+    ),
+    "another message of the goal": asked(
+        RAISES, ('"bad"', '"must not be negative"'), 'It says "must not be negative" or "bad".'
+    ),
+    "the first value of a row": asked(TABLE, ("(2, 3)]", "(9, 3)]"), "9 instead of 2."),
+    "options that leave tests out": Case(
+        PYTEST,
+        {T: ONE, "pytest.ini": "[pytest]\naddopts = -q\n"},
+        {"pytest.ini": "[pytest]\naddopts = -q --durations=5 -k nothing\n"},
+        where="pytest.ini",
+    ),
+    "strict marks that are off": Case(
+        PYTEST,
+        {T: ONE, "pytest.ini": "[pytest]\naddopts = -q --strict-markers\n"},
+        {"pytest.ini": "[pytest]\naddopts = -q -ra\n"},
+        where="pytest.ini",
+    ),
+    "tests of a module that stays": removed("Remove old.py and its tests.", {}),
+    "tests of a module that nobody asked to remove": removed("Tidy up.", {"old.py": None}),
+    "tests that use a module that stays": removed(
+        "Remove old.py and its tests.", {"old.py": None}, "from app import f\n"
     ),
     "another encoding of the tests": Case(
         PYTEST,

@@ -120,6 +120,15 @@ class Product:
         sentences = re.split(r"(?<=[.;!?])\s+", self.goal)
         return any(_DELETES.search(one) and name.search(one) for one in sentences)
 
+    def asks_to_remove_subject(self, path: str, candidate: FileIndex) -> bool:
+        """Is a deleted test file about deleted files alone that the goal asks to remove?"""
+        if path in candidate.paths:
+            return False
+        files = set(python_imports(self.base.text(path), path, self.base)) - {path}
+        return bool(files) and all(
+            one not in candidate.paths and self.asks_to_remove(one) for one in files
+        )
+
     def is_product_data(self, path: str) -> bool:
         return self.is_named(path) or self._reads(path) or self._is_subject(path)
 

@@ -9,7 +9,7 @@ check must then also pass with the base's version of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -156,7 +156,7 @@ class _Review:
                 suites.add(change)
             elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
-        for path, judgement in suites.judge(self.candidate, self.before.commands).items():
+        for path, judgement in self._judge_suites().items():
             self._add_judgement(path, judgement)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
         for change in others:
@@ -178,6 +178,9 @@ class _Review:
                 judgement = Judgement()
                 judge_new_file(change.path, change.after, judgement, self.base)
                 self._add_judgement(change.path, judgement)
+
+    def _judge_suites(self) -> Mapping[str, Judgement]:
+        return self.suites.judge(self.candidate, self.before.commands, self.product)
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))

@@ -23,6 +23,7 @@ from yaoki.formats.quality.definition.comparison import (
 )
 from yaoki.formats.quality.definition.equivalence import form_of_text, loop_forms
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_support
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource, parse_source
@@ -42,12 +43,19 @@ _CASE = lazy_compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 
 @dataclass(slots=True)
 class SuiteChanges:
-    """All changed Python test files together, because a test may move from one to another."""
+    """All changed Python test files together, because a test may move from one to another.
+
+    `explained_tests`: tests that are gone because the goal asks to remove what they test.
+    """
 
     old: dict[str, PythonSource] = field(default_factory=dict)
     new: dict[str, PythonSource] = field(default_factory=dict)
     judgements: dict[str, Judgement] = field(default_factory=dict)
     folded_tests: dict[str, tuple[str, str]] = field(default_factory=dict)
+    explained_tests: set[str] = field(default_factory=set)
+    goal: str = ""
+    _product: Product | None = None
+    _candidate: FileIndex | None = None
     _taken: set[tuple[str, str]] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
 
@@ -56,12 +64,21 @@ class SuiteChanges:
         self.new[change.path] = parse_source(change.after or "")
         self.judgements[change.path] = Judgement()
 
-    def judge(self, candidate: FileIndex, commands: Sequence[str]) -> Mapping[str, Judgement]:
+    def judge(
+        self,
+        candidate: FileIndex,
+        commands: Sequence[str],
+        product: Product | None = None,
+    ) -> Mapping[str, Judgement]:
+        """`product`: knows the goal of the task."""
+        if product is not None:
+            self.goal = product.goal
+        self._product, self._candidate = product, candidate
         for path, source in self.old.items():
             judgement, now = self.judgements[path], self.new[path]
             for name, unit in source.units.items():
                 self._unit(path, name, unit, commands)
-            compare_values(source, now, path, judgement)
+            compare_values(source, now, path, judgement, self.goal)
             if now.units:
                 compare_modules(source, now, judgement)
             self._classes(path, judgement)
@@ -86,7 +103,7 @@ class SuiteChanges:
             )
             if test and not is_collected:
                 judgement.items.append(FindingItem(bare, UNCOLLECTED, path))
-            compare_units(unit, now, path, judgement)
+            compare_units(unit, now, path, judgement, self.goal)
         elif test:
             self._judge_removed(path, bare, unit)
         elif name != MODULE and not test:
@@ -118,8 +135,15 @@ class SuiteChanges:
             self._record_folded(name, unit)
         elif Coverage.UNSURE in verdicts:
             self.judgements[path].is_unsure = True
+        elif self._is_removal_asked(path):
+            self.explained_tests.add(name)
         else:
             self.judgements[path].items.append(FindingItem(name, TEST_LOST, path))
+
+    def _is_removal_asked(self, path: str) -> bool:
+        if self._product is None or self._candidate is None:
+            return False
+        return self._product.asks_to_remove_subject(path, self._candidate)
 
     def _record_folded(self, name: str, unit: CodeUnit) -> None:
         """A runner counts the cases of a loop as one test, although all of them are checked."""
@@ -140,13 +164,14 @@ class SuiteChanges:
                     yield (place, other.name), other
 
     def count_folded_tests(self) -> ParametrizedTests:
-        """The tests that became cases of a loop, and how many new tests contain them."""
+        """The tests that are gone for a reason, and how many new tests contain them."""
         new = {
             (place, name)
             for place, name in self.folded_tests.values()
             if name not in self.old[place].units
         }
-        return ParametrizedTests(frozenset(self.folded_tests), len(new))
+        names = frozenset(self.folded_tests) | self.explained_tests
+        return ParametrizedTests(names, len(new))
 
     def _is_still_used(self, path: str, name: str, unit: CodeUnit) -> bool:
         """Is a helper gone whose name is still used?"""
