@@ -185,6 +185,35 @@ def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(
     assert len(rooms) == 3, words
 
 
+BUILD = "mkdir -p lib && cat src/*.py > lib/program.py"
+INSTALL = """\
+place=lib/python3/site-packages; mkdir -p $place/program.dist-info; cp src/program.py $place/
+echo '{"dir_info": {}, "url": "file:///x"}' > $place/program.dist-info/direct_url.json
+"""
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize("setup", ["cp -r src lib", BUILD, INSTALL])
+@pytest.mark.spec("16.1", "3.1")
+def test_a_change_is_never_proven_with_what_set_up_made_of_other_sources(
+    project: Project, setup: str
+) -> None:
+    """The check passes with the program that set-up built before the task broke it."""
+    (project.repo / ".gitignore").write_text("lib/\n")
+    (project.repo / "src").mkdir()
+    (project.repo / "src" / "program.py").write_text("def f():\n    return 1\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a build")
+    check = {"shell": "grep -q 'return 1' $(find lib -name program.py)"}
+    act = "echo new > new.txt; echo 'def f(): return 2' > src/program.py"
+    plan = {**a_plan(act, {"ok": check}, **ONCE), "setup": [["sh", "-c", setup]]}
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 4, ran.out
+    assert project.task("core")["state"] == "ESCALATED"
+
+
 def two_tasks(first: str, second: str, **more: Any) -> dict[str, Any]:
     """Two tasks, each with its own check; the second needs the first."""
     act = f'case "$YAOKI_TASK_NAME" in one) {first};; *) {second};; esac'

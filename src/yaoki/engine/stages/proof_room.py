@@ -206,6 +206,10 @@ class ProofCheck:
         )
 
 
+def _room_name(key: str, *, is_hidden: bool) -> str:
+    return f"{key}-hidden" if is_hidden else key
+
+
 class _Opener:
     """Acquires a room for each set-up key that a session needs, and sets it up if necessary."""
 
@@ -237,20 +241,27 @@ class _Opener:
 
         Set-up runs programs of a commit, and other tasks are verified with its output.  So a
         shared room is set up on what has landed.  If the commit changes the inputs of set-up, it
-        gets its own room.  Hidden checks have rooms apart: code that read their files must not find
-        a way to leave something for a check whose output an agent reads.
+        gets its own room; if set-up builds from the sources, any change does.  Hidden checks have
+        rooms apart: code that read their files must not find a way to leave something for a check
+        whose output an agent reads.
         """
-        key = self.key(task, commit)
-        own = key != self.key(task, onto)
-        key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
-        name = f"{key}-hidden" if is_hidden else key
-        if name not in self._open:
-            room = self._acquired.enter_context(self._rooms.acquire(name))
-            self._end_occupant(room)
-            if not room.is_ready and not self._copy_output(room, key, task, on):
-                self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
+        shared = self.key(task, onto)
+        own = self.key(task, commit) != shared
+        on = commit if own or not task.spec.setup else onto
+        key = f"{self.key(task, commit)}-{commit}" if own else shared
+        name = _room_name(key, is_hidden=is_hidden)
+        if name in self._open:
+            return self._open[name]
+        room = self._acquired.enter_context(self._rooms.acquire(name))
+        self._end_occupant(room)
+        if not room.is_ready and not self._copy_output(room, key, task, on):
+            self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
+        if own or (known := self.key(task, onto)) == shared:
             self._open[name] = room
-        return self._open[name]
+            return room
+        # Set-up has shown that it builds from the sources, so this room is for their state.
+        self._open[_room_name(known, is_hidden=is_hidden)] = room
+        return self.room(task, commit, onto, home, claim, is_hidden=is_hidden)
 
     def _copy_output(self, room: ProofRoom, key: str, task: Task, commit: str) -> bool:
         """Take the output of a room with the same key, if only package managers made it."""

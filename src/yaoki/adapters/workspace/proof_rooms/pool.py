@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,11 +19,13 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.workspace.proof_rooms.built_output import BuiltOutput
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom, fill_private_home
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.scope import matches_glob
 from yaoki.errors import WorkspaceError
@@ -37,13 +40,28 @@ INPUTS = (
     *("Cargo.toml", "go.mod", "go.sum", "Gemfile", "*.gemspec", "composer.json", "mix.exs"),
     *("pom.xml", "build.gradle*", "settings.gradle*", "gradle.properties", "*.csproj", "*.sln"),
     *("packages.config", ".tool-versions", ".nvmrc", ".gitmodules", "rust-toolchain*"),
-    *("Makefile", "GNUmakefile", "makefile", "justfile"),
+    *("Makefile", "GNUmakefile", "makefile", "justfile", "*.whl"),
 )
 _INPUT_NAME = lazy_compile("|".join(translate(name) for name in INPUTS))
 KEYS_MAX = 64
 # Part of the key.  Rooms of version 1 were set up on commits that never landed; those of version 2
-# do not know which files contain the path of the room.
-VERSION = 3
+# do not know which files contain the path of the room, and those of version 3 may have output that
+# was built from sources of another commit.
+VERSION = 4
+KEY_CHARS = 64
+BUILDS = "builds-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What set-up with one key reads: tracked `files`, and those copied from the user's checkout.
+
+    `has_all`: the plan lists what else it reads.
+    """
+
+    files: frozenset[str]
+    copied: frozenset[str]
+    has_all: bool
 
 
 class GitProofRooms:
@@ -63,11 +81,16 @@ class GitProofRooms:
         self._repository, self._real_home, self._include = repository, real_home, include
         self._filters = filters or Filters()
         self._keys: dict[tuple[object, ...], str] = {}
+        self._trees: dict[str, str] = {}
+        self._inputs: dict[str, _Inputs] = {}
         # They keep what they know of the settings and the index, which costs a git process each.
         self._checkouts: dict[Path, RoomCheckout] = {}
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
-        """All commits have the same key if there are no set-up commands and no copied files."""
+        """All commits have the same key if there are no set-up commands and no copied files.
+
+        Once set-up is known to build from the sources, each tree has a key of its own.
+        """
         copied = self._list_copied()
         if not setup and not copied:
             return "plain"
@@ -76,7 +99,38 @@ class GitProofRooms:
             if len(self._keys) >= KEYS_MAX:
                 self._keys.clear()
             self._keys[arguments] = self._hash(*arguments)
-        return self._keys[arguments]
+        key = self._keys[arguments]
+        return self._key_of_tree(key, commit) if self._builds(key).exists() else key
+
+    def _key_of_tree(self, key: str, commit: str) -> str:
+        if commit not in self._trees:
+            if len(self._trees) >= KEYS_MAX:
+                self._trees.clear()
+            self._trees[commit] = self._git.read_text("rev-parse", f"{commit}^{{tree}}")
+        return hashlib.sha256(f"{key} {self._trees[commit]}".encode()).hexdigest()
+
+    def _builds(self, key: str) -> Path:
+        """Exists if set-up with these inputs builds from the sources of its commit."""
+        return self._root / f"{BUILDS}{key[:16]}"
+
+    def _key_of_output(
+        self,
+        key: str,
+        commit: str,
+        files: Path,
+        tracked: Collection[str],
+        output: Collection[str],
+    ) -> str:
+        """Learn from set-up in a shared room: its commit has landed, so no agent forged it."""
+        base, more = key[:KEY_CHARS], key[KEY_CHARS:]
+        if base not in self._inputs or commit in more:
+            return key
+        known = self._inputs[base]
+        built = BuiltOutput(files, tracked, known.files, has_all_inputs=known.has_all)
+        if not built.exists_among(frozenset(output) - known.copied):
+            return key
+        self._builds(base).touch(mode=0o600)
+        return self._key_of_tree(base, commit) + more
 
     def _hash(
         self,
@@ -86,11 +140,15 @@ class GitProofRooms:
         copied: tuple[tuple[str, int, int], ...],
     ) -> str:
         rows = self._git.read_names("ls-tree", "-r", "-z", commit)
-        mentioned = {word.removeprefix("./") for argv in setup for word in argv}
+        mentioned = {word.removeprefix("./") for argv in setup for word in _words(argv)}
         files = [row for row in rows if _is_input(row.partition("\t")[2], mentioned, inputs)]
         tools = [_identify_tool(argv[0]) for argv in setup if argv]
         facts = (VERSION, setup, files, copied, platform.platform(), tools)
-        return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
+        key = hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
+        if setup:
+            paths = frozenset(row.partition("\t")[2] for row in files)
+            self._inputs[key] = _Inputs(paths, frozenset(name for name, *_ in copied), bool(inputs))
+        return key
 
     def _list_copied(self) -> tuple[tuple[str, int, int], ...]:
         """The files of `.worktreeinclude`, with size and time."""
@@ -132,7 +190,9 @@ class GitProofRooms:
     def _room(self, folder: Path, key: str) -> GitProofRoom:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         checkout = self._checkouts.setdefault(folder, self._checkout(folder))
-        return GitProofRoom(folder, checkout, key, self._fill_home, self._copy_included)
+        return GitProofRoom(
+            folder, checkout, key, self._fill_home, self._copy_included, self._key_of_output
+        )
 
     def _checkout(self, folder: Path) -> RoomCheckout:
         files = folder / "tree" / self._source.name
@@ -178,7 +238,7 @@ class GitProofRooms:
         return removed
 
     def _remove_setup_locks(self, since: datetime) -> None:
-        for file in self._root.glob("setup-*.lock"):
+        for file in chain(self._root.glob("setup-*.lock"), self._root.glob(f"{BUILDS}*")):
             if file.stat().st_mtime < since.timestamp():
                 file.unlink(missing_ok=True)
 
@@ -195,6 +255,12 @@ def _try_lock(folder: Path) -> int | None:
 def _is_input(path: str, mentioned: set[str], globs: Sequence[str]) -> bool:
     known = path in mentioned or _INPUT_NAME.fullmatch(path.rpartition("/")[2])
     return bool(known) or any(matches_glob(path, glob) for glob in globs)
+
+
+def _words(argv: Sequence[str]) -> Iterator[str]:
+    """Also those of a script in one argument: sh -c "cp a.py lib"."""
+    for argument in argv:
+        yield from (argument, *re.split(r"[\s;&|<>()'\"`]+", argument))
 
 
 def _identify_tool(program: str) -> tuple[str, int, int]:

@@ -33,6 +33,9 @@ CACHES = (
         ".local/share/virtualenvs",
     ),
 )
+# The key under which output of set-up may be used again: by the key for which set-up ran, the
+# commit, the folder with its files, the tracked ones, and those that set-up made.
+KeyOfOutput = Callable[[str, str, Path, Collection[str], Collection[str]], str]
 
 
 class GitProofRoom:
@@ -45,10 +48,12 @@ class GitProofRoom:
         key: str,
         fill_home: Callable[[Path], None],
         copy_included: Callable[[Path], None],
+        key_of_output: KeyOfOutput = lambda key, *_: key,
     ) -> None:
         """`copy_included` copies the files that every worktree gets."""
         self._folder, self._checkout, self._key = folder, checkout, key
         self._fill_home, self._copy_included = fill_home, copy_included
+        self._key_of_output = key_of_output
         self._output = SetupOutput(self.files, folder)
         self._config = ""
         self._commit = ""
@@ -146,6 +151,9 @@ class GitProofRoom:
         self._output.record(self._checkout.tracked)
         self._config = config
         (self._folder / CONFIG).write_bytes(config.encode("utf-8", "surrogateescape"))
+        self._key = self._key_of_output(
+            self._key, self._commit, self.files, self._checkout.tracked, self._output.paths
+        )
         write_atomically(self._folder / KEY, self._key.encode("ascii"))
 
     def replace_file(self, path: str, text: str) -> None:

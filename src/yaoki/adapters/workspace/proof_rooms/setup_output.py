@@ -36,6 +36,10 @@ class SetupOutput:
         self._manifest: dict[str, Signature] = {}
         self._stored = True
 
+    @property
+    def paths(self) -> Collection[str]:
+        return self._manifest.keys()
+
     def load(self) -> None:
         """Read what an earlier process recorded."""
         file = self._folder / MANIFEST

@@ -1,0 +1,115 @@
+"""Output of set-up that was made from the sources of the repository, such as a build or a copy.
+
+Such output is stale as soon as a commit changes a source: a check that uses it would prove nothing
+of that commit.  What package managers download does not depend on the sources.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Collection, Iterator
+from filecmp import cmp
+from pathlib import Path, PurePosixPath
+
+from yaoki.adapters.workspace.worktrees.generated_folders import (
+    CACHES,
+    DEPENDENCIES,
+    METADATA,
+    is_source,
+)
+from yaoki.core.lazy_dataclass import dataclass, field
+
+# Below this size, files of different packages with the same name are often equal.
+ALIKE_BYTES_MIN = 64
+DIRECT_URL, DIRECT_URL_BYTES_MAX = "direct_url.json", 10_000
+COMPILED = frozenset(
+    {
+        *(".so", ".pyd", ".dylib", ".dll", ".o", ".a", ".class", ".jar", ".wasm", ".node", ".exe"),
+        *(".whl", ".egg", ".pyc"),
+    }
+)
+
+
+@dataclass(slots=True)
+class BuiltOutput:
+    """Looks for it among the files that set-up left in the checkout `top`.
+
+    `tracked`: the files of the commit; `inputs`: those whose change runs set-up again anyway;
+    `has_all_inputs`: the plan lists what set-up reads, so only a copy of another file counts.
+    """
+
+    top: Path
+    tracked: Collection[str]
+    inputs: Collection[str]
+    has_all_inputs: bool
+    _by_size: dict[int, list[str]] = field(default_factory=dict)
+    _packages: frozenset[str] = frozenset()
+
+    def exists_among(self, output: Collection[str]) -> bool:
+        files = [path for path in output if not CACHES.intersection(path.split("/"))]
+        self._packages = frozenset(_package_folders(files))
+        for path in self.tracked:
+            if path not in self.inputs and (size := _size(self.top / path)):
+                self._by_size.setdefault(size, []).append(path)
+        return any(self._is_built(path) for path in files)
+
+    def _is_built(self, path: str) -> bool:
+        *folders, name = path.split("/")
+        if any(folder.endswith(METADATA) for folder in folders):
+            return name == DIRECT_URL and self._names_this_project(path)
+        if self._is_in_package(folders):
+            return is_source(name) and self._is_copy(path, name)
+        return self._is_copy(path) or (not self.has_all_inputs and _is_code(self.top / path))
+
+    def _is_in_package(self, folders: list[str]) -> bool:
+        if any(one in DEPENDENCIES or one.startswith(".") for one in folders):
+            return True
+        return any("/".join(folders[:n]) in self._packages for n in range(1, len(folders) + 1))
+
+    def _is_copy(self, path: str, name: str = "") -> bool:
+        """Of a tracked file; `name`: only of one with this name, and not of a short one."""
+        size = _size(self.top / path)
+        alike = self._by_size.get(size, ()) if size else ()
+        if name:
+            alike = [p for p in alike if size >= ALIKE_BYTES_MIN and PurePosixPath(p).name == name]
+        return any(cmp(self.top / path, self.top / one, shallow=False) for one in alike)
+
+    def _names_this_project(self, path: str) -> bool:
+        """Did an installer of Python copy a folder of this checkout, other than by a link to it?"""
+        file = self.top / path
+        if self.has_all_inputs or not 0 < _size(file) <= DIRECT_URL_BYTES_MAX:
+            return False
+        try:
+            document = json.loads(file.read_bytes())
+        except ValueError:
+            return True
+        place = document.get("dir_info") if isinstance(document, dict) else None
+        return isinstance(place, dict) and place.get("editable") is not True
+
+
+def _package_folders(files: Collection[str]) -> Iterator[str]:
+    """Folders that package managers of Python fill, whatever their names are."""
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        outer, _, last = folder.rpartition("/")
+        if name == "pyvenv.cfg" and folder:
+            yield folder
+        elif last.endswith(".dist-info") and outer:
+            yield outer
+
+
+def _is_code(file: Path) -> bool:
+    if is_source(file.name) or file.suffix in COMPILED:
+        return _size(file) > 0
+    return _size(file) > 0 and bool(file.stat().st_mode & 0o111)
+
+
+def _size(file: Path) -> int:
+    """The size of a plain file; 0 for anything else, such as a link to a source."""
+    try:
+        facts = os.lstat(file)
+    except OSError:
+        return 0
+    return facts.st_size if stat.S_ISREG(facts.st_mode) else 0
