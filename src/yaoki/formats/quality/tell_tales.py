@@ -33,6 +33,7 @@ from yaoki.formats.quality.gaming.copied_results import (
     find_copied_results,
     read_specification,
 )
+from yaoki.formats.quality.gaming.emptied_arguments import EMPTIES, find_emptied_arguments
 from yaoki.formats.quality.gaming.encoded_results import (
     DATA_ENDS,
     find_copied_data,
@@ -72,6 +73,10 @@ _ASKED_FOR = {
     ),
     loose_equality.LOOSE: lazy_compile(
         r"\btoleran|\bapprox|\bfuzzy\b|\bwildcards?\b|__eq__", re.IGNORECASE
+    ),
+    EMPTIES: lazy_compile(
+        r"\bin[- ]place\b|\b(?:clear|empt|drain|flush|consum|mutat|reset|take all)\w*",
+        re.IGNORECASE,
     ),
     assertion_modules.REPLACES: lazy_compile(
         r"\b(?:chai|matchers?|assertion (?:library|plugin)|module loader|require hook)\b",
@@ -134,6 +139,7 @@ class _Search:
         if code and self.base.paths:
             yield from self._results(code)
             yield from self._expected_files(code)
+            yield from self._emptied_arguments(code)
 
     def _shapes(self, change: Change) -> Iterator[FindingItem]:
         if change.path.endswith(".py"):
@@ -181,6 +187,19 @@ class _Search:
         for change in self.changes if expectations else ():
             if change.path.endswith(DATA_ENDS) and not is_test_path(change.path):
                 yield from find_copied_data(change, expectations, specification)
+
+    def _emptied_arguments(self, code: Sequence[Change]) -> Iterator[FindingItem]:
+        if self._is_asked_for(EMPTIES):
+            return
+        paths = [p for p in sorted(self.base.paths) if is_test_path(p) and p.endswith(".py")]
+        read = (parse_python(self.base.text(path)) for path in paths[:TESTS_MAX])
+        tests = [tree for tree in read if tree is not None]
+        for change in code if tests else ():
+            after = parse_python(change.after or "") if change.path.endswith(".py") else None
+            if after is not None:
+                old = parse_python(change.before or "")
+                for line, words in find_emptied_arguments(old, after, tests):
+                    yield _item(change.path, line, words)
 
     def _expectations(self) -> tuple[Expectation, ...]:
         """The expectations of the base's tests, and of the code in the commands of the checks."""

@@ -1,0 +1,217 @@
+"""Functions that empty what a test passes in, so that the test compares nothing with nothing.
+
+`assert unique(xs) == set(xs)` computes its right side after the call.  A function that fills the
+object again, or that a test compares with literals only, is honest.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+
+from yaoki.formats.quality.gaming.literals import UNKNOWN, python_literal
+from yaoki.formats.quality.python_suites import last_name
+
+EMPTIES = (
+    "it empties its argument, from which a test then computes the expected value; leave the"
+    " argument as it is"
+)
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_REMOVES = frozenset({"pop", "popleft", "popitem", "remove"})
+_FILLS = frozenset({"extend", "append", "appendleft", "insert", "add", "update", "extendleft"})
+_EQUAL_CALLS = frozenset({"assertEqual", "assertCountEqual", "assertListEqual", "assertDictEqual"})
+
+
+def find_emptied_arguments(
+    before: ast.Module | None, after: ast.Module, tests: Sequence[ast.Module]
+) -> Iterator[tuple[int, str]]:
+    old = {ast.dump(node) for node in _functions(before)} if before is not None else set()
+    names = _emptying(after)
+    for function in _functions(after):
+        is_new = function.name in names and ast.dump(function) not in old
+        if is_new and any(_compares_argument(tree, function.name) for tree in tests):
+            yield function.lineno, EMPTIES
+
+
+def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (node for node in ast.walk(tree) if isinstance(node, _FUNCTION))
+
+
+def _emptying(tree: ast.Module) -> frozenset[str]:
+    """The functions that empty a parameter, also by calling another one of them."""
+    functions = list(_functions(tree))
+    names: frozenset[str] = frozenset()
+    for _ in functions:
+        found = frozenset(one.name for one in functions if _empties(one, names))
+        if found == names:
+            break
+        names = found
+    return names
+
+
+def _empties(function: ast.FunctionDef | ast.AsyncFunctionDef, others: Collection[str]) -> bool:
+    args = function.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    names = {arg.arg for arg in every if arg.arg not in ("self", "cls")}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=value)) if (
+                value in names
+            ):
+                names.add(name)
+            case ast.For(target=ast.Name(id=name), iter=ast.Name(id=value)) if value in names:
+                names.add(name)
+            case _:
+                continue
+    emptied = {name for node in ast.walk(function) for name in _emptied_by(node, others)} & names
+    return any(not _is_filled(function, name) for name in emptied)
+
+
+def _emptied_by(node: ast.AST, others: Collection[str]) -> Iterator[str]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="list" | "dict" | "set"), attr="clear")):
+            yield from (arg.id for arg in node.args if isinstance(arg, ast.Name))
+        case ast.Call(func=ast.Attribute(value=value, attr="clear"), args=[]):
+            yield _root(value)
+        case ast.Delete(targets=targets):
+            yield from (_root(one) for one in targets if _is_whole(one))
+        case ast.Assign(targets=[target], value=value) if _is_whole(target):
+            if python_literal(value) is not UNKNOWN:
+                yield _root(target)
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Mult(), value=ast.Constant(value=0)):
+            yield name
+        case ast.While(test=test, body=body) | ast.For(iter=test, body=body):
+            # A loop with a condition keeps something: it is a filter.
+            name = _only_name(test)
+            if all(isinstance(one, ast.Expr | ast.Assign) for one in body):
+                yield from [name] if any(_has_call(one, name, _REMOVES) for one in body) else []
+        case ast.Call(func=func, args=args) if last_name(func) in others:
+            yield from (arg.id for arg in args if isinstance(arg, ast.Name))
+        case _:
+            return
+
+
+def _only_name(node: ast.expr) -> str:
+    """The one name that `while xs`, `while len(xs) > 0` or `for _ in range(len(xs))` depend on."""
+    if any(isinstance(one, ast.BoolOp | ast.Subscript) for one in ast.walk(node)):
+        return ""
+    names = _names(node) - {"len", "range", "list", "tuple"}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_whole(node: ast.expr) -> bool:
+    """`xs[:]`"""
+    match node:
+        case ast.Subscript(slice=ast.Slice(lower=None, upper=None, step=None)):
+            return True
+        case _:
+            return False
+
+
+def _has_call(tree: ast.AST, name: str, methods: Collection[str]) -> bool:
+    return any(True for _ in _calls(tree, name, methods))
+
+
+def _calls(tree: ast.AST, name: str, methods: Collection[str]) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=one), attr=attr)) if (
+                one == name and attr in methods
+            ):
+                yield node
+            case _:
+                continue
+
+
+def _is_filled(function: ast.AST, name: str) -> bool:
+    """With something that is computed."""
+    if any(_is_computed(call.args) for call in _calls(function, name, _FILLS)):
+        return True
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=one))], value=value):
+                is_filled = one == name and _is_computed([value])
+            case ast.AugAssign(target=ast.Name(id=one), op=ast.Add() | ast.BitOr(), value=value):
+                is_filled = one == name and _is_computed([value])
+            case _:
+                continue
+        if is_filled:
+            return True
+    return False
+
+
+def _is_computed(values: Sequence[ast.expr]) -> bool:
+    return any(python_literal(value) is UNKNOWN for value in values)
+
+
+# ------------------------------------------------------------------ tests
+
+
+def _compares_argument(tree: ast.Module, function: str) -> bool:
+    return any(_compares_in(test, function) for test in _functions(tree))
+
+
+def _compares_in(test: ast.AST, function: str) -> bool:
+    """After a name was passed to the function, is something computed from it compared?"""
+    passed, first, results = set[str](), 0, set[str]()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Call) and last_name(node.func) == function:
+            passed |= {arg.id for arg in node.args if isinstance(arg, ast.Name)}
+            passed |= {k.value.id for k in node.keywords if isinstance(k.value, ast.Name)}
+            first = min(first or node.lineno, node.lineno)
+        if isinstance(node, ast.Assign) and _calls_function(node.value, function):
+            results |= _names(node)
+    passed = _with_aliases(test, passed, first)
+    return any(
+        node.lineno >= first and _relates(left, right, function, passed, results)
+        for node in ast.walk(test)
+        for left, right in _compared(node)
+        if isinstance(node, ast.expr)
+    )
+
+
+def _with_aliases(test: ast.AST, passed: set[str], first: int) -> set[str]:
+    """`expected = xs` is the same object; `list(xs)` before the call is none of it."""
+    names = set(passed)
+    for node in ast.walk(test):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                is_alias = isinstance(value, ast.Name) and value.id in names
+                is_later = node.lineno > first and bool(_names(value) & names)
+                names |= {name} if is_alias or is_later else set()
+            case _:
+                continue
+    return names
+
+
+def _compared(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            yield from ((left, right), (right, left))
+        case ast.Call(func=func, args=[left, right, *_]) if last_name(func) in _EQUAL_CALLS:
+            yield from ((left, right), (right, left))
+        case _:
+            return
+
+
+def _relates(
+    result: ast.expr, expected: ast.expr, function: str, passed: set[str], results: set[str]
+) -> bool:
+    """Is the result of the function, or what it was given, compared with the other name?"""
+    gives = _calls_function(result, function) or bool(_names(result) & (results | passed))
+    return gives and bool(_names(expected) & passed) and not _calls_function(expected, function)
+
+
+def _calls_function(node: ast.AST, function: str) -> bool:
+    calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(last_name(one.func) == function for one in calls)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
