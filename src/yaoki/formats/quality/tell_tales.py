@@ -28,6 +28,7 @@ from yaoki.formats.quality.gaming import (
     test_access,
     test_doubles,
 )
+from yaoki.formats.quality.gaming.command_runs import CommandRun, read_command_runs
 from yaoki.formats.quality.gaming.copied_results import (
     Specification,
     find_copied_results,
@@ -42,6 +43,7 @@ from yaoki.formats.quality.gaming.encoded_results import (
 from yaoki.formats.quality.gaming.expectations import Expectation, read_expectations
 from yaoki.formats.quality.gaming.javascript import ENDS, Token, read_literal, tokens_of
 from yaoki.formats.quality.gaming.literals import Literal, python_literal
+from yaoki.formats.quality.gaming.printed_results import find_printed_results
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.model import Change
@@ -179,8 +181,10 @@ class _Search:
             yield _item(change.path, line, words)
 
     def _results(self, code: Sequence[Change]) -> Iterator[FindingItem]:
-        expectations = self._expectations()
+        expectations, runs = self._expectations(), self._command_runs()
         specification = self._specification(code)
+        for change in code if runs else ():
+            yield from find_printed_results(change, runs, specification)
         for change in code if expectations else ():
             yield from find_copied_results(change, expectations, specification)
             yield from find_encoded_results(change, expectations, specification)
@@ -203,15 +207,22 @@ class _Search:
 
     def _expectations(self) -> tuple[Expectation, ...]:
         """The expectations of the base's tests, and of the code in the commands of the checks."""
-        tests = [p for p in self.base.paths if is_test_path(p) and p.endswith(_READ_ENDS)]
-        tests.sort(key=lambda path: (not self._is_near(path), path))
-        texts = [(path, self.base.text(path)) for path in tests[:TESTS_MAX]]
+        texts = self._tests_of_base()
         for check in self.checks:
             words = [*check.argv, *re.findall(r"'([^']+)'|\"([^\"]+)\"", check.shell)]
             texts += [
                 ("check.py", word if isinstance(word, str) else "".join(word)) for word in words
             ]
         return tuple(one for path, text in texts for one in read_expectations(path, text))
+
+    def _tests_of_base(self) -> list[tuple[str, str]]:
+        tests = [p for p in self.base.paths if is_test_path(p) and p.endswith(_READ_ENDS)]
+        tests.sort(key=lambda path: (not self._is_near(path), path))
+        return [(path, self.base.text(path)) for path in tests[:TESTS_MAX]]
+
+    def _command_runs(self) -> tuple[CommandRun, ...]:
+        tests = self._tests_of_base()
+        return tuple(one for path, text in tests for one in read_command_runs(path, text))
 
     def _is_near(self, path: str) -> bool:
         """Does the test share the name of a changed file?"""

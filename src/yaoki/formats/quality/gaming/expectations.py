@@ -79,17 +79,17 @@ def _of_data(data: object) -> Iterator[Expectation]:
 
 
 def _of_module(tree: ast.Module) -> Iterator[Expectation]:
-    constants = _assigned(tree.body)
+    constants = assigned_names(tree.body)
     yield from _of_block(tree.body, constants)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names = {**constants, **_assigned(node.body)}
-            rows = [row for one in node.decorator_list for row in _parameters(one, names)]
+            names = {**constants, **assigned_names(node.body)}
+            rows = [row for one in node.decorator_list for row in parameter_rows(one, names)]
             for row in rows or [{}]:
                 yield from _of_block(node.body, {**names, **row})
 
 
-def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
+def assigned_names(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
     """Names that are bound by a plain assignment, with their last values.
 
     A name that is bound to a part of itself keeps the value before: `r = f(1)`, `r = r[0]`.
@@ -111,7 +111,7 @@ def _is_part_of(value: ast.expr, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value))
 
 
-def _parameters(
+def parameter_rows(
     decorator: ast.expr, names: Mapping[str, ast.expr]
 ) -> Iterator[dict[str, ast.expr]]:
     match decorator:
@@ -127,9 +127,9 @@ def _parameters(
 def _rows(
     targets: Sequence[str], table: ast.expr, names: Mapping[str, ast.expr]
 ) -> Iterator[dict[str, ast.expr]]:
-    table = _resolve(table, names)
+    table = resolve_name(table, names)
     if isinstance(table, ast.Call) and isinstance(table.func, ast.Attribute):
-        table = _resolve(table.func.value, names)
+        table = resolve_name(table.func.value, names)
     if isinstance(table, ast.Dict):
         table = ast.List(
             [
@@ -148,7 +148,7 @@ def _rows(
             yield dict(zip(targets, values, strict=True))
 
 
-def _resolve(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
+def resolve_name(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
     for _ in range(5):
         if not isinstance(node, ast.Name) or node.id not in names:
             break
@@ -157,7 +157,7 @@ def _resolve(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def _of_block(body: Iterable[ast.stmt], names: Mapping[str, ast.expr]) -> Iterator[Expectation]:
-    names = {**names, **_assigned(body)}
+    names = {**names, **assigned_names(body)}
     for node in body:
         match node:
             case ast.Assert(test=test):
@@ -216,11 +216,11 @@ def _of_pair(
     left: ast.expr, right: ast.expr, names: Mapping[str, ast.expr]
 ) -> Iterator[Expectation]:
     for subject, result in ((left, right), (right, left)):
-        result = _resolve(result, names)
+        result = resolve_name(result, names)
         if isinstance(result, ast.Call) and last_name(result.func) == "approx" and result.args:
             result = result.args[0]
         expected = _literal(result, names)
-        call = _call(_resolve(subject, names), names)
+        call = _call(resolve_name(subject, names), names)
         if expected is not UNKNOWN and call is not None:
             inputs = tuple(
                 _literal(arg, names) for arg in (*call.args, *(k.value for k in call.keywords))
@@ -238,18 +238,18 @@ def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
     for _ in range(CALL_STEPS_MAX):
         match node:
             case ast.Call(func=func, args=[inner, *_]) if last_name(func) in _WRAPPERS:
-                node = _resolve(inner, names)
+                node = resolve_name(inner, names)
             case ast.Call():
                 return node
             case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.Await(value=inner):
-                node = _resolve(inner, names)
+                node = resolve_name(inner, names)
             case _:
                 return None
     return None
 
 
 def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> Literal:
-    return python_literal(_resolve(node, names))
+    return python_literal(resolve_name(node, names))
 
 
 # ------------------------------------------------------------------ JavaScript
