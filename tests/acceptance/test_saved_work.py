@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project, a_plan, file_contains, writes
@@ -34,6 +36,35 @@ def test_a_commit_that_the_agent_reset_away_is_saved(project: Project) -> None:
     project.yaoki("resume", "--quiet")
 
     assert "precious.py" in saved_files(project)
+
+
+@pytest.mark.spec("8.5", "0.2")
+def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_listed(
+    project: Project,
+) -> None:
+    """No verification follows that would commit it, and the worktree is for a replacement."""
+    last: dict[str, Any] = {"id": "b", "checks": ["b"], "needs": ["a"], **ONCE}
+    tasks = [{"id": "a", "checks": ["a"]}, last]
+    checks = {"a": file_contains("a.txt"), "b": file_contains("b.txt")}
+    script = {"a": [writes("a.txt")], "b": [writes("b.txt", "bad\n")]}
+    assert project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet").code == 4
+    blocked = project.task("b")
+    assert project.yaoki("undo", "a").code == 0
+    (worktree,) = (project.home / "worktrees").glob(f"*/{blocked['id']}")
+    (worktree / "person.txt").write_text("mine\n")
+    assert project.yaoki("answer", "b", "done").code == 0
+
+    aborted = project.yaoki("answer", "a", "abort")
+    assert project.yaoki("resume", "--quiet").code == 3
+    listed = project.yaoki("recover", "b")
+
+    restore = f"yaoki recover {blocked['id']}"
+    assert f"b cannot start without it; its work is saved: {restore}" in aborted.out
+    assert listed.out.count("as its worktree was later") == 1, listed.out
+    command = f"{restore} --attempt 1 --branch NAME"
+    assert listed.out.splitlines()[-1] == f"next: {command}"
+    project.yaoki("recover", blocked["id"], "--attempt", "1", "--branch", "mine")
+    assert project.git("show", "mine:person.txt") == "mine"
 
 
 @pytest.mark.spec("14.4", "0.2")

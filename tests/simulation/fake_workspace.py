@@ -351,6 +351,9 @@ class DictWorkspace(DictBranches):
         self.world.worktrees.pop(task.id, None)
         self.touch("released")
 
+    def save_worktree(self, task: Task) -> None:
+        self.touch("saved")
+
     def tasks_with_worktree(self) -> frozenset[str]:
         return frozenset(self.world.worktrees)
 

@@ -5,7 +5,7 @@ Each returns the document that the command of its name prints with `--json`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from yaoki.views.documents import Document
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run, RunId, Task
+    from yaoki.ports import TaskRow
 
 POLL = timedelta(milliseconds=100)
 CANCEL_WITHIN = timedelta(seconds=10)
@@ -33,9 +34,29 @@ def answer_task(
     A worktree with files that are too large to save stays until the run continues.
     """
     task = app.control.answer(task_id, choice, words, check, how)
-    if choice is Choice.ABORT and not app.workspace.worktrees.ignored_files_too_large(task):
-        app.control.sweep(app.store.run(task.run_id))
+    if choice is Choice.ABORT:
+        run = app.store.run(task.run_id)
+        if app.workspace.worktrees.ignored_files_too_large(task):
+            app.control.save_blocked(run)
+        else:
+            app.control.sweep(run)
     return task
+
+
+def list_blocked_with_work(app: App, task: Task) -> list[TaskRow]:
+    """The tasks that this one blocks for good and of which work is saved."""
+    view = view_run(app, app.store.run(task.run_id))
+    blocked = {one.row.id: one.row for one in view.tasks if one.blocked_by == task.id}
+    return [blocked[TaskId(task_id)] for task_id in tasks_with_saved_work(app, blocked)]
+
+
+def tasks_with_saved_work(app: App, tasks: Collection[str]) -> list[str]:
+    """Those of the tasks of which work is saved that is not empty."""
+    if not tasks:
+        return []
+    works = [work for work in app.workspace.recovery.list_saved_work() if work.task_id in tasks]
+    empty = find_empty_attempts(app, works)
+    return sorted({work.task_id for work in works if work.ref not in empty})
 
 
 def end_waits(app: App, run: Run, words: str = "", *, how: str) -> list[Task]:
@@ -161,10 +182,8 @@ def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) ->
     view = view_run(app, app.store.run(run.id))
     over = [task.row.id for task in view.tasks if task.row.state is State.CANCELLED]
     mine = [one for one in over if task_id in ("", one)]
-    works = [work for work in app.workspace.recovery.list_saved_work() if work.task_id in mine]
-    empty = find_empty_attempts(app, works)
-    saved = {work.task_id for work in works if work.ref not in empty}
-    document = {"cancelled": mine, "ending": list(left), "kept": sorted(saved)}
+    saved = tasks_with_saved_work(app, mine)
+    document = {"cancelled": mine, "ending": list(left), "kept": saved}
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **document}
 
 

@@ -176,6 +176,9 @@ class AttemptWorktrees(Protocol):
         `continued_elsewhere`: another machine continues the task.
         """
 
+    def save_worktree(self, task: Task) -> None:
+        """Save all content of the worktree on a ref; the worktree stays as it is."""
+
     def tasks_with_worktree(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
 

@@ -85,6 +85,12 @@ class GitAttemptWorktrees:
             self._git.run("pack-refs", "--all")
 
     @translates_os_errors
+    def save_worktree(self, task: Task) -> None:
+        """Save all content of the worktree, which stays as it is; repeating adds nothing."""
+        with self._mode.push_afterwards(task.id):
+            self._saver.save_everything(task, "late")
+
+    @translates_os_errors
     def tasks_with_worktree(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
         return self._worktrees.list_ids()

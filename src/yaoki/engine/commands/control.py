@@ -221,6 +221,10 @@ class Control:
         """Remove the worktrees of a run that no worker uses; their work is saved on refs."""
         return self._leftovers.sweep(run.id)
 
+    def save_blocked(self, run: Run) -> None:
+        """Save the worktrees of tasks that cannot start because their need was given up."""
+        self._leftovers.save_blocked(run.id)
+
     def sweep_again(self) -> list[str]:
         """Remove the unused worktrees of any run, when a worker is idle."""
         return self._leftovers.sweep_again()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.graph import root_causes
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import (
@@ -50,8 +51,34 @@ class LeftoverWorktrees:
         self._warned: BoundedCache[str, str] = BoundedCache()
 
     def sweep(self, run_id: str) -> list[str]:
-        """Remove those of one run at once: for the start of a worker."""
+        """Remove those of one run at once: for the start of a worker.
+
+        The worktrees of its blocked tasks are saved and stay: a replacement may free the tasks.
+        """
+        self.save_blocked(run_id)
         return self._remove([task for task in self._unused() if task.run_id == run_id])
+
+    def save_blocked(self, run_id: str) -> None:
+        """Save the worktrees of waiting tasks whose need was given up: a person may have worked
+        there, and no verification follows that would save it.
+        """
+        names = self._workspace.worktrees.tasks_with_worktree()
+        if not any(name.startswith(f"{run_id}-") for name in names):
+            return
+        for task_id in sorted(self._blocked_tasks(RunId(run_id)).intersection(names)):
+            task = self._store.task(task_id)
+            try:
+                self._workspace.worktrees.save_worktree(task)
+            except WorkspaceError as failed:
+                self._warn_once(task, failed.sentence)
+
+    def _blocked_tasks(self, run_id: RunId) -> frozenset[TaskId]:
+        rows = self._store.rows(run_id)
+        given_up = [row.id for row in rows if row.state is State.CANCELLED]
+        if not given_up:
+            return frozenset()
+        waiting = {row.id for row in rows if row.state is State.WAITING}
+        return frozenset(root_causes(self._store.needs(run_id), given_up, waiting.__contains__))
 
     def sweep_again(self) -> list[str]:
         """Remove those of any run that the last sweep saw as well, when a worker is idle.

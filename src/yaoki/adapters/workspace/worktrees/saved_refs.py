@@ -31,6 +31,16 @@ class SavedRefs:
         if not self.is_saved(task, commit):
             move_or_fail(self._refs, RefMove(self.free_ref(task, commit, label), commit))
 
+    def find_equal(self, task: Task, commit: str) -> str:
+        """The saved commit with the same content and parents, so that saving a worktree twice adds
+        no ref; the commit itself if there is none.
+        """
+        refs = self._refs.list_refs(f"{SAVED_WORK}/{task.id}")
+        new, *saved = self._refs.read_commits(commit, *(ref.commit for ref in refs))
+        content = (new.tree, new.parents) if new else None
+        equal = (one.sha for one in saved if one and (one.tree, one.parents) == content)
+        return next(equal, commit)
+
     def free_ref(self, task: Task, commit: str, label: str = "") -> str:
         """The first name that is free, or whose commit this one contains."""
         first = f"{task.attempt}-{label}" if label else f"{task.attempt}"

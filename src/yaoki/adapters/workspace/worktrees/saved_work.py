@@ -173,7 +173,9 @@ class WorkSaver:
         commits = [commit.sha for commit in self._refs.read_commits(*names) if commit]
         landed = self._read_landed_status(task, worktree)
         if worktree.exists and not worktree.is_unfinished and landed is None:
-            commits.insert(0, self.snapshot_commit(task, worktree, submodules=True))
+            snapshot = self.snapshot_commit(task, worktree, submodules=True)
+            known = snapshot in commits
+            commits.insert(0, snapshot if known else self._saved_refs.find_equal(task, snapshot))
         for commit in dict.fromkeys(commits):
             self._saved_refs.save(task, commit, label)
         self._save_dropped_commits(task, worktree)

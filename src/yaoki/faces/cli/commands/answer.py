@@ -237,6 +237,8 @@ def _answer(
         print_wrapped(_shared_words(task, sharing))
     if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
         print_wrapped(_unsaved_words(app, task, names))
+    if choice is Choice.ABORT:
+        report.print_blocked_work(commands.list_blocked_with_work(app, task))
     if choice is not Choice.ABORT and (outdated := describe_outdated_checks(app, task)):
         print_wrapped(f"note: {clean_line(outdated)}")
     print_next_command(document["next"])

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.model import State
+from yaoki.core.model import State, TaskId
 from yaoki.core.text import format_count
+from yaoki.faces.cli.commands.report import print_blocked_work
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import RunOrTask, find_run_or_task
 from yaoki.faces.cli.person_only import refuse_agents
@@ -22,7 +23,6 @@ from yaoki.faces.text.render import (
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-    from yaoki.core.model import TaskId
 
 
 @click.command()
@@ -50,6 +50,8 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
 def _print_result(
     app: App, found: RunOrTask, document: dict[str, Any], before: set[TaskId]
 ) -> None:
+    from yaoki.app import commands
+
     run = app.reads.run(found.run.id)
     view = load_run_view(app, run)
     mine, left, saved = document["cancelled"], document["ending"], document["kept"]
@@ -67,6 +69,9 @@ def _print_result(
     if left:
         number = format_count(len(left), "task is", "tasks are")
         print_wrapped(f"{number} still being stopped: yaoki watch {run.id}")
+    if found.task:
+        task = app.reads.task(TaskId(found.task))
+        print_blocked_work(commands.list_blocked_with_work(app, task))
     if saved:
         print_wrapped(f"the work of {format_count(len(saved), 'task')} is saved")
         print_next_command(f"yaoki recover {found.task or run.id}")

@@ -132,7 +132,7 @@ def _list(
                 local_date_time(empty.get(w.ref, w.at)),
                 w.commit[:10],
             ),
-            "left no changes" if w.ref in empty else clean_line(w.subject, 80),
+            "left no changes" if w.ref in empty else _describe(w),
         )
         for w in works[-SHOWN:]
     ]
@@ -147,6 +147,12 @@ def _list(
         print_next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
     else:
         print_next_command(unpack_archive or "yaoki status")
+
+
+def _describe(work: SavedWork) -> str:
+    """Work after the end of the attempt, often a person's, has the subject of the attempt."""
+    later = ", as its worktree was later" if "-late" in work.ref else ""
+    return f"{clean_line(work.subject, 80)}{later}"
 
 
 def _work_document(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:

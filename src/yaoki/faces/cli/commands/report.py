@@ -339,6 +339,15 @@ def _print_names(what: str, tasks: Sequence[TaskView]) -> None:
         print_wrapped(f"  {what}: {names}{more}")
 
 
+def print_blocked_work(rows: Sequence[TaskRow]) -> None:
+    """The saved work of tasks that cannot start any more, with the command that restores it."""
+    for row in rows[:SHOWN]:
+        print_wrapped(
+            f"{clean_line(row.name, 60)} cannot start without it; its work is saved: "
+            f"yaoki recover {row.id}"
+        )
+
+
 def _print_blocked(view: RunView) -> None:
     """One line per cause, however many tasks it blocks."""
     names, found = task_names(view), dict[str, list[TaskView]]()
