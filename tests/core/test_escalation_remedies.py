@@ -84,6 +84,28 @@ def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
 
 
 @pytest.mark.spec("10.3", "10.4")
+@pytest.mark.parametrize(
+    ("names", "further"),
+    [
+        ((), ""),
+        (("tests",), ""),
+        (("tests", "lint"), " Also failed: lint. "),
+        (("tests", "a", "Q5", "c", "d"), " Also failed: a, Q5 (no evidence), c and 1 more. "),
+    ],
+)
+def test_a_question_names_every_failed_check(names: tuple[str, ...], further: str) -> None:
+    failed = tuple(FailedCheck(name, "exit code 4") for name in names)
+    failure = a_failure(
+        K.QUALITY_FAILURE, "exit code 4", check="tests", failed_checks=failed if names[1:] else ()
+    )
+
+    text = report(failure).question.text
+
+    assert (further or "exit code 4. Try again") in text
+    assert ("Also failed" in text) is bool(further)
+
+
+@pytest.mark.spec("10.3", "10.4")
 def test_a_question_about_a_check_that_ran_out_of_time_says_how_to_give_it_more() -> None:
     failure = a_failure(
         K.TIMEOUT, "not done after 30 s", check="tests", params={TIMED_OUT_PARAM: True}

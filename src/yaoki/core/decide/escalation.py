@@ -58,6 +58,7 @@ AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
 MARKED_SHOWN = 3
+CHECKS_SHOWN = 3
 COMMENTS_REMEDY = "If comments are the task, give it a check that fails without them, such as grep."
 # So many attempts that failed alike outside their own change cast doubt on the check.
 SAME_OUTSIDE_MIN = 2
@@ -255,8 +256,16 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
     )
-    others = _given_up_words(task)
+    others = f"{_further_checks(failure)}{_given_up_words(task)}"
     return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
+
+
+def _further_checks(failure: Failure) -> str:
+    """The names of the other failed checks; the issue has the message of the first."""
+    names = dict.fromkeys(one.check for one in failure.failed_checks if one.check != failure.check)
+    if not names:
+        return ""
+    return f" Also failed: {list_some([explain_check_name(name) for name in names], CHECKS_SHOWN)}."
 
 
 def _conflict_remedy(task: Task, failure: Failure) -> str:
