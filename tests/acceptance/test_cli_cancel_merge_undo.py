@@ -224,6 +224,8 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
     assert merged.code == 0, merged.err
     words = "which overrides check whole: exit code 1: one.txt does not hold good"
     assert words in " ".join(merged.out.split())
+    partly = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
+    assert f"{partly}; not landed: second" in project.yaoki("status").out
 
 
 @pytest.mark.spec("9.6", "16.6", "0.1")
@@ -283,6 +285,8 @@ def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: P
     assert f"yaoki merge {run} --partial --unproven" in said
     assert project.yaoki("undo", "second").code == 0
     assert project.yaoki("merge", "--partial").code == 0
+    partly = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
+    assert f"{partly}; not landed: second, third" in project.yaoki("status").out
 
 
 @pytest.mark.full

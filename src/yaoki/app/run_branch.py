@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, WorkspaceError
 from yaoki.views.tasks import MergeObstacle, UnmergedRevert
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run, TaskId
     from yaoki.ports import TaskRow
+    from yaoki.views import RunView
 
 
 def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
@@ -42,14 +43,49 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
     return replace(run, merged_commit=head) if head else run
 
 
+@dataclass(frozen=True, slots=True)
+class LastMerge:
+    """The newest merge of a run, and what the branch lacks of it."""
+
+    branch: str
+    commit: str
+    missing_tasks: tuple[str, ...] = ()
+    has_later_landings: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.missing_tasks) or self.has_later_landings
+
+
+def find_last_merge(app: App, view: RunView) -> LastMerge | None:
+    """By `yaoki merge` or by hand; a run that is not finished may have been merged in part."""
+    run, recorded = view.run, _read_last_merge(app, view.run)
+    commit = run.merged_commit or str(recorded.get("commit", ""))
+    if not commit:
+        return None
+    landed = {task.row.id for task in view.landable_tasks_landed}
+    missing = [task.row.name for task in view.landable_tasks if task.row.id not in landed]
+    commits = [task.row.landed_commit for task in view.landable_tasks_landed]
+    try:
+        later = app.context.git_facts.has_commits_beyond(commits, commit)
+    except GitFailed:
+        later = False
+    branch = str(recorded.get("branch", run.base_branch))
+    return LastMerge(branch, commit, tuple(missing), later)
+
+
 def find_merge_target(app: App, run: Run) -> str:
     """The branch that the journal names; without an entry a person merged it into the base."""
+    return str(_read_last_merge(app, run).get("branch", run.base_branch))
+
+
+def _read_last_merge(app: App, run: Run) -> Mapping[str, Any]:
     from yaoki.adapters.store.tables import journal_pages
 
     newest = journal_pages.read_newest(
         app.store.database, run_id=run.id, events=("RUN_MERGED",), limit=1
     )
-    return str(newest[0].data["branch"]) if newest else run.base_branch
+    return newest[0].data if newest else {}
 
 
 def find_unmerged_reverts(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 RUNS_SHOWN = 50
 RUNS_NAMED = 3
+TASKS_NAMED = 5
 
 
 @quick_command(
@@ -83,11 +84,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     print_head(view)
     base = f"{clean_line(run.base_branch)} at" if run.base_branch else "commit"
     print_wrapped(f"branch {run.branch}, from {base} {run.base[:10]}")
-    if run.merged_commit:
-        from yaoki.app.run_branch import find_merge_target
-
-        branch = clean_line(find_merge_target(app, run))
-        print_wrapped(f"merged into {branch} at {run.merged_commit[:10]}")
+    _print_merge(app, view)
     if run.revised_checks:
         names = clean_line(", ".join(sorted(run.revised_checks)), 200)
         print_wrapped(f"revision {run.revision} of the plan; revised checks: {names}")
@@ -117,6 +114,23 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     if workers:
         _print_other_questions(app, view)
     print_next_command(view.next_command)
+
+
+def _print_merge(app: App, view: RunView) -> None:
+    """Where the run was merged last; after a partial merge also the tasks that it lacks."""
+    from yaoki.app.run_branch import find_last_merge
+
+    merge = find_last_merge(app, view)
+    if merge is None:
+        return
+    missing = clean_line(list_some(merge.missing_tasks, TASKS_NAMED))
+    words = (
+        f"merged into {clean_line(merge.branch)} at {merge.commit[:10]}",
+        ", in part" if merge.is_partial else "",
+        f"; not landed: {missing}" if missing else "",
+        "; more has landed since" if merge.has_later_landings else "",
+    )
+    print_wrapped("".join(words))
 
 
 def _print_other_questions(app: App, view: RunView) -> None:
