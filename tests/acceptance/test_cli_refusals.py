@@ -80,6 +80,12 @@ def test_a_task_of_an_older_run_is_found_by_the_hint(project: Project) -> None:
     [
         (("log",), "there is no command 'log'; did you mean 'logs'?"),
         (("recheck",), "there is no command 'recheck'; did you mean 'yaoki plan recheck'?"),
+        (
+            ("plan", "rechek", "RUN"),
+            "there is no command 'plan rechek' and no file 'rechek'; "
+            "did you mean 'yaoki plan recheck'?",
+        ),
+        (("validate", "yaoki.tml"), "no such file or directory; did you mean 'yaoki.toml'?"),
         (("waive", "one"), "there is no command 'waive'; did you mean 'yaoki answer TASK waive'?"),
         (("go",), "there is no command 'go'; did you mean 'yaoki answer RUN go'?"),
         (

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.text import format_count
+from yaoki.core.text import format_count, nearest
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment
 
@@ -39,9 +39,19 @@ def read_plan_file(path: Path) -> str:
         with path.open("rb") as file:
             return read_plan_stream(file, str(path))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = f"{(error.strerror or str(error)).lower()}{_similar_file(path)}"
         hint = f"list the folder: ls -l {shlex.quote(str(path.parent))}"
         raise PlanInvalid(f"{path} cannot be read: {reason}", hint=hint) from error
+
+
+def _similar_file(path: Path) -> str:
+    """The file of the same folder that was probably meant, such as plan.yaml for plan.yml."""
+    if path.exists() or not path.parent.is_dir():
+        return ""
+    files = [file.name for file in path.parent.iterdir() if file.is_file()]
+    near = next((name for name in files if PurePath(name).stem == path.name), "")
+    near = near or nearest(path.name, files)
+    return f"; did you mean {str(path.with_name(near))!r}?" if near else ""
 
 
 def read_plan_stream(stream: BinaryIO, name: str) -> str:

@@ -610,6 +610,13 @@ def test_phases_cannot_multiply_needs_without_bound() -> None:
 def test_a_missing_plan_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PlanInvalid, match="cannot be read: no such file"):
         load_plan(tmp_path / "none.yaml", Settings())
+    (tmp_path / "none.md").touch()
+    (tmp_path / "plan.yaml").touch()
+    for name, near in (("plan.yml", "plan.yaml"), ("none", "none.md"), ("xyz", "")):
+        with pytest.raises(PlanInvalid) as refused:
+            load_plan(tmp_path / name, Settings())
+        suggestion = f"; did you mean '{tmp_path / near}'?" if near else ""
+        assert refused.value.sentence.endswith(f"no such file or directory{suggestion}")
     with pytest.raises(PlanInvalid, match="cannot be read: is a directory"):
         load_plan(tmp_path, Settings())
 

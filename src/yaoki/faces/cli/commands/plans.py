@@ -13,7 +13,7 @@ import click
 
 from yaoki.core.decide.baseline import has_all_names
 from yaoki.core.model import BaselineMode, Finding, Outcome
-from yaoki.core.text import first_line, format_count
+from yaoki.core.text import first_line, format_count, nearest
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, flaky, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
@@ -74,8 +74,18 @@ class PlanGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Options before PLAN belong to `show`; only help is the group's own.
         if args and args[0] not in {*self.commands, "-h", "--help"}:
+            self._refuse_mistyped(ctx, args[0])
             args = ["show", *args]
         return super().parse_args(ctx, args)
+
+    def _refuse_mistyped(self, ctx: click.Context, word: str) -> None:
+        """A word that is no file and looks like a subcommand is not the name of a plan."""
+        # Most plan files have an extension, and `-` is standard input.
+        if not word.isascii() or not word.replace("-", "").isalpha() or Path(word).exists():
+            return
+        if near := nearest(word, self.commands):
+            words = f"there is no command 'plan {word}' and no file {word!r}"
+            raise click.UsageError(f"{words}; did you mean 'yaoki plan {near}'?", ctx)
 
 
 @click.group(cls=PlanGroup, subcommand_metavar="PLAN | COMMAND")
