@@ -15,3 +15,11 @@ export const lastRun = (newest) => (remembered.run && remembered.newest === newe
 
 /** An active run without a worker makes no progress. */
 export const lacksWorker = (run) => run.status === "ACTIVE" && run.carried === false;
+
+const ENDS_IN_PART = ["DONE", "CANCELLED"];
+
+/** The words for a run without open tasks; a part of it may have landed without the others. */
+export function restKey(run) {
+  const partly = ENDS_IN_PART.includes(run.status) && run.landed > 0 && run.landed < run.planned;
+  return `rest.${run.status}${partly ? ".part" : ""}`;
+}

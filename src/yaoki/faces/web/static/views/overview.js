@@ -6,7 +6,7 @@ import { Burndown, Spent } from "../parts/charts.js";
 import { Empty, TaskName, LoadStatus } from "../parts/components.js";
 import { shownState, State } from "../parts/shapes.js";
 import { link, toRun } from "../routes.js";
-import { lacksWorker } from "../session.js";
+import { lacksWorker, restKey } from "../session.js";
 import { waitWords } from "../translation.js";
 import { named, t } from "../words.js";
 import { Entries } from "./entries.js";
@@ -46,7 +46,7 @@ export function Overview({ run }) {
 
 function FinishedMessage({ run }) {
   if (run.status === "ACTIVE") return null;
-  return html`<${Empty} title=${t(`rest.${run.status}`)} command=${run.next} />`;
+  return html`<${Empty} title=${t(restKey(run), { n: run.landed, total: run.planned })} command=${run.next} />`;
 }
 
 function TaskList({ title, answer, run, state, alone }) {
