@@ -102,6 +102,8 @@ def test_a_question_names_every_failed_check(names: tuple[str, ...], further: st
     text = report(failure).question.text
 
     assert (further or "exit code 4. Try again") in text
+    whole = replace(failure, message="exit code 4; lint: exit code 1")
+    assert "Also failed: lint" not in report(whole).question.text
     assert ("Also failed" in text) is bool(further)
 
 

@@ -256,13 +256,17 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
     )
-    others = f"{_further_checks(failure)}{_given_up_words(task)}"
+    others = f"{_further_checks(failure, issue)}{_given_up_words(task)}"
     return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
 
 
-def _further_checks(failure: Failure) -> str:
-    """The names of the other failed checks; the issue has the message of the first."""
-    names = dict.fromkeys(one.check for one in failure.failed_checks if one.check != failure.check)
+def _further_checks(failure: Failure, issue: str) -> str:
+    """The names of the failed checks that the shortened issue lacks."""
+    names = dict.fromkeys(
+        one.check
+        for one in failure.failed_checks
+        if one.check != failure.check and f"; {one.check}: " not in issue
+    )
     if not names:
         return ""
     return f" Also failed: {list_some([explain_check_name(name) for name in names], CHECKS_SHOWN)}."

@@ -25,6 +25,7 @@ from yaoki.adapters.checks.readers import (
 from yaoki.adapters.checks.readers.choice import READER_ORDER, recognise_reader
 from yaoki.adapters.checks.readers.command_output import OutputLines, split_output
 from yaoki.adapters.checks.readers.entries import OutputReader, ParsedOutput, try_reader
+from yaoki.adapters.checks.readers.node_assertions import name_compared_values
 from yaoki.core.redact import MARK, mask
 from yaoki.errors import Fault
 
@@ -74,10 +75,22 @@ def item_tuples(reading: Interpretation) -> list[tuple[str, str, str]]:
 
 # ------------------------------------------------------------------ tests
 
+
+def test_the_values_that_node_compared_are_named_as_actual_and_expected() -> None:
+    deep, equal = "Expected values to be deep-equal:", "Expected values to be strictly equal:"
+    differ = [deep, "+ actual - expected", "{", "+ 2", "- 3", "}"]
+
+    assert name_compared_values([equal, "3 !== 4"]) == f"{equal} actual 3, expected 4"
+    assert name_compared_values(differ) == f"{deep} actual 2, expected 3"
+    assert name_compared_values(differ[:4]) == f"{deep} actual 2, expected nothing"
+    for other in ([], ["own words", "3 !== 4"], [equal, "'a !== b' !== 'c'"]):
+        assert name_compared_values(other) == ""
+
+
 JEST_ADDS = "expect(received).toBe(expected) // Object.is equality Expected: 3 Received: 2"
 RUST_ADDS = "assertion `left == right` failed: sum of 2 and 3 left: -1 right: 5"
 RUST_PANICS = "note: test did not panic as expected at src/lib.rs:12:8"
-NODE_ADDS = "Expected values to be strictly equal: 2 !== 3"
+NODE_ADDS = "Expected values to be strictly equal: actual 2, expected 3"
 GO = [
     (
         "example.com/shop/boom::TestBoom",
@@ -127,13 +140,14 @@ TESTS_BY_TEXT: dict[str, list[tuple[str, str, str]]] = {
     "mocha": [
         (
             "flat: with a colon",
-            "AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:",
+            "AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal: "
+            "actual a: 1, expected a: 2",
             "test.js:10",
         ),
         ("sums > throws", "Error: no such sum", "test.js:8"),
         (
             "sums > small > adds one",
-            "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:",
+            f"AssertionError [ERR_ASSERTION]: {NODE_ADDS}",
             "test.js:4",
         ),
         ('hooked > "before all" hook for "x"', "TypeError: no database", "test.js:11"),
@@ -235,7 +249,7 @@ TESTS_BY_REPORT: dict[str, tuple[int, int, list[tuple[str, str, str]]]] = {
         4,
         1,
         [
-            ("adds", "Expected values to be strictly equal:2 !== 3", "sum.test.js:2"),
+            ("adds", NODE_ADDS, "sum.test.js:2"),
             ("inner", "broken", "sum.test.js:4"),
         ],
     ),

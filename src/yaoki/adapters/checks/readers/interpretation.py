@@ -25,6 +25,7 @@ from yaoki.adapters.checks.readers.locations import (
     relative_to_worktree,
     remove_worktree_path,
 )
+from yaoki.adapters.checks.readers.node_assertions import name_compared_values
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.core.lazy_dataclass import dataclass, replace
@@ -152,11 +153,12 @@ def _prepare_entry(entry: OutputEntry, command: CommandOutput) -> OutputEntry:
         place, row = find_location(entry.trace or entry.message, command)
         file, line = (place, row) if file in ("", place) else (file, None)
     lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
+    message = name_compared_values(lines) or " ".join(lines[:MESSAGE_LINES])
     return replace(
         entry,
         name=_short(remove_worktree_path(entry.name, command), command, NAME_CHARS_MAX),
         message=_short(
-            remove_worktree_path(" ".join(lines[:MESSAGE_LINES]), command),
+            remove_worktree_path(message, command),
             command,
             ERROR_CHARS_MAX,
         ),

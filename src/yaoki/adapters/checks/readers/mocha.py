@@ -17,6 +17,7 @@ _FAILING = lazy_compile(r"  \d{1,9} failing$")
 _TITLE = lazy_compile(r"  \d{1,9}\) (\S.{0,400})$")
 # Groups and the test are indented further and further; the last one ends with a colon.
 TITLE_LINES_MAX, BODY_LINES_MAX = 20, 60
+_LEGEND = "+ expected - actual"
 
 
 def mocha_text(output: OutputLines) -> ParsedOutput | None:
@@ -41,6 +42,15 @@ def _failure(lines: Sequence[str]) -> OutputEntry:
         titles.append(rest.pop(0).strip())
     name = " > ".join(title for title in titles if title).removesuffix(":")
     body = [line.strip() for line in rest[:BODY_LINES_MAX]]
-    message = next((line for line in body if line), "")
+    message = "\n".join(_error_lines([line for line in body if line]))
     frames = "\n".join(line for line in body if line.startswith("at "))
     return OutputEntry(name, message, trace=frames)
+
+
+def _error_lines(lines: Sequence[str]) -> Sequence[str]:
+    """The first line; below `Expected values to be strictly equal:` also what was compared."""
+    if not lines or not lines[0].endswith("equal:"):
+        return lines[:1]
+    # Mocha repeats the difference with a legend of its own.
+    ends = (n for n, line in enumerate(lines) if line == _LEGEND or line.startswith("at "))
+    return lines[: next(ends, len(lines))]
