@@ -75,11 +75,16 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     run = stands["run"]
 
     early = project.yaoki("forget", run)
+    none = project.yaoki("forget")
     project.yaoki("merge", run)
+    named = project.yaoki("forget")
     cancelled = project.yaoki("cancel", run)
     done = project.yaoki("forget", run)
 
-    assert early.code == 6
+    assert early.code == none.code == named.code == 6
+    assert "no run is finished and merged" in none.err
+    assert f"name the run to forget: {run} (Rehearse)" in named.err
+    assert named.err.rstrip().endswith(f" yaoki forget {run}")
     assert f"run {run} is already merged" in cancelled.err
     assert f"yaoki undo TASK --run {run}" in cancelled.err
     assert f"the work of run {run} is not merged" in early.err

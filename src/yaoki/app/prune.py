@@ -27,8 +27,10 @@ from yaoki.adapters.store.run_archive import (
 from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
 from yaoki.adapters.system.folders import remove_tree
+from yaoki.app.run_view import view_run
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model import RunId
 from yaoki.core.retention import RetentionDecision, RunLifetime, decide_retention
 from yaoki.errors import NotNow, YaokiError
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 NAMES_MAX = 1000
+RUNS_READ = 50
 PART = ".tar.gz.part"
 NAME = lazy_compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
 
@@ -59,6 +62,18 @@ class PruneResult:
 
     archived: tuple[ArchivedRun, ...]
     failures: Mapping[str, str]
+
+
+def list_forgettable_runs(app: App) -> list[Run]:
+    """The finished runs whose work is merged, or that landed nothing; newest first."""
+    lives = reversed(retention.read_lifetimes(app.store.database))
+    over = [life.run_id for life in lives if life.finished_at and not life.open_reason]
+    views = [view_run(app, app.store.run(RunId(run_id))) for run_id in over[:RUNS_READ]]
+    return [
+        view.run
+        for view in views
+        if (view.run.merged_commit or not view.landable_tasks_landed) and not view.unmerged_reverts
+    ]
 
 
 class RunArchiver:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.text import format_bytes
+from yaoki.core.text import format_bytes, list_some
 from yaoki.errors import NotNow
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
@@ -21,11 +21,14 @@ from yaoki.faces.text.render import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
+    from yaoki.app.build import App
     from yaoki.app.prune import ArchivedRun, PruneResult, RunArchiver
     from yaoki.core.retention import RetentionDecision
 
 FAILED_EXIT = 1
 SHOWN = 60
+NAMED = 5
+LIST = "yaoki status --all"
 
 
 @click.command()
@@ -52,7 +55,7 @@ def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", default="")
 @click.option("--force", is_flag=True, help="Also a run whose work or revert is not merged.")
 @json_option
 @repo_option
@@ -66,6 +69,8 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
 
     with open_app(repo) as app:
         refuse_agents(app)
+        if not run:
+            raise _missing_run(app)
         view = view_run(app, app.lookup.find_run(run))
         found = view.run
         unmerged = not found.merged_commit and bool(view.landable_tasks_landed)
@@ -92,6 +97,17 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
         print_wrapped(f"archived, {size}: {clean_line(str(done.file))}")
         print_next_command("yaoki status --all" if app.reads.runs() else "yaoki run PLAN")
     return 0
+
+
+def _missing_run(app: App) -> NotNow:
+    """Deleting branches needs a name; the newest run may be another than the person thinks of."""
+    from yaoki.app.prune import list_forgettable_runs
+
+    found = list_forgettable_runs(app)
+    if not found:
+        return NotNow("no run is finished and merged, so none can be forgotten", hint=LIST)
+    names = list_some([f"{run.id} ({clean_line(run.goal, 60)})" for run in found], NAMED)
+    return NotNow(f"name the run to forget: {names}", hint=f"yaoki forget {found[0].id}")
 
 
 def _document(
