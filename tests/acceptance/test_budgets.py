@@ -116,6 +116,21 @@ def test_a_paused_run_that_is_given_up_ends_with_its_tasks(project: Project) -> 
 
 @pytest.mark.full
 @pytest.mark.acceptance
+@pytest.mark.spec("10.6", "10.4")
+def test_an_answer_in_a_paused_run_says_what_must_come_first(project: Project) -> None:
+    tasks = [{"id": name, "checks": ["a"], "retry": {"max_retries": 0}} for name in ("a", "b")]
+    plan = a_plan({"a": [writes("x.txt")]}, tasks, {"a": file_contains("a.txt")})
+    file = project.plan({**plan, "budget": {"attempts": 1}})
+    project.yaoki("run", file, "--quiet", "--parallel", "1")
+
+    answered = project.yaoki("answer", "a", "done")
+
+    go = f"yaoki answer {project.status()['run']} go"
+    assert f"this begins only when the paused run continues: {go}" in answered.out, answered
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
 @pytest.mark.spec("10.6")
 def test_a_warning_is_sent_once_at_eighty_percent_of_the_budget(
     project: Project, tmp_path: Path

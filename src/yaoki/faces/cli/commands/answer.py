@@ -232,6 +232,11 @@ def _answer(
         print_document(document)
         return 0
     result = _ended_wait(app, task) if waited else _describe_result(task, choice)
+    if choice is Choice.ABORT:
+        saved = commands.tasks_with_saved_work(app, [task.id])
+        result += f"; the work of its attempts is saved: yaoki recover {task.id}" if saved else ""
+    elif waits_for := _next_obstacle(app, task):
+        result = f"{result}; {waits_for}"
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {result}")
     if choice is Choice.WAIVE and (sharing := _open_tasks_with(app, task)):
         print_wrapped(_shared_words(task, sharing))
@@ -243,6 +248,19 @@ def _answer(
         print_wrapped(f"note: {clean_line(outdated)}")
     print_next_command(document["next"])
     return 0
+
+
+def _next_obstacle(app: App, task: Task) -> str:
+    """What must happen before a worker continues the answered task; empty if nothing."""
+    run = app.reads.run(task.run_id)
+    view = _view(load_run_view(app, run), task.id)
+    if view.blocked:
+        names = {row.id: row.name for row in app.reads.rows(task.run_id)}
+        cause = clean_line(names.get(TaskId(view.blocked_by), view.blocked_by), 60)
+        return f"this begins only after {cause} has landed: yaoki why {view.blocked_by}"
+    if run.pause_reason:
+        return f"this begins only when the paused run continues: yaoki answer {run.id} go"
+    return ""
 
 
 def _open_tasks_with(app: App, task: Task) -> list[str]:
@@ -304,4 +322,4 @@ def _describe_result(task: Task, choice: Choice) -> str:
             rest = f"and the other checks run again; {WAIVER_SCOPE}"
             return f"waiting; {waived} {verb} waived, {rest}"
         case Choice.ABORT:
-            return "cancelled; the work of its attempts is saved: yaoki recover " + task.id
+            return "cancelled"
