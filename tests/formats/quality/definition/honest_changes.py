@@ -12,7 +12,16 @@ from tests.formats.quality.definition.indirect_rewrites import (
     T_SH,
     TEST,
 )
-from tests.formats.quality.definition.muted_tests import HELPED, HELPERS, JS, ONE, RAISES, TABLE, T
+from tests.formats.quality.definition.muted_tests import (
+    EXAMPLE,
+    HELPED,
+    HELPERS,
+    JS,
+    ONE,
+    RAISES,
+    TABLE,
+    T,
+)
 
 OLD = "from old import old\n\n\ndef test_old():\n    assert old() == 1\n"
 TWO = (
@@ -31,9 +40,20 @@ INNER_TESTS = {
     "pkg/tests/__init__.py": "",
     "pkg/tests/test_one.py": "from pkg.one import one\n\ndef test_one():\n    assert one() == 1\n",
 }
+NEXT = "def g(x):\n    return x\n"
 HALF = "def half(n):\n    return n / 2\n"
 TEST_INNER_HALF = "from pkg.half import half\n\ndef test_half():\n    assert half(3) == 1.5\n"
 HONEST: dict[str, Case] = {
+    "the code below an example that pytest runs": Case(
+        f"{PYTEST} --doctest-modules",
+        {"app.py": EXAMPLE},
+        {"app.py": EXAMPLE.replace("return x", "y = 1\n    return x + y")},
+    ),
+    "code beside examples without a blank line after them": Case(
+        f"{PYTEST} --doctest-modules",
+        {"app.py": EXAMPLE + NEXT},
+        {"app.py": EXAMPLE + NEXT + "\n\nONE = 1\n"},
+    ),
     "a module and its test in a package that has its tests inside": Case(
         f"{PYTEST} pkg/tests/test_half.py",
         INNER_TESTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
@@ -218,14 +219,31 @@ def _runs_doctest(path: str, commands: Sequence[str]) -> bool:
 
 def _has_lost_examples(before: str, after: str) -> bool:
     """Is an example gone, or its expected result changed?  Unreadable examples count as lost."""
+    texts = [_strings_of_module(text) for text in (before, after)]
+    if None in texts:
+        texts = [[before], [after]]
     try:
-        old, new = (_examples(text) for text in (before, after))
+        old, new = (_examples(strings or []) for strings in texts)
     except ValueError:
         return True
     return bool(old - new)
 
 
-def _examples(text: str) -> Counter[tuple[str, str]]:
+def _strings_of_module(text: str) -> list[str] | None:
+    """The strings of a Python module, docstrings included; None if it cannot be parsed.
+
+    In its source the code below a docstring would count as a part of the last expected result.
+    """
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [value for value in constants if isinstance(value, str)]
+
+
+def _examples(texts: Sequence[str]) -> Counter[tuple[str, str]]:
     from doctest import DocTestParser  # slow to import
 
-    return Counter((one.source, one.want) for one in DocTestParser().get_examples(text))
+    found = (one for text in texts for one in DocTestParser().get_examples(text))
+    return Counter((one.source, one.want) for one in found)
