@@ -439,6 +439,30 @@ def test_a_conversation_of_qwen_is_not_counted_twice(tmp_path: Path) -> None:
     assert [run.tokens for run in (first, second)] == [31501, 40772]
 
 
+@pytest.mark.spec("10.6", "18.7")
+def test_the_cost_of_a_conversation_of_claude_is_not_counted_twice(tmp_path: Path) -> None:
+    """Seen with 2.1.325: the cost is that of the whole conversation, the tokens are not."""
+
+    def turn(cost: float) -> list[Any]:
+        usage = {"input_tokens": 200, "output_tokens": 40}
+        return [
+            {"type": "system", "subtype": "init", "session_id": SESSION},
+            {"type": "result", "subtype": "success", "usage": usage, "total_cost_usd": cost},
+        ]
+
+    first = run_attempt(tmp_path, "claude", *turn(0.0012))
+    second = run_attempt(tmp_path, "claude", *turn(0.0024), session=SESSION, n=2)
+
+    assert [run.tokens for run in (first, second)] == [240, 240]
+    assert (first.cost, second.cost) == (0.0012, 0.0012)
+
+
+@pytest.mark.spec("18.7")
+@pytest.mark.parametrize("name", shipped_preset_names())
+def test_a_running_agent_reports_the_usage_of_its_run_alone(name: str) -> None:
+    assert not load_preset(name).live_usage.whole_thread
+
+
 @pytest.mark.spec("10.6")
 def test_a_run_that_was_cut_off_is_counted_with_the_next(tmp_path: Path) -> None:
     cut = run_attempt(tmp_path, "codex", *a_turn(100)[:2])
