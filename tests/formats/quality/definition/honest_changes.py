@@ -77,7 +77,7 @@ HONEST: dict[str, Case] = {
         PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="f(1) gives 3 instead of 2."
     ),
     "a value that the goal raises in a sentence": Case(
-        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="Raise the rate from 2 % to 3 %."
+        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="Raise f from 2 % to 3 %."
     ),
     "a value that the goal changes in Japanese": Case(
         PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 3")}, goal="f(x)の結果を2から3に変える。"
@@ -88,14 +88,32 @@ HONEST: dict[str, Case] = {
         {T: RAISES.replace('"bad"', '"too small"')},
         goal="It must say 'too small' instead of 'bad'.",
     ),
-    "an expected message that the goal names": Case(
+    "a short text that the goal replaces": Case(
         PYTEST,
-        {T: RAISES},
-        {T: RAISES.replace('"bad"', '"must not be negative"')},
-        goal='The message of f should say "must not be negative".',
+        {T: ONE.replace("== 2", "== 'USD'")},
+        {T: ONE.replace("== 2", "== 'EUR'")},
+        goal="f(1) is 'EUR' instead of 'USD'.",
     ),
-    "an expected value of a table that the goal changes": Case(
-        PYTEST, {T: TABLE}, {T: TABLE.replace("(2, 3)]", "(2, 4)]")}, goal="f(2): 4, not 3."
+    "a version that the goal raises": Case(
+        PYTEST,
+        {T: ONE.replace("== 2", "== '1.2.3'")},
+        {T: ONE.replace("== 2", "== '1.2.4'")},
+        goal="Bump the version that f gives from 1.2.3 to 1.2.4.",
+    ),
+    "a whole number that becomes a fraction": Case(
+        PYTEST, {T: ONE}, {T: ONE.replace("== 2", "== 2.5")}, goal="Raise f from 2 % to 2.5 %."
+    ),
+    "an approximate value that the goal changes": Case(
+        PYTEST,
+        {T: "import pytest\n" + ONE.replace("== 2", "== pytest.approx(2.0)")},
+        {T: "import pytest\n" + ONE.replace("== 2", "== pytest.approx(2.5)")},
+        goal="f(1) gives 2.5 instead of 2.0.",
+    ),
+    "an expected value on the left that the goal changes": Case(
+        PYTEST,
+        {T: ONE.replace("f(1) == 2", "2 == f(1)")},
+        {T: ONE.replace("f(1) == 2", "3 == f(1)")},
+        goal="f(1) gives 3 instead of 2.",
     ),
     "options that only show more": Case(
         PYTEST,

@@ -59,6 +59,8 @@ def removed(goal: str, more: dict[str, str | None], used: str = "") -> Case:
     return Case(PYTEST, {**base, where: test}, {where: None, **more}, where=where, goal=goal)
 
 
+VARIABLE = "from app import h\n\n\ndef test_h():\n    result = h()\n    assert result == 2\n"
+TEXT = "from app import f\n\n\ndef test_f():\n    assert f(1) == 'Bob Smith'\n"
 EXAMPLE = 'def f(x):\n    """One more.\n\n    >>> f(1)\n    2\n    """\n    return x\n'
 EDITED = EXAMPLE.replace("    2\n", "    1\n")
 
@@ -84,6 +86,22 @@ MUTES: dict[str, Case] = {
     "two numbers of the goal that do not replace each other": asked(
         ONE, ("== 2", "== 3"), "Write f so that it takes 2 or 3 values."
     ),
+    "a value of a function that the goal does not name": asked(
+        ONE, ("== 2", "== 3"), "Raise the default number of retries from 2 to 3."
+    ),
+    "a value that the goal forbids to change": asked(
+        ONE, ("== 2", "== 3"), "Do not change the value of f from 2 to 3."
+    ),
+    "a value that the goal forbids to change, in Japanese": asked(
+        ONE, ("== 2", "== 3"), "fの結果を2から3に変えないでください。"
+    ),
+    "a value of a variable": asked(
+        VARIABLE, ("== 2", "== 3"), "f(1) gives 3 instead of 2; h is as before."
+    ),
+    "the last value of a row": asked(TABLE, ("(2, 3)]", "(2, 4)]"), "f(2): 4 instead of 3."),
+    "a text that another one of the goal replaces": asked(
+        TEXT, ("'Bob Smith'", "'unknown'"), "f gives 'unknown' for a missing key."
+    ),
     "another call than the goal's": asked(ONE, ("== 2", "== 3"), "f(7) gives 3 instead of 2."),
     "another function than the goal's": asked(ONE, ("== 2", "== 3"), "g(1) gives 3, not 2."),
     "a word of the goal": asked(ONE, ("== 2", "== 'gives'"), "f gives 3 instead of 2."),
@@ -105,6 +123,15 @@ MUTES: dict[str, Case] = {
         {T: ONE, "pytest.ini": "[pytest]\naddopts = -q --strict-markers\n"},
         {"pytest.ini": "[pytest]\naddopts = -q -ra\n"},
         where="pytest.ini",
+    ),
+    "tests of a module of which a part is to be removed": removed(
+        "Remove the function legacy from old.py and its tests.", {"old.py": None}
+    ),
+    "tests of a module that must not be removed": removed(
+        "Remove what nobody uses, but do not remove old.py.", {"old.py": None}
+    ),
+    "tests that also start a program": removed(
+        "Remove old.py and its tests.", {"old.py": None}, "import subprocess\n"
     ),
     "tests of a module that stays": removed("Remove old.py and its tests.", {}),
     "tests of a module that nobody asked to remove": removed("Tidy up.", {"old.py": None}),

@@ -1,22 +1,23 @@
 """Expected values that the goal of the task asks to change.
 
-"Raise the rate from 19 to 20" changes what a test expects.  Only the expected value may differ, and
-the goal has to ask for it in one of few forms: a number as the new one in place of the old one,
-because small numbers are common; a text in quotes.  If the goal names calls, as in "f(1) gives 3
-instead of 2", other calls keep their values.
+"Raise rate() from 19 to 20" changes what a test expects.  Only the expected value may differ, and a
+sentence of the goal has to say that the new one takes the place of the old one.  Small numbers are
+common, so the goal also has to name a function that the assertion calls.  A goal that names calls,
+as in "f(1) gives 3 instead of 2", leaves other calls their values.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.assertions import Assertion
 from yaoki.formats.quality.python import parse_python
+from yaoki.formats.quality.python_suites import last_name
 
-TEXT_CHARS_MIN = 5
 _GAP, _WORDS = r"[^\w.;。]+", r"(?:\w+[^\w.;。]+)"
 _OLD_THEN_NEW = (
     rf"{{old}}(?:{_GAP}{_WORDS}{{{{0,4}}}}?(?:to|but|becomes?|with|by){_GAP}{_WORDS}{{{{0,2}}}}?"
@@ -28,6 +29,15 @@ _NEW_THEN_OLD = (
 )
 _CALL = lazy_compile(r"\b[A-Za-z_]\w*\([^()\n]*\)")
 _QUOTES = ('""', "''", "``", "“”", "「」", "『』")
+# In front of the change, or in Japanese behind it: the goal forbids it.
+_NEGATION = lazy_compile(
+    r"(?:\b(?:not|never|cannot|without|avoid|unless)\b|n['’]t\b)", re.IGNORECASE
+)
+_JAPANESE_NEGATION = lazy_compile(r"ない|ません|ず[、に]|禁止")
+_SENTENCE_END = lazy_compile(r"(?<=[.;!?])\s|[。\n]")
+# A version, which nobody puts in quotes.
+_VERSION = lazy_compile(r"\d+(?:\.\w+)+")
+_HELPERS = frozenset({*dir(builtins), "approx", "isclose"})
 
 
 def is_asked_value(old: Assertion, gained: Sequence[Assertion], goal: str) -> bool:
@@ -42,12 +52,16 @@ def _differs_as_asked(old: str, new: str, goal: str) -> bool:
     if before is None or after is None:
         return False
     expected, now = _expected(before), _expected(after)
-    if not expected or len(expected) != len(now) or _rest(before) != _rest(after):
+    if expected is None or now is None or _rest(before) != _rest(after):
         return False
     if _is_about_other_call(before, goal):
         return False
-    pairs = [(a, b) for a, b in zip(expected, now, strict=True) if ast.dump(a) != ast.dump(b)]
-    return bool(pairs) and all(_is_named(a, b, goal) for a, b in pairs)
+    values = (_constant(expected), _constant(now))
+    if all(isinstance(one, str) for one in values):
+        return _asks_change(goal, *(_text(str(one)) for one in values))
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in values):
+        return False
+    return _names_function(before, goal) and _asks_change(goal, *map(_number, values))
 
 
 def _parse(text: str) -> ast.expr | None:
@@ -59,28 +73,29 @@ def _parse(text: str) -> ast.expr | None:
             return None
 
 
-def _expected(node: ast.expr) -> list[ast.expr]:
-    """The expected values of an assertion: right of `==`, the last of a row, `match=`."""
+def _expected(node: ast.expr) -> ast.expr | None:
+    """The expected value of an assertion: a side of `==` without a call, or `match=`."""
     match node:
-        case ast.Compare(ops=[ast.Eq()], comparators=[value]):
-            return [value]
-        case ast.Tuple(elts=[_, *_, value]):
-            return [value]
-        case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[_, value, *_]):
-            return [value]
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return _constant_side(left, right)
+        case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[left, right, *_]):
+            return _constant_side(left, right)
         case ast.Call(keywords=keywords):
-            return [one.value for one in keywords if one.arg == "match"]
+            return next((one.value for one in keywords if one.arg == "match"), None)
         case _:
-            return []
+            return None
+
+
+def _constant_side(left: ast.expr, right: ast.expr) -> ast.expr | None:
+    return next((one for one in (right, left) if _constant(one) is not None), None)
 
 
 def _rest(node: ast.expr) -> list[str]:
-    expected = {id(one) for one in _expected(node)}
-    return list(_dump_without(node, expected))
+    return list(_dump_without(node, _expected(node)))
 
 
-def _dump_without(node: ast.AST, skipped: set[int]) -> Iterator[str]:
-    if id(node) in skipped:
+def _dump_without(node: ast.AST, skipped: ast.expr | None) -> Iterator[str]:
+    if node is skipped:
         yield "expected"
         return
     children = list(ast.iter_child_nodes(node))
@@ -92,48 +107,51 @@ def _dump_without(node: ast.AST, skipped: set[int]) -> Iterator[str]:
         yield from _dump_without(child, skipped)
 
 
-def _is_named(old: ast.expr, new: ast.expr, goal: str) -> bool:
-    before, after = _constant(old), _constant(new)
-    if type(before) is not type(after) or isinstance(after, bool):
-        return False
-    if isinstance(before, str) and isinstance(after, str):
-        return _names_text(goal, before, after)
-    if not isinstance(before, int | float) or not isinstance(after, int | float):
-        return False
-    return _asks_change(goal, _number(before), _number(after))
-
-
 def _constant(node: ast.expr) -> object:
+    """Also of `approx(2.5)`; None for anything else."""
+    match node:
+        case ast.Call(func=func, args=[value], keywords=[]) if last_name(func) == "approx":
+            node = value
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
 
 
-def _names_text(goal: str, before: str, after: str) -> bool:
-    """A text that the goal names as well keeps its place, unless the goal says otherwise."""
-    old, new = _quoted(before), _quoted(after)
-    if len(after) < TEXT_CHARS_MIN or not re.search(new, goal):
-        return False
-    return not re.search(old, goal) or _asks_change(goal, old, new)
+# ------------------------------------------------------------------ what the goal says
 
 
 def _asks_change(goal: str, old: str, new: str) -> bool:
     """`old`, `new`: patterns of both values."""
-    forms = (form.format(old=old, new=new) for form in (_OLD_THEN_NEW, _NEW_THEN_OLD))
-    return any(re.search(form, goal, re.ASCII) for form in forms)
+    patterns = [form.format(old=old, new=new) for form in (_OLD_THEN_NEW, _NEW_THEN_OLD)]
+    return old != new and any(
+        not _NEGATION.search(sentence[: found.start()])
+        and not _JAPANESE_NEGATION.search(sentence[found.end() :])
+        for sentence in _SENTENCE_END.split(goal)
+        for pattern in patterns
+        for found in re.finditer(pattern, sentence, re.ASCII)
+    )
 
 
-def _number(value: float) -> str:
+def _number(value: object) -> str:
     return rf"(?<![\w.,]){re.escape(repr(value))}(?![.,]?\w)"
 
 
-def _quoted(text: str) -> str:
-    forms = (re.escape(f"{pair[0]}{text}{pair[1]}") for pair in _QUOTES)
+def _text(text: str) -> str:
+    forms = [re.escape(f"{pair[0]}{text}{pair[1]}") for pair in _QUOTES]
+    if _VERSION.fullmatch(text):
+        forms.append(rf"(?<![\w.,]){re.escape(text)}(?![.,]?\w)")
     return f"(?:{'|'.join(forms)})"
 
 
-# ------------------------------------------------------------------ the calls of the goal
+def _names_function(node: ast.expr, goal: str) -> bool:
+    """Does the goal name a function that the assertion calls, apart from helpers such as `len`?"""
+    names = {last_name(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    return any(
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", goal, re.ASCII)
+        for name in names - _HELPERS
+        if name and not name.startswith("assert")
+    )
 
 
 def _is_about_other_call(node: ast.expr, goal: str) -> bool:

@@ -38,6 +38,11 @@ _REMOVES = lazy_compile(
     r"\b(?:remov|drop|delet|omit|without|no longer|not print|leave out|strip)\w*", re.IGNORECASE
 )
 _DELETES = lazy_compile(r"\b(?:remov|drop|delet)\w*|\bget rid of\b", re.IGNORECASE)
+_NEGATION = lazy_compile(r"\b(?:not|never|cannot|without)\b|n['’]t\b", re.IGNORECASE)
+# "Remove f from old.py": a part of the file.
+_PART = lazy_compile(r"\b(?:from|in|inside|within|of|out)\b", re.IGNORECASE)
+# A test that starts a program or reads a file may be about more than what it imports.
+_REACHES_OUT = lazy_compile(r"\b(?:subprocess|runpy|importlib|os|sys|pathlib|shutil|open|Path)\b")
 _BUILT_IN = frozenset(
     {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
 )
@@ -118,13 +123,14 @@ class Product:
             return False
         name = re.compile(rf"(?<![\w.]){re.escape(path.rsplit('/', 1)[-1])}(?![\w/])")
         sentences = re.split(r"(?<=[.;!?])\s+", self.goal)
-        return any(_DELETES.search(one) and name.search(one) for one in sentences)
+        return any(_asks_to_delete(one, name) for one in sentences)
 
     def asks_to_remove_subject(self, path: str, candidate: FileIndex) -> bool:
         """Is a deleted test file about deleted files alone that the goal asks to remove?"""
-        if path in candidate.paths:
+        text = self.base.text(path)
+        if path in candidate.paths or _REACHES_OUT.search(text):
             return False
-        files = set(python_imports(self.base.text(path), path, self.base)) - {path}
+        files = set(python_imports(text, path, self.base)) - {path}
         return bool(files) and all(
             one not in candidate.paths and self.asks_to_remove(one) for one in files
         )
@@ -166,3 +172,14 @@ class Product:
             programs = {program_of(call.words) for call in parse_calls(text)}
             return bool(programs - READERS - _BUILT_IN)
         return True
+
+
+def _asks_to_delete(sentence: str, name: re.Pattern[str]) -> bool:
+    """Is the file what the sentence wants removed: "remove NAME", "NAME must be removed"?"""
+    for verb in _DELETES.finditer(sentence):
+        for file in name.finditer(sentence):
+            if _NEGATION.search(sentence[: max(verb.start(), file.start())]):
+                continue
+            if not _PART.search(sentence[verb.end() : file.start()]):
+                return True
+    return False

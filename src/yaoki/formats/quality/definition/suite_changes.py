@@ -78,7 +78,7 @@ class SuiteChanges:
             judgement, now = self.judgements[path], self.new[path]
             for name, unit in source.units.items():
                 self._unit(path, name, unit, commands)
-            compare_values(source, now, path, judgement, self.goal)
+            compare_values(source, now, path, judgement)
             if now.units:
                 compare_modules(source, now, judgement)
             self._classes(path, judgement)
