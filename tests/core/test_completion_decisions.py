@@ -64,6 +64,21 @@ def test_five_tasks_are_rerun_per_round_in_plan_order() -> None:
     assert chosen.to_escalate == ()
 
 
+@pytest.mark.spec("8.4")
+def test_tasks_that_met_a_conflict_are_rerun_one_after_the_other() -> None:
+    """From the same head they would meet the same conflict again."""
+    conflicts = [awaiting_rerun(n, kind=FailureKind.CONFLICT) for n in (1, 2)]
+    markers = awaiting_rerun(3)
+    assert markers.failure is not None
+    left_over = replace(markers.failure, pattern="merge-conflict")
+    conflicts.append(replace(markers, failure=left_over))
+
+    chosen = plan_rerun_round([*conflicts, awaiting_rerun(4)], "new")
+
+    assert [task.n for task in chosen.to_rerun] == [1, 4]
+    assert chosen.to_escalate == ()
+
+
 @pytest.mark.spec("8.4", "0.4")
 @given(st.lists(st.sampled_from(["old", "new"]), max_size=20))
 def test_a_rerun_round_is_bounded_and_skips_heads_that_were_tried(bases: list[str]) -> None:

@@ -86,6 +86,7 @@ def _recover(
 
 # ------------------------------------------------------------------ re-runs
 
+CONFLICT_PATTERN = "merge-conflict"
 # A landing within this time is worth the wait.
 RERUN_PATIENCE = timedelta(minutes=1)
 
@@ -116,6 +117,7 @@ def plan_rerun_round(
     open its account.
     A task that never began, because our own preparation failed, started from no head: landings of
     others are no reason to expect that the preparation works now.
+    Of tasks that met a conflict one starts: from the same head two would meet it again.
     """
     able = [
         task
@@ -123,8 +125,18 @@ def plan_rerun_round(
         if task.first_base
         and (task.first_base != head or task.substitutes_without(refused_accounts))
     ]
-    rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])
-    return RerunRound(rerun, tuple(task for task in waiting if task not in able))
+    ordered = sorted(able, key=_order)
+    conflicts = [task for task in ordered if _met_conflict(task)]
+    rerun = [task for task in ordered if task not in conflicts[1:]][:RERUNS_PER_ROUND]
+    return RerunRound(tuple(rerun), tuple(task for task in waiting if task not in able))
+
+
+def _met_conflict(task: Task) -> bool:
+    """Conflict markers that an agent left are not good enough, and of this pattern."""
+    failure = task.failure
+    return failure is not None and (
+        failure.kind is FailureKind.CONFLICT or failure.pattern == CONFLICT_PATTERN
+    )
 
 
 def _order(task: Task) -> tuple[bool, int]:
