@@ -37,13 +37,7 @@ CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache",
 # Many tests wait for the programs they started, so there is room for more than one a core.
 AT_ONCE = (os.cpu_count() or 1) * 5 // 2
 # The plugin of Hypothesis searches all modules for constants, in each process; tests need it not.
-TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal", "-p", "no:hypothesispytest")
-# Thousands of tests that only compute, a millisecond each: handing one to another process and
-# hearing of its end takes three, so one process runs them all.
-COMPUTING = (
-    *("tests/architecture", "tests/core", "tests/formats", "tests/report", "tests/views"),
-    "tests/adapters/agents/corpus",
-)
+TESTS = ("-q", "--workers", str(AT_ONCE), "-p", "no:hypothesispytest")
 # What they write is made from the code; tests compare it.
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
@@ -365,20 +359,8 @@ def environment() -> dict[str, str]:
 
 def run_suite(*selection: str, more: Sequence[str]) -> None:
     """The types and the tests; `more` may name some of the tests."""
-    if more:
-        with beside(*TYPES):
-            run_tests(*TESTS, *selection, *more)
-        return
-    others = [f"--ignore={folder}" for folder in COMPUTING]
-    with beside(*TYPES, ("pytest", "-q", *selection, *COMPUTING)):
-        compile_tests(*others)
-        run_tests(*TESTS, *selection, *others)
-
-
-def compile_tests(*words: str) -> None:
-    """On a fresh clone each of the parallel processes would compile every test for itself."""
-    if not any((TOP / "tests" / "acceptance").rglob("*-pytest-*.pyc")):
-        call("pytest", "-qq", "--collect-only", *words, output=subprocess.DEVNULL)
+    with beside(*TYPES):
+        run_tests(*TESTS, *selection, *more)
 
 
 def run_tests(*words: str) -> None:

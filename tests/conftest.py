@@ -10,9 +10,11 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import quick_selection, run_order, started_python
+from tests import compiled_code, quick_selection, started_python
+from tests.acceptance import forked_cli
 from tests.acceptance.project import INSTALLED
 from tests.adapters.store import server
+from tests.parallel.workers import PLUGIN, VARIABLE, ForkedWorkers
 from tests.scripted_model import matrix
 
 
@@ -23,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--installed", action="store_true", help=words)
     words = "prove each promise once; leave out further cases"
     parser.addoption("--quick", action="store_true", help=words)
+    words = "run the tests in this many processes, forked after the collection"
+    parser.addoption("--workers", type=int, default=0, help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Most tests inspect their agents from outside; tests of the sandbox enable it themselves.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
     os.environ["PATH"] = started_python.path_to_interpreter(os.environ["PATH"])
+    if workers := config.getoption("workers"):
+        config.pluginmanager.register(ForkedWorkers(config, workers), PLUGIN)
     _restore_signals()
     _disable_deadlines()
 
@@ -45,13 +51,22 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if quick_selection.is_quick():
         quick_selection.select(config, items)
-    run_order.start_long_tests_first(config, items)
 
 
 def pytest_collection_finish() -> None:
     """The garbage collector starts with the tests; what was collected stays until the end."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """The workers share one fork server of the program: its start takes some seconds."""
+    config = session.config
+    programs = any("pycache" in getattr(item, "fixturenames", ()) for item in session.items)
+    if config.getoption("workers") and programs and not config.option.collectonly:
+        base = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        forked_cli.start_server(str(compiled_code.shared_folder(base)))
 
 
 def _restore_signals() -> None:
@@ -89,7 +104,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     if why:
         pytest.skip(why)
     base = tmp_path_factory.getbasetemp()
-    return server.shared(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+    return server.shared(base.parent if VARIABLE in os.environ else base)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

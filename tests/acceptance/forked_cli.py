@@ -14,6 +14,7 @@ import os
 import pkgutil
 import random
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -40,13 +41,14 @@ ROOT = Path(__file__).parents[2]
 BOUND_S = 90
 # The program itself, which would run at once, and the shim, a bare script.
 NOT_IMPORTED = {"yaoki.__main__", "yaoki.adapters.processes.shim.__main__"}
+_servers: list[subprocess.Popen[str]] = []
 
 
 def call_yaoki(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `yaoki` with these words."""
     asked = {"words": list(words), "cwd": str(cwd), "env": dict(env)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
-        line.connect(_server(env["PYTHONPYCACHEPREFIX"]))
+        line.connect(start_server(env["PYTHONPYCACHEPREFIX"]))
         print(json.dumps(asked), file=talk, flush=True)
         document = json.loads(talk.readline())
     assert document["code"] != -signal.SIGALRM, (
@@ -56,11 +58,11 @@ def call_yaoki(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple
 
 
 @cache
-def _server(pycache: str) -> str:
-    """The address of this test process's fork server, which ends with the test process."""
-    folder = tempfile.TemporaryDirectory(prefix="yaoki-looking-")
-    atexit.register(folder.cleanup)
-    address = f"{folder.name}/socket"
+def start_server(pycache: str) -> str:
+    """The address of the fork server, which ends with this process and the forks that use it."""
+    folder = tempfile.mkdtemp(prefix="yaoki-looking-")
+    atexit.register(shutil.rmtree, folder)
+    address = f"{folder}/socket"
     server = subprocess.Popen(
         (sys.executable, "-m", "tests.acceptance.forked_cli", address),
         cwd=ROOT,
@@ -70,17 +72,22 @@ def _server(pycache: str) -> str:
         text=True,
     )
     atexit.register(server.communicate)
+    # A fork forgets what is to be done at the end, and must not end a server that others use.
+    _servers.append(server)
     assert server.stdout is not None
     assert server.stdout.readline() == "ready\n"
     return address
 
 
 def serve(address: str) -> None:
+    # Imports allocate much and free nothing.
+    gc.disable()
     for module in pkgutil.walk_packages(import_module("yaoki").__path__, "yaoki."):
         if module.name not in NOT_IMPORTED:
             import_module(module.name)
     _compile_classes()
     gc.freeze()
+    gc.enable()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(address)
         door.listen(64)

@@ -243,7 +243,7 @@ def say(words: str) -> None:
 
 
 def run(runner: Runner, tests: str) -> int:
-    options = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=native", "--assert=plain")
+    options = ("-q", "-p", "no:cacheprovider", "--tb=native", "--assert=plain")
     return int(
         pytest.main([*options, "-s", "--no-header", "--no-summary", tests], plugins=[runner])
     )

@@ -1,0 +1,1 @@
+"""Tests in parallel processes that are forked after one collection."""
