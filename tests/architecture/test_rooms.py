@@ -6,7 +6,8 @@ say.
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,13 @@ def files_in(package: str) -> list[Path]:
     return sorted((SOURCE / package).rglob("*.py"))
 
 
-def imported(file: Path) -> Iterator[str]:
+@cache
+def imported(file: Path) -> Sequence[str]:
     """Full names of the modules that a file imports anywhere."""
+    return tuple(_imported(file))
+
+
+def _imported(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names):

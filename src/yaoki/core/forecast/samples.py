@@ -107,7 +107,12 @@ class WorkPools:
 
 def _resample(pool: Sequence[AttemptSample], chance: Chance) -> Sequence[AttemptSample]:
     """As many attempts as have ended."""
-    ended = sum(sample.has_ended for sample in pool)
+    stopped = AttemptResult.STOPPED
+    size = len(pool)
+    ended = size - sum(sample.result is stopped for sample in pool)
+    if ended == size:
+        # The same draws; a forecast makes hundreds of thousands of them.
+        return [pool[int(chance() * size)] for _ in range(size)]
     return [_draw(pool, chance) for _ in range(ended)]
 
 
