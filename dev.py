@@ -40,6 +40,7 @@ AT_ONCE = (os.cpu_count() or 1) * 5 // 2
 TESTS = ("-q", "--workers", str(AT_ONCE), "-p", "no:hypothesispytest")
 # What they write is made from the code; tests compare it.
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
+INSTALL_BROWSER = ("python", "tests/tools/browser.py", str(VENV / "browsers"))
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
 MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
@@ -67,7 +68,6 @@ def demo(*more: str) -> None:
 def test(*more: str) -> None:
     """every promise once: what must hold before a commit"""
     style()
-    chromium()
     run_suite("--quick", "-m", "not agents and not registries", more=more)
     call("python", "-m", "tests.spec_coverage")
 
@@ -95,7 +95,6 @@ def full(*more: str) -> None:
     """everything: all cases, real agents, long storms of kills, real repositories"""
     os.environ["YAOKI_TEST_KILLS"] = "80"
     style()
-    chromium()
     try_agents()
     docs()
     run_suite(more=more)
@@ -132,7 +131,7 @@ def format_() -> None:
 
 def chromium() -> None:
     """a browser for the tests of the page: the installed one, else one below .venv"""
-    call("python", "tests/tools/browser.py", str(VENV / "browsers"))
+    call(*INSTALL_BROWSER)
 
 
 def agents(*names: str) -> None:
@@ -358,8 +357,11 @@ def environment() -> dict[str, str]:
 
 
 def run_suite(*selection: str, more: Sequence[str]) -> None:
-    """The types and the tests; `more` may name some of the tests."""
-    with beside(*TYPES):
+    """The types and the tests; `more` may name some of the tests.
+
+    Tests of the page come late, and wait for the browser if it is still being installed.
+    """
+    with beside(INSTALL_BROWSER, *TYPES):
         run_tests(*TESTS, *selection, *more)
 
 

@@ -1,7 +1,8 @@
 """The order in which parallel workers get the tests, and the chunks in which they get them.
 
 Tests of one file come together, because they share fixtures; a long test comes alone, and first.
-Tests that only compute come last: they are short and keep every core busy to the end.
+Tests that only compute come last: they are short and keep every core busy to the end.  Those of the
+page come late, because a browser may have to be installed first.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ def chunks(items: Sequence[pytest.Item], workers: int) -> list[list[int]]:
 
 
 def _rank(item: pytest.Item) -> int:
+    if item.get_closest_marker("browser"):
+        return 2
     if any(item.get_closest_marker(name) for name in LONG):
         return 0
-    return 2 if item.nodeid.startswith(COMPUTING) else 1
+    return 3 if item.nodeid.startswith(COMPUTING) else 1
 
 
 def _parts(indices: list[int], most: int) -> Iterator[list[int]]:

@@ -138,21 +138,22 @@ def test_an_interrupt_ends_the_workers_and_their_fixtures(folder: Path) -> None:
     assert (folder / "t" / "ended").read_text().count("w") == 2
 
 
-def test_long_tests_come_first_and_alone_and_computing_ones_last() -> None:
+def test_long_tests_come_first_and_alone_those_of_the_page_late_and_computing_ones_last() -> None:
     class Item:
-        def __init__(self, file: str, long: bool = False) -> None:
-            self.path, self.nodeid, self._long = Path(file), f"{file}::test", long
+        def __init__(self, file: str, *marks: str) -> None:
+            self.path, self.nodeid, self._marks = Path(file), f"{file}::test", marks
 
         def get_closest_marker(self, name: str) -> object:
-            return "mark" if self._long and name == "long" else None
+            return name if name in self._marks else None
 
     files = ["tests/core/test_a.py"] * 3 + ["tests/store/test_b.py"] * 20
-    items = [*map(Item, files), Item("tests/store/test_c.py", long=True)]
-    items.insert(5, Item("tests/store/test_b.py", long=True))
+    items = [*map(Item, files), Item("tests/store/test_c.py", "long")]
+    items.insert(5, Item("tests/store/test_b.py", "long"))
+    items.insert(0, Item("tests/faces/test_d.py", "browser", "long"))
 
     found = chunks(items, 1)  # type: ignore[arg-type]
 
-    assert found[:2] == [[5], [24]]
-    assert found[-1] == [0, 1, 2]
-    assert found[2:-1] == [[3, 4], *([n, n + 1, n + 2, n + 3] for n in range(6, 22, 4)), [22, 23]]
-    assert sorted(chain.from_iterable(found)) == list(range(25))
+    assert found[:2] == [[6], [25]]
+    assert found[-2:] == [[0], [1, 2, 3]]
+    assert found[2:-2] == [[4, 5], *([n, n + 1, n + 2, n + 3] for n in range(7, 23, 4)), [23, 24]]
+    assert sorted(chain.from_iterable(found)) == list(range(26))

@@ -2,16 +2,19 @@
 
 One that is installed is used.  Else Playwright's own is fetched into the folder; where the whole
 machine may be changed (INSTALL=yes, or a build server), the system's packages are asked first.
+It is installed beside the tests; those of the page wait for it.
 Without any the tests are skipped and say so; where CI is true they fail, and so does this.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -32,11 +35,18 @@ def found(folder: Path) -> str:
     return next(filter(None, map(shutil.which, NAMES)), "") or next(runs, "")
 
 
+@contextmanager
+def installation(folder: Path) -> Iterator[None]:
+    """One at a time; whoever is waiting finds a whole browser or none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def main(folder: Path) -> int:
-    if found(folder):
-        return 0
-    for way in ways(folder):
-        if way and found(folder):
+    with installation(folder):
+        if found(folder) or any(way and found(folder) for way in ways(folder)):
             return 0
     print("no Chromium: the tests of the page are skipped", file=sys.stderr)
     return 1 if os.environ.get("CI") == "true" else 0

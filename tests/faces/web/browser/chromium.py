@@ -21,7 +21,7 @@ from playwright.sync_api import (
 )
 
 from tests.faces.web.page_server import PageServer
-from tests.tools.browser import found
+from tests.tools.browser import found, installation
 
 BROWSERS = Path(__file__).parents[4] / ".venv" / "browsers"
 WHY = "no Chromium was found; python3 dev.py chromium, or on Debian: apt install chromium"
@@ -46,7 +46,8 @@ NARROW: Size = (390, 800)
 
 def executable() -> str:
     """Without one the tests are skipped; on the build server they fail."""
-    path = found(BROWSERS)
+    with installation(BROWSERS):
+        path = found(BROWSERS)
     if not path and os.environ.get("CI") == "true":
         pytest.fail(WHY)
     if not path:
