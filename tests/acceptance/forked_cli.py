@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import json
 import os
 import pkgutil
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tokenize
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -161,6 +163,8 @@ def _compile_classes() -> None:
             each.model_rebuild()
         elif "__lazy_fields__" in vars(each):
             _compile_methods(each)
+    # The patterns of the tokenizer are built at its first use as well.
+    list(tokenize.generate_tokens(io.StringIO("").readline))
     for stored in (Catalogue, TaskSpec):
         with suppress(TypeError):
             from_data(stored, {})
@@ -171,7 +175,8 @@ def _compile_classes() -> None:
 
 def _compile_methods(cls: Any) -> None:
     too_many = range(len(cls.__lazy_fields__) + 1)
-    for name, args in (("__init__", too_many), ("__eq__", (None,)), ("__hash__", ())):
+    calls = (("__init__", too_many), ("__eq__", (None,)), ("__hash__", ()), ("__repr__", ()))
+    for name, args in calls:
         if (method := vars(cls).get(name)) is not None:
             with suppress(AttributeError, TypeError):
                 method(cls.__new__(cls), *args)
