@@ -150,11 +150,11 @@ class ForkedWorkers:
         code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
         del self._workers[worker.line]
         worker.line.close()
-        if code == 0:
-            return
         why = f"a worker of the tests died with code {code}"
-        if not worker.tests:
-            session.shouldfail = session.shouldfail or why
+        ends = session.shouldfail or session.shouldstop
+        if not (ends or worker.tests or code == 0):
+            session.shouldfail = why
+        if ends or not worker.tests:
             return
         item = session.items[worker.tests.pop(0)]
         died = pytest.TestReport(item.nodeid, item.location, {}, "failed", why, "call")
