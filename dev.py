@@ -339,13 +339,12 @@ def call(
     program: str,
     *words: str,
     given: bytes | None = None,
-    output: int | None = None,
     **variables: str,
 ) -> None:
     """A program of the environment, in this folder; when it fails, so do we, with its code."""
     env = {**environment(), **variables}
     done = subprocess.run(
-        [str(BIN / program), *words], cwd=str(TOP), input=given, stdout=output, env=env, check=False
+        [str(BIN / program), *words], cwd=str(TOP), input=given, env=env, check=False
     )
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
