@@ -64,7 +64,7 @@ from pathlib import Path
 from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
 method, args = pickle.loads(file.read_bytes())
-for n in range(1, 40):
+for n in range(1, 120):
     count.write_text("0")
     Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
@@ -74,7 +74,7 @@ for n in range(1, 40):
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code != -9:
         sys.exit(code)
-sys.exit("more than 40 git commands")
+sys.exit("more than 120 git commands")
 """
 
 
