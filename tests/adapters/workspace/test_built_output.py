@@ -13,7 +13,15 @@ pytestmark = pytest.mark.spec("16.1")
 __all__ = ["repo"]
 CODE = "def f(number):\n    return number + 1  # one more, long enough to be nobody else's\n"
 LICENCE = "Permission is hereby granted, free of charge, to any person, and so on, as always.\n"
-TRACKED = {"src/app.py": CODE, "LICENSE": LICENCE, "index.js": "module.exports = 1;\n"}
+SHORT = "def add(a, b):\n    return a + b\n"
+MARK = "# a package\n"
+TRACKED = {
+    "src/app.py": CODE,
+    "LICENSE": LICENCE,
+    "index.js": "module.exports = 1;\n",
+    "src/short.py": SHORT,
+    "src/__init__.py": MARK,
+}
 SITE = "lib/python3/site-packages"
 LOCAL = '{"url": "file:///x", "dir_info": {}}'
 EDITABLE = '{"url": "file:///x", "dir_info": {"editable": true}}'
@@ -29,6 +37,12 @@ BUILT = {
     "a bundle": {"dist/bundle.js": "f = 1"},
     "a compiled module": {"src/app.cpython.so": "compiled"},
     "a program": {"made/program": "#!/bin/sh\n"},
+    "a bundle in a hidden folder": {".build/bundle.py": "x = 1\n"},
+    "a zip": {"app.zip": "PK"},
+    "a zip that Python runs": {"out/app.pyz": "PK"},
+    "a compressed archive": {"app-1.0.TAR.GZ": "packed"},
+    "a copy of a short source": {"vendor/lib/short.py": SHORT},
+    "a copy of a source under another name": {"vendor/lib/other.py": CODE},
 }
 INSTALLED = {
     "packages": {"node_modules/x/index.js": "module.exports = 1;\n", "node_modules/.bin/x": "x"},
@@ -39,7 +53,23 @@ INSTALLED = {
     "an environment of any name": {"env39/pyvenv.cfg": "home = /usr\n", "env39/bin/x.py": "x"},
     "metadata": {"src/app.egg-info/PKG-INFO": "Name: app\n", "src/app.egg-info/LICENSE": LICENCE},
     "bytecode": {"src/__pycache__/app.cpython.pyc": "compiled"},
-    "data": {"data.sqlite3": "rows", "empty.py": ""},
+    "data": {"data.sqlite3": "rows", "empty.py": "", "rows.csv.gz": "packed"},
+    "hidden folders of package managers": {
+        ".tox/py/x.py": "x = 1\n",
+        ".yarn/cache/x.zip": "PK",
+        ".m2/x.jar": "PK",
+        ".cache/x.py": "x = 1\n",
+        ".husky/_/h": "x",
+        ".git/modules/s/hooks/x.sh": "x = 1\n",
+    },
+    "the map of yarn": {".pnp.cjs": "x = 1\n", ".pnp.loader.mjs": "x = 1\n"},
+    "vendored packages": {
+        "vendor/x/index.js": "f = 1;\n",
+        "vendor/x.jar": "PK",
+        "vendor/x/LICENSE": LICENCE,
+        "vendor/x/__init__.py": MARK,
+    },
+    "a short file that is like another": {"vendor/x/y.js": TRACKED["index.js"]},
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from filecmp import cmp
 from pathlib import Path, PurePosixPath
 
+from yaoki.adapters.workspace.proof_rooms.room import CACHES as HOME_CACHES
 from yaoki.adapters.workspace.worktrees.generated_folders import (
     CACHES,
     DEPENDENCIES,
@@ -21,13 +22,30 @@ from yaoki.adapters.workspace.worktrees.generated_folders import (
 )
 from yaoki.core.lazy_dataclass import dataclass, field
 
+# Hidden folders and files of package managers; any other hidden folder may be a build.
+HIDDEN = frozenset(
+    {
+        *(name for name in HOME_CACHES if name.startswith(".") and "/" not in name),
+        *(".venv", ".tox", ".nox", ".eggs", ".direnv", ".devenv", ".devbox", ".pixi", ".mamba"),
+        *(".pnpm", ".uv", ".uv-cache", ".pip-cache", ".poetry", ".virtualenvs", ".terraform"),
+        *(".cache", ".hypothesis", ".nyc_output", ".husky", ".git"),
+        *(".pnp.cjs", ".pnp.js", ".pnp.loader.mjs"),
+    }
+)
+# Set-up may copy sources into it, and many tools download into it.
+VENDORED = "vendor"
+ARCHIVES = (
+    *(".zip", ".pyz", ".tar", ".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".whl", ".jar", ".war"),
+    *(".egg", ".gem", ".nupkg", ".phar"),
+)
+COMMENTS = ("#", "//", "/*", "*", "--", "<!--")
 # Below this size, files of different packages with the same name are often equal.
 ALIKE_BYTES_MIN = 64
 DIRECT_URL, DIRECT_URL_BYTES_MAX = "direct_url.json", 10_000
 COMPILED = frozenset(
     {
-        *(".so", ".pyd", ".dylib", ".dll", ".o", ".a", ".class", ".jar", ".wasm", ".node", ".exe"),
-        *(".whl", ".egg", ".pyc"),
+        *(".so", ".pyd", ".dylib", ".dll", ".o", ".a", ".class", ".wasm", ".node", ".exe"),
+        ".pyc",
     }
 )
 
@@ -59,22 +77,31 @@ class BuiltOutput:
         *folders, name = path.split("/")
         if any(folder.endswith(METADATA) for folder in folders):
             return name == DIRECT_URL and self._names_this_project(path)
-        if self._is_in_package(folders):
-            return is_source(name) and self._is_copy(path, name)
+        if self._is_in_package(folders) or name in HIDDEN:
+            return is_source(name) and self._is_copy_in_package(path, name, VENDORED in folders)
         return self._is_copy(path) or (not self.has_all_inputs and _is_code(self.top / path))
 
     def _is_in_package(self, folders: list[str]) -> bool:
-        if any(one in DEPENDENCIES or one.startswith(".") for one in folders):
+        if any(one in DEPENDENCIES or one in HIDDEN for one in folders):
             return True
         return any("/".join(folders[:n]) in self._packages for n in range(1, len(folders) + 1))
 
-    def _is_copy(self, path: str, name: str = "") -> bool:
-        """Of a tracked file; `name`: only of one with this name, and not of a short one."""
-        size = _size(self.top / path)
+    def _is_copy_in_package(self, path: str, name: str, is_vendored: bool) -> bool:
+        """Packages have short files that are alike; what is vendored may be a few lines."""
+        is_long, same = _size(self.top / path) >= ALIKE_BYTES_MIN, self._copied(path)
+        has_name = any(PurePosixPath(one).name == name for one in same)
+        if not is_vendored:
+            return is_long and has_name
+        return (has_name or (is_long and bool(same))) and _has_statement(self.top / path)
+
+    def _is_copy(self, path: str) -> bool:
+        return bool(self._copied(path))
+
+    def _copied(self, path: str) -> list[str]:
+        """The tracked files with the same content."""
+        size, file = _size(self.top / path), self.top / path
         alike = self._by_size.get(size, ()) if size else ()
-        if name:
-            alike = [p for p in alike if size >= ALIKE_BYTES_MIN and PurePosixPath(p).name == name]
-        return any(cmp(self.top / path, self.top / one, shallow=False) for one in alike)
+        return [one for one in alike if cmp(file, self.top / one, shallow=False)]
 
     def _names_this_project(self, path: str) -> bool:
         """Did an installer of Python copy a folder of this checkout, other than by a link to it?"""
@@ -101,9 +128,16 @@ def _package_folders(files: Collection[str]) -> Iterator[str]:
 
 
 def _is_code(file: Path) -> bool:
-    if is_source(file.name) or file.suffix in COMPILED:
+    is_archive = file.name.lower().endswith(ARCHIVES)
+    if is_archive or is_source(file.name) or file.suffix in COMPILED:
         return _size(file) > 0
     return _size(file) > 0 and bool(file.stat().st_mode & 0o111)
+
+
+def _has_statement(file: Path) -> bool:
+    """More than blank lines and comments."""
+    lines = (line.strip() for line in file.read_text("utf-8", "replace").splitlines())
+    return any(line and not line.startswith(COMMENTS) for line in lines)
 
 
 def _size(file: Path) -> int:
