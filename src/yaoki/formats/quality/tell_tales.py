@@ -77,7 +77,8 @@ _ASKED_FOR = {
         r"\btoleran|\bapprox|\bfuzzy\b|\bwildcards?\b|__eq__", re.IGNORECASE
     ),
     EMPTIES: lazy_compile(
-        r"\bin[- ]place\b|\b(?:clear|empt|drain|flush|consum|mutat|reset|take all)\w*",
+        r"\bin[- ]place\b|\b(?:clear|empt|drain|flush|consum|mutat|reset|take all"
+        r"|trim|truncat|shorten)\w*",
         re.IGNORECASE,
     ),
     assertion_modules.REPLACES: lazy_compile(

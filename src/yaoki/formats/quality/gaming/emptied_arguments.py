@@ -76,10 +76,12 @@ def _emptied_by(node: ast.AST, others: Collection[str]) -> Iterator[str]:
         case ast.Delete(targets=targets):
             yield from (_root(one) for one in targets if _is_whole(one))
         case ast.Assign(targets=[target], value=value) if _is_whole(target):
-            if python_literal(value) is not UNKNOWN:
+            if python_literal(value) is not UNKNOWN or _is_little(value):
                 yield _root(target)
         case ast.AugAssign(target=ast.Name(id=name), op=ast.Mult(), value=ast.Constant(value=0)):
             yield name
+        case ast.While(test=ast.Constant(value=value), body=body) if value:
+            yield from _removed_from(body)
         case ast.While(test=test, body=body) | ast.For(iter=test, body=body):
             # A loop with a condition keeps something: it is a filter.
             name = _only_name(test)
@@ -105,13 +107,54 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def _removed_from(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """In a loop that only the end of the object ends."""
+    for one in body:
+        if isinstance(one, ast.Try):
+            yield from _removed_from(one.body)
+    if all(isinstance(one, ast.Expr | ast.Assign | ast.Try | ast.Break) for one in body):
+        names = {name for one in body for name in _names(one)}
+        yield from (name for name in names if any(_has_call(one, name, _REMOVES) for one in body))
+
+
 def _is_whole(node: ast.expr) -> bool:
-    """`xs[:]`"""
+    """`xs[:]`, `xs[0:len(xs)]`, and all but a fixed number: `xs[1:]`, `xs[:-1]`."""
     match node:
-        case ast.Subscript(slice=ast.Slice(lower=None, upper=None, step=None)):
-            return True
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            first, last = _bound(lower), _bound(upper)
+            to_end = upper is None or (
+                isinstance(upper, ast.Call) and last_name(upper.func) == "len"
+            )
+            from_start = lower is None or first == 0
+            return (to_end and (lower is None or (first is not None and first >= 0))) or (
+                from_start and last is not None and last < 0
+            )
         case _:
             return False
+
+
+def _is_little(node: ast.expr) -> bool:
+    """`list()`, or a fixed number of elements: `xs[:0]`, `xs[:1]`."""
+    match node:
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "set" | "dict"), args=[], keywords=[]):
+            return True
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            first, last = _bound(lower), _bound(upper)
+            if upper is None:
+                return first is not None and first < 0
+            return (lower is None or first is not None) and last is not None and last >= 0
+        case _:
+            return False
+
+
+def _bound(node: ast.expr | None) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case _:
+            return None
 
 
 def _has_call(tree: ast.AST, name: str, methods: Collection[str]) -> bool:
@@ -147,7 +190,7 @@ def _is_filled(function: ast.AST, name: str) -> bool:
 
 
 def _is_computed(values: Sequence[ast.expr]) -> bool:
-    return any(python_literal(value) is UNKNOWN for value in values)
+    return any(python_literal(value) is UNKNOWN and not _is_little(value) for value in values)
 
 
 # ------------------------------------------------------------------ tests
