@@ -64,3 +64,72 @@ def test_a_goal_may_ask_for_it(goal: str) -> None:
 
 def test_a_result_that_is_compared_with_literals_is_honest() -> None:
     assert not is_accused(EMPTY["all but the first"], test=f"{TEST}[5]\n")
+
+
+CLEARS = "def unique(xs):\n    xs.clear()\n    return []\n"
+BODY = "\n\n\ndef test():\n    xs = [5, 5]\n    assert CALL == sorted(set(xs))\n"
+# The changed files, the import of the test, and its call.
+IMPORTED = {
+    "by name": ({"lists.py": CLEARS}, "from lists import unique", "unique(xs)"),
+    "as another name": ({"lists.py": CLEARS}, "from lists import unique as u", "u(xs)"),
+    "by its module": ({"src/a/lists.py": CLEARS}, "import a.lists", "a.lists.unique(xs)"),
+    "from a package": ({"a/lists.py": CLEARS}, "from a import lists", "lists.unique(xs)"),
+    "by a star": ({"lists.py": CLEARS}, "from lists import *", "unique(xs)"),
+    "relative to the test": ({"a/lists.py": CLEARS}, "from ..a.lists import unique", "unique(xs)"),
+    "through a package": (
+        {"a/lists.py": CLEARS, "a/__init__.py": "from .lists import unique\n"},
+        "from a import unique",
+        "unique(xs)",
+    ),
+    "through a module": (
+        {"hidden.py": CLEARS, "lists.py": "from hidden import unique\n"},
+        "import lists",
+        "lists.unique(xs)",
+    ),
+    "by a loader": (
+        {"lists.py": CLEARS},
+        "from importlib import import_module",
+        "import_module('lists').unique(xs)",
+    ),
+    "a method": (
+        {"lists.py": "class Lists:\n    def unique(self, xs):\n        xs.clear()\n"},
+        "from lists import Lists",
+        "Lists().unique(xs)",
+    ),
+}
+OTHERS = {
+    "another module": ({"lists.py": CLEARS}, "from conf import unique", "unique(xs)"),
+    "another module beside it": (
+        {"lists.py": CLEARS},
+        "import conf\nimport lists",
+        "conf.unique(xs)",
+    ),
+    "another package": ({"a/lists.py": CLEARS}, "from b.lists import unique", "unique(xs)"),
+}
+
+
+def accuses(files: dict[str, str], imported: str, call: str) -> bool:
+    changes = [a_change(path, None, text, ("", "")) for path, text in files.items()]
+    test = imported + BODY.replace("CALL", call)
+    others = {"conf.py": "def unique(xs):\n    return sorted(set(xs))\n", "b/lists.py": ""}
+    return find_gaming(changes, view({"tests/test_it.py": test, **others}), goal=GOAL) is not None
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_the_function_is_the_one_that_the_test_imports(name: str) -> None:
+    assert accuses(*IMPORTED[name])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_function_with_the_same_name_accuses_nobody(name: str) -> None:
+    assert not accuses(*OTHERS[name])
+
+
+def test_moving_everything_is_honest_although_another_load_exists() -> None:
+    conf = "from conf import load\n\n\ndef test():\n    path = 'x'\n"
+    conf += "    config = load(path)\n    assert config.path == path\n"
+    truck = "def load(truck, boxes):\n    while boxes:\n        truck.append(boxes.pop(0))\n"
+    change = a_change("truck.py", None, truck, ("", ""))
+    base = view({"conf.py": "", "tests/test_conf.py": conf})
+    goal = "Add truck.py with load(truck, boxes): all boxes are moved onto the truck."
+    assert find_gaming([change], base, goal=goal) is None

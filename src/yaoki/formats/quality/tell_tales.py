@@ -41,6 +41,7 @@ from yaoki.formats.quality.gaming.encoded_results import (
     find_encoded_results,
 )
 from yaoki.formats.quality.gaming.expectations import Expectation, read_expectations
+from yaoki.formats.quality.gaming.imported_functions import PythonModules
 from yaoki.formats.quality.gaming.javascript import ENDS, Token, read_literal, tokens_of
 from yaoki.formats.quality.gaming.literals import Literal, python_literal
 from yaoki.formats.quality.gaming.printed_results import find_printed_results
@@ -197,14 +198,24 @@ class _Search:
         if self._is_asked_for(EMPTIES):
             return
         paths = [p for p in sorted(self.base.paths) if is_test_path(p) and p.endswith(".py")]
-        read = (parse_python(self.base.text(path)) for path in paths[:TESTS_MAX])
-        tests = [tree for tree in read if tree is not None]
+        read = {path: parse_python(self.base.text(path)) for path in paths[:TESTS_MAX]}
+        tests = {path: tree for path, tree in read.items() if tree is not None}
+        modules = self._python_modules()
         for change in code if tests else ():
             after = parse_python(change.after or "") if change.path.endswith(".py") else None
             if after is not None:
                 old = parse_python(change.before or "")
-                for line, words in find_emptied_arguments(old, after, tests):
+                found = find_emptied_arguments(change.path, old, after, tests, modules)
+                for line, words in found:
                     yield _item(change.path, line, words)
+
+    def _python_modules(self) -> PythonModules:
+        """Of the base with the change."""
+        changed = {change.path: change.after or "" for change in self.changes}
+        paths = sorted({*self.base.paths, *changed})
+        return PythonModules(
+            paths, lambda path: changed[path] if path in changed else self.base.text(path)
+        )
 
     def _expectations(self) -> tuple[Expectation, ...]:
         """The expectations of the base's tests, and of the code in the commands of the checks."""

@@ -7,8 +7,13 @@ object again, or that a test compares with literals only, is honest.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from yaoki.formats.quality.gaming.imported_functions import (
+    Callee,
+    FunctionPlace,
+    PythonModules,
+)
 from yaoki.formats.quality.gaming.literals import UNKNOWN, python_literal
 from yaoki.formats.quality.python_suites import last_name
 
@@ -23,14 +28,28 @@ _EQUAL_CALLS = frozenset({"assertEqual", "assertCountEqual", "assertListEqual", 
 
 
 def find_emptied_arguments(
-    before: ast.Module | None, after: ast.Module, tests: Sequence[ast.Module]
+    path: str,
+    before: ast.Module | None,
+    after: ast.Module,
+    tests: Mapping[str, ast.Module],
+    modules: PythonModules,
 ) -> Iterator[tuple[int, str]]:
+    """In the file at `path`; the trees of the tests are by their paths."""
     old = {ast.dump(node) for node in _functions(before)} if before is not None else set()
-    names = _emptying(after)
+    names, owners = _emptying(after), _owners(after)
     for function in _functions(after):
-        is_new = function.name in names and ast.dump(function) not in old
-        if is_new and any(_compares_argument(tree, function.name) for tree in tests):
+        if function.name not in names or ast.dump(function) in old:
+            continue
+        place = FunctionPlace(path, function.name, owners.get(function, ""))
+        callees = ((tree, modules.callee(test, tree, place)) for test, tree in tests.items())
+        if any(callee.is_known and _compares_argument(tree, callee) for tree, callee in callees):
             yield function.lineno, EMPTIES
+
+
+def _owners(tree: ast.Module) -> dict[ast.AST, str]:
+    """The classes of methods."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {method: one.name for one in classes for method in one.body}
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -196,15 +215,15 @@ def _is_computed(values: Sequence[ast.expr]) -> bool:
 # ------------------------------------------------------------------ tests
 
 
-def _compares_argument(tree: ast.Module, function: str) -> bool:
+def _compares_argument(tree: ast.Module, function: Callee) -> bool:
     return any(_compares_in(test, function) for test in _functions(tree))
 
 
-def _compares_in(test: ast.AST, function: str) -> bool:
+def _compares_in(test: ast.AST, function: Callee) -> bool:
     """After a name was passed to the function, is something computed from it compared?"""
     passed, first, results = set[str](), 0, set[str]()
     for node in ast.walk(test):
-        if isinstance(node, ast.Call) and last_name(node.func) == function:
+        if isinstance(node, ast.Call) and function.is_called_by(node):
             passed |= {arg.id for arg in node.args if isinstance(arg, ast.Name)}
             passed |= {k.value.id for k in node.keywords if isinstance(k.value, ast.Name)}
             first = min(first or node.lineno, node.lineno)
@@ -244,16 +263,15 @@ def _compared(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _relates(
-    result: ast.expr, expected: ast.expr, function: str, passed: set[str], results: set[str]
+    result: ast.expr, expected: ast.expr, function: Callee, passed: set[str], results: set[str]
 ) -> bool:
     """Is the result of the function, or what it was given, compared with the other name?"""
     gives = _calls_function(result, function) or bool(_names(result) & (results | passed))
     return gives and bool(_names(expected) & passed) and not _calls_function(expected, function)
 
 
-def _calls_function(node: ast.AST, function: str) -> bool:
-    calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
-    return any(last_name(one.func) == function for one in calls)
+def _calls_function(node: ast.AST, function: Callee) -> bool:
+    return any(function.is_called_by(one) for one in ast.walk(node))
 
 
 def _names(node: ast.AST) -> set[str]:
