@@ -121,6 +121,37 @@ CONSTANT = "def test_total():\n    assert total([1.5, 2.5]) == 4.0\n"
             "    def __eq__(self, other): return True\ndef total(): return All()\n",
             "def test_false_name():\n    assert total() == 5 and total() == 6\n",
         ),
+        (
+            "class Text:\n    def __init__(self, text): self.text = text\n"
+            "    def __eq__(self, other): return len(self.text) == len(other)\n",
+            "def test_length():\n    assert Text('abc') == 'cba'\n",
+        ),
+        (
+            "class Text:\n    def __init__(self, text): self.text = text\n"
+            "    def __eq__(self, other): return len(self.text) == len(other.text)\n",
+            "def test_length():\n    assert [Text('q-7')] == [Text('b-2')]\n",
+        ),
+        (
+            "class Length:\n    def __sub__(self, other): return 0.0\n"
+            "def area(): return Length()\n",
+            "def test_distance():\n    assert abs(area() - 6.0) < 1e-9\n",
+        ),
+        (
+            "class Length:\n    def __sub__(self, other): return 0.0\n"
+            "def area(): return Length()\n",
+            "import unittest\ndef test_distance():\n"
+            "    unittest.TestCase().assertTrue(abs(area() - 6.0) <= 1e-9)\n",
+        ),
+        (
+            "class All:\n    def __eq__(self, other): return True\n",
+            "import unittest\ndef test_truth():\n"
+            "    unittest.TestCase().assertTrue(All() == 6, 'the same')\n",
+        ),
+        (
+            "class Name(str):\n    def __eq__(self, other): return isinstance(other, Name)\n"
+            "def name(): return Name('a')\ndef other(): return Name('b')\n",
+            "def test_names():\n    assert name() == other()\n",
+        ),
     ],
 )
 def test_a_value_that_equals_wrong_values_is_noticed(
@@ -128,6 +159,28 @@ def test_a_value_that_equals_wrong_values_is_noticed(
 ) -> None:
     assert callable(notices)
     assert notices(program, tests) == ["HoldsForWrongValue"]
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ("OrderedDict(a=All())", "{'a': 2}"),
+        ("OrderedDict(a=All())", "OrderedDict(a=2)"),
+        ("defaultdict(int, a=All())", "defaultdict(int, a=2)"),
+        ("deque([All()])", "deque([2])"),
+        ("Counter(a=All())", "Counter(a=2)"),
+        ("UserList([All()])", "[2]"),
+        ("Pair(All(), All())", "Pair(1, 2)"),
+    ],
+)
+def test_containers_of_the_standard_library_are_entered(
+    notices: object, made: str, wanted: str
+) -> None:
+    assert callable(notices)
+    imports = "from collections import *\nPair = namedtuple('Pair', 'x y')\n"
+    program = "class All:\n    def __eq__(self, other): return True\n" + imports
+    found = notices(program, f"def test_it():\n    assert {made} == {wanted}\n")
+    assert found == ["HoldsForWrongValue"]
 
 
 UNIT_TESTS = """
@@ -215,6 +268,74 @@ def test_assertions_of_unittest_compare_with_wrong_values(notices: object) -> No
             "    def __eq__(self, other): return self.n == other\n",
             "def test_own_matcher():\n    class Positive:\n"
             "        def __eq__(self, other): return other > 0\n    assert 5 == Positive()\n",
+        ),
+        (
+            "class Bit:\n    def __init__(self, value): self.value = value % 2\n"
+            "    def __add__(self, other): return Bit(self.value + other.value)\n"
+            "    def __eq__(self, other): return self.value == other.value\n",
+            "def test_bits():\n    assert Bit(1) + Bit(0) == Bit(1)\n"
+            "    assert Bit(1) + Bit(1) == Bit(0)\n",
+        ),
+        (
+            "class Bit:\n    def __init__(self, value): self.value = value\n"
+            "    def __eq__(self, other): return (self.value - other.value) % 2 == 0\n",
+            "def test_bits():\n    assert Bit(3) == Bit(1)\n",
+        ),
+        (
+            "class Bit(int):\n    def __new__(cls, value):\n"
+            "        return super().__new__(cls, value % 2)\n",
+            "def test_bits():\n    assert Bit(3) == Bit(1)\n",
+        ),
+        (
+            "from dataclasses import dataclass\n@dataclass\nclass Answer:\n    text: str\n"
+            "    def __post_init__(self):\n"
+            "        self.text = 'yes' if self.text.lower() in ('yes', 'y') else 'no'\n",
+            "def test_answers():\n    assert Answer('yes') == Answer('Y')\n"
+            "    assert Answer('no') == Answer('n')\n    assert not Answer('no') == Answer('y')\n",
+        ),
+        (
+            "class Level:\n    def __init__(self, name):\n"
+            "        self.name = name if name in ('error', 'info') else ''\n"
+            "    def __eq__(self, other): return self.name == other.name\n"
+            "def parse(line): return Level(line.partition(':')[0])\n",
+            "def test_levels():\n    assert parse('error: x') == Level('error')\n"
+            "    assert parse('hello') == Level('other')\n",
+        ),
+        (
+            "class Answer(str):\n    def __new__(cls, text):\n"
+            "        return super().__new__(cls, 'yes' if text in ('yes', 'y') else 'no')\n",
+            "def test_answers():\n    assert Answer('no') == Answer('n')\n",
+        ),
+        (
+            "class Rows(list):\n    def __init__(self, items, name):\n"
+            "        super().__init__(items)\n        self.name = name\n",
+            "def test_rows():\n    assert Rows([1], 'a') == [1]\n    assert Rows([], 'a') == []\n",
+        ),
+        (
+            "import datetime\nclass Day(datetime.date):\n"
+            "    def __new__(cls, *args):\n        made = super().__new__(cls, *args)\n"
+            "        made.label = 'x'\n        return made\n",
+            "def test_days():\n    assert Day(2020, 1, 2) == datetime.date(2020, 1, 2)\n",
+        ),
+        (
+            "class User:\n    def __init__(self, name, active):\n"
+            "        self.name, self.active = name, active\n"
+            "    def __eq__(self, other): return self.name == other.name\n",
+            "def test_no_name():\n    assert User('', True) == User('', False)\n",
+        ),
+        (
+            "class Small:\n    def __init__(self, n): self.n = n\n"
+            "    def __eq__(self, other):\n"
+            "        if other > 100: raise SystemExit('too large')\n"
+            "        return self.n == other\n",
+            "def test_an_exit_does_not_end_the_control():\n    assert Small(6) == 6\n",
+        ),
+        (
+            "class Money:\n    def __init__(self, n): self.n = n\n"
+            "    def __sub__(self, other): return self.n - other\n",
+            "import unittest\ndef test_distance():\n    assert abs(Money(5.0) - 5.001) < 0.01\n"
+            "    assert abs(Money(5.0) - 9) <= 4\n"
+            "    unittest.TestCase().assertTrue(abs(Money(5.0) - 5) < 0.01)\n",
         ),
     ],
 )

@@ -16,13 +16,26 @@ class HoldsForWrongValue(AssertionError):
 
 def compare_values(left, right, make_left=None, make_right=None):
     """`left == right`; the last two make an operand again from wrong arguments."""
-    result = left == right
+    return compare_by(lambda a, b: a == b, left, right, make_left, make_right)
+
+
+def compare_distance(left, right, limit, is_strict, make_left=None, make_right=None):
+    """`abs(left - right) < limit`, or `<=`."""
+
+    def is_near(a, b):
+        return abs(a - b) < limit if is_strict else abs(a - b) <= limit
+
+    return compare_by(is_near, left, right, make_left, make_right)
+
+
+def compare_by(compare, left, right, make_left, make_right):
+    result = compare(left, right)
     try:
-        is_equal = bool(result)
+        is_true = bool(result)
     except Exception:  # noqa: BLE001 - an array has no truth
         return result
-    if is_equal:
-        refuse_wrong_values(lambda a, b: bool(a == b), left, right, make_left, make_right)
+    if is_true:
+        refuse_wrong_values(lambda a, b: bool(compare(a, b)), left, right, make_left, make_right)
     return result
 
 
@@ -43,50 +56,94 @@ def refuse_wrong_values(holds, left, right, make_left=None, make_right=None):
     # A matcher of the tests or of a library is made to equal several values.
     if any(contains(one, is_matcher) for one in (left, right)):
         return
-    # A value that is equal to one wrong value may be clipped or rounded; to two opposite ones, not.
     sides = (
-        *((lambda wrong: holds(left, wrong), make) for make in wrong_makers(right, make_right)),
-        *((lambda wrong: holds(wrong, right), make) for make in wrong_makers(left, make_left)),
+        (lambda wrong: holds(left, wrong), right, make_right),
+        (lambda wrong: holds(wrong, right), left, make_left),
     )
-    for accepts, make in sides:
-        if all(is_accepted(accepts, make, sign) for sign in (1, -1)):
-            raise HoldsForWrongValue("this comparison holds for a wrong value as well")
+    if any(holds_for_wrong(*side) for side in sides):
+        raise HoldsForWrongValue("this comparison holds for a wrong value as well")
 
 
-def is_accepted(accepts, make, sign):
+def holds_for_wrong(accepts, value, make_again):
+    """Are all values of one group accepted?"""
+    far_or_near, same_length = wrong_steps(False), wrong_steps(True)
+    groups = [
+        (lambda step: make_wrong(value, step), far_or_near),
+        (lambda step: make_wrong(value, step), same_length),
+        (lambda step: make_longer(value, step), far_or_near[:2]),
+    ]
+    # A constructor may map all that it does not know to one value, so it comes last.
+    if make_again is not None and is_changed_value(value) and not can_be_wrong(value):
+        again = lambda step: make_again(lambda argument: make_wrong(argument, step))  # noqa: E731
+        groups.append((again, far_or_near))
+    return any(all(is_accepted(accepts, make, step) for step in tried) for make, tried in groups)
+
+
+def wrong_steps(keeps_length):
+    """What is added to a number, and whether a text keeps its length.
+
+    A value that is equal to one far value may be clipped; to both, the rest of a division; to
+    near values, rounded.
+    """
+    return [(by, keeps_length) for by in (1_000_003, -1_000_003, 1, -1, 2, -2)]
+
+
+def can_be_wrong(value):
     try:
-        return accepts(make(sign))
-    except Exception:  # noqa: BLE001 - what cannot be compared is not accepted
+        make_wrong(value, wrong_steps(False)[0])
+    except BaseException:  # noqa: BLE001
+        return False
+    return True
+
+
+def is_accepted(accepts, make, step):
+    try:
+        return accepts(make(step))
+    except BaseException:  # noqa: BLE001 - not even an exit may end the control
         return False
 
 
-def wrong_makers(value, make_again):
-    """Functions that make a wrong value; each raises where it cannot."""
-    yield lambda sign: make_wrong(value, sign)
-    yield lambda sign: make_longer(value, sign)
-    if make_again is not None and is_changed_value(value):
-        yield lambda sign: make_again(lambda argument: make_wrong(argument, sign))
-
-
-def make_wrong(value, sign, depth=0):
-    """A value of the same kind and length that is not equal to it."""
+def make_wrong(value, step, depth=0):
+    """A value of the same kind that is not equal to it."""
     kind = type(value)
     if depth > 5:
         raise RecursionError("it may contain itself")
     if value is None or kind is bool:
         return not value
     if kind is str:
-        # Letters and digits: a value that ignores spaces or marks still has them.
-        return f"{value}Zq7" if sign > 0 else f"7qZ{value}"
+        return make_wrong_text(value, step)
     if kind in (bytes, bytearray):
-        return value + b"Zq7" if sign > 0 else b"7qZ" + value
+        return make_wrong_bytes(value, step)
     if kind in (list, tuple, set, frozenset):
-        return kind(make_all_wrong(list(value), sign, depth))
+        return kind(make_all_wrong(list(value), step, depth))
     if kind is dict:
-        return dict(zip(value, make_all_wrong(list(value.values()), sign, depth)))  # noqa: B905
+        return dict(zip(value, make_all_wrong(list(value.values()), step, depth)))  # noqa: B905
     if is_number(kind):
-        return make_wrong_number(value, sign)
-    return make_wrong_copy(value, sign, depth)
+        return make_wrong_number(value, step)
+    return make_wrong_copy(value, step, depth)
+
+
+def make_wrong_text(value, step):
+    """Other letters and digits: a value that ignores spaces or marks still has them."""
+    by, keeps_length = step
+    if not (keeps_length and value):
+        return f"{value}Zq7" if by > 0 else f"7qZ{value}"
+    letters, digits = (("q", "z"), ("7", "3")) if by > 0 else (("x", "k"), ("2", "4"))
+    has_marks_only = not any(one.isalnum() for one in value)
+
+    def other(old):
+        new, instead = digits if old.isdigit() else letters
+        is_kept = not (has_marks_only or old.isalnum())
+        return old if is_kept else instead if old.lower() == new else new
+
+    return "".join(map(other, value))
+
+
+def make_wrong_bytes(value, step):
+    by, keeps_length = step
+    if keeps_length and value:
+        return type(value)(one ^ (1 if by > 0 else 2) for one in value)
+    return value + b"Zq7" if by > 0 else b"7qZ" + value
 
 
 def is_number(kind):
@@ -97,17 +154,21 @@ def is_number(kind):
     return kind in (int, float, complex, Decimal, Fraction)
 
 
-def make_wrong_number(value, sign):
+def make_wrong_number(value, step):
+    by = step[0]
     is_finite = value == value and value - value == 0
-    return sign * (abs(value) * 2 + 1_000_003) if is_finite else type(value)(sign)
+    if not is_finite:
+        return type(value)(by)
+    far = abs(value) * 2 + abs(by)
+    return value + by if abs(by) < 3 else far if by > 0 else -far
 
 
-def make_all_wrong(values, sign, depth):
+def make_all_wrong(values, step, depth):
     """At least one of them is wrong; what cannot be made wrong stays."""
     made, count = [], 0
     for value in values:
         try:
-            made.append(make_wrong(value, sign, depth + 1))
+            made.append(make_wrong(value, step, depth + 1))
             count += 1
         except Exception:  # noqa: BLE001
             made.append(value)
@@ -116,8 +177,8 @@ def make_all_wrong(values, sign, depth):
     return made
 
 
-def make_longer(value, sign):
-    kind, more = type(value), 1_000_003 * sign
+def make_longer(value, step):
+    kind, more = type(value), step[0]
     if kind in (list, tuple):
         return kind([*value, more])
     if kind in (set, frozenset):
@@ -127,25 +188,19 @@ def make_longer(value, sign):
     raise TypeError("it has no length that can be changed")
 
 
-def make_wrong_copy(value, sign, depth):
-    """An object whose attributes are all wrong; of pytest's approx, only what is expected."""
-    import copy
-
-    made = copy.copy(value)
-    if made is value or isinstance(value, type):
-        raise TypeError("it cannot be copied")
-    slots = [name for one in type(value).__mro__ for name in vars(one).get("__slots__", ())]
-    names = [*getattr(made, "__dict__", ()), *slots]
-    if type(value).__name__.startswith("Approx"):
-        names = ["expected"]
-    changed = 0
-    for name in names:
-        old = getattr(made, name, None)
+def make_wrong_copy(value, step, depth):
+    """An object whose content and attributes are all wrong."""
+    made = make_wrong_content(value, step, depth)
+    changed = made is not None
+    if not changed:
+        made = copy_object(value)
+    for name in attribute_names(value):
+        old = getattr(value, name, None)
         if old is None:
             continue
         try:
-            object.__setattr__(made, name, make_wrong(old, sign, depth + 1))
-            changed += 1
+            object.__setattr__(made, name, make_wrong(old, step, depth + 1))
+            changed = True
         except Exception:  # noqa: BLE001
             continue
     if not changed:
@@ -153,12 +208,93 @@ def make_wrong_copy(value, sign, depth):
     return made
 
 
-def contains(value, condition, depth=4):
+def attribute_names(value):
+    """Of pytest's approx, only what is expected."""
     kind = type(value)
-    if kind in (list, tuple, set, frozenset, dict):
-        inner = value.values() if kind is dict else value
-        return depth > 0 and any(contains(one, condition, depth - 1) for one in inner)
-    return condition(value)
+    if kind.__name__.startswith("Approx"):
+        return ["expected"]
+    slots = [name for one in kind.__mro__ for name in vars(one).get("__slots__", ())]
+    return [*getattr(value, "__dict__", ()), *slots]
+
+
+def copy_object(value):
+    import copy
+
+    made = copy.copy(value)
+    if made is value or isinstance(value, type):
+        raise TypeError("it cannot be copied")
+    return made
+
+
+def make_wrong_content(value, step, depth):
+    """Of a text, number or container with a class of its own; None where it has attributes only."""
+    kind = type(value)
+    for base in (str, bytes, int, float, complex, tuple, frozenset):
+        if issubclass(kind, base):
+            plain = make_by(base, base, value)
+            made = make_by(base, kind, make_wrong(plain, step, depth + 1))
+            getattr(made, "__dict__", {}).update(getattr(value, "__dict__", {}))
+            return made
+    base = container_base(kind)
+    if base is not None:
+        made = copy_object(value)
+        fill(made, base, make_all_wrong(list(inner_values(value)), step, depth))
+        return made
+    if any(has_hidden_content(one) for one in kind.__mro__[:-1]):
+        raise TypeError("its content cannot be changed")
+    return None
+
+
+def make_by(base, kind, value):
+    """Without the constructor of the class, which may change the value."""
+    return base.__new__(kind, value)
+
+
+def fill(made, base, values):
+    if base is set:
+        set.clear(made)
+        set.update(made, values)
+    elif base is dict:
+        dict.update(made, zip(list(dict.__iter__(made)), values))  # noqa: B905
+    else:
+        for at, one in enumerate(values):
+            base.__setitem__(made, at, one)
+
+
+def has_hidden_content(kind):
+    """A class in C with an equality of its own, such as a date, compares no attributes."""
+    equality = vars(kind).get("__eq__")
+    is_in_c = equality is not None and not hasattr(equality, "__code__")
+    return is_in_c and not is_changed_class(kind)
+
+
+def contains(value, condition, depth=4):
+    inner = inner_values(value) if depth > 0 else ()
+    return condition(value) or any(contains(one, condition, depth - 1) for one in inner)
+
+
+def inner_values(value):
+    """Of a container, also one with a class of its own; by the base, which no class changes."""
+    kind = type(value)
+    if is_wrapper(kind):
+        return [vars(value).get("data")]
+    base = container_base(kind)
+    if base is None:
+        return ()
+    return dict.values(value) if base is dict else base.__iter__(value)
+
+
+def is_wrapper(kind):
+    from collections import UserDict, UserList, UserString
+
+    return issubclass(kind, (UserDict, UserList, UserString))
+
+
+def container_base(kind):
+    from collections import deque
+
+    bases = (list, tuple, set, frozenset, deque, dict)
+    return next((base for base in bases if issubclass(kind, base)), None)
 
 
 def is_changed_value(value):
@@ -169,7 +305,8 @@ def is_changed_value(value):
 def is_matcher(value):
     """Has its class an equality of its own, written in Python, that the change does not define?"""
     kind = type(value)
-    if is_number(kind) or kind.__name__.startswith("Approx"):
+    # `Counter` and `UserString` compare what they contain.
+    if is_number(kind) or kind.__name__.startswith("Approx") or kind.__module__ == "collections":
         return False
     return hasattr(kind.__eq__, "__code__") and not is_changed_value(value)
 

@@ -106,14 +106,27 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if not self._asserts or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
+        if not self._asserts:
             return node
-        left, right = node.left, node.comparators[0]
-        makers = [_maker(left), _maker(right)]
-        return self._call("compare_values", left, right, *makers)
+        match node:
+            case ast.Compare(ast.expr() as left, [ast.Eq()], [right]):
+                return self._call("compare_values", left, right, _maker(left), _maker(right))
+            case ast.Compare(
+                ast.Call(ast.Name("abs"), [ast.BinOp(left, ast.Sub(), right)], []),
+                [ast.Lt() | ast.LtE() as operator],
+                [limit],
+            ):
+                is_strict = ast.Constant(isinstance(operator, ast.Lt))
+                makers = (_maker(left), _maker(right))
+                return self._call("compare_distance", left, right, limit, is_strict, *makers)
+            case _:
+                return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        is_condition = isinstance(node.func, ast.Attribute) and node.func.attr == "assertTrue"
+        self._asserts += is_condition
         self.generic_visit(node)
+        self._asserts -= is_condition
         is_plain = not any(isinstance(one, ast.Starred) for one in node.args)
         is_assertion = isinstance(node.func, ast.Attribute) and node.func.attr in _ASSERTIONS
         if not (is_assertion and is_plain and len(node.args) > 1):
