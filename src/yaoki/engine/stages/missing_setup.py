@@ -6,10 +6,13 @@ that git ignores is in neither, and a plan without `setup` does not create it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
+from yaoki.core.environment import VIRTUAL_ENV
 from yaoki.core.lazy_dataclass import replace
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckType, Finding, Outcome
 from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
 from yaoki.engine.stages.proof_room import ProofCheck
@@ -40,6 +43,11 @@ FOLDERS: Mapping[str, Mapping[str, str]] = {
     "vendor": {"composer.lock": "[composer, install]", "Gemfile.lock": "[bundle, install]"},
 }
 _NODE_PROGRAMS = frozenset({"npm", "npx", "pnpm", "yarn", "bun"})
+_CANNOT_START = frozenset({FatalCode.RESOURCE_NOT_FOUND, FatalCode.PERMISSION_DENIED})
+# In the words of shells, Python and node.
+_MISSING = lazy_compile(
+    r"(?i)no such file|not found|cannot (?:execute|open|find)|could not find|does not exist"
+)
 
 
 class MissingSetup:
@@ -55,7 +63,9 @@ class MissingSetup:
         if not check.task.spec.setup:
             for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
                 command = self._setup_command(folder, commit)
-                if command and _needs_folder(folder, finding):
+                if _has_environment(check, folder) or not command:
+                    continue
+                if _needs_folder(check, folder, finding):
                     remedy = _activate(check, folder) or _add(command)
                     hint = f"git ignores {folder}, so the proof room does not have it"
                     return _with_hint(finding, f"{hint}: {remedy}")
@@ -69,10 +79,9 @@ class MissingSetup:
         if setup:
             commands = "; ".join(" ".join(argv) for argv in setup)
             return f"set-up ({commands}) does not bring it: install {missing}, or {change}"
-        package_manager = {
-            PurePath(word).name for word in (*check.spec.argv, *check.spec.shell.split())
-        } & _NODE_PROGRAMS
-        if package_manager and (command := self._setup_command("node_modules", commit)):
+        if _uses_package_manager(check) and (
+            command := self._setup_command("node_modules", commit)
+        ):
             return f"there is no set-up: {_add(command)}"
         return f"install {missing}, or {change}"
 
@@ -91,8 +100,7 @@ def _add(command: str) -> str:
 
 def _activate(check: ProofCheck, folder: str) -> str:
     """An environment in the checkout can be used as it is, unless the command names its files."""
-    words = (*check.spec.argv, check.spec.shell)
-    if FOLDERS[folder] is not _PYTHON or any(f"{folder}/" in word for word in words):
+    if FOLDERS[folder] is not _PYTHON or _names_files_of(check, folder):
         return ""
     return f"add env: {{VIRTUAL_ENV: {folder}}} to checks.{check.spec.name}"
 
@@ -107,11 +115,43 @@ def _failed(finding: Finding) -> bool:
     return failed and not finding.transient and finding.code != FatalCode.CHECK_UNFIT
 
 
-def _needs_folder(folder: str, finding: Finding) -> bool:
-    """Does the failure point at the folder?  Nothing could be started, a module is missing, or the
-    output names the folder.
+def _needs_folder(check: ProofCheck, folder: str, finding: Finding) -> bool:
+    """Does the failure say that something of the folder is missing?  A traceback that passes
+    through its files shows that they are there.
     """
-    if finding.outcome is Outcome.BROKEN or finding.params.get("missingModules"):
-        return True
     texts = (finding.message, finding.output, *map(str, finding.params.values()))
-    return any(f"{folder}/" in text for text in texts)
+    lines = (line for text in texts for line in text.splitlines())
+    if any(_is_missing_in(folder, line) for line in lines):
+        return True
+    remedy = str(finding.params.get("remedy", ""))
+    if finding.params.get("missingModules") and remedy:
+        return remedy.startswith("npm") == (FOLDERS[folder] is _NODE)
+    return finding.code in _CANNOT_START and _starts_programs_of(check, folder)
+
+
+def _is_missing_in(folder: str, line: str) -> bool:
+    told = line.partition(" imported from ")[0]
+    named = re.search(rf"(?<![\w.-]){re.escape(folder)}/", told)
+    return named is not None and _MISSING.search(told) is not None
+
+
+def _starts_programs_of(check: ProofCheck, folder: str) -> bool:
+    """May a program that was not found be one of the folder's?"""
+    if FOLDERS[folder] is _PYTHON or _names_files_of(check, folder):
+        return True
+    return FOLDERS[folder] is _NODE and _uses_package_manager(check)
+
+
+def _names_files_of(check: ProofCheck, folder: str) -> bool:
+    return any(f"{folder}/" in word for word in (*check.spec.argv, check.spec.shell))
+
+
+def _uses_package_manager(check: ProofCheck) -> bool:
+    words = (*check.spec.argv, *check.spec.shell.split())
+    return not _NODE_PROGRAMS.isdisjoint(PurePath(word).name for word in words)
+
+
+def _has_environment(check: ProofCheck, folder: str) -> bool:
+    """Does the check have an environment already, whose files its command does not name?"""
+    is_python = FOLDERS[folder] is _PYTHON
+    return is_python and VIRTUAL_ENV in check.spec.env and not _names_files_of(check, folder)
