@@ -132,6 +132,16 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             " abort?",
         ),
         (
+            a_failure(
+                K.INCOMPLETE,
+                check="no-change",
+                params={"agentSaid": "fine", "outsideFiles": ["f", "g"], "scope": ["lib/**", "m"]},
+            ),
+            "login: nothing was changed, and its checks pass as they are. New files outside its"
+            ' scope (lib/**, m) were left out: f, g. The agent says: "fine". Accept it as done'
+            " (waive), try again, take over or abort?",
+        ),
+        (
             a_failure(K.INCOMPLETE, check="no-change", params={"agentSaid": "x" * 400}),
             'login: nothing was changed, and its checks pass as they are. The agent says: "'
             f'{"x" * 299}…" Accept it as done (waive), try again, take over or abort?',

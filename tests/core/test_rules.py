@@ -237,6 +237,22 @@ def test_a_task_without_changes_is_retried_although_all_checks_pass() -> None:
     assert failure.params["agentSaid"] == "Done already."
 
 
+@pytest.mark.spec("3.5", "6.9")
+@pytest.mark.parametrize("report", [PASSED, FAILED])
+def test_new_files_that_the_scope_left_out_are_named(report: CandidateVerified) -> None:
+    work = Work(exit=an_exit(), left_out_files=("f", "g"))
+    task = an_active_task(Stage.VERIFY, work=work, spec=a_spec(scope=("lib/**", "m")))
+
+    failure = the_retry(decide_events(task, replace(report, changed=()))).failure
+
+    words = "New files outside the task's scope were left out: f, g; its scope is lib/**, m"
+    assert failure.message.endswith(f". {words}")
+    assert failure.params["outsideFiles"] == ["f", "g"]
+    assert failure.params["scope"] == ["lib/**", "m"]
+    changed = the_retry(decide_events(task, replace(FAILED, changed=("lib/x",)))).failure
+    assert "left out" not in changed.message
+
+
 @pytest.mark.spec("3.5")
 def test_a_second_attempt_without_changes_is_escalated() -> None:
     before = exit_classification.classify_needless_run(an_exit())

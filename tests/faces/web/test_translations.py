@@ -14,9 +14,19 @@ from typing import Any
 import pytest
 
 import yaoki.faces.web
-from tests.builders import NOW, a_check, a_failure, a_finding, a_policy, a_spec, an_active_task
+from tests.builders import (
+    NOW,
+    a_check,
+    a_failure,
+    a_finding,
+    a_policy,
+    a_spec,
+    an_active_task,
+    an_exit,
+)
 from yaoki.core.decide import race, race_judge
 from yaoki.core.decide.escalation import build_escalation
+from yaoki.core.decide.exit_classification import add_left_out_files, classify_needless_run
 from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
 from yaoki.core.decide.next_try import FRESH, choose_next_try
@@ -185,6 +195,22 @@ def test_questions_of_yaoki_are_translated() -> None:
     assert {words for words in asked if not is_translated(words)} == set()
     can = {re.sub(r".*\. ([^.]+) or abort\?$", r"\1", words) for words in asked}
     assert {words for words in can if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "3.5")
+@pytest.mark.parametrize("said", ["", "fine", "done!"])
+def test_what_the_scope_left_out_of_no_change_is_translated(said: str) -> None:
+    nothing = classify_needless_run(an_exit(output_tail=said))
+    failure = add_left_out_files(nothing, ("f", "g"), ("lib/**",))
+    task = a_stuck_task()
+    asked = build_escalation(
+        task, failure, Reason.NEEDS_HUMAN, decide_retry(task, failure, 1, 0.5), NOW, ()
+    ).question.text
+
+    assert "left out: f, g" in asked
+    assert is_translated(asked), asked
+    assert any(compile_pattern(one).fullmatch(asked) for one, _ in SAID if "left out" in one)
+    assert any(compile_pattern(one).fullmatch(failure.message) for one, _ in SAID)
 
 
 @pytest.mark.spec("12.5", "17.1")

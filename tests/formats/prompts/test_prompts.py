@@ -95,6 +95,22 @@ def fault(folder: Path, text: str, **more: Any) -> str:
 # ------------------------------------------------------------------ what is shipped
 
 
+@pytest.mark.spec("7.1", "3.5")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompt_after_no_change_names_what_the_scope_left_out(language: str) -> None:
+    params = {"outsideFiles": ["notes/f"], "scope": ["lib/**"]}
+    failure = a_failure(kind=FailureKind.INCOMPLETE, pattern="no-change", check="no-change")
+    library = PromptLibrary(None, language)
+
+    text = library.write(replace(failure, params=params), {}).text
+
+    assert "- `notes/f`" in text
+    assert "- `lib/**`" in text
+    assert "notes/f" not in library.write(failure, {}).text
+    unscoped = {"en": "the files of the current directory", "ja": "現在のディレクトリ"}[language]
+    assert unscoped not in text
+
+
 @pytest.mark.spec("7.1", "7.4")
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", EVERY)

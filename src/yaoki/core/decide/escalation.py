@@ -10,6 +10,9 @@ from typing import Any
 from yaoki.core.decide.exit_classification import (
     AGENT_FAILED_PATTERN,
     ELSEWHERE_PARAM,
+    OUTSIDE_PARAM,
+    PLACES_MAX,
+    SCOPE_PARAM,
     WAIVED_PARAM,
     describe_unchanged_checks,
 )
@@ -383,6 +386,14 @@ def _checks_of_unchanged(task: Task, failure: Failure) -> str:
     )
 
 
+def _left_out_words(failure: Failure) -> str:
+    files = failure.params.get(OUTSIDE_PARAM, ())
+    if not files:
+        return ""
+    scope = ", ".join(failure.params.get(SCOPE_PARAM, ()))
+    return f" New files outside its scope ({scope}) were left out: {list_some(files, PLACES_MAX)}."
+
+
 def _acceptance_question(task: Task, failure: Failure) -> str:
     """Only a person can say whether a task without changes is done."""
     explanation = last_line(str(failure.params.get("agentSaid", "")), 300)
@@ -397,6 +408,7 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     remedy = f" {COMMENTS_REMEDY}" if trivial else ""
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
+    work += _left_out_words(failure)
     words = {Choice.WAIVE: "accept it as done (waive)", Choice.RETRY: "try again"}
     words |= {Choice.DONE: "take over"}
     possible = _choices(task, failure)

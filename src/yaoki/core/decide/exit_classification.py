@@ -17,7 +17,7 @@ from yaoki.core.model import (
     Reason,
 )
 from yaoki.core.model.outcome import END_WORDS
-from yaoki.core.text import first_line, format_bytes, format_duration, shorten
+from yaoki.core.text import first_line, format_bytes, format_duration, list_some, shorten
 from yaoki.errors import FatalCode
 
 ERROR_LINES, ERROR_CHARS = 3, 300
@@ -28,6 +28,8 @@ ELSEWHERE_PARAM = "elsewhere"
 # The param that names the waived checks of an agent without changes.
 WAIVED_PARAM = "waivedChecks"
 PLACES_MAX = 5
+# The params with the new files of the agent that its scope left out, and with the scope.
+OUTSIDE_PARAM, SCOPE_PARAM, OUTSIDE_MAX = "outsideFiles", "scope", 100
 # The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
 NOTHING_CHANGED = "nothing was changed"
@@ -236,6 +238,18 @@ def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
     words = f"{failure.message}. The work is elsewhere: {places}; bring it to this branch"
     params = {**failure.params, ELSEWHERE_PARAM: places}
     return replace(failure, message=words, params=params)
+
+
+def add_left_out_files(failure: Failure, files: Sequence[str], scope: Sequence[str]) -> Failure:
+    """Add the new files outside the scope: the agent and the person take them for the work."""
+    if failure.pattern != NO_CHANGE_CHECK or not files:
+        return failure
+    words = (
+        f"{failure.message}. New files outside the task's scope were left out: "
+        f"{list_some(files, PLACES_MAX)}; its scope is {', '.join(scope)}"
+    )
+    listed = {OUTSIDE_PARAM: list(files[:OUTSIDE_MAX]), SCOPE_PARAM: list(scope)}
+    return replace(failure, message=words, params={**failure.params, **listed})
 
 
 def classify_no_change(exit_: AgentExit) -> Failure:

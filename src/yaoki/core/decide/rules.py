@@ -344,6 +344,7 @@ def _after_verify(
         failure = exit_classification.add_work_location(
             exit_classification.classify_needless_run(exit_, waived), report.work_elsewhere
         )
+        failure = _with_left_out_files(task, failure)
         work = _work_identity(task.work.diff_digest, task.work.tree)
         return (*notes, judgment, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
@@ -352,7 +353,7 @@ def _after_verify(
         nothing = exit_classification.add_work_location(
             exit_classification.classify_no_change(exit_), report.work_elsewhere
         )
-        failure = _with_findings(nothing, failure, verdict, exit_)
+        failure = _with_left_out_files(task, _with_findings(nothing, failure, verdict, exit_))
     return (
         *notes,
         judgment,
@@ -431,6 +432,12 @@ def _with_findings(
     words = "; ".join((nothing.message, *(text.removeprefix(known) for text in messages)))
     params = {**failure.params, "exitCode": exit_.code}
     return replace(combined, message=words, items=failure.items, params=params)
+
+
+def _with_left_out_files(task: Task, failure: Failure) -> Failure:
+    return exit_classification.add_left_out_files(
+        failure, task.work.left_out_files, task.spec.scope
+    )
 
 
 def _after_landing(task: Task, report: CommitLanded) -> tuple[Event, ...]:

@@ -68,7 +68,11 @@ _SHIPPED = (
         "syntax-error", "broken code", records=("syntaxErrors",), kind=FailureKind.INCOMPLETE
     ),
     FailurePattern(
-        "no-change", "nothing was changed", values=("exitCode",), kind=FailureKind.INCOMPLETE
+        "no-change",
+        "nothing was changed",
+        paths=("outsideFiles", "scope"),
+        values=("exitCode",),
+        kind=FailureKind.INCOMPLETE,
     ),
     FailurePattern(
         "not-committed", "it needs files that are in no commit", records=("uncommittedFiles",)
