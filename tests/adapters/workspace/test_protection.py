@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,38 @@ def test_changes_a_person_may_make_are_reported_and_not_blamed(
     after = dict(world.workspace.protection.hash_checkout())
     assert {n for n in {*told, *after} if told.get(n) != after.get(n)} == {f"checkout/{name}"}
     assert world.workspace.protection.hash_protected_files() == blamed
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("channel", [1, 2])
+def test_the_file_that_yaoki_itself_writes_its_output_to_is_no_change(
+    tmp_path: Path, channel: int
+) -> None:
+    """As in `yaoki run plan.yaml > run.log` in the checkout."""
+    world = a_world(tmp_path)
+    (world.repo / "other.txt").write_text("a\n")
+    with (world.repo / "run.txt").open("w") as log, redirected(channel, log.fileno()):
+        before = dict(world.workspace.protection.hash_checkout())
+        os.write(channel, b"more\n")
+        assert world.workspace.protection.hash_checkout() == before
+
+        (world.repo / "other.txt").write_text("more\n")
+        after = world.workspace.protection.hash_checkout()
+
+    assert "checkout/untracked run.txt" not in after
+    key = "checkout/untracked other.txt"
+    assert before[key] != after[key]
+
+
+@contextmanager
+def redirected(channel: int, file: int) -> Iterator[None]:
+    kept = os.dup(channel)
+    os.dup2(file, channel)
+    try:
+        yield
+    finally:
+        os.dup2(kept, channel)
+        os.close(kept)
 
 
 @pytest.mark.spec("14.2")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -99,7 +100,8 @@ def find_untracked(
 ) -> dict[str, str]:
     """Untracked files and folders that git does not ignore, with a hash of their facts.
 
-    In an untracked folder only files added or removed at its top level show.
+    In an untracked folder only files added or removed at its top level show.  The files of yaoki's
+    own output do not: it writes them while the agent works.
     """
     folders = _tracked_folders(frozenset(tracked), index)
     if len(folders) > FOLDERS_MAX:
@@ -127,7 +129,7 @@ def _tracked_folders(tracked: frozenset[bytes], _: bytes) -> frozenset[bytes]:
 def _list_untracked(
     top: bytes, folders: Iterable[bytes], tracked: Mapping[bytes, object]
 ) -> Iterator[tuple[bytes, str]]:
-    known = frozenset(folders)
+    known, own = frozenset(folders), frozenset(_find_own_output())
     for folder in known:
         try:
             entries = list(os.scandir(b"%b/%b" % (top, folder)))
@@ -135,8 +137,30 @@ def _list_untracked(
             continue
         for entry in entries:
             name = b"%b/%b" % (folder, entry.name) if folder else entry.name
-            if name not in known and name not in tracked and entry.name not in SKIPPED_NAMES:
+            is_untracked = name not in known and name not in tracked
+            if is_untracked and entry.name not in SKIPPED_NAMES and not _is_one_of(own, entry):
                 yield name, _facts(entry)
+
+
+def _find_own_output() -> Iterator[tuple[int, int]]:
+    """The files that this process writes its output to, as in `yaoki run > run.log`."""
+    for channel in (1, 2):
+        try:
+            facts = os.fstat(channel)
+        except OSError:
+            continue
+        if stat.S_ISREG(facts.st_mode):
+            yield facts.st_dev, facts.st_ino
+
+
+def _is_one_of(files: Collection[tuple[int, int]], entry: os.DirEntry[bytes]) -> bool:
+    if not files:
+        return False
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return (facts.st_dev, facts.st_ino) in files
 
 
 def _facts(entry: os.DirEntry[bytes]) -> str:
