@@ -85,9 +85,13 @@ class RequiredChecks:
     def __init__(self, store: BaselineReads) -> None:
         self._store = store
 
-    def of_landed(self, run: Run, without: frozenset[TaskId] = frozenset()) -> CheckSet:
-        """The checks of all landed tasks except `without`, the tasks about to be undone."""
-        tasks = list(self._landed_tasks(run, without))
+    def of_landed(
+        self, run: Run, without: frozenset[TaskId] = frozenset(), also: Sequence[Task] = ()
+    ) -> CheckSet:
+        """The checks of all landed tasks except `without`, the tasks about to be undone, and those
+        of other tasks.
+        """
+        tasks = [*self._landed_tasks(run, without), *also]
         checks = {check.name: check for task in tasks for check in _repeatable(task)}
         setup = dict.fromkeys(command for task in tasks for command in task.spec.setup)
         inputs = dict.fromkeys(glob for task in tasks for glob in task.spec.setup_inputs)

@@ -20,6 +20,7 @@ from yaoki.engine.required_checks import (
     waiver_notes,
 )
 from yaoki.engine.run_status import load_run_status
+from yaoki.engine.undone_work import UndoneWork
 from yaoki.errors import BranchMovedExternally, CheckoutObstructed, GitFailed, NotNow
 from yaoki.ports import CompletionStore, MergeResult, Workspace
 
@@ -35,6 +36,7 @@ class MergeCommand:
     ) -> None:
         self._store, self._workspace, self._guard = store, workspace, guard
         self._verify, self._required_checks = verify, RequiredChecks(store)
+        self._undone = UndoneWork(store, workspace, verify)
 
     def merge(
         self,
@@ -68,6 +70,7 @@ class MergeCommand:
             if unproven:
                 skipped = required
             else:
+                required = self._choose_telling(run, merge, required)
                 verdict = self._verify_merge(run, merge, required, status)
 
         try:
@@ -194,16 +197,30 @@ class MergeCommand:
         """
         if merge.how != "merge" and is_done:
             return self._required_checks.unproven_since_revision(run, merge.commit)
-        required = self._required_checks.of_landed(run)
         if merge.how != "merge":
             # The final check of a run that is not done never ran.
-            required = self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
-        elif run.done_when:
-            final = tuple(run.checks[name] for name in run.done_when)
-            # No final check has shown that the tasks of an unfinished run hold together.
-            others = () if is_done else required.checks
-            checks = {check.name: check for check in (*others, *final)}
-            required = replace(required, checks=tuple(checks.values()))
+            return self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
+        landed = self._required_checks.of_landed(run)
+        required = landed if landed.checks else self._undone.checks(run)
+        if not run.done_when:
+            return required
+        final = tuple(run.checks[name] for name in run.done_when)
+        # No final check has shown that the tasks of an unfinished run hold together.
+        others = () if is_done else landed.checks
+        checks = {check.name: check for check in (*others, *final)}
+        return replace(required, checks=tuple(checks.values()))
+
+    def _choose_telling(self, run: Run, merge: MergeResult, required: CheckSet) -> CheckSet:
+        """The checks whose failure on the commit of the merge says something; refuses if none does.
+
+        Nothing else has ever looked at a merge commit.
+        """
+        if merge.how != "merge":
+            return required
+        if not run.done_when and not self._required_checks.of_landed(run).checks:
+            required = self._undone.keep_telling(run, required)
+        if not required.checks:
+            raise _refuse_unchecked(run, merge)
         return required
 
     def _verify_merge(
@@ -278,6 +295,15 @@ def _name_remedy(obstructed: CheckoutObstructed, again: str, *, is_proven: bool)
     """git runs no check, so its command is named only for a head that is proven."""
     by_hand = f", or: {obstructed.by_hand}" if is_proven and obstructed.by_hand else ""
     return NotNow(str(obstructed), hint=f"{obstructed.remedy}, then: {again}{by_hand}")
+
+
+def _refuse_unchecked(run: Run, merge: MergeResult) -> NotNow:
+    return NotNow(
+        f"{merge.branch} has moved, and no check can verify the merge: "
+        "what the run had checked is waived, undone, or cannot be repeated",
+        hint=f"look at it: git diff {merge.onto[:12]} {merge.commit[:12]}; "
+        f"then merge it as it is: yaoki merge {run.id} --partial --unproven",
+    )
 
 
 def _refuse_merge(

@@ -1,0 +1,51 @@
+"""The work that the run branch has taken back: what its tasks had checked, and what it landed."""
+
+from __future__ import annotations
+
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.model import Run
+from yaoki.engine.required_checks import (
+    CheckSet,
+    CommitToVerify,
+    RequiredChecks,
+    VerifyCommit,
+)
+from yaoki.ports import CompletionStore, Workspace
+
+
+class UndoneWork:
+    """Used by `MergeCommand`."""
+
+    def __init__(self, store: CompletionStore, workspace: Workspace, verify: VerifyCommit) -> None:
+        self._store, self._workspace, self._verify = store, workspace, verify
+        self._required_checks = RequiredChecks(store)
+
+    def checks(self, run: Run) -> CheckSet:
+        """The checks of the tasks that were undone, besides those of landed work.
+
+        A task that has landed again is one of these.
+        """
+        steps = self._workspace.branches.list_landings(run)
+        undone = {step.undoes for step in steps}
+        reverted = {step.task_id for step in steps if step.commit in undone}
+        rows = self._store.rows(run.id)
+        undone_ids = [row.id for row in rows if row.id in reverted and not row.landed_commit]
+        tasks = [self._store.task(one) for one in undone_ids]
+        return self._required_checks.of_landed(run, also=tasks)
+
+    def keep_telling(self, run: Run, checks: CheckSet) -> CheckSet:
+        """Those that pass where the run began: they can also pass without the undone work.
+
+        The others prove that work alone, so their failure without it says nothing.
+        """
+        if not checks.checks:
+            return checks
+        spec = checks.as_task_spec(run, "undone", "Verify the base without the undone work.")
+        verdict = self._verify(
+            run,
+            spec,
+            CommitToVerify(run.base, run.base, run.base),
+            lambda name, data: self._store.note(run.id, name, data),
+        )
+        passing = {finding.check for finding in verdict.findings if finding.is_acceptable}
+        return replace(checks, checks=tuple(c for c in checks.checks if c.name in passing))

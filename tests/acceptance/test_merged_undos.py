@@ -1,0 +1,88 @@
+"""An undo that is merged into a branch that has moved: proven, and blamed only for what it loses.
+
+The merge commit is a new one: nothing has run on it before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+
+pytestmark = pytest.mark.acceptance
+
+USE_NEEDS_ONE = "test ! -e use.txt || test -e one.txt || { echo use needs one; exit 1; }"
+
+
+def merge_then_move_on(project: Project, plan: dict[str, Any], **files: str) -> None:
+    """The run is merged, and then others commit files to the base."""
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+    assert done.code == 0, done.out + done.err
+    assert project.yaoki("merge").code == 0
+    commit_files(project, files)
+
+
+def commit_files(project: Project, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (project.repo / path).parent.mkdir(exist_ok=True)
+        (project.repo / path).write_text(text)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile")
+
+
+def one_task(**checks: dict[str, Any]) -> dict[str, Any]:
+    tasks = [{"id": "one", "checks": list(checks), "may_change_nothing": True}]
+    return a_plan({"one": [writes("one.txt")]}, tasks, checks)
+
+
+@pytest.mark.spec("9.6", "16.6", "0.1")
+def test_the_merge_of_an_undo_that_breaks_a_moved_base_is_refused(project: Project) -> None:
+    """Nothing that landed is left, so the checks of the undone task decide."""
+    merge_then_move_on(project, one_task(whole={"shell": USE_NEEDS_ONE}), **{"use.txt": "1\n"})
+    before = project.git("rev-parse", "main")
+    assert project.yaoki("undo", "one").code == 0
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    words = "main has moved, and the merge fails: check whole: exit code 1: use needs one"
+    assert words in " ".join(refused.err.split())
+    assert project.git("rev-parse", "main") == before
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6", "0.1")
+def test_a_check_that_only_the_undone_work_passes_cannot_prove_the_merge(
+    project: Project,
+) -> None:
+    """It failed before the run as well; without another check a person decides."""
+    merge_then_move_on(project, one_task(one=file_contains("one.txt")), **{"use.txt": "1\n"})
+    assert project.yaoki("undo", "one").code == 0
+
+    refused = project.yaoki("merge", "--partial")
+    merged = project.yaoki("merge", "--partial", "--unproven")
+
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    assert "main has moved, and no check can verify the merge" in said
+    assert "--partial --unproven" in said
+    assert merged.code == 0, merged.err
+    assert "no check ran on that commit; not verified: one" in " ".join(merged.out.split())
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6")
+def test_the_merge_of_an_undo_is_proven_by_the_checks_that_need_no_undone_work(
+    project: Project,
+) -> None:
+    checks = {"one": file_contains("one.txt"), "whole": {"shell": USE_NEEDS_ONE}}
+    merge_then_move_on(project, one_task(**checks), **{"other.txt": "1\n"})
+    assert project.yaoki("undo", "one").code == 0
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert merged.code == 0, merged.err
+    assert "passed on this commit: whole" in merged.out
+    assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
