@@ -5,6 +5,7 @@ The merge commit is a new one: nothing has run on it before.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -86,3 +87,62 @@ def test_the_merge_of_an_undo_is_proven_by_the_checks_that_need_no_undone_work(
     assert merged.code == 0, merged.err
     assert "passed on this commit: whole" in merged.out
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
+
+
+# A point for each file of tests; that of `new` is found only together with `one`.
+TAP = """n=0
+for file in *.t; do
+  test $file = new.t && test ! -e one.t && continue
+  n=$((n + 1)) && echo "ok $n - $file"
+done
+echo "1..$n"
+"""
+NODE_TEST = "require('node:test')('t-{0}', () => {{}});\n"
+NODE = {"package.json": '{"scripts": {"test": "node --test"}}\n'}
+PYTEST_TEST = "import os\n\n\ndef test_{0}():\n    assert os.path.exists('README')\n"
+RUNNERS: dict[str, tuple[str, str, dict[str, str], dict[str, Any]]] = {
+    "tap": ("{0}.t", "{0}\n", {"t.sh": TAP}, {"run": ["sh", "t.sh"], "pattern": "test-failed"}),
+    "node": ("test/{0}.test.js", NODE_TEST, NODE, {"run": ["npm", "run", "--silent", "test"]}),
+    "pytest": ("tests/test_{0}.py", PYTEST_TEST, {}, {"run": [sys.executable, "-m", "pytest"]}),
+}
+SLOW = [pytest.param(runner, marks=pytest.mark.full) for runner in ("node", "pytest")]
+
+
+def merge_two_with_tests(project: Project, runner: str, **files: str) -> None:
+    """Each task brings a test of its own to that of the base."""
+    path, text, base, check = RUNNERS[runner]
+    commit_files(project, {**base, path.format("base"): text.format("base")})
+    script = {name: [writes(path.format(name), text.format(name))] for name in ("one", "two")}
+    tasks = [{"id": name, "checks": ["unit"]} for name in script]
+    plan = a_plan(script, tasks, {"unit": check}, done_when=["unit"])
+    merge_then_move_on(project, plan, **files)
+    assert project.yaoki("undo", "one").code == 0
+
+
+@pytest.mark.spec("9.6", "16.6", "0.4")
+@pytest.mark.parametrize("runner", ["tap", *SLOW])
+def test_the_tests_of_undone_work_may_go_with_the_merge(project: Project, runner: str) -> None:
+    merge_two_with_tests(project, runner, **{"other.txt": "1\n"})
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert merged.code == 0, merged.err
+    path = RUNNERS[runner][0]
+    tracked = project.git("ls-tree", "-r", "--name-only", "main").split()
+    kept = [name for name in ("base", "one", "two") if path.format(name) in tracked]
+    assert kept == ["base", "two"]
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6", "0.4")
+def test_other_tests_than_those_of_undone_work_may_not_go_with_the_merge(project: Project) -> None:
+    """Somebody's new test is found only together with the undone one."""
+    merge_two_with_tests(project, "tap", **{"new.t": "new\n"})
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    assert "3 tests ran before the change, 2 with it" in said
+    assert "new.t" in said
+    assert "one.t" not in said

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from yaoki.core.decide.integrity import WEAKENED_PATTERN, compare_tests_run
+from yaoki.core.decide.integrity import (
+    WEAKENED_PATTERN,
+    compare_tests_run,
+    without_brought_tests,
+)
 from yaoki.core.model import Finding, Outcome
 
 pytestmark = pytest.mark.spec("6.6")
@@ -53,3 +57,30 @@ def test_fewer_executed_tests_are_a_weakening(now: Finding, base: Finding) -> No
 )
 def test_as_many_tests_or_unknown_counts_are_no_finding(now: Finding, base: Finding) -> None:
     assert compare_tests_run(now, base) is None
+
+
+def named(*names: str) -> Finding:
+    params = {"testCount": len(names), "passedCount": len(names)}
+    return Finding("tests", Outcome.PASSED, params=params, passing_tests=names)
+
+
+@pytest.mark.parametrize(
+    ("now", "base", "landed", "before", "lost"),
+    [
+        (named("a"), named("a", "b"), named("a", "b"), named("a"), False),
+        (named("b"), named("a", "b"), named("a", "b"), named("a"), True),
+        (named("a"), named("a", "b", "c"), named("a", "b"), named("a"), True),
+        (named("a"), named("a", "c"), named("a", "b"), named("a"), True),
+        (named("a"), named("a", "b"), named("a", "b"), counted(0, outcome=Outcome.BROKEN), False),
+        (named("a"), named("a", "b"), named("a", "b"), counted(1, outcome=Outcome.BROKEN), True),
+        (counted(4), counted(5), counted(3), counted(2), False),
+        (counted(3), counted(5), counted(3), counted(2), True),
+        (counted(4), counted(5), counted(3), Finding("tests", Outcome.FAILED), True),
+    ],
+)
+def test_only_the_tests_that_undone_work_had_brought_may_be_missing(
+    now: Finding, base: Finding, landed: Finding, before: Finding, lost: bool
+) -> None:
+    found = compare_tests_run(now, without_brought_tests(base, landed, before))
+
+    assert (found is not None) == lost

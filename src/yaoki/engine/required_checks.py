@@ -27,7 +27,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.check_types import HEAD_CHECKS
 from yaoki.engine.claim_context import WriteNote
-from yaoki.ports import BaselineReads, TaskRow
+from yaoki.ports import BaselineReads, RevertedLanding, TaskRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CommitToVerify:
     """A commit that no task made: a merge or an undo.
 
     It consists of `base` and the landings of the run except those of the tasks `without`.
-    `onto` is its parent.
+    `onto` is its parent.  `reverted` are landings of `base` that a merge takes back.
     """
 
     commit: str
@@ -51,6 +51,7 @@ class CommitToVerify:
     base: str
     without: frozenset[TaskId] = frozenset()
     final_waivers: FinalWaivers = FinalWaivers()
+    reverted: tuple[RevertedLanding, ...] = ()
 
 
 # Verifies a commit of a run with the checks of a task; the last argument writes to the journal.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Run
 from yaoki.engine.required_checks import (
@@ -10,7 +12,7 @@ from yaoki.engine.required_checks import (
     RequiredChecks,
     VerifyCommit,
 )
-from yaoki.ports import CompletionStore, Workspace
+from yaoki.ports import CompletionStore, RevertedLanding, Workspace
 
 
 class UndoneWork:
@@ -32,6 +34,24 @@ class UndoneWork:
         undone_ids = [row.id for row in rows if row.id in reverted and not row.landed_commit]
         tasks = [self._store.task(one) for one in undone_ids]
         return self._required_checks.of_landed(run, also=tasks)
+
+    def landings_taken_back(self, run: Run, onto: str) -> tuple[RevertedLanding, ...]:
+        """The landings that the commit `onto` contains and that a merge of the run reverts there.
+
+        Where others landed with the same commit, it is made again with these alone.
+        """
+        branches = self._workspace.branches
+        new = branches.list_landings(replace(run, base=onto))
+        undone = {step.undoes for step in new} - {step.commit for step in new}
+        found, before, steps = [], run.base, branches.list_landings(run)
+        for commit, group in groupby(steps, key=lambda step: step.branch_commit):
+            landings = [step for step in group if step.task_id]
+            kept = [step.commit for step in landings if step.commit not in undone]
+            if len(kept) < len(landings):
+                without = branches.combine_landings(before, kept)
+                found += [RevertedLanding(commit, without)] if without else []
+            before = commit
+        return tuple(found)
 
     def keep_telling(self, run: Run, checks: CheckSet) -> CheckSet:
         """Those that pass where the run began: they can also pass without the undone work.

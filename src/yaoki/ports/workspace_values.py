@@ -71,6 +71,14 @@ class IgnoredFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RevertedLanding:
+    """The commit of a branch that landed work taken back since, and it without that work."""
+
+    commit: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """The exact commit to verify: the task's work merged onto the run branch's head.
 
@@ -79,6 +87,7 @@ class Candidate:
     `outside_links` are changed links whose target is outside the repository.
     `predecessor` is the commit that must be the branch's head for it to land: `onto`, unless the
     work of `companions` was joined on it first.
+    `reverted` are landings of `onto` that it takes back, whose tests may go with them.
     """
 
     commit: str
@@ -92,6 +101,7 @@ class Candidate:
     outside_links: tuple[str, ...] = ()
     predecessor: str = ""
     companions: tuple[TaskId, ...] = ()
+    reverted: tuple[RevertedLanding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
@@ -76,6 +77,38 @@ def compare_tests_run(
         f"{count_run_tests(now)} with it{skipped}"
     )
     return weakened_tests_finding([FindingItem(f"check {now.check}", words), *items])
+
+
+def without_brought_tests(base: Finding, landed: Finding, before: Finding) -> Finding:
+    """The base without the tests that `landed` ran and the commit `before` it did not.
+
+    Where they have names, exactly those of them that the base still runs; else their number.
+    """
+    if not _has_run_tests(landed) or not (_has_run_tests(before) or _has_no_tests(before)):
+        return base
+    if base.passing_tests and landed.passing_tests:
+        brought = Counter(landed.passing_tests) - Counter(before.passing_tests)
+        kept = tuple((Counter(base.passing_tests) - brought).elements())
+        less = len(base.passing_tests) - len(kept)
+        return _with_fewer_tests(replace(base, passing_tests=kept), less)
+    return _with_fewer_tests(base, max(0, count_run_tests(landed) - count_run_tests(before)))
+
+
+def _has_run_tests(finding: Finding) -> bool:
+    complete = finding.outcome in {Outcome.PASSED, Outcome.FAILED}
+    return complete and has_test_count(finding)
+
+
+def _has_no_tests(finding: Finding) -> bool:
+    """It found none, which is not the same as that they could not be loaded."""
+    known = has_test_count(finding) and "loadError" not in finding.params
+    return known and count_run_tests(finding) == 0
+
+
+def _with_fewer_tests(finding: Finding, less: int) -> Finding:
+    counts = (COUNT, PASSED) if PASSED in finding.params else (COUNT,)
+    fewer = {name: int(finding.params[name]) - less for name in counts}
+    return replace(finding, params={**finding.params, **fewer})
 
 
 def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> tuple[str, ...]:

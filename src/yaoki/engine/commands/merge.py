@@ -234,7 +234,10 @@ class MergeCommand:
         waivers = self._required_checks.final_waivers(run)
         if waivers.commit != self._workspace.branches.head(run):
             waivers = FinalWaivers()
-        commit = CommitToVerify(merge.commit, merge.onto, base, final_waivers=waivers)
+        reverted = self._undone.landings_taken_back(run, base) if merge.how == "merge" else ()
+        commit = CommitToVerify(
+            merge.commit, merge.onto, base, final_waivers=waivers, reverted=reverted
+        )
         verdict = self._verify(
             run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
         )

@@ -15,7 +15,11 @@ from yaoki.core.decide.baseline import (
     weigh,
 )
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
-from yaoki.core.decide.integrity import compare_tests_run, has_test_count
+from yaoki.core.decide.integrity import (
+    compare_tests_run,
+    has_test_count,
+    without_brought_tests,
+)
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     BaselineMode,
@@ -29,7 +33,7 @@ from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import unmatched_fixes_finding
 from yaoki.engine.stages.proof_room import ProofCheck, ProofSession
-from yaoki.ports import Baselines, CheckFacts
+from yaoki.ports import Baselines, CheckFacts, RevertedLanding
 
 # How often a task that waits for another task's run on the base looks whether it must stop.
 STOP_POLL_S = 0.2
@@ -124,17 +128,30 @@ class BaselineComparison:
         facts: CheckFacts,
         before: str,
         read_parametrized: Callable[[], ParametrizedTests],
+        reverted: Sequence[RevertedLanding] = (),
     ) -> Finding | None:
-        """The finding that a passing check runs fewer tests than on the commit `before`."""
+        """The finding that a passing check runs fewer tests than on the commit `before`, without
+        the tests that the `reverted` landings of that commit had brought.
+        """
         task, claim = check.task, check.claim
         if not has_test_count(finding) or before == facts.commit:
             return None
         if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
             return None
         base = self.baseline(check, facts, before)
+        for landing in reverted:
+            if compare_tests_run(finding, base) is not None:
+                base = self._without_tests_of(landing, base, check, facts)
         if compare_tests_run(finding, base) is None:
             return None
         return compare_tests_run(finding, base, read_parametrized())
+
+    def _without_tests_of(
+        self, landing: RevertedLanding, base: Finding, check: ProofCheck, facts: CheckFacts
+    ) -> Finding:
+        landed = self.baseline(check, facts, landing.commit)
+        before = self.baseline(check, facts, landing.before)
+        return without_brought_tests(base, landed, before)
 
     def unmatched_fixes(
         self,

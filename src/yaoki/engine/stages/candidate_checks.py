@@ -65,6 +65,7 @@ from yaoki.ports import (
     CheckFacts,
     ProofStore,
     QualityCriteria,
+    RevertedLanding,
     Workspace,
 )
 
@@ -258,7 +259,7 @@ class CandidateVerifier:
                 failed = True
                 continue
             self._comparison.save_pass(check, finding, facts.commit)
-            fewer = self._fewer_tests(run, check, finding, facts, reviewed)
+            fewer = self._fewer_tests(run, check, finding, facts, reviewed, candidate.reverted)
             if fewer is not None:
                 failed = True
                 yield conceal_details(fewer, spec)
@@ -307,11 +308,13 @@ class CandidateVerifier:
         finding: Finding,
         facts: CheckFacts,
         reviewed: ReviewedChange,
+        reverted: Sequence[RevertedLanding],
     ) -> Finding | None:
         """Are there fewer tests than without the task, or for a check task, than before the run?
 
         A task may have deleted tests that only a later check runs.  A joint commit is compared with
         the commit below it on the branch: tasks that are taken along must not lose tests either.
+        A merge may lose what the `reverted` landings had brought.
         """
         task = check.task
         if reviewed.by_agent:
@@ -326,7 +329,9 @@ class CandidateVerifier:
             changes = self._workspace.contents.read_changes(run.base, facts.commit)
             return self._definitions.review(task, whole, changes).parametrized
 
-        return self._comparison.fewer_tests(check, finding, facts, run.base, read_parametrized)
+        return self._comparison.fewer_tests(
+            check, finding, facts, run.base, read_parametrized, reverted
+        )
 
     def _facts(self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext) -> CheckFacts:
         # A check task changes nothing itself, so it is compared with the base of the run.

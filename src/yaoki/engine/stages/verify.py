@@ -203,7 +203,8 @@ class VerifyStage:
         # Nobody has claimed it, so another process may verify the same commit at the same time.
         name = f"{spec.name}-{commit.commit[:12]}-{token_hex(4)}"
         home = self._processes.folder(task, 0) / name
-        candidate, claim = Candidate(commit.commit, commit.onto, ""), unclaimed_context(note)
+        candidate = Candidate(commit.commit, commit.onto, "", reverted=commit.reverted)
+        claim = unclaimed_context(note)
         # A merge is compared with the branch it goes to, where others may have removed tests.
         compared = replace(run, base=commit.base)
         verdict = Verdict(self._verifier.verify(compared, task, candidate, home, claim))
