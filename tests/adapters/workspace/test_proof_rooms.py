@@ -378,3 +378,35 @@ def test_unused_rooms_are_removed(repo: Path) -> None:
         assert rooms.remove_unused(later) == 0
     assert rooms.remove_unused(datetime.now(UTC) - timedelta(days=1)) == 0
     assert rooms.remove_unused(later) == 1
+
+
+def test_linked_checkouts_of_a_clone_have_rooms_of_their_own(repo: Path) -> None:
+    linked = repo.parent / "linked"
+    git(repo, "worktree", "add", "-q", "-b", "feature", str(linked))
+    head = git(repo, "rev-parse", "HEAD")
+
+    used: dict[Path, set[Path]] = {repo: set(), linked: set()}
+    for top in (repo, linked) * 2:
+        with rooms_of(top).acquire("plain") as room:
+            was_ready = room.is_ready
+            room.check_out(head)
+            room.record_setup_output()
+            assert content(room) == {"a.txt", "sub/b.txt", ".gitignore"}
+            assert was_ready == bool(used[top]), "each finds its own room again"
+            used[top].add(room.files)
+
+    assert [len(folders) for folders in used.values()] == [1, 1]
+    with rooms_of(repo).acquire("plain") as one, rooms_of(linked).acquire("plain") as other:
+        assert one.files.parents[1] != other.files.parents[1]
+
+
+def test_a_room_without_its_files_is_set_up_again(repo: Path) -> None:
+    head, rooms = git(repo, "rev-parse", "HEAD"), rooms_of(repo)
+    with rooms.acquire("plain") as room:
+        room.check_out(head)
+        room.record_setup_output()
+    room.files.rename(room.files.with_name("earlier-name"))
+
+    with rooms_of(repo).acquire("plain") as again:
+        again.check_out(head)
+        assert content(again) == {"a.txt", "sub/b.txt", ".gitignore"}

@@ -205,7 +205,7 @@ class GitProofRooms:
         """Lock a room with this key, else a new room, else the least recently used one."""
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         rooms = self._folders()
-        matching = [folder for folder in rooms if self._room(folder, key).key == key]
+        matching = [folder for folder in rooms if self._room(folder, key).is_ready]
         candidates = (self._root / f"{n}" for n in range(1, ROOMS_MAX + 1))
         new = (folder for folder in candidates if folder not in rooms)
         oldest = sorted(rooms, key=lambda folder: folder.stat().st_mtime)

@@ -67,7 +67,8 @@ class GitProofRoom:
 
     @property
     def is_ready(self) -> bool:
-        return (self._folder / KEY).is_file() and self.key == self._key
+        """A room of another checkout of the clone is not: the folder of its files differs."""
+        return (self._folder / KEY).is_file() and self.key == self._key and self.files.is_dir()
 
     @property
     def key(self) -> str:

@@ -1,0 +1,60 @@
+"""A clone with linked git worktrees: each checkout has its own store and its own proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.project import (
+    BOUND_S,
+    GIT_IDENTITY,
+    Project,
+    a_plan,
+    file_contains,
+    writes,
+)
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.1", "8.6")]
+PLAN = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
+
+
+@pytest.fixture
+def linked(project: Project) -> Path:
+    """A second checkout of the clone."""
+    if project.store:
+        pytest.skip("a store elsewhere serves both checkouts")
+    folder = project.folder / "linked"
+    project.git("worktree", "add", "-q", "-b", "feature", str(folder))
+    return folder
+
+
+def run_in(project: Project, folder: Path) -> str:
+    """The branch of a run that is done there."""
+    done = project.yaoki("run", project.plan(PLAN), "--quiet", "--json", cwd=folder)
+    assert done.code == 0, done.out + done.err
+    return f"yaoki/{done.document['run']}"
+
+
+def test_both_checkouts_of_a_clone_prove_their_work(project: Project, linked: Path) -> None:
+    for folder in (project.repo, linked):
+        assert project.show(run_in(project, folder), "a.txt") == "good"
+
+
+@pytest.mark.full
+def test_two_checkouts_run_and_merge_at_the_same_time(project: Project, linked: Path) -> None:
+    slow = {"ok": {"shell": "sleep 1; test -f a.txt"}}
+    file = project.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], slow))
+    folders = (project.repo, linked)
+
+    both = [project.start("run", file, "--quiet", "--repo", str(folder)) for folder in folders]
+
+    for process in both:
+        output = process.communicate(timeout=BOUND_S)[0]
+        assert process.returncode == 0, output
+    for folder, branch in zip(folders, ("main", "feature"), strict=True):
+        project.git("-C", str(folder), *GIT_IDENTITY, "commit", "-qm", "other", "--allow-empty")
+        merged = project.yaoki("merge", cwd=folder)
+        assert merged.code == 0, merged.out + merged.err
+        assert project.show(branch, "a.txt") == "good"
+        assert project.yaoki("plan", "show", file, "--baseline", cwd=folder).code == 0
