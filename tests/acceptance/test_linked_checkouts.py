@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,37 @@ def test_two_checkouts_run_and_merge_at_the_same_time(project: Project, linked: 
         assert merged.code == 0, merged.out + merged.err
         assert project.show(branch, "a.txt") == "good"
         assert project.yaoki("plan", "show", file, "--baseline", cwd=folder).code == 0
+
+
+def test_a_checkout_names_the_one_with_the_store(project: Project, linked: Path) -> None:
+    branch = run_in(project, project.repo)
+
+    status = project.yaoki("status", cwd=linked)
+    doctor = project.yaoki("doctor", cwd=linked)
+
+    assert status.code == 6
+    assert f"yaoki status --repo {project.repo}" in status.err
+    assert f"yaoki status --repo {project.repo}" in doctor.out
+    assert doctor.code == 0, doctor.out
+    for said in (status.err, doctor.out):
+        assert branch in said
+        assert not any(words in said for words in ("was deleted", "git branch -D", "git merge"))
+
+
+@pytest.mark.full
+def test_only_branches_of_no_checkout_are_offered_for_deletion(
+    project: Project, linked: Path
+) -> None:
+    theirs, ours = run_in(project, linked), run_in(project, project.repo)
+    doctor = project.yaoki("doctor")
+    assert doctor.code == 0, doctor.out
+    assert f"{theirs}) is in the store of {linked}" in doctor.out
+
+    (linked / ".yaoki" / "state.db").write_bytes(b"damaged")
+    assert "git branch -D" not in project.yaoki("doctor").out, "an unreadable store may know it"
+
+    shutil.rmtree(linked / ".yaoki")
+    doctor = project.yaoki("doctor")
+    assert doctor.code == 1
+    assert f"git branch -D {theirs}" in doctor.out
+    assert ours not in doctor.out

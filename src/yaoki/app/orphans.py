@@ -1,12 +1,19 @@
-"""Runs whose branch is here but in no store: their `.yaoki` was deleted."""
+"""Run branches that the store here does not know.
+
+Another checkout of the clone has the store of their runs, or `.yaoki` was deleted.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.ref_names import SAVED_WORK
+from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.model.run import landing_branch
 from yaoki.core.text import format_count, quote_path
 from yaoki.errors import Unknown, WorkspaceError
 
@@ -14,33 +21,65 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 SHOWN = 3
+YAOKI_FOLDER, STORE = ".yaoki", "state.db"
 
 
-def find_orphan_branches(app: App) -> tuple[str, ...]:
-    """The branches; none where git cannot answer."""
+@dataclass(frozen=True, slots=True)
+class UnknownBranches:
+    """`deleted`: in no store of this clone; `elsewhere`: by the checkout whose store has them."""
+
+    deleted: tuple[str, ...] = ()
+    elsewhere: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+
+
+def find_unknown_branches(app: App) -> UnknownBranches:
+    """The run branches without a run in this store; none where git cannot answer."""
     try:
         branches = app.workspace.recovery.list_run_branches()
+        known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
+        left = set(branches) - known - _list_archived_branches(app.yaoki_folder)
+        elsewhere = _find_elsewhere(app, left) if left else {}
     except WorkspaceError:
-        return ()
-    known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
-    archived = {f"yaoki/{name}" for name in _archived_run_ids(app)}
-    return tuple(name for name in branches if name not in known | archived)
+        return UnknownBranches()
+    found = left.difference(*elsewhere.values())
+    return UnknownBranches(tuple(sorted(found)), elsewhere)
 
 
-def _archived_run_ids(app: App) -> set[str]:
-    return {file.name.partition(".")[0] for file in _list_archives(app)}
+def _find_elsewhere(app: App, branches: Collection[str]) -> dict[Path, tuple[str, ...]]:
+    """Those of the branches that the store of another checkout knows."""
+    here, found = app.repository.top.resolve(), dict[Path, tuple[str, ...]]()
+    for folder in app.workspace.recovery.list_checkouts():
+        if folder.resolve() != here and (known := _known_in(folder / YAOKI_FOLDER, branches)):
+            found[folder] = tuple(sorted(known))
+    return found
 
 
-def _list_archives(app: App) -> list[Path]:
-    folder = app.yaoki_folder / "archive"
-    return list(folder.glob("*.tar.gz"))
+def _known_in(home: Path, branches: Collection[str]) -> set[str]:
+    """A store that cannot be read may know all: nothing of it is offered for deletion."""
+    from yaoki.adapters.store.known_runs import read_run_ids  # most clones have one checkout
+
+    store = home / STORE
+    if not os.path.isfile(store):  # noqa: PTH113 - false also where it may not be looked for
+        return set()
+    runs = read_run_ids(store)
+    if runs is None:
+        return set(branches)
+    return ({landing_branch(run) for run in runs} | _list_archived_branches(home)) & set(branches)
+
+
+def _list_archived_branches(home: Path) -> set[str]:
+    return {landing_branch(file.name.partition(".")[0]) for file in _list_archives(home)}
+
+
+def _list_archives(home: Path) -> list[Path]:
+    return list((home / "archive").glob("*.tar.gz"))
 
 
 def suggest_unpacking(app: App) -> str:
     """The command that makes branches of the attempts in the newest archive; empty without one."""
     from yaoki.adapters.store.run_archive import BUNDLE  # after most commands nothing is archived
 
-    archives = _list_archives(app)
+    archives = _list_archives(app.yaoki_folder)
     if not archives:
         return ""
     newest = quote_path(str(max(archives, key=lambda file: file.stat().st_mtime)))
@@ -50,7 +89,13 @@ def suggest_unpacking(app: App) -> str:
 
 def make_no_run_error(app: App) -> Unknown:
     """The error for a repository without a store."""
-    branches = find_orphan_branches(app)
+    found = find_unknown_branches(app)
+    branches = found.deleted
+    if found.elsewhere:
+        words = describe_elsewhere(found.elsewhere)
+        return Unknown(
+            f"there is no run in this checkout; {words}", hint=suggest_checkouts(found.elsewhere)
+        )
     if not branches:
         return Unknown("there is no run here yet", hint="yaoki run PLAN")
     return Unknown(
@@ -66,6 +111,20 @@ def describe_branches(branches: tuple[str, ...]) -> str:
     verb = "are" if len(branches) > 1 else "is"
     count = format_count(len(branches), "branch", "branches")
     return f"{count} ({', '.join(branches[:SHOWN])}{more}) {verb}"
+
+
+def describe_elsewhere(elsewhere: Mapping[Path, tuple[str, ...]]) -> str:
+    """Which checkouts have the stores of the branches."""
+    stores = (
+        f"{describe_branches(branches)} in the store of {folder}, another checkout of this clone"
+        for folder, branches in elsewhere.items()
+    )
+    return "; ".join(stores)
+
+
+def suggest_checkouts(folders: Iterable[Path]) -> str:
+    """The commands that show the runs of other checkouts."""
+    return "; ".join(f"yaoki status --repo {quote_path(str(folder))}" for folder in folders)
 
 
 def suggest_recovery(branch: str) -> str:

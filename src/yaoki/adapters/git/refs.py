@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -211,12 +212,20 @@ class Refs:
         """The worktrees that have the branch checked out, or return to it after a rebase."""
         if not self._may_be_checked_out(ref):
             return list(self._rebase_folders(ref))
-        out = self._git.run("worktree", "list", "--porcelain", "-z").out.decode("utf-8", "replace")
-        blocks = (block.split("\0") for block in out.split("\0\0") if block)
-        folders = [
-            Path(lines[0].removeprefix("worktree ")) for lines in blocks if f"branch {ref}" in lines
-        ]
+        folders = [folder for folder, lines in self._worktrees() if f"branch {ref}" in lines]
         return folders or list(self._rebase_folders(ref))
+
+    def list_checkouts(self) -> list[Path]:
+        """The folders of all worktrees of the clone, the main one first."""
+        return [folder for folder, _ in self._worktrees()]
+
+    def _worktrees(self) -> Iterator[tuple[Path, list[str]]]:
+        """Each worktree with what git says about it."""
+        out = os.fsdecode(self._git.run("worktree", "list", "--porcelain", "-z").out)
+        for block in out.split("\0\0"):
+            first, *more = block.split("\0")
+            if first.startswith("worktree "):
+                yield Path(first.removeprefix("worktree ")), more
 
     def manual_command(self, *moves: RefMove, source_refs: Sequence[str] = ()) -> str:
         """The shell command by which a person makes these moves.

@@ -8,8 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.app.orphans import (
+    UnknownBranches,
+    describe_elsewhere,
+    find_unknown_branches,
+    suggest_checkouts,
+    suggest_recovery,
+)
 from yaoki.app.orphans import describe_branches as branches
-from yaoki.app.orphans import find_orphan_branches, suggest_recovery
 from yaoki.core.text import format_count
 from yaoki.errors import RemoteUnreachable, StoreCorrupt, StoreNewer, YaokiError
 from yaoki.faces.cli.doctor.condition import (
@@ -43,7 +49,9 @@ def examine_storage(app: App) -> Iterator[Condition]:
     if not app.has_store:
         top = app.repository.top
         ok = os.access(top, os.W_OK | os.X_OK)
-        if ok and (left := find_orphan_branches(app)):
+        found = find_unknown_branches(app) if ok else UnknownBranches()
+        yield from _describe_elsewhere(found)
+        if left := found.deleted:
             words = f"none, though {branches(left)} here: .yaoki was deleted"
             yield Condition("store", False, words, suggest_recovery(left[-1]))
             return
@@ -57,10 +65,20 @@ def examine_storage(app: App) -> Iterator[Condition]:
         yield examine_condition(
             "journal file", lambda: _journal_file_condition(app), REOPEN_COMMAND
         )
-        if left := find_orphan_branches(app):
+        found = find_unknown_branches(app)
+        yield from _describe_elsewhere(found)
+        if left := found.deleted:
             words = f"{branches(left)} here that the store does not know: another store had them"
             yield Condition("run branches", False, words, suggest_recovery(left[-1]))
         yield from _closed_accounts(app)
+
+
+def _describe_elsewhere(found: UnknownBranches) -> Iterator[Condition]:
+    """The runs of other checkouts are no defect of this one."""
+    if found.elsewhere:
+        commands = suggest_checkouts(found.elsewhere)
+        words = f"{describe_elsewhere(found.elsewhere)} ({commands})"
+        yield Condition("run branches", True, words)
 
 
 def _examine_store(app: App, look: Callable[[], Condition]) -> Condition:
