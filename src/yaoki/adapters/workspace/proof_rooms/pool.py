@@ -49,6 +49,7 @@ KEYS_MAX = 64
 # output that was built from sources of another commit.
 VERSION = 5
 KEY_CHARS = 64
+SUBMODULE_MODE = "160000 "
 BUILDS = "builds-"
 
 
@@ -140,8 +141,19 @@ class GitProofRooms:
         copied: tuple[tuple[str, int, int], ...],
     ) -> str:
         rows = self._git.read_names("ls-tree", "-r", "-z", commit)
+        named = {word.removeprefix("./") for argv in setup for word in argv}
         mentioned = {word.removeprefix("./") for argv in setup for word in _words(argv)}
-        files = [row for row in rows if _is_input(row.partition("\t")[2], mentioned, inputs)]
+        # A submodule may point at a commit that only the agent's worktree has; for that one
+        # set-up could not run.
+        files = [
+            row
+            for row in rows
+            if _is_input(
+                row.partition("\t")[2],
+                named if row.startswith(SUBMODULE_MODE) else mentioned,
+                inputs,
+            )
+        ]
         tools = [_identify_tool(argv[0]) for argv in setup if argv]
         facts = (VERSION, setup, files, copied, platform.platform(), tools)
         key = hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
