@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import random
 import shutil
@@ -53,6 +54,8 @@ LIVES_MAX = 60
 def _template() -> TemporaryDirectory[str]:
     """An empty, migrated store; copied for every story, which is quicker than migrating."""
     made = TemporaryDirectory(prefix="yaoki-simulation-")
+    # Without it the folder is removed as garbage, with a warning.
+    atexit.register(made.cleanup)
     clock = HandClock(World(random.Random(0), {}))
     open_store(Path(made.name) / "state.db", clock, durable=False).close()
     return made
