@@ -33,7 +33,7 @@ CORE_MAY_IMPORT = (
     "graphlib",
     "hashlib",
     "heapq",
-    # For `core.model` only, whose names are imported when they are first used.
+    # For `lazy_names` only, by which packages import their names when they are first used.
     "importlib",
     "inspect",
     "itertools",

@@ -5,8 +5,9 @@ The names are imported when they are first used: most commands need few of them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from yaoki.core.lazy_names import import_on_first_use
 
 if TYPE_CHECKING:
     from yaoki.views.decisions import ExplainedDecision
@@ -101,9 +102,4 @@ _MODULES = {
 
 
 if not TYPE_CHECKING:  # a type checker would believe in any name
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        return value
+    __getattr__ = import_on_first_use(__name__, _MODULES)
