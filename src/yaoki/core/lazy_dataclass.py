@@ -109,7 +109,7 @@ def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
 
 
 def _class_content(cls: Any, *, frozen: bool) -> dict[str, Any]:
-    """What the decorator adds to the class, apart from its own fields."""
+    """The attributes that the decorator adds to the class, apart from its own fields."""
     own = vars(cls)
     content: dict[str, Any] = {"__dataclass_fields__": _StandardFields()}
     for name in ("__init__", "__repr__", "__eq__"):

@@ -126,13 +126,15 @@ def plan_rerun_round(
         and (task.first_base != head or task.substitutes_without(refused_accounts))
     ]
     ordered = sorted(able, key=_order)
-    conflicts = [task for task in ordered if _met_conflict(task)]
-    rerun = [task for task in ordered if task not in conflicts[1:]][:RERUNS_PER_ROUND]
-    return RerunRound(tuple(rerun), tuple(task for task in waiting if task not in able))
+    first = next(filter(_met_conflict, ordered), None)
+    rerun = [task for task in ordered if task is first or not _met_conflict(task)]
+    return RerunRound(
+        tuple(rerun[:RERUNS_PER_ROUND]), tuple(task for task in waiting if task not in able)
+    )
 
 
 def _met_conflict(task: Task) -> bool:
-    """Conflict markers that an agent left are not good enough, and of this pattern."""
+    """Did it fail by a conflict?  Markers that an agent left are a failure of quality."""
     failure = task.failure
     return failure is not None and (
         failure.kind is FailureKind.CONFLICT or failure.pattern == CONFLICT_PATTERN

@@ -80,7 +80,7 @@ def holds_for_wrong(accepts, value, make_again):
 
 
 def wrong_steps(keeps_length):
-    """What is added to a number, and whether a text keeps its length.
+    """A step says what is added to a number, and whether a text keeps its length.
 
     A value that is equal to one far value may be clipped; to both, the rest of a division; to
     near values, rounded.
@@ -147,7 +147,7 @@ def make_wrong_bytes(value, step):
 
 
 def is_number(kind):
-    """Of the standard library itself: one of the program may compute what it likes."""
+    """Is it a number type of the standard library?  One of the program may compute anything."""
     from decimal import Decimal
     from fractions import Fraction
 
@@ -201,7 +201,7 @@ def make_wrong_copy(value, step, depth):
         try:
             object.__setattr__(made, name, make_wrong(old, step, depth + 1))
             changed = True
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - what cannot be made wrong stays
             continue
     if not changed:
         raise ValueError("nothing in it can be made wrong")
@@ -209,7 +209,7 @@ def make_wrong_copy(value, step, depth):
 
 
 def attribute_names(value):
-    """Of pytest's approx, only what is expected."""
+    """The names of all attributes; of pytest's approx only the expected value."""
     kind = type(value)
     if kind.__name__.startswith("Approx"):
         return ["expected"]
@@ -227,7 +227,7 @@ def copy_object(value):
 
 
 def make_wrong_content(value, step, depth):
-    """Of a text, number or container with a class of its own; None where it has attributes only."""
+    """The wrong content of a text, number or container; None if the value has only attributes."""
     kind = type(value)
     for base in (str, bytes, int, float, complex, tuple, frozenset):
         if issubclass(kind, base):
@@ -274,7 +274,7 @@ def contains(value, condition, depth=4):
 
 
 def inner_values(value):
-    """Of a container, also one with a class of its own; by the base, which no class changes."""
+    """The items of a container, read by its base class, which no subclass changes."""
     kind = type(value)
     if is_wrapper(kind):
         return [vars(value).get("data")]

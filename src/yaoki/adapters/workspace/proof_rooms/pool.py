@@ -55,7 +55,7 @@ BUILDS = "builds-"
 
 @dataclass(frozen=True, slots=True)
 class _Inputs:
-    """What set-up with one key reads: tracked `files`, and those copied from the user's checkout.
+    """The files that set-up with one key reads: tracked `files`, and those `copied` to the room.
 
     `has_all`: the plan lists what else it reads.
     """

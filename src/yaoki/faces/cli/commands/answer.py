@@ -251,7 +251,7 @@ def _answer(
 
 
 def _next_obstacle(app: App, task: Task) -> str:
-    """What must happen before a worker continues the answered task; empty if nothing."""
+    """The words for what a worker waits for before it continues the task; empty if nothing."""
     run = app.reads.run(task.run_id)
     view = _view(load_run_view(app, run), task.id)
     if view.blocked:

@@ -1,4 +1,4 @@
-"""What the tests expect of a program that they start as a command: its words and its output."""
+"""Commands that tests start: the arguments, and the output that the tests expect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_command_runs(path: str, text: str) -> tuple[CommandRun, ...]:
 
 
 def printed_text(value: Literal) -> str:
-    """What a program prints for it, without space around."""
+    """The output that the program prints for these arguments, without space around it."""
     if isinstance(value, float):
         return str(int(value)) if value == int(value) else repr(value)
     return value.strip() if isinstance(value, str) else ""
