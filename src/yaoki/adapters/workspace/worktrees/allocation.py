@@ -21,6 +21,7 @@ from yaoki.adapters.git.refs import RefMove, Refs, refuse_checked_out
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
+from yaoki.adapters.workspace.worktrees.registration import WorktreeRegistration
 from yaoki.adapters.workspace.worktrees.setup_files import STATUS, SetupFileStore
 from yaoki.adapters.workspace.worktrees.worktree import (
     UNFINISHED_MARK,
@@ -45,9 +46,6 @@ UNFINISHED = frozenset(
 # An unfinished merge stays until its content is saved: a person's merge counts.
 MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 
-# `--lock` marks a worktree while it is being made.
-ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", UNFINISHED_MARK.decode())
-
 RECORDS = ".prepared"
 FOLDERS_KEPT = 1024
 
@@ -57,6 +55,7 @@ class Worktrees:
 
     def __init__(self, git: Git, root: Path) -> None:
         self._git, self._refs = git, Refs(git)
+        self._registration = WorktreeRegistration(git)
         self.setup_files = SetupFileStore(git, root / RECORDS)
         self._root, self._trash = root, root / ".trash"
         self._clock, self._trash_emptied = SystemClock(), False
@@ -117,14 +116,14 @@ class Worktrees:
             refuse_checked_out(self._refs, ref)
             # Not by `-B`: git would start a process for the branch.
             self._refs.overwrite(RefMove(ref, commit))
-            self._git.run(*ADD, str(path), branch)
+            self._registration.add_on_branch(path, branch)
         return self._fill(self.find(task_id))
 
     def add_detached(self, name: str, commit: str) -> Path:
         """A worktree on no branch."""
         path = self._root / ref_component(name)
         with self._locked():
-            self._git.run(*ADD, "--detach", str(path), commit)
+            self._registration.add_detached(path, commit)
         return self._fill(self.find(name)).path
 
     def _fill(self, worktree: Worktree) -> Worktree:
