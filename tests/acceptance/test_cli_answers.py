@@ -206,6 +206,29 @@ def test_a_waiver_warns_of_the_other_tasks_with_this_check(project: Project) -> 
     assert "yaoki plan recheck" in waived
 
 
+@pytest.mark.spec("10.4", "16.4")
+def test_waived_work_without_a_change_is_proven_by_its_own_checks_only(project: Project) -> None:
+    """The criteria about an idle agent failed on the same commit before the waiver."""
+    idle = {"command": ["sh", "-c", "echo Done."]}
+    task = {"id": "a", "checks": ["new", "old"], "retry": {"max_retries": 0}}
+    checks = {"new": file_contains("a.txt"), "old": file_contains("README", "hello")}
+    plan = a_plan({}, [task], checks) | {"agents": {"idle": idle}, "agent": "idle"}
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert "Q6" in str(project.events("a")), "the agent claimed to be done"
+
+    assert project.yaoki("answer", "a", "waive", "--check", "new").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+
+    assert resumed.code == 0, resumed.out + resumed.err
+    receipt = project.folder / "receipt.json"
+    report = project.yaoki("report", "--receipt", str(receipt))
+    verified = project.yaoki("verify", str(receipt))
+    assert verified.code == 0, verified.out
+    proven = project.yaoki("why", "a", "--json").document["proven"]
+    assert proven == {"new": "WAIVED", "old": "PASSED"}
+    assert "Q6 FAILED" not in report.out
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1", "6.6")
 def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Project) -> None:

@@ -216,10 +216,12 @@ def _explain_repetition(history: TaskHistory, result: CheckResult) -> CheckResul
 def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     history.check_run_log.judge()
+    commit = data.get("commit", "")
+    checks = tuple(history._commit_checks.values()) if commit == history._commit else ()
+    # Each judgment has its own results: an earlier one of the same commit may have more.
+    history._commit, history._commit_checks = "", {}
     if not data["passed"]:
         return
-    commit = data.get("commit", "")
-    checks = history._commit_checks.values() if commit == history._commit else ()
     outcomes = data.get("checks", {})
     history.judgments.append(
         Judgment(
@@ -227,7 +229,7 @@ def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
             data.get("onto", ""),
             data.get("unchanged", False),
             outcomes,
-            tuple(checks),
+            checks,
             history.check_revision,
         )
     )
