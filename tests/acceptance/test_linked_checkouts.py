@@ -15,6 +15,8 @@ from tests.acceptance.project import (
     file_contains,
     writes,
 )
+from tests.acceptance.test_sandbox import a_plan as sandboxed_plan
+from tests.acceptance.test_sandbox import needs_bubblewrap, write_sandbox_settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.1", "8.6")]
 PLAN = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": file_contains("a.txt")})
@@ -93,3 +95,38 @@ def test_only_branches_of_no_checkout_are_offered_for_deletion(
     assert doctor.code == 1
     assert f"git branch -D {theirs}" in doctor.out
     assert ours not in doctor.out
+
+
+@pytest.mark.spec("14.3", "17.2")
+def test_a_sandboxed_agent_reaches_no_store_of_another_checkout(project: Project) -> None:
+    """Their parent folder is writable: only the state of yaoki is closed to the agent."""
+    if project.store:
+        pytest.skip("a store elsewhere serves both checkouts")
+    needs_bubblewrap()
+    root = project.folder / "trees"
+    settings = (project.repo / "yaoki.toml").read_text()
+    (project.repo / "yaoki.toml").write_text(f'{settings}\n[workspace]\nroot = "{root}"\n')
+    write_sandbox_settings(project, mode="on", writable=[str(project.folder)])
+    linked = project.folder / "linked"
+    project.git("worktree", "add", "-q", "-b", "feature", str(linked))
+    run_in(project, linked)
+    run_in(project, project.repo)
+    (own,), (other,) = (list(root.glob(f"{name}-*")) for name in ("repo", "linked"))
+
+    for folder, closed, room in ((linked, project.repo, own), (project.repo, linked, other)):
+        (room / "secret").write_text("SECRET")
+        tries = (
+            f"grep -aq CREATE {closed}/.yaoki/state.db && echo DID read",
+            f"echo evil >> {closed}/.yaoki/state.db && echo DID write",
+            f"touch {closed}/.yaoki/runs/planted && echo DID plant",
+            f"cat {room}/secret && echo DID read a worktree",
+            f"echo evil > {room}/planted && echo DID plant in a worktree",
+            f"touch {closed}/beside && echo REACHED {closed}/beside",
+        )
+        done = project.yaoki("run", sandboxed_plan(project, "\n".join(tries)), cwd=folder)
+
+        assert done.code == 0, done.out + done.err
+        log = project.yaoki("logs", "a", cwd=folder).out
+        assert f"REACHED {closed}/beside" in log
+        assert "DID" not in log
+        assert "SECRET" not in log

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.ref_names import SAVED_WORK
+from yaoki.app.repository import YAOKI_FOLDER
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import format_count, quote_path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 SHOWN = 3
-YAOKI_FOLDER, STORE = ".yaoki", "state.db"
+STORE = "state.db"
 
 
 @dataclass(frozen=True, slots=True)

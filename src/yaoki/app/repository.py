@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from yaoki.core.redact import mask
 from yaoki.core.text import format_count
 from yaoki.errors import StoreError
 
+YAOKI_FOLDER = ".yaoki"
 # Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
     *(".pgpass", ".pg_service.conf"),
@@ -70,7 +71,7 @@ class RepositoryContext:
         self._create = create
         self._store_url = store
         self.clock = SystemClock()
-        self.yaoki_folder = self.repository.top / ".yaoki"
+        self.yaoki_folder = self.repository.top / YAOKI_FOLDER
         self.runs_folder = self.yaoki_folder / "runs"
 
     @cached_property
@@ -197,9 +198,13 @@ class RepositoryContext:
     @property
     def worktrees_root(self) -> Path:
         """Outside the repository, one folder per repository."""
+        return self._worktrees_root_of(self.repository.top)
+
+    def _worktrees_root_of(self, checkout: Path) -> Path:
+        """The folder of the worktrees of a checkout of this clone that has the same settings."""
         root = self.settings.workspace.root
         home = Path(root).expanduser() if root else state_home() / "worktrees"
-        return home / f"{self.repository.top.name}-{self._repository_digest}"
+        return home / f"{checkout.name}-{self._repository_digest}"
 
     @cached_property
     def proof_rooms(self) -> GitProofRooms:
@@ -266,7 +271,7 @@ class RepositoryContext:
             writable=tuple(_expand_home(place) for place in sandbox_settings.writable),
             network=sandbox_settings.network,
             hidden=self._hidden_paths,
-            hidden_checks=self._hidden_check_folders,
+            list_hidden=self._list_changing_hidden_paths,
             socket_folders=tuple(_expand_home(place) for place in sandbox_settings.readable),
         )
         return SandboxChoice(
@@ -286,6 +291,21 @@ class RepositoryContext:
         return HiddenChecks(
             lambda: self.store, repository.top, [place.resolve() for place in private]
         )
+
+    def _list_changing_hidden_paths(self) -> Sequence[Path]:
+        return (*self._list_paths_of_other_checkouts(), *self._hidden_check_folders())
+
+    def _list_paths_of_other_checkouts(self) -> Iterator[Path]:
+        """The state and the worktrees of the other checkouts of this clone.
+
+        A checkout whose first run starts while an agent works here is hidden from the next command.
+        """
+        from yaoki.adapters.git.checkout_list import list_checkouts
+
+        own_worktrees = self.worktrees_root.resolve()
+        for folder in list_checkouts(self.repository.common_dir):
+            if own_worktrees != folder.parent and folder != self.repository.top:
+                yield from (folder / YAOKI_FOLDER, self._worktrees_root_of(folder))
 
     def _hidden_check_folders(self) -> Sequence[Path]:
         from yaoki.adapters.store import is_store_known
@@ -311,7 +331,7 @@ class RepositoryContext:
             state_home(),
             self.worktrees_root,
             self.proof_rooms_root.parent,
-            self.repository.top / ".yaoki",
+            self.yaoki_folder,
         )
         sandbox_settings, home = self.settings.sandbox, Path.home()
         shown = {_expand_home(place) for place in sandbox_settings.readable}

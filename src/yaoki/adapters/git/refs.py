@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from yaoki.adapters.git.checkout_list import list_checkouts
 from yaoki.adapters.git.ref_names import OWN_PREFIXES
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
@@ -217,7 +218,7 @@ class Refs:
 
     def list_checkouts(self) -> list[Path]:
         """The folders of all worktrees of the clone, the main one first."""
-        return [folder for folder, _ in self._worktrees()]
+        return list_checkouts(self._git.common_dir)
 
     def _worktrees(self) -> Iterator[tuple[Path, list[str]]]:
         """Each worktree with what git says about it."""

@@ -77,7 +77,7 @@ class Sandbox:
     `worktrees` holds one folder for each task.  `read_only` (the repository and its git folder) is
     readable inside hidden folders, and read-only inside writable folders.  `hidden` folders (the
     store, keys, proof rooms, other worktrees) are empty inside, except for the command's own files,
-    and so are the folders of `hidden_checks`, which runs may add at any time.
+    and so are those of `list_hidden` (hidden checks, other checkouts), which change during a run.
     Sockets are closed, because their server is outside, except below `socket_folders` and in
     writable folders.
     """
@@ -88,7 +88,7 @@ class Sandbox:
     network: bool = True
     program: str = ""
     hidden: tuple[Path, ...] = ()
-    hidden_checks: Callable[[], Sequence[Path]] = tuple
+    list_hidden: Callable[[], Sequence[Path]] = tuple
     socket_folders: tuple[Path, ...] = ()
 
     def check_available(self) -> None:
@@ -222,7 +222,7 @@ class Sandbox:
         yield from bind_options(readable, writable, [*hidden, *sockets])
 
     def _all_hidden(self) -> tuple[Path, ...]:
-        return (*self.hidden, *self.hidden_checks())
+        return (*self.hidden, *self.list_hidden())
 
     def _find_program(self) -> str:
         if bubblewrap := shutil.which(self.program or PROGRAM):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+from yaoki.adapters.git.checkout_list import list_link_files, read_gitdir
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.ref_names import REF_COMPONENT, ref_component, task_branch_ref
 from yaoki.adapters.git.refs import RefMove, Refs, refuse_checked_out
@@ -64,10 +65,10 @@ class Worktrees:
     def find(self, task_id: str) -> Worktree:
         path, usual = _usual_folders(self._root, self._git.common_dir, ref_component(task_id))
         link = f"{path}/.git"
-        if _read_gitdir(f"{usual}/gitdir") == link:
+        if read_gitdir(f"{usual}/gitdir") == link:
             return Worktree(task_id, path, usual)
         others = self._git.common_dir.glob("worktrees/*/gitdir")
-        found = (file.parent for file in others if _read_gitdir(str(file)) == link)
+        found = (file.parent for file in others if read_gitdir(str(file)) == link)
         return Worktree(task_id, path, next(found, None))
 
     def list_ids(self) -> frozenset[str]:
@@ -75,8 +76,7 @@ class Worktrees:
         their folder was killed.  Names with a dot are yaoki's own folders.
         """
         folders = [p.name for p in self._root.iterdir()] if self._root.is_dir() else []
-        files = self._git.common_dir.glob("worktrees/*/gitdir")
-        links = (Path(link) for file in files if (link := _read_gitdir(str(file))))
+        links = list_link_files(self._git.common_dir)
         recorded = [link.parent.name for link in links if link.parents[1] == self._root]
         return frozenset(name for name in (*folders, *recorded) if REF_COMPONENT.fullmatch(name))
 
@@ -270,16 +270,6 @@ def _usual_folders(root: Path, common_dir: Path, name: str) -> tuple[Path, Path]
     The result is kept, because it is needed a dozen times for each task.
     """
     return root / name, common_dir / "worktrees" / name
-
-
-def _read_gitdir(file: str) -> str:
-    """The `.git` file of a worktree that git's record names; empty when it was just removed."""
-    try:
-        with open(file, "rb") as stream:  # noqa: PTH123 - a Path would be made only for this
-            text = os.fsdecode(stream.read().rstrip(b"\n"))
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    return os.path.normpath(os.path.join(os.path.dirname(file), text))  # noqa: PTH118, PTH120
 
 
 def _is_plain_file_with(file: Path, content: bytes) -> bool:
