@@ -9,6 +9,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── LeaseLost            the caller's claim was superseded
 │   ├── OverLimit            a queue, a text or a disk is full
 │   ├── Unknown              no such run, task, check, snapshot
+│   │   └── RunInOtherCheckout     another checkout of the clone has the run
 │   ├── NotNow               the state of the task or run forbids it
 │   └── Untrusted            this repository would run commands that no person has trusted
 ├── StoreError               the database cannot serve
@@ -133,6 +134,19 @@ class OverLimit(Refused):
 
 class Unknown(Refused):
     """No run, task, check or snapshot has this name."""
+
+
+class RunInOtherCheckout(Unknown):
+    """The store of another checkout of the clone has the run.
+
+    `path` is its folder as a word of a shell line.
+    """
+
+    def __init__(self, run_id: str, folder: str, path: str) -> None:
+        super().__init__(
+            f"run {run_id} is in the store of {folder}, another checkout of this clone",
+            hint=f"cd {path} && yaoki status {run_id}",
+        )
 
 
 class NotNow(Refused):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,40 @@ def test_a_checkout_names_the_one_with_the_store(project: Project, linked: Path)
     doctor = project.yaoki("doctor", cwd=linked)
 
     assert status.code == 6
-    assert f"yaoki status --repo {project.repo}" in status.err
-    assert f"yaoki status --repo {project.repo}" in doctor.out
+    assert f"cd {project.repo} && yaoki status" in status.err
+    assert f"cd {project.repo} && yaoki status" in doctor.out
     assert doctor.code == 0, doctor.out
+    assert branch in doctor.out
+    assert f"run {branch.removeprefix('yaoki/')} is in the store of {project.repo}" in status.err
     for said in (status.err, doctor.out):
-        assert branch in said
         assert not any(words in said for words in ("was deleted", "git branch -D", "git merge"))
+
+
+def test_a_run_of_another_checkout_is_named_with_the_command_that_shows_it(
+    project: Project, linked: Path
+) -> None:
+    """Its branch is gone, as after a merge: the store alone knows the run."""
+    branch = run_in(project, project.repo)
+    run = branch.removeprefix("yaoki/")
+    project.git("branch", "-D", branch)
+    lives = f"run {run} is in the store of {project.repo}, another checkout of this clone"
+    shows = f"cd {project.repo} && yaoki status {run}"
+
+    def refusals(*commands: str) -> Iterator[str]:
+        for words in commands:
+            refused = project.yaoki(*words.split(), cwd=linked)
+            assert refused.code == 6, refused.out
+            assert lives in refused.err
+            yield refused.err.strip().splitlines()[-1].strip()
+
+    named = [f"status {run}", f"status {branch}", f"status {run[:4]}", f"report {run}"]
+    first = ("status", *named, f"why {run}-1", f"why a --run {run}")
+    assert list(refusals(*first)) == [shows] * 7
+
+    run_in(project, linked)
+    later = (f"trace {run}", f"why {run}-1", f"why a --run {run}")
+    assert list(refusals(*named, *later)) == [shows] * 7
+    assert "no run named 'nothing'" in project.yaoki("status", "nothing", cwd=linked).err
 
 
 @pytest.mark.full

@@ -20,8 +20,11 @@ def open_app(
     store: str = "",
     wait_for_store: bool = False,
     read_only: bool = False,
+    named: str = "",
 ) -> Iterator[App]:
     """The repository with its store; without `create` a missing store is an error.
+
+    `named` is the run or task of the command: that error says which other checkout has it.
 
     `read_only` is for commands that start and change nothing: a typo in the settings that cannot
     concern the store is a warning for them.
@@ -50,7 +53,7 @@ def open_app(
         if not create and not app.has_store:
             from yaoki.app.orphans import make_no_run_error  # only for this error
 
-            raise make_no_run_error(app)
+            raise make_no_run_error(app, named)
         yield app
     finally:
         app.close()

@@ -5,14 +5,20 @@ Another checkout of the clone has the store of their runs, or `.yaoki` was delet
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.ref_names import SAVED_WORK
-from yaoki.app.repository import YAOKI_FOLDER
+from yaoki.app.other_checkouts import (
+    OtherCheckout,
+    find_run_elsewhere,
+    list_archived_run_ids,
+    list_archives,
+    list_other_checkouts,
+    make_runs_elsewhere_error,
+)
 from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import format_count, quote_path
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 SHOWN = 3
-STORE = "state.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +53,28 @@ def find_unknown_branches(app: App) -> UnknownBranches:
 
 def _find_elsewhere(app: App, branches: Collection[str]) -> dict[Path, tuple[str, ...]]:
     """Those of the branches that the store of another checkout knows."""
-    here, found = app.repository.top.resolve(), dict[Path, tuple[str, ...]]()
-    for folder in app.workspace.recovery.list_checkouts():
-        if folder.resolve() != here and (known := _known_in(folder / YAOKI_FOLDER, branches)):
-            found[folder] = tuple(sorted(known))
-    return found
+    known = {
+        other.folder: _known_in(other, branches) for other in list_other_checkouts(app.context)
+    }
+    return {folder: tuple(sorted(names)) for folder, names in known.items() if names}
 
 
-def _known_in(home: Path, branches: Collection[str]) -> set[str]:
+def _known_in(other: OtherCheckout, branches: Collection[str]) -> set[str]:
     """A store that cannot be read may know all: nothing of it is offered for deletion."""
-    from yaoki.adapters.store.known_runs import read_run_ids  # most clones have one checkout
-
-    store = home / STORE
-    if not os.path.isfile(store):  # noqa: PTH113 - false also where it may not be looked for
-        return set()
-    runs = read_run_ids(store)
-    if runs is None:
+    if other.run_ids is None:
         return set(branches)
-    return ({landing_branch(run) for run in runs} | _list_archived_branches(home)) & set(branches)
+    return {landing_branch(run) for run in other.run_ids} & set(branches)
 
 
 def _list_archived_branches(home: Path) -> set[str]:
-    return {landing_branch(file.name.partition(".")[0]) for file in _list_archives(home)}
-
-
-def _list_archives(home: Path) -> list[Path]:
-    return list((home / "archive").glob("*.tar.gz"))
+    return {landing_branch(run) for run in list_archived_run_ids(home)}
 
 
 def suggest_unpacking(app: App) -> str:
     """The command that makes branches of the attempts in the newest archive; empty without one."""
     from yaoki.adapters.store.run_archive import BUNDLE  # after most commands nothing is archived
 
-    archives = _list_archives(app.yaoki_folder)
+    archives = list_archives(app.yaoki_folder)
     if not archives:
         return ""
     newest = quote_path(str(max(archives, key=lambda file: file.stat().st_mtime)))
@@ -88,8 +82,11 @@ def suggest_unpacking(app: App) -> str:
     return f"tar -xzf {newest} {BUNDLE} && {fetch}"
 
 
-def make_no_run_error(app: App) -> Unknown:
-    """The error for a repository without a store."""
+def make_no_run_error(app: App, named: str) -> Unknown:
+    """The error for a repository without a store; `named` is the run or task to find."""
+    elsewhere = find_run_elsewhere(app.context, named) or make_runs_elsewhere_error(app.context)
+    if elsewhere is not None:
+        return elsewhere
     found = find_unknown_branches(app)
     branches = found.deleted
     if found.elsewhere:
@@ -125,7 +122,7 @@ def describe_elsewhere(elsewhere: Mapping[Path, tuple[str, ...]]) -> str:
 
 def suggest_checkouts(folders: Iterable[Path]) -> str:
     """The commands that show the runs of other checkouts."""
-    return "; ".join(f"yaoki status --repo {quote_path(str(folder))}" for folder in folders)
+    return "; ".join(f"cd {quote_path(str(folder))} && yaoki status" for folder in folders)
 
 
 def suggest_recovery(branch: str) -> str:

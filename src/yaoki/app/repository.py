@@ -300,12 +300,8 @@ class RepositoryContext:
 
         A checkout whose first run starts while an agent works here is hidden from the next command.
         """
-        from yaoki.adapters.git.checkout_list import list_checkouts
-
-        own_worktrees = self.worktrees_root.resolve()
-        for folder in list_checkouts(self.repository.common_dir):
-            if own_worktrees != folder.parent and folder != self.repository.top:
-                yield from (folder / YAOKI_FOLDER, self._worktrees_root_of(folder))
+        for folder in self.list_other_checkouts():
+            yield from (folder / YAOKI_FOLDER, self._worktrees_root_of(folder))
 
     def _hidden_check_folders(self) -> Sequence[Path]:
         from yaoki.adapters.store import is_store_known
@@ -364,6 +360,14 @@ class RepositoryContext:
         if url and mask(url, ()) == url:
             variables["YAOKI_REPO_STORE"] = url
         return variables
+
+    def list_other_checkouts(self) -> list[Path]:
+        """The folders of the other checkouts of this clone, without the worktrees of its tasks."""
+        from yaoki.adapters.git.checkout_list import list_checkouts
+
+        own_worktrees, top = self.worktrees_root.resolve(), self.repository.top
+        folders = list_checkouts(self.repository.common_dir)
+        return [folder for folder in folders if folder != top and folder.parent != own_worktrees]
 
     def list_open_run_ids(self) -> Sequence[RunId]:
         return [run_id for run_id, _, _ in self.store.unfinished_runs()]

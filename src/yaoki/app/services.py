@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from yaoki.engine.stage_settings import FreeCapacity
     from yaoki.engine.stages.resources import TaskResources
     from yaoki.engine.stages.stages import Stages
+    from yaoki.errors import Unknown
     from yaoki.ports import WorkerSeen
 
 
@@ -87,7 +88,15 @@ class Services:
     def lookup(self) -> RunLookup:
         from yaoki.engine.commands.lookup import RunLookup
 
-        return RunLookup(self._context.store, self._archive_hint)
+        return RunLookup(self._context.store, self._archive_hint, self._find_elsewhere)
+
+    def _find_elsewhere(self, text: str) -> Unknown | None:
+        """The error for a run or task of another checkout; for no name, for all their runs."""
+        from yaoki.app.other_checkouts import find_run_elsewhere, make_runs_elsewhere_error
+
+        if not text:
+            return make_runs_elsewhere_error(self._context)
+        return find_run_elsewhere(self._context, text)
 
     def _archive_hint(self, text: str) -> str:
         """The remedy for the name of an archived run or task, and for no name at all; empty when

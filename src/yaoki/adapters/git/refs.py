@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.git.checkout_list import list_checkouts
 from yaoki.adapters.git.ref_names import OWN_PREFIXES
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
@@ -215,10 +214,6 @@ class Refs:
             return list(self._rebase_folders(ref))
         folders = [folder for folder, lines in self._worktrees() if f"branch {ref}" in lines]
         return folders or list(self._rebase_folders(ref))
-
-    def list_checkouts(self) -> list[Path]:
-        """The folders of all worktrees of the clone, the main one first."""
-        return list_checkouts(self._git.common_dir)
 
     def _worktrees(self) -> Iterator[tuple[Path, list[str]]]:
         """Each worktree with what git says about it."""

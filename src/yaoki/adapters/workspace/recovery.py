@@ -60,12 +60,6 @@ class WorkRecovery:
         return tuple(sorted(name for name in names if RUN_BRANCH_NAME.fullmatch(name)))
 
     @translates_os_errors
-    def list_checkouts(self) -> tuple[Path, ...]:
-        """The folders of this clone's checkouts, without the worktrees of its tasks."""
-        folders, own = self._refs.list_checkouts(), self._root.parent.resolve()
-        return tuple(folder for folder in folders if own not in folder.resolve().parents)
-
-    @translates_os_errors
     def list_saved_work(self) -> list[SavedWork]:
         self._mode.fetch_all_below(SAVED_WORK, SNAPSHOTS)
         return self._saved_refs.list_saved_work()

@@ -22,11 +22,18 @@ SEARCHED_RUNS_MAX = 20
 
 class RunLookup:
     """`archived_hint` gives the command that shows an archived run, or nothing; for an empty name
-    the command that shows all of them.
+    the command that shows all of them.  `find_elsewhere` gives the error for a run or task of
+    another checkout of the clone, or nothing; for an empty name the error for all their runs.
     """
 
-    def __init__(self, store: Reads, archived_hint: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        store: Reads,
+        archived_hint: Callable[[str], str],
+        find_elsewhere: Callable[[str], Unknown | None],
+    ) -> None:
         self._store, self._archived_hint = store, archived_hint
+        self._find_elsewhere = find_elsewhere
 
     def find_run(self, text: str = "") -> Run:
         """Find a run by id, its beginning, or branch; the newest when `text` is empty."""
@@ -35,7 +42,8 @@ class RunLookup:
             return runs[-1]
         archived = self._archived_hint(text)
         if not runs and not archived:
-            raise Unknown("there is no run here yet", hint="yaoki run PLAN")
+            here = Unknown("there is no run here yet", hint="yaoki run PLAN")
+            raise self._find_elsewhere(text) or here
         if not text:
             raise Unknown("every run of this repository is archived", hint=archived)
         matches = [run for run in runs if run.id == text or run.branch == text]
@@ -44,6 +52,8 @@ class RunLookup:
             words = f"{text!r} is too short for the beginning of a run id"
             hint = f"{PREFIX_LENGTH_MIN} characters are enough: yaoki status --all"
             raise Unknown(words, hint=hint)
+        if not matches and not archived and (elsewhere := self._find_elsewhere(text)):
+            raise elsewhere
         if len(matches) != 1:
             count = f"{len(matches)} runs" if matches else "no run"
             raise Unknown(f"{count} named {text!r}", hint=archived or "yaoki status --all")
@@ -54,7 +64,7 @@ class RunLookup:
         if archived := self._archived_hint(text):
             raise Unknown(f"{text!r} is no longer here", hint=archived)
         if TASK_ID.fullmatch(text):
-            return self._store.task(text).id
+            return self._task_with_id(text)
         found = self.find_run(run)
         rows = self._store.rows(found.id)
         matches = [row for row in rows if row.name == text or str(row.n) == text]
@@ -66,6 +76,12 @@ class RunLookup:
         hint = self._suggest_run(text) if not run else ""
         words = f"there is no task {text!r} in this run"
         raise Unknown(words, hint=hint or _suggest_name(text, rows))
+
+    def _task_with_id(self, text: str) -> TaskId:
+        try:
+            return self._store.task(text).id
+        except Unknown as missing:
+            raise self._find_elsewhere(text) or missing from None
 
     def _suggest_run(self, text: str) -> str:
         """The newest other run that has a task of this name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.errors import Unknown
+from yaoki.errors import RunInOtherCheckout, Unknown
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -32,6 +32,8 @@ def find_run_or_task(app: App, text: str, run_name: str = "") -> RunOrTask:
     except Unknown as no_task:
         try:
             return RunOrTask(app.lookup.find_run(text))
+        except RunInOtherCheckout:
+            raise
         except Unknown:
             raise no_task from None
     return RunOrTask(runs[task.run_id], task.id)

@@ -91,7 +91,7 @@ def report(
         raise click.UsageError(
             "standard output takes one document: write the report or the receipt to a file"
         )
-    with open_app(repo, read_only=True) as app:
+    with open_app(repo, read_only=True, named=run) as app:
         document = make_report(app, app.lookup.find_run(run))
     if receipt is not None:
         _write_receipt(document, receipt)

@@ -57,7 +57,7 @@ def status(
         return _show_workers(repo, as_json=as_json)
     from yaoki.app.run_view import view_run
 
-    with open_app(repo, read_only=True) as app:
+    with open_app(repo, read_only=True, named=run) as app:
         if all_runs:
             return _list_runs(app, as_json=as_json)
         # With a remote, the workers report what is on its branches.

@@ -15,7 +15,7 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
     from yaoki.app.run_view import explain_task
     from yaoki.faces.text.explanation import explanation_lines
 
-    with open_app(repo, read_only=True) as app:
+    with open_app(repo, read_only=True, named=run_name or task) as app:
         explanation = explain_task(app, app.lookup.find_task(task, run_name))
     if as_json:
         from yaoki.views.documents import explanation_document
