@@ -50,7 +50,6 @@ from yaoki.core.environment import (
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.model.check_types import FILE_CHECKS
-from yaoki.core.model.outcome import TIMED_OUT_PARAM
 from yaoki.core.text import format_duration, one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import CommandTimedOut, FatalCode, Fault
@@ -239,7 +238,7 @@ class TrialRoom:
         changed = list(self.base_room.changed_files())
         if changed and finding.outcome is not Outcome.BROKEN:
             return _make_unfit_finding(finding, spec, changed)
-        if was_cut_off(finding):
+        if finding.is_late:
             return finding
         top = self.app.repository.top
         complete = complete_missing_modules(finding, spec, self.folder, top)
@@ -335,7 +334,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             )
         case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
             return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
-        case Outcome.FAILED if was_cut_off(finding):
+        case Outcome.FAILED if finding.is_late:
             output = (
                 f"did not end within {format_duration(timeout.total_seconds())} and was cut off"
             )
@@ -396,7 +395,3 @@ def _remedy(detected: FoundCheck, named: str) -> str:
     if detected.program == "python" and VIRTUAL_ENV not in detected.env and find_own_python():
         return suggest_project_python()
     return named or choose_local_command(detected.remedy)
-
-
-def was_cut_off(finding: Finding) -> bool:
-    return finding.outcome is Outcome.FAILED and TIMED_OUT_PARAM in finding.params

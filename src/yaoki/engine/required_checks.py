@@ -191,5 +191,8 @@ def waiver_notes(verdict: Verdict, place: str) -> list[str]:
 
 
 def describe_first_failure(verdict: Verdict) -> str:
-    finding: Finding | None = verdict.first_failing
+    return describe_failure(verdict.first_failing)
+
+
+def describe_failure(finding: Finding | None) -> str:
     return f"check {finding.check}: {finding.message}" if finding else "no check passed"

@@ -101,6 +101,11 @@ class Finding:
         return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
 
     @property
+    def is_late(self) -> bool:
+        """Did the check exceed its timeout?  It then says nothing about the work."""
+        return self.outcome is Outcome.FAILED and bool(self.params.get(TIMED_OUT_PARAM))
+
+    @property
     def is_proof(self) -> bool:
         """Does this finding alone prove something about the work?"""
         good = self.outcome in {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}

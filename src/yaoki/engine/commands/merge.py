@@ -9,6 +9,14 @@ from yaoki.core.model import BUILT_IN_CHECKS, Finding, Outcome, Run, TaskId, Ver
 from yaoki.core.run_status import RunStatus, awaits_revised_checks
 from yaoki.core.text import list_some
 from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.commands.merge_refusals import (
+    choose_failing,
+    name_remedy,
+    refuse_late_check,
+    refuse_merge,
+    refuse_unchecked,
+    refuse_without_branch,
+)
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.engine.required_checks import (
     CheckSet,
@@ -16,7 +24,7 @@ from yaoki.engine.required_checks import (
     FinalWaivers,
     RequiredChecks,
     VerifyCommit,
-    describe_first_failure,
+    describe_failure,
     waiver_notes,
 )
 from yaoki.engine.run_status import load_run_status
@@ -52,7 +60,7 @@ class MergeCommand:
         What landed must be on the run branch in either case.  `unproven` moves the base to a
         commit on which no check ran, and that is recorded.
         """
-        _refuse_without_branch(run, into)
+        refuse_without_branch(run, into)
         status = load_run_status(self._store, run)
         if status is not RunStatus.DONE and not partial:
             raise NotNow(
@@ -82,7 +90,7 @@ class MergeCommand:
             again = " ".join(("yaoki merge", run.id, *(key for key, on in options.items() if on)))
             again += f" --into {into}" if into else ""
             proven = status is RunStatus.DONE and not awaits_revised_checks(run)
-            raise _name_remedy(obstructed, again, is_proven=proven) from obstructed
+            raise name_remedy(obstructed, again, is_proven=proven) from obstructed
         notes = waiver_notes(verdict, f"the merge into {result.branch}")
         for words in notes:
             self._store.note(run.id, "WARNING", {"message": words})
@@ -220,7 +228,7 @@ class MergeCommand:
         if not run.done_when and not self._required_checks.of_landed(run).checks:
             required = self._undone.keep_telling(run, required)
         if not required.checks:
-            raise _refuse_unchecked(run, merge)
+            raise refuse_unchecked(run, merge)
         return required
 
     def _verify_merge(
@@ -242,14 +250,16 @@ class MergeCommand:
             run, spec, commit, lambda name, data: self._store.note(run.id, name, data)
         )
         if not verdict.passed:
-            failure = describe_first_failure(verdict)
+            first = choose_failing(verdict)
+            failure = describe_failure(first)
             ends = {"head": self._workspace.branches.head(run), "onto": merge.onto}
             refusal = {"branch": merge.branch, **ends, "failure": failure}
             self._store.note(run.id, "MERGE_REFUSED", refusal)
-            first = verdict.first_failing
+            again = f"yaoki merge {run.id}{'' if status is RunStatus.DONE else ' --partial'}"
+            if first is not None and first.is_late:
+                raise refuse_late_check(run, merge, first, again)
             of_plan = first is not None and first.check not in BUILT_IN_CHECKS
-            is_done = status is RunStatus.DONE
-            raise _refuse_merge(run, merge, failure, is_done=is_done, check_of_plan=of_plan)
+            raise refuse_merge(run, merge, failure, again, check_of_plan=of_plan)
         return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:
@@ -284,44 +294,3 @@ def _is_proof_of_plan(finding: Finding) -> bool:
     """Did a check of the plan pass?  A waived one proves nothing."""
     passed = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
     return passed and finding.check not in BUILT_IN_CHECKS
-
-
-def _refuse_without_branch(run: Run, into: str) -> None:
-    if not (into or run.base_branch):
-        raise NotNow(
-            f"run {run.id} started from commit {run.base[:10]}, not from a branch",
-            hint=f"name the branch to merge into: yaoki merge {run.id} --into BRANCH",
-        )
-
-
-def _name_remedy(obstructed: CheckoutObstructed, again: str, *, is_proven: bool) -> NotNow:
-    """git runs no check, so its command is named only for a head that is proven."""
-    by_hand = f", or: {obstructed.by_hand}" if is_proven and obstructed.by_hand else ""
-    return NotNow(str(obstructed), hint=f"{obstructed.remedy}, then: {again}{by_hand}")
-
-
-def _refuse_unchecked(run: Run, merge: MergeResult) -> NotNow:
-    return NotNow(
-        f"{merge.branch} has moved, and no check can verify the merge: "
-        "what the run had checked is waived, undone, or cannot be repeated",
-        hint=f"look at it: git diff {merge.onto[:12]} {merge.commit[:12]}; "
-        f"then merge it as it is: yaoki merge {run.id} --partial --unproven",
-    )
-
-
-def _refuse_merge(
-    run: Run, merge: MergeResult, failure: str, *, is_done: bool, check_of_plan: bool
-) -> NotNow:
-    """Either the base has changed, or one of the landed tasks is wrong, or the check is."""
-    partial = "" if is_done else " --partial"
-    anyway = f"or merge it as it is: yaoki merge {run.id}{partial} --unproven"
-    if check_of_plan:
-        wrong = "if the check itself is wrong, change it in the plan or yaoki.toml, then"
-        anyway = f"{wrong}: yaoki plan recheck {run.id}; {anyway}"
-    if merge.how == "merge":
-        sentence = f"{merge.branch} has moved, and the merge fails: {failure}"
-        remedy = f"merge {merge.branch} into the run's work by hand and check it"
-    else:
-        sentence = f"the landed tasks fail together: {failure}"
-        remedy = "take back the task that breaks it: yaoki undo TASK"
-    return NotNow(sentence, hint=f"{remedy}; {anyway}")

@@ -1,0 +1,68 @@
+"""Why a run is not merged, and the commands that help."""
+
+from __future__ import annotations
+
+from yaoki.core.model import Finding, Run, Verdict
+from yaoki.errors import CheckoutObstructed, NotNow
+from yaoki.ports import MergeResult
+
+
+def refuse_without_branch(run: Run, into: str) -> None:
+    if not (into or run.base_branch):
+        raise NotNow(
+            f"run {run.id} started from commit {run.base[:10]}, not from a branch",
+            hint=f"name the branch to merge into: yaoki merge {run.id} --into BRANCH",
+        )
+
+
+def name_remedy(obstructed: CheckoutObstructed, again: str, *, is_proven: bool) -> NotNow:
+    """git runs no check, so its command is named only for a head that is proven."""
+    by_hand = f", or: {obstructed.by_hand}" if is_proven and obstructed.by_hand else ""
+    return NotNow(str(obstructed), hint=f"{obstructed.remedy}, then: {again}{by_hand}")
+
+
+def refuse_unchecked(run: Run, merge: MergeResult) -> NotNow:
+    return NotNow(
+        f"{merge.branch} has moved, and no check can verify the merge: "
+        "what the run had checked is waived, undone, or cannot be repeated",
+        hint=f"look at it: git diff {merge.onto[:12]} {merge.commit[:12]}; "
+        f"then merge it as it is: yaoki merge {run.id} --partial --unproven",
+    )
+
+
+def choose_failing(verdict: Verdict) -> Finding | None:
+    """A failure before a timeout: only the failure says that the work is wrong."""
+    failing = verdict.all_failing
+    return next((one for one in failing if not one.is_late), verdict.first_failing)
+
+
+def refuse_late_check(run: Run, merge: MergeResult, late: Finding, again: str) -> NotNow:
+    """A check that needs more time says nothing about the landed tasks."""
+    slow = f"check {late.check} did not finish within its timeout"
+    moved = f"{merge.branch} has moved, and {slow} on the merge"
+    sentence = moved if merge.how == "merge" else f"{slow} on the landed tasks"
+    return NotNow(
+        f"{sentence}: {late.message}",
+        hint=f"raise the timeout of {late.check} in the plan or yaoki.toml, then: "
+        f"yaoki plan recheck {run.id}, and: {again}; or merge it as it is: {again} --unproven",
+    )
+
+
+def refuse_merge(
+    run: Run, merge: MergeResult, failure: str, again: str, *, check_of_plan: bool
+) -> NotNow:
+    """Either the base has changed, or one of the landed tasks is wrong, or the check is.
+
+    `again` is the command of this merge.
+    """
+    anyway = f"or merge it as it is: {again} --unproven"
+    if check_of_plan:
+        wrong = "if the check itself is wrong, change it in the plan or yaoki.toml, then"
+        anyway = f"{wrong}: yaoki plan recheck {run.id}; {anyway}"
+    if merge.how == "merge":
+        sentence = f"{merge.branch} has moved, and the merge fails: {failure}"
+        remedy = f"merge {merge.branch} into the run's work by hand and check it"
+    else:
+        sentence = f"the landed tasks fail together: {failure}"
+        remedy = "take back the task that breaks it: yaoki undo TASK"
+    return NotNow(sentence, hint=f"{remedy}; {anyway}")
