@@ -283,8 +283,18 @@ def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: P
     assert "the landed tasks fail together" in said
     assert "take back the task that breaks it: yaoki undo TASK" in said
     assert f"yaoki merge {run} --partial --unproven" in said
+    assert project.status()["last_merge"] is None
     assert project.yaoki("undo", "second").code == 0
     assert project.yaoki("merge", "--partial").code == 0
+    status = project.status()
+    assert status["merged"] is None, "not all of it is merged"
+    assert status["last_merge"] == {
+        "branch": "main",
+        "commit": project.git("rev-parse", "main"),
+        "partial": True,
+        "not_landed": [f"{run}-2", f"{run}-3"],
+        "more_landed": False,
+    }
     partly = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
     assert f"{partly}; not landed: second, third" in project.yaoki("status").out
 

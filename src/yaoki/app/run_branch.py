@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.core.lazy_dataclass import replace
 from yaoki.engine.landed_rows import rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, WorkspaceError
-from yaoki.views.tasks import MergeObstacle, UnmergedRevert
+from yaoki.views.tasks import LastMerge, MergeObstacle, UnmergedRevert
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -43,18 +43,9 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
     return replace(run, merged_commit=head) if head else run
 
 
-@dataclass(frozen=True, slots=True)
-class LastMerge:
-    """The newest merge of a run, and what the branch lacks of it."""
-
-    branch: str
-    commit: str
-    missing_tasks: tuple[str, ...] = ()
-    has_later_landings: bool = False
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self.missing_tasks) or self.has_later_landings
+def with_last_merge(app: App, view: RunView) -> RunView:
+    """The view of a run with its newest merge."""
+    return replace(view, last_merge=find_last_merge(app, view))
 
 
 def find_last_merge(app: App, view: RunView) -> LastMerge | None:
@@ -64,7 +55,7 @@ def find_last_merge(app: App, view: RunView) -> LastMerge | None:
     if not commit:
         return None
     landed = {task.row.id for task in view.landable_tasks_landed}
-    missing = [task.row.name for task in view.landable_tasks if task.row.id not in landed]
+    missing = [task.row.id for task in view.landable_tasks if task.row.id not in landed]
     commits = [task.row.landed_commit for task in view.landable_tasks_landed]
     try:
         later = app.context.git_facts.has_commits_beyond(commits, commit)

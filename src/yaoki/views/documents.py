@@ -14,7 +14,7 @@ from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.history import RecordedAnswer
 from yaoki.views.history.races import RaceCandidate, RaceJudge, RaceRound
 from yaoki.views.plans import PlanView, TaskBound
-from yaoki.views.tasks import RunView, TaskView
+from yaoki.views.tasks import LastMerge, RunView, TaskView
 from yaoki.views.why import AttemptSummary, Explanation
 
 SCHEMA = 1
@@ -29,6 +29,7 @@ def status_document(view: RunView) -> Document:
         "notes": [task.row.id for task in view.unlanded_optional_tasks],
         "accounts": [account_document(account) for account in view.closed_accounts],
         "forecast": _forecast(view),
+        "last_merge": _last_merge(view.last_merge),
         "next": view.next_command,
     }
 
@@ -51,6 +52,18 @@ def _forecast(view: RunView) -> Document | None:
     from yaoki.views.forecasts import running_document
 
     return running_document(view.forecast, view.forecast_at)
+
+
+def _last_merge(merge: LastMerge | None) -> Document | None:
+    if merge is None:
+        return None
+    return {
+        "branch": merge.branch,
+        "commit": merge.commit,
+        "partial": merge.is_partial,
+        "not_landed": list(merge.missing_task_ids),
+        "more_landed": merge.has_later_landings,
+    }
 
 
 def runs_document(views: Iterable[RunView]) -> Document:
@@ -327,10 +340,19 @@ def status_schema() -> Document:
         "notes": _TEXTS,
         "accounts": {"type": "array", "items": _object(_account_properties())},
         "forecast": {"type": ["object", "null"]},
+        "last_merge": {**_object(_last_merge_properties()), "type": ["object", "null"]},
         "next": _TEXT,
     }
     draft = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "yaoki status"}
     return {**draft, **_object(run)}
+
+
+def _last_merge_properties() -> Document:
+    return {
+        **dict.fromkeys(("branch", "commit"), _TEXT),
+        **dict.fromkeys(("partial", "more_landed"), _YES),
+        "not_landed": _TEXTS,
+    }
 
 
 def _account_properties() -> Document:

@@ -83,6 +83,20 @@ class UnmergedRevert:
 
 
 @dataclass(frozen=True, slots=True)
+class LastMerge:
+    """The newest merge of a run, and what the branch lacks of it."""
+
+    branch: str
+    commit: str
+    missing_task_ids: tuple[str, ...] = ()
+    has_later_landings: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.missing_task_ids) or self.has_later_landings
+
+
+@dataclass(frozen=True, slots=True)
 class MergeObstacle:
     """The reason why the base branch cannot be moved where it is checked out, and a first step.
 
@@ -116,6 +130,8 @@ class RunView:
     # The rest of an active run, as it was forecast at this time; None where nobody asked for it.
     forecast: Forecast | None = None
     forecast_at: datetime | None = None
+    # None where nobody asked for it.
+    last_merge: LastMerge | None = None
 
     @property
     def last_iteration_words(self) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.app.forecast import load_forecast_score
+from yaoki.app.run_branch import find_last_merge
 from yaoki.app.run_view import is_served, load_task_journal, view_run_head
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
@@ -67,7 +68,10 @@ def _has_worker(context: RequestContext, view: RunView) -> bool:
 
 def get_run(context: RequestContext, request: PageRequest) -> Document:
     cursor, view = context.cursor, context.forecaster.refresh(context.view(request.run))
-    document = status_document(replace(view, tasks=()))
+    merge = context.cached(
+        view.run.id, "last_merge", lambda view, _: find_last_merge(context.app, view)
+    )
+    document = status_document(replace(view, tasks=(), last_merge=merge))
     del document["tasks"]
     return {
         **document,

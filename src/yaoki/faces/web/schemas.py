@@ -24,6 +24,7 @@ from yaoki.faces.web.schema_parts import (
     FORECAST_SCORE,
     INSTANT,
     INTEGER,
+    LAST_MERGE,
     LINEAGE,
     NUMBER,
     OPEN,
@@ -95,6 +96,7 @@ SCHEMAS: Mapping[str, Schema] = {
         actions=array_of({"enum": ["cancel", "go"]}),
         accounts=ACCOUNTS,
         forecast=nullable(FORECAST),
+        last_merge=LAST_MERGE,
         forecast_score=nullable(FORECAST_SCORE),
     ),
     "Tasks": document_of(

@@ -55,6 +55,7 @@ def status(
     """Show the state of RUN; by default the newest.  Without a name the workers are shown, too."""
     if only_workers:
         return _show_workers(repo, as_json=as_json)
+    from yaoki.app.run_branch import with_last_merge
     from yaoki.app.run_view import view_run
 
     with open_app(repo, read_only=True, named=run) as app:
@@ -67,6 +68,7 @@ def status(
             from yaoki.app.forecast import with_forecast
 
             view = with_forecast(app, view)
+        view = with_last_merge(app, view)
         if as_json:
             from yaoki.views.documents import status_document
 
@@ -84,7 +86,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     print_head(view)
     base = f"{clean_line(run.base_branch)} at" if run.base_branch else "commit"
     print_wrapped(f"branch {run.branch}, from {base} {run.base[:10]}")
-    _print_merge(app, view)
+    _print_merge(view)
     if run.revised_checks:
         names = clean_line(", ".join(sorted(run.revised_checks)), 200)
         print_wrapped(f"revision {run.revision} of the plan; revised checks: {names}")
@@ -116,14 +118,13 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     print_next_command(view.next_command)
 
 
-def _print_merge(app: App, view: RunView) -> None:
+def _print_merge(view: RunView) -> None:
     """Where the run was merged last; after a partial merge also the tasks that it lacks."""
-    from yaoki.app.run_branch import find_last_merge
-
-    merge = find_last_merge(app, view)
+    merge = view.last_merge
     if merge is None:
         return
-    missing = clean_line(list_some(merge.missing_tasks, TASKS_NAMED))
+    names = [task.row.name for task in view.tasks if task.row.id in merge.missing_task_ids]
+    missing = clean_line(list_some(names, TASKS_NAMED))
     words = (
         f"merged into {clean_line(merge.branch)} at {merge.commit[:10]}",
         ", in part" if merge.is_partial else "",
