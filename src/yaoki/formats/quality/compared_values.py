@@ -1,13 +1,24 @@
 """Compares values of a test, and then one of them with wrong values.
 
-The text of this module is put into the test files of a control run, so it uses the standard
-library alone, and every import is inside of a function.
+The text of this module, and of `wrong_copies`, is put into the test files of a control run, so it
+uses the standard library alone, and every import is inside of a function.
 """
 
 # Without annotations: the Python of the tests may be older than ours.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
-CHANGED_FILES = ()
+from yaoki.formats.quality.wrong_copies import (
+    inner_values,
+    is_changed_class,
+    keep_item,
+    make_longer,
+    make_wrong,
+    reorder,
+    wrong_steps,
+)
+
+# The names of classes that the tests use.
+NAMED_CLASSES = ()
 
 
 class HoldsForWrongValue(AssertionError):
@@ -50,11 +61,30 @@ def assert_values(assertion, left, right, *more, **options):
     refuse_wrong_values(holds, left, right)
 
 
-def refuse_wrong_values(holds, left, right, make_left=None, make_right=None):
+def refuse_wrong_values(holds, left, right, make_left=None, make_right=None, depth=4):
+    """Items at the same place are compared by themselves: what is beside them may be right."""
     if not any(contains(one, is_changed_value) for one in (left, right)):
         return
+    pairs = pairs_of(left, right) if depth else None
+    if pairs is None:
+        refuse_wrong_pair(holds, left, right, make_left, make_right)
+    for one, other in pairs or ():
+        refuse_wrong_values(lambda a, b: bool(a == b), one, other, depth=depth - 1)
+
+
+def pairs_of(left, right):
+    """The items of two plain containers of one shape; None for anything else."""
+    kind = type(left)
+    if kind is not type(right) or kind not in (list, tuple, dict) or len(left) != len(right):
+        return None
+    if kind is dict:
+        return [(left[key], right[key]) for key in left] if left.keys() == right.keys() else None
+    return list(zip(left, right))  # noqa: B905
+
+
+def refuse_wrong_pair(holds, left, right, make_left, make_right):
     # A matcher of the tests or of a library is made to equal several values.
-    if any(contains(one, is_matcher) for one in (left, right)):
+    if any(contains(one, is_matcher, enters_changed=False) for one in (left, right)):
         return
     sides = (
         (lambda wrong: holds(left, wrong), right, make_right),
@@ -62,13 +92,18 @@ def refuse_wrong_values(holds, left, right, make_left=None, make_right=None):
     )
     if any(holds_for_wrong(*side) for side in sides):
         raise HoldsForWrongValue("this comparison holds for a wrong value as well")
+    for (accepts, value, _), other in zip(sides, (left, right)):  # noqa: B905
+        if not contains(other, is_named_value) and holds_for_part(accepts, value):
+            raise HoldsForWrongValue("this comparison holds for another order or other items")
 
 
 def holds_for_wrong(accepts, value, make_again):
     """Are all values of one group accepted?"""
     far_or_near, same_length = wrong_steps(False), wrong_steps(True)
+    around = wrong_steps(False, is_far=False)
     groups = [
         (lambda step: make_wrong(value, step), far_or_near),
+        (lambda step: make_wrong(value, step), around),
         (lambda step: make_wrong(value, step), same_length),
         (lambda step: make_longer(value, step), far_or_near[:2]),
     ]
@@ -79,13 +114,17 @@ def holds_for_wrong(accepts, value, make_again):
     return any(all(is_accepted(accepts, make, step) for step in tried) for make, tried in groups)
 
 
-def wrong_steps(keeps_length):
-    """A step says what is added to a number, and whether a text keeps its length.
+def holds_for_part(accepts, value):
+    """Are all orders accepted, or all values with the same first, or the same last item?
 
-    A value that is equal to one far value may be clipped; to both, the rest of a division; to
-    near values, rounded.
+    A class that the tests use by its name may be an unordered one, and they may compare its parts.
     """
-    return [(by, keeps_length) for by in (1_000_003, -1_000_003, 1, -1, 2, -2)]
+    groups = (
+        (lambda step: reorder(value, step), (0, 1)),
+        (lambda step: keep_item(value, 0, step), wrong_steps(True)[:2]),
+        (lambda step: keep_item(value, -1, step), wrong_steps(True)[:2]),
+    )
+    return any(all(is_accepted(accepts, make, step) for step in tried) for make, tried in groups)
 
 
 def can_be_wrong(value):
@@ -103,198 +142,12 @@ def is_accepted(accepts, make, step):
         return False
 
 
-def make_wrong(value, step, depth=0):
-    """A value of the same kind that is not equal to it."""
-    kind = type(value)
-    if depth > 5:
-        raise RecursionError("it may contain itself")
-    if value is None or kind is bool:
-        return not value
-    if kind is str:
-        return make_wrong_text(value, step)
-    if kind in (bytes, bytearray):
-        return make_wrong_bytes(value, step)
-    if kind in (list, tuple, set, frozenset):
-        return kind(make_all_wrong(list(value), step, depth))
-    if kind is dict:
-        return dict(zip(value, make_all_wrong(list(value.values()), step, depth)))  # noqa: B905
-    if is_number(kind):
-        return make_wrong_number(value, step)
-    return make_wrong_copy(value, step, depth)
-
-
-def make_wrong_text(value, step):
-    """Other letters and digits: a value that ignores spaces or marks still has them."""
-    by, keeps_length = step
-    if not (keeps_length and value):
-        return f"{value}Zq7" if by > 0 else f"7qZ{value}"
-    letters, digits = (("q", "z"), ("7", "3")) if by > 0 else (("x", "k"), ("2", "4"))
-    has_marks_only = not any(one.isalnum() for one in value)
-
-    def other(old):
-        new, instead = digits if old.isdigit() else letters
-        is_kept = not (has_marks_only or old.isalnum())
-        return old if is_kept else instead if old.lower() == new else new
-
-    return "".join(map(other, value))
-
-
-def make_wrong_bytes(value, step):
-    by, keeps_length = step
-    if keeps_length and value:
-        return type(value)(one ^ (1 if by > 0 else 2) for one in value)
-    return value + b"Zq7" if by > 0 else b"7qZ" + value
-
-
-def is_number(kind):
-    """Is it a number type of the standard library?  One of the program may compute anything."""
-    from decimal import Decimal
-    from fractions import Fraction
-
-    return kind in (int, float, complex, Decimal, Fraction)
-
-
-def make_wrong_number(value, step):
-    by = step[0]
-    is_finite = value == value and value - value == 0
-    if not is_finite:
-        return type(value)(by)
-    far = abs(value) * 2 + abs(by)
-    return value + by if abs(by) < 3 else far if by > 0 else -far
-
-
-def make_all_wrong(values, step, depth):
-    """At least one of them is wrong; what cannot be made wrong stays."""
-    made, count = [], 0
-    for value in values:
-        try:
-            made.append(make_wrong(value, step, depth + 1))
-            count += 1
-        except Exception:  # noqa: BLE001
-            made.append(value)
-    if not count:
-        raise ValueError("nothing in it can be made wrong")
-    return made
-
-
-def make_longer(value, step):
-    kind, more = type(value), step[0]
-    if kind in (list, tuple):
-        return kind([*value, more])
-    if kind in (set, frozenset):
-        return value | {more}
-    if kind is dict:
-        return {**value, more: more}
-    raise TypeError("it has no length that can be changed")
-
-
-def make_wrong_copy(value, step, depth):
-    """An object whose content and attributes are all wrong."""
-    made = make_wrong_content(value, step, depth)
-    changed = made is not None
-    if not changed:
-        made = copy_object(value)
-    for name in attribute_names(value):
-        old = getattr(value, name, None)
-        if old is None:
-            continue
-        try:
-            object.__setattr__(made, name, make_wrong(old, step, depth + 1))
-            changed = True
-        except Exception:  # noqa: BLE001 - what cannot be made wrong stays
-            continue
-    if not changed:
-        raise ValueError("nothing in it can be made wrong")
-    return made
-
-
-def attribute_names(value):
-    """The names of all attributes; of pytest's approx only the expected value."""
-    kind = type(value)
-    if kind.__name__.startswith("Approx"):
-        return ["expected"]
-    slots = [name for one in kind.__mro__ for name in vars(one).get("__slots__", ())]
-    return [*getattr(value, "__dict__", ()), *slots]
-
-
-def copy_object(value):
-    import copy
-
-    made = copy.copy(value)
-    if made is value or isinstance(value, type):
-        raise TypeError("it cannot be copied")
-    return made
-
-
-def make_wrong_content(value, step, depth):
-    """The wrong content of a text, number or container; None if the value has only attributes."""
-    kind = type(value)
-    for base in (str, bytes, int, float, complex, tuple, frozenset):
-        if issubclass(kind, base):
-            plain = make_by(base, base, value)
-            made = make_by(base, kind, make_wrong(plain, step, depth + 1))
-            getattr(made, "__dict__", {}).update(getattr(value, "__dict__", {}))
-            return made
-    base = container_base(kind)
-    if base is not None:
-        made = copy_object(value)
-        fill(made, base, make_all_wrong(list(inner_values(value)), step, depth))
-        return made
-    if any(has_hidden_content(one) for one in kind.__mro__[:-1]):
-        raise TypeError("its content cannot be changed")
-    return None
-
-
-def make_by(base, kind, value):
-    """Without the constructor of the class, which may change the value."""
-    return base.__new__(kind, value)
-
-
-def fill(made, base, values):
-    if base is set:
-        set.clear(made)
-        set.update(made, values)
-    elif base is dict:
-        dict.update(made, zip(list(dict.__iter__(made)), values))  # noqa: B905
-    else:
-        for at, one in enumerate(values):
-            base.__setitem__(made, at, one)
-
-
-def has_hidden_content(kind):
-    """A class in C with an equality of its own, such as a date, compares no attributes."""
-    equality = vars(kind).get("__eq__")
-    is_in_c = equality is not None and not hasattr(equality, "__code__")
-    return is_in_c and not is_changed_class(kind)
-
-
-def contains(value, condition, depth=4):
-    inner = inner_values(value) if depth > 0 else ()
-    return condition(value) or any(contains(one, condition, depth - 1) for one in inner)
-
-
-def inner_values(value):
-    """The items of a container, read by its base class, which no subclass changes."""
-    kind = type(value)
-    if is_wrapper(kind):
-        return [vars(value).get("data")]
-    base = container_base(kind)
-    if base is None:
-        return ()
-    return dict.values(value) if base is dict else base.__iter__(value)
-
-
-def is_wrapper(kind):
-    from collections import UserDict, UserList, UserString
-
-    return issubclass(kind, (UserDict, UserList, UserString))
-
-
-def container_base(kind):
-    from collections import deque
-
-    bases = (list, tuple, set, frozenset, deque, dict)
-    return next((base for base in bases if issubclass(kind, base)), None)
+def contains(value, condition, depth=4, enters_changed=True):
+    is_entered = depth > 0 and (enters_changed or not is_changed_value(value))
+    inner = inner_values(value) if is_entered else ()
+    return condition(value) or any(
+        contains(one, condition, depth - 1, enters_changed) for one in inner
+    )
 
 
 def is_changed_value(value):
@@ -302,25 +155,28 @@ def is_changed_value(value):
     return any(is_changed_class(one) for one in type(value).__mro__)
 
 
-def is_matcher(value):
-    """Has its class an equality of its own, written in Python, that the change does not define?"""
-    kind = type(value)
-    # `Counter` and `UserString` compare what they contain.
-    if is_number(kind) or kind.__name__.startswith("Approx") or kind.__module__ == "collections":
-        return False
-    return hasattr(kind.__eq__, "__code__") and not is_changed_value(value)
-
-
-def is_changed_class(kind):
-    """By the files of its functions, and of its module if that knows it: the name can be false."""
+def is_named_value(value):
+    """Is its class one that the tests use by its name?"""
     import sys
 
-    codes = (getattr(one, "__code__", None) for one in vars(kind).values())
-    files = [code.co_filename for code in codes if code is not None]
-    module = sys.modules.get(kind.__module__)
-    found = module
-    for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    if found is kind:
-        files.append(getattr(module, "__file__", None) or "")
-    return not files or any(one.replace("\\", "/").endswith(CHANGED_FILES) for one in files)
+    kind = type(value)
+    if not is_changed_value(value) or kind.__name__ not in NAMED_CLASSES:
+        return False
+    modules = [one for one in globals().values() if isinstance(one, type(sys))]
+    known = [globals().get(kind.__name__)]
+    known += [getattr(one, kind.__name__, None) for one in modules]
+    return any(one is kind for one in known)
+
+
+def is_matcher(value):
+    """Has its class an equality of its own, written in Python, that the change does not define?"""
+    import sys
+
+    kind = type(value)
+    top = kind.__module__.partition(".")[0]
+    # `Path` and `UUID` compare their own content; `unittest.mock.ANY` does not.
+    if top in getattr(sys, "stdlib_module_names", ()) and top not in ("unittest", "test"):
+        return False
+    if kind.__name__.startswith("Approx"):
+        return False
+    return hasattr(kind.__eq__, "__code__") and not is_changed_value(value)

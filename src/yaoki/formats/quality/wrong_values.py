@@ -7,12 +7,11 @@ A test that still passes can tell a right result from a wrong one.  One that fai
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from yaoki.core.model.names import WRONG_VALUE_ERROR
-from yaoki.formats.quality import compared_values
+from yaoki.formats.quality import compared_values, wrong_copies
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
@@ -27,7 +26,6 @@ _ASSERTIONS = frozenset(
         *("assertCountEqual", "assertMultiLineEqual"),
     }
 )
-_FILES = "CHANGED_FILES"
 _UNREADABLE = "\ufffd"
 
 
@@ -46,9 +44,17 @@ def compare_with_wrong_values(path: str, text: str, changed: Sequence[str]) -> s
     made = rewriter.visit(ast.parse(text))
     if not rewriter.count:
         return None
+    ends = tuple(sorted({end for one in changed for end in _file_ends(one)}))
+    constants = {"CHANGED_FILES": ends, "NAMED_CLASSES": tuple(sorted(_used_classes(tree)))}
     at = _after_imports_from_future(made.body)
-    made.body[at:at] = _helper(tuple(sorted({end for one in changed for end in _file_ends(one)})))
+    made.body[at:at] = _helper(constants)
     return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _used_classes(tree: ast.Module) -> set[str]:
+    """The names of classes that the file uses, and does not only import."""
+    nodes = (one for one in ast.walk(tree) if isinstance(one, ast.Name | ast.Attribute))
+    return {name for one in nodes if (name := last_name(one))[:1].isupper()}
 
 
 def _file_ends(path: str) -> Iterator[str]:
@@ -70,25 +76,33 @@ def _after_imports_from_future(body: Sequence[ast.stmt]) -> int:
     return at
 
 
-def _helper(changed: tuple[str, ...]) -> Iterator[ast.stmt]:
-    """The module beside this one, with names that no test has."""
-    tree = ast.parse(_helper_source())
-    own = {getattr(node, "name", _FILES) for node in tree.body}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in own and node.id != WRONG_VALUE_ERROR:
-            node.id = f"{_PREFIX}{node.id}"
-        elif isinstance(node, ast.FunctionDef) and node.name in own:
-            node.name = f"{_PREFIX}{node.name}"
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            statement.value = ast.parse(repr(changed), mode="eval").body
-        if not isinstance(statement, ast.Expr):
-            yield statement
+def _helper(constants: Mapping[str, tuple[str, ...]]) -> Iterator[ast.stmt]:
+    """The two modules beside this one, with names that no test has."""
+    trees = [ast.parse(_helper_source(one.__name__)) for one in (wrong_copies, compared_values)]
+    body = [one for tree in trees for one in tree.body if not isinstance(one, ast.ImportFrom)]
+    assigned = (one.targets[0] for one in body if isinstance(one, ast.Assign))
+    own = {one.id for one in assigned if isinstance(one, ast.Name)}
+    own |= {one.name for one in body if isinstance(one, ast.FunctionDef)}
+    for statement in body:
+        if isinstance(statement, ast.Expr):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id in own:
+                _set_constant(statement, constants.get(node.id))
+                node.id = f"{_PREFIX}{node.id}"
+            elif isinstance(node, ast.FunctionDef) and node.name in own:
+                node.name = f"{_PREFIX}{node.name}"
+        yield statement
+
+
+def _set_constant(statement: ast.stmt, value: tuple[str, ...] | None) -> None:
+    if isinstance(statement, ast.Assign) and value is not None:
+        statement.value = ast.parse(repr(value), mode="eval").body
 
 
 @cache
-def _helper_source() -> str:
-    name = compared_values.__name__.rpartition(".")[2]
+def _helper_source(module: str) -> str:
+    name = module.rpartition(".")[2]
     return files(__package__ or "").joinpath(f"{name}.py").read_text(encoding="utf-8")
 
 
